@@ -1,0 +1,197 @@
+"""The engine: `remember` and `recall` on one namespace of a store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from fivefold import maintenance, pipeline, transfer, writing
+from fivefold.embedders import embedder as load_embedder
+from fivefold.errors import InvalidInput, NotFound
+from fivefold.extract import extractor as load_extractor
+from fivefold.intake import checked_k, checked_name, checked_text, record_of
+from fivefold.memory import Memory, Record, Report, Session
+from fivefold.plan import plan as make_plan
+from fivefold.progress import bar
+from fivefold.recall import Plan, Query, Recall
+from fivefold.recipe import load_recipe
+from fivefold.remember import Draft, Tally
+from fivefold.stores import open_store
+from fivefold.stores.base import Finding, Stats, Store
+from fivefold.times import as_utc, utc_now
+from fivefold.understand import understand
+from fivefold.workspace import Workspace
+
+
+def open(
+    location: str | os.PathLike[str] = "fivefold.db",
+    *,
+    namespace: str = "default",
+    embedder: str | None = None,
+    extractor: str = "rules",
+) -> Engine:
+    """Open the store at `location`, a path or ':memory:', and look at it through one namespace.
+
+    The first write pins the namespace to an embedder (`minilm` unless named); later it need not be named.
+    """
+    checked_name(namespace, "namespace")
+    return Engine(open_store(os.fspath(location)), namespace, embedder, extractor)
+
+
+class Engine:
+    """Memory for an agent. Safe to share between threads; close it, or use it in a `with` block."""
+
+    def __init__(
+        self,
+        store: Store,
+        namespace: str = "default",
+        embedder: str | None = None,
+        extractor: str = "rules",
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self.store = store
+        self.namespace = checked_name(namespace, "namespace")
+        self._space = Workspace(store, self.namespace, embedder, load_extractor(extractor), clock)
+        self._pool = ThreadPoolExecutor(max_workers=8, thread_name_prefix="fivefold-route")
+        if embedder is not None:
+            self._space.embedder()
+
+    # writing
+
+    def remember(self, content: str = "", **given: Any) -> Report:
+        """Remember one text. Keywords are the fields of `Record`: speaker, session_id, event_at, tags, type, …"""
+        tally = Tally()
+        writing.store_records(self._space, [record_of({"content": content, **given})], tally)
+        return tally.report()
+
+    def remember_many(self, records: Iterable[object], progress: bool = False) -> Report:
+        """Remember texts, mappings or dataclasses. All are checked first; each batch is stored whole or not at all."""
+        checked = []
+        for number, item in enumerate(records, 1):
+            try:
+                checked.append(record_of(item))
+            except InvalidInput as error:
+                raise InvalidInput(f"record {number}: {error}") from None
+        tally = Tally()
+        writing.store_records(self._space, checked, tally, progress)
+        return tally.report()
+
+    def update(self, id: str, **changes: Any) -> Memory:
+        """Change fields of a memory; everything derived from it follows."""
+        writing.update(self._space, id, changes)
+        return self.get(id)
+
+    def supersede(self, old_id: str, new_record: object) -> Report:
+        """Remember `new_record` as what replaces `old_id`, which keeps its history and stops winning."""
+        tally = Tally()
+        writing.supersede(self._space, old_id, record_of(new_record), tally)
+        return tally.report()
+
+    def forget(self, id: str) -> Memory:
+        """Remove a memory and everything derived from it for good; gives what was forgotten."""
+        return writing.forget(self._space, id)
+
+    def forget_session(self, session_id: str) -> int:
+        """Remove a session with all its turns; gives how many there were."""
+        return writing.forget_session(self._space, session_id)
+
+    def used(self, recall: Recall | str, ids: Sequence[str]) -> None:
+        """Feedback: these returned memories were really used. Being returned alone counts for nothing."""
+        writing.mark_used(self._space, recall, ids)
+
+    # reading
+
+    def recall(
+        self,
+        question: str,
+        k: int = 10,
+        recipe: str = "default",
+        now: datetime | str | None = None,
+        context: Sequence[str] = (),
+    ) -> Recall:
+        """The `k` memories that answer `question` best, with the whole trace of how they were found."""
+        reader = self._space.reader
+        pinned = reader.space()
+        answer = pipeline.run(
+            checked_text(question, "the question"), k=checked_k(k), recipe=load_recipe(recipe), now=self._now(now),
+            context=[checked_text(turn, "a context turn", empty=True) for turn in context], reader=reader,
+            encode=self._space.encode, embedder=pinned.embedder if pinned else "", pool=self._pool,
+        )  # fmt: skip
+        self.store.log(answer)
+        return answer
+
+    def plan(self, question: str, k: int = 10, recipe: str = "default", now: datetime | str | None = None) -> Plan:
+        """What `recall` would do, without doing it."""
+        return make_plan(self.understand(question, now), load_recipe(recipe), checked_k(k))
+
+    def understand(self, question: str, now: datetime | str | None = None, context: Sequence[str] = ()) -> Query:
+        """The question as the engine reads it."""
+        return understand(checked_text(question, "the question"), self._now(now), context)
+
+    def get(self, id: str) -> Memory:
+        """The memory with that id."""
+        return self._space.get(id)
+
+    def sessions(self, limit: int = 50) -> list[Session]:
+        """The session log, latest first."""
+        return self._space.reader.sessions(limit)
+
+    def stats(self) -> Stats:
+        """What the namespace holds."""
+        return self._space.reader.stats()
+
+    # moving and care
+
+    def export(self, path: str | os.PathLike[str]) -> int:
+        """Write every memory of the namespace as JSON lines; gives how many."""
+        return transfer.write_lines(Path(path), transfer.export_lines(self._space.reader))
+
+    def import_(self, path: str | os.PathLike[str], progress: bool = False) -> Report:
+        """Read JSON lines: exported memories come back as they were, others are remembered. A replay adds nothing."""
+        items = transfer.read_lines(Path(path), self.namespace)
+        tally = Tally()
+        exported = [item for item in items if isinstance(item, Draft)]
+        if exported:
+            writing.restore(self._space, exported, tally, progress)
+        writing.store_records(self._space, [item for item in items if isinstance(item, Record)], tally, progress)
+        return tally.report()
+
+    def doctor(self, repair: bool = False, progress: bool = False) -> list[Finding]:
+        """Check the store and this namespace; with `repair`, first rebuild all that can be derived."""
+        if repair and self._space.reader.exists():
+            with bar("Rebuilding", self.stats().memories, show=progress) as advance:
+                maintenance.rebuild(self._space, advance)
+        return list(self.store.check(self.namespace))
+
+    def reembed(self, choice: str, progress: bool = False) -> str:
+        """Move the namespace to another embedder; the old vectors serve until the switch. Gives the new pin."""
+        model = load_embedder(choice)
+        space = self._space.reader.space()
+        if space is None:
+            raise NotFound(f"namespace {self.namespace!r} holds no vectors yet; open it with embedder={choice!r}")
+        if space.embedder != model.pin:
+            with bar(f"Embedding with {model.pin}", self.stats().memories, show=progress) as advance:
+                maintenance.reembed(self.store, self.namespace, model, advance)
+        self._space.choice = choice
+        return model.pin
+
+    def close(self) -> None:
+        """End the engine; using it afterwards is an error."""
+        self._pool.shutdown(wait=True)
+        self.store.close()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _now(self, now: datetime | str | None) -> datetime:
+        return self._space.clock() if now is None else as_utc(now, "now")[0]

@@ -1,0 +1,61 @@
+"""Every error fivefold raises on purpose; each message says what to do next."""
+
+from __future__ import annotations
+
+
+class FivefoldError(Exception):
+    """Base of all errors raised on purpose, so that one `except` catches them."""
+
+
+class InvalidInput(FivefoldError, ValueError):
+    """A value the caller gave cannot be used; nothing was changed."""
+
+
+class UnknownRecipe(InvalidInput):
+    """No recipe has that name."""
+
+
+class NotFound(FivefoldError, LookupError):
+    """The namespace holds nothing under that id."""
+
+
+class MissingExtra(FivefoldError, ImportError):
+    """An optional part was chosen whose package is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional package; install it with: pip install 'fivefold[{extra}]'")
+
+
+class EmbedderError(FivefoldError):
+    """The embedder could not be loaded or did not answer."""
+
+
+class EmbedderMismatch(FivefoldError):
+    """The namespace is pinned to another embedding model (R3)."""
+
+    def __init__(self, namespace: str, pinned: str, asked: str) -> None:
+        super().__init__(
+            f"namespace {namespace!r} holds vectors of {pinned!r}, but {asked!r} was asked for. "
+            f"Open it with embedder={pinned.split('@')[0]!r}, or move it over with: "
+            f"fivefold reembed {asked.split('@')[0]} --namespace {namespace}"
+        )
+
+
+class StoreError(FivefoldError):
+    """The store could not be opened, read or written."""
+
+
+class NewerSchema(StoreError):
+    """The file was written by a newer fivefold."""
+
+
+class ReadOnly(StoreError):
+    """The store can be read but not written."""
+
+
+class DiskFull(StoreError):
+    """There is no room left; the write was undone."""
+
+
+class StoreClosed(StoreError):
+    """The engine was used after close()."""

@@ -1,0 +1,101 @@
+"""Text into the lexemes the lexical index holds (R4): the same on writing and asking, on every store.
+
+Plain words are folded, stripped of stop words and stemmed. Identifiers, e-mail addresses, paths and version
+strings stay whole and give their parts besides. Scripts written without spaces give characters and pairs.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from functools import cache, lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from snowballstemmer.english_stemmer import EnglishStemmer
+
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3100-\u312f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+"""Thai, Lao, Burmese, Khmer, kana, bopomofo, Han and Hangul: scripts whose words are not set apart by spaces."""
+
+_WORD = rf"(?:(?![{UNSPACED}])[\w\u0300-\u036f])+"
+_JOINT = r"(?:://|::|[-./@:+#'’&\\~=?%])"
+_TOKEN = re.compile(
+    rf"(?P<unspaced>[{UNSPACED}]+)|{_WORD}(?:{_JOINT}{_WORD})*|[\u2190-\u2bff\U0001f000-\U0001faff]"
+)
+_PARTS = re.compile(r"[^\W_]+")
+_DIGIT_GROUP = re.compile(r"(?<=\d)[,\u2009\u202f](?=\d{3}\b)")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_MAX_LEXEME = 64
+
+
+def lexemes(text: str) -> list[str]:
+    """The lexemes of `text` in reading order, stop words left out."""
+    text = unicodedata.normalize("NFKC", _DIGIT_GROUP.sub("", text))
+    return [lexeme for match in _TOKEN.finditer(text) for lexeme in _expand(match[0])]
+
+
+@cache
+def stop_words() -> frozenset[str]:
+    lines = resources.files("fivefold").joinpath("data/stopwords.txt").read_text("utf-8").splitlines()
+    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+
+
+@lru_cache(maxsize=100_000)
+def _expand(token: str) -> tuple[str, ...]:
+    """All lexemes one token stands for; cached, since most tokens of a corpus are few words."""
+    match = _TOKEN.fullmatch(token)
+    if match and match["unspaced"]:
+        return _unspaced(token)
+    if not any(map(str.isalnum, token)):
+        return (token,) if unicodedata.category(token[0]).startswith("S") else ()
+    token = token.replace("’", "'")
+    if token.casefold() in stop_words():
+        return ()
+    token = re.sub("'s$", "", token, flags=re.IGNORECASE).replace("'", "")
+    word = token.casefold()
+    if word in stop_words():
+        return ()
+    parts = [part.casefold() for piece in _CAMEL.split(token) for part in _PARTS.findall(piece)]
+    if len(parts) <= 1:
+        return _unique(_stem(word), _bare(word))
+    kept = [_stem(part) for part in parts if part not in stop_words()]
+    return _unique(word[:_MAX_LEXEME], *kept, *map(_bare, kept))
+
+
+def _unspaced(run: str) -> tuple[str, ...]:
+    return (*run, *(run[i : i + 2] for i in range(len(run) - 1)))
+
+
+def _stem(word: str) -> str:
+    word = word[:_MAX_LEXEME]
+    if not (word.isascii() and word.isalpha() and len(word) > 2):
+        return word
+    with _stemming:
+        return str(_stemmer().stemWord(word))
+
+
+def _bare(word: str) -> str:
+    """`word` without its accents, so that 'zurich' finds 'Zürich'."""
+    if word.isascii():
+        return ""
+    return _stem("".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c)))
+
+
+def _unique(*words: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(word for word in words if word))
+
+
+_stemming = threading.Lock()
+"""The pure-Python stemmer keeps its state in the object, so two threads must not share a call."""
+
+
+@cache
+def _stemmer() -> EnglishStemmer:
+    from snowballstemmer.english_stemmer import EnglishStemmer
+
+    return EnglishStemmer()

@@ -1,0 +1,85 @@
+"""A recall from top to bottom. Start reading here.
+
+    understand(question)  →  Query       what is asked
+    plan(query, recipe)   →  Plan        which routes, how deep, and why
+    retrieve(plan)        →  runs        every route's hits, in parallel
+    fuse → boost → select →  hits        candidates that carry their evidence
+    Recall                               all of the above in one value
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from time import perf_counter
+
+from fivefold.boost import boost
+from fivefold.errors import FivefoldError
+from fivefold.fuse import fuse
+from fivefold.ids import new_id
+from fivefold.plan import plan
+from fivefold.recall import Plan, Recall, Timing, Vector
+from fivefold.recipe import Recipe
+from fivefold.retrieve import retrieve
+from fivefold.routes import ROUTES, Sight
+from fivefold.select import select
+from fivefold.stores.base import Reader
+from fivefold.understand import understand
+
+
+class Stopwatch:
+    """Times the stages one after the other."""
+
+    def __init__(self) -> None:
+        self.timings: list[Timing] = []
+        self._last = perf_counter()
+
+    def stage(self, name: str) -> None:
+        now = perf_counter()
+        self.timings.append(Timing(name, (now - self._last) * 1000))
+        self._last = now
+
+
+def run(
+    question: str,
+    *,
+    k: int,
+    recipe: Recipe,
+    now: datetime,
+    context: Sequence[str],
+    reader: Reader,
+    encode: Callable[[str], Vector],
+    embedder: str,
+    pool: ThreadPoolExecutor,
+) -> Recall:
+    """Answer `question` from one namespace, with the whole trace."""
+    watch = Stopwatch()
+    query = understand(question, now, context)
+    watch.stage("understand")
+    chosen = plan(query, recipe, k)
+    watch.stage("plan")
+    vector = _encoded(chosen, question, encode)
+    watch.stage("encode")
+    runs = retrieve(chosen, Sight(query, reader, vector), pool)
+    watch.stage("retrieve")
+    candidates = fuse(runs, chosen, recipe.fusion, reader.fetch)
+    watch.stage("fuse")
+    candidates = boost(candidates, query, recipe.boosts)
+    watch.stage("boost")
+    hits, dropped = select(candidates, k)
+    watch.stage("select")
+    return Recall(
+        id=new_id(), namespace=reader.namespace, query=query, plan=chosen, routes=tuple(runs), hits=tuple(hits),
+        dropped=tuple(dropped), timings=tuple(watch.timings), embedder=embedder,
+    )  # fmt: skip
+
+
+def _encoded(chosen: Plan, question: str, encode: Callable[[str], Vector]) -> Vector | FivefoldError | None:
+    """The question's vector if a route needs it; a failing embedder fails those routes, not the recall."""
+    if not any(part.run and ROUTES[part.route].encodes for part in chosen.routes):
+        return None
+    try:
+        return encode(question)
+    except FivefoldError as error:
+        return error

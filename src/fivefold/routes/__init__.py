@@ -1,0 +1,11 @@
+"""Routes: ways to find memories. A new one is one file here and one line in `ROUTES`."""
+
+from __future__ import annotations
+
+from fivefold.routes.base import Route, Sight
+from fivefold.routes.dense import Dense
+from fivefold.routes.lexical import Lexical
+
+ROUTES: dict[str, Route] = {"dense": Dense(), "lexical": Lexical()}
+
+__all__ = ["ROUTES", "Route", "Sight"]

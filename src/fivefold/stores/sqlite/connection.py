@@ -1,0 +1,139 @@
+"""Connections to one file: how they are set up, and what SQLite's errors mean in plain words."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+import sqlite_vec
+
+from fivefold.errors import DiskFull, ReadOnly, StoreClosed, StoreError
+
+BUSY_MS = 120_000
+"""How long a writer waits for another process's transaction before it gives up."""
+
+_READERS = 8
+
+
+def connect(location: str, *, read_only: bool = False) -> apsw.Connection:
+    """A connection that waits for others, checks foreign keys and knows vec0."""
+    if read_only:
+        uri = f"{Path(location).absolute().as_uri()}?immutable=1"
+        connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    else:
+        connection = apsw.Connection(location)
+    connection.set_busy_timeout(BUSY_MS)
+    connection.enable_load_extension(True)
+    connection.load_extension(sqlite_vec.loadable_path())
+    connection.enable_load_extension(False)
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA cache_size = -65536")
+    connection.execute("PRAGMA mmap_size = 1073741824")
+    return connection
+
+
+def make_durable(connection: apsw.Connection) -> None:
+    """Write-ahead log, synced at every commit, and deleted text overwritten rather than left in free pages."""
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA secure_delete = ON")
+
+
+@contextmanager
+def plain_errors(location: str) -> Iterator[None]:
+    """SQLite's errors as fivefold's, each saying what to do."""
+    try:
+        yield
+    except apsw.FullError:
+        raise DiskFull(
+            f"the disk holding {location!r} is full. The write was undone and nothing was lost; "
+            "free some space and try again"
+        ) from None
+    except (apsw.ReadOnlyError, apsw.PermissionsError):
+        raise ReadOnly(f"{location!r} cannot be written: the file or its folder is read-only") from None
+    except apsw.CantOpenError:
+        raise StoreError(
+            f"{location!r} cannot be opened: does the folder exist, and may you write to it?"
+        ) from None
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        raise StoreError(
+            f"{location!r} is not a fivefold store, or it is damaged ({error}). "
+            "Choose another path, or restore it from a backup"
+        ) from None
+    except apsw.BusyError:
+        raise StoreError(
+            f"another process held {location!r} for more than {BUSY_MS // 1000} s; try again when it is done"
+        ) from None
+    except apsw.IOError as error:
+        raise StoreError(f"{location!r} could not be read or written: {error}") from None
+    except apsw.ConnectionClosedError:
+        raise StoreClosed("this engine was closed; open the store again") from None
+
+
+class Connections:
+    """One writer and a few readers on the same file; in memory, one connection does both in turn."""
+
+    def __init__(self, location: str, *, read_only: bool) -> None:
+        self.location = location
+        self.read_only = read_only
+        self.in_memory = location == ":memory:"
+        self.closed = False
+        self._writing = threading.RLock()
+        self._writer = connect(location, read_only=read_only)
+        self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
+        self._room = threading.Semaphore(_READERS)
+        self._all: list[apsw.Connection] = [self._writer]
+
+    @contextmanager
+    def writer(self) -> Iterator[apsw.Connection]:
+        with self._writing, plain_errors(self.location):
+            self._must_be_open()
+            yield self._writer
+
+    @contextmanager
+    def transaction(self) -> Iterator[apsw.Connection]:
+        """All or nothing. The lock is taken at once, so a later statement never finds the file busy."""
+        with self.writer() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def reader(self) -> Iterator[apsw.Connection]:
+        if self.in_memory:
+            with self.writer() as connection:
+                yield connection
+            return
+        with self._room, plain_errors(self.location):
+            self._must_be_open()
+            try:
+                connection = self._idle.get_nowait()
+            except queue.Empty:
+                connection = connect(self.location, read_only=self.read_only)
+                self._all.append(connection)
+            try:
+                yield connection
+            finally:
+                self._idle.put(connection)
+
+    def close(self) -> None:
+        with self._writing:
+            self.closed = True
+            for connection in self._all:
+                connection.close()
+            self._all.clear()
+
+    def _must_be_open(self) -> None:
+        if self.closed:
+            raise StoreClosed("this engine was closed; open the store again")
+
+

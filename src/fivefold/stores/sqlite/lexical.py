@@ -1,0 +1,68 @@
+"""Lexical search: FTS5 with real BM25, one index a namespace.
+
+An index of its own keeps document frequencies and lengths inside the namespace, so that what one namespace
+holds never moves another's ranking. Session memories repeat their turns and have a second index.
+FTS5 fixes k1 at 1.2 and b at 0.75.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import apsw
+
+from fivefold.recall import RouteHit
+from fivefold.stores.base import Filter
+
+PREDICATE_WEIGHT = 4.0
+"""A hit in the short predicate weighs four times one in the content (R4)."""
+
+
+def table_of(namespace: int, kind: str) -> str:
+    return f"lex_{namespace}_sessions" if kind == "session" else f"lex_{namespace}"
+
+
+def create_tables(connection: apsw.Connection, namespace: int) -> None:
+    """Lexemes come in ready made, so the tokenizer only splits at spaces."""
+    for kind in ("turn", "session"):
+        table = table_of(namespace, kind)
+        connection.execute(
+            f"CREATE VIRTUAL TABLE {table} USING fts5(predicate, content, content='', contentless_delete=1, "
+            "tokenize=\"ascii tokenchars '-._/@:+#&~=?%\\'\")"
+        )
+        connection.execute(f"INSERT INTO {table}({table}, rank) VALUES ('rank', 'bm25({PREDICATE_WEIGHT}, 1.0)')")
+        connection.execute(f"INSERT INTO {table}({table}, rank) VALUES ('secure-delete', 1)")
+
+
+def drop_tables(connection: apsw.Connection, namespace: int) -> None:
+    for kind in ("turn", "session"):
+        connection.execute(f"DROP TABLE IF EXISTS {table_of(namespace, kind)}")
+
+
+def add(
+    connection: apsw.Connection, namespace: int, kind: str, row: int, predicate: Sequence[str], content: Sequence[str]
+) -> None:
+    connection.execute(
+        f"INSERT INTO {table_of(namespace, kind)}(rowid, predicate, content) VALUES (?, ?, ?)",
+        (row, " ".join(predicate), " ".join(content)),
+    )
+
+
+def remove(connection: apsw.Connection, namespace: int, kind: str, row: int) -> None:
+    connection.execute(f"DELETE FROM {table_of(namespace, kind)} WHERE rowid = ?", (row,))
+
+
+def search(
+    connection: apsw.Connection, namespace: int, lexemes: Sequence[str], depth: int, keep: Filter
+) -> list[RouteHit]:
+    """The best by BM25, higher is better; any of the lexemes may match."""
+    table = table_of(namespace, "turn")
+    wanted = " OR ".join(f'"{lexeme}"' for lexeme in dict.fromkeys(lexemes))
+    narrowed = f" CROSS JOIN memories m ON m.row = {table}.rowid" if keep.types else ""
+    condition = f" AND m.type IN ({', '.join('?' * len(keep.types))})" if keep.types else ""
+    found = connection.execute(
+        f"SELECT {table}.rowid, -{table}.rank FROM {table}{narrowed} WHERE {table} MATCH ?{condition} "
+        f"ORDER BY {table}.rank, {table}.rowid LIMIT ?",
+        (wanted, *keep.types, depth),
+    )
+    return [RouteHit(row, score) for row, score in found]

@@ -1,0 +1,51 @@
+"""Between database rows and values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from fivefold.memory import Memory
+from fivefold.times import from_micros, to_micros
+
+COLUMNS = (
+    "row, id, content, kind, type, speaker, session_id, turn_index, predicate, user_text, assistant_text,"
+    " next_user_text, tags, task_tag, event_at, created_at, valid_from, valid_to, superseded_by, importance,"
+    " memory_score, confidence, seen_count, access_count, last_accessed_at, metadata"
+)
+WRITTEN = ", ".join(name for name in COLUMNS.replace(",", "").split() if name != "row")
+"""The columns of a memory that are written, in the order of `values_of`."""
+
+_TIMES = ("event_at", "created_at", "valid_from", "valid_to", "last_accessed_at")
+_NAMES = COLUMNS.replace(",", "").split()
+
+
+def memory_of(namespace: str, columns: Sequence[Any]) -> Memory:
+    row: dict[str, Any] = dict(zip(_NAMES, columns, strict=True))
+    for name in _TIMES:
+        if row[name] is not None:
+            row[name] = from_micros(row[name])
+    row["tags"] = tuple(json.loads(row["tags"])) if row["tags"] != "[]" else ()
+    row["metadata"] = json.loads(row["metadata"]) if row["metadata"] != "{}" else {}
+    return Memory(namespace=namespace, **row)
+
+
+def values_of(memory: Memory) -> tuple[Any, ...]:
+    """The memory's columns in the order of `WRITTEN`."""
+    return (
+        memory.id, memory.content, memory.kind, memory.type, memory.speaker, memory.session_id,
+        memory.turn_index, memory.predicate, memory.user_text, memory.assistant_text, memory.next_user_text,
+        compact(list(memory.tags)), memory.task_tag, to_micros(memory.event_at), to_micros(memory.created_at),
+        _micros(memory.valid_from), _micros(memory.valid_to), memory.superseded_by, memory.importance,
+        memory.memory_score, memory.confidence, memory.seen_count, memory.access_count,
+        _micros(memory.last_accessed_at), compact(dict(memory.metadata)),
+    )  # fmt: skip
+
+
+def compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _micros(value: Any) -> int | None:
+    return None if value is None else to_micros(value)

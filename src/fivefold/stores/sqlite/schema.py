@@ -1,0 +1,83 @@
+"""The schema's versions: numbered SQL files, applied in order, each file of older data backed up first."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+import apsw
+
+from fivefold.errors import NewerSchema, StoreError
+
+APPLICATION_ID = 0x35464C44
+"""'5FLD': marks the file as ours, so that another program's database is never touched."""
+
+
+def migrations(folder: Traversable | None = None) -> list[tuple[int, str]]:
+    """Every migration as (version, SQL), oldest first."""
+    folder = folder or resources.files("fivefold.stores.sqlite").joinpath("migrations")
+    found = [
+        (int(match[1]), entry.read_text("utf-8"))
+        for entry in folder.iterdir()
+        if (match := re.fullmatch(r"(\d{4})_\w+\.sql", entry.name))
+    ]
+    return sorted(found)
+
+
+def migrate(connection: apsw.Connection, location: str, steps: list[tuple[int, str]]) -> None:
+    """Bring the file to the newest version, or say why that cannot be."""
+    newest = steps[-1][0]
+    if version_of(connection, location, newest) == newest:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = version_of(connection, location, newest)
+        if 0 < version < newest and location != ":memory:":
+            back_up(location, version)
+        for number, sql in steps:
+            if number > version:
+                connection.execute(sql)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {newest}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def version_of(connection: apsw.Connection, location: str, newest: int) -> int:
+    version = int(connection.pragma("user_version"))
+    application = int(connection.pragma("application_id"))
+    if application not in (0, APPLICATION_ID) or (application == 0 and _has_tables(connection)):
+        raise StoreError(f"{location!r} is another program's SQLite database; choose another path")
+    if version > newest:
+        raise NewerSchema(
+            f"{location!r} has schema version {version}, and this fivefold knows up to {newest}; "
+            "upgrade fivefold to open it"
+        )
+    return version
+
+
+def back_up(location: str, version: int) -> Path:
+    """A copy of the file beside it, made before a migration; an older copy of that version stays."""
+    target = Path(f"{location}.v{version}.bak")
+    number = 1
+    while target.exists():
+        number += 1
+        target = Path(f"{location}.v{version}.bak{number}")
+    source, copy = apsw.Connection(location, flags=apsw.SQLITE_OPEN_READONLY), apsw.Connection(str(target))
+    try:
+        with copy.backup("main", source, "main") as backup:
+            while not backup.done:
+                backup.step(1000)
+    finally:
+        source.close()
+        copy.close()
+    return target
+
+
+def _has_tables(connection: apsw.Connection) -> bool:
+    return bool(connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall())

@@ -1,0 +1,175 @@
+"""The SQLite store: one file, one writer at a time, readers in parallel, any number of processes."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from fivefold.errors import ReadOnly, StoreError
+from fivefold.recall import Recall
+from fivefold.stores.base import Finding
+from fivefold.stores.sqlite import lexical
+from fivefold.stores.sqlite.checks import check
+from fivefold.stores.sqlite.connection import Connections, connect, make_durable, plain_errors
+from fivefold.stores.sqlite.reader import SqliteReader
+from fivefold.stores.sqlite.schema import migrate, migrations
+from fivefold.stores.sqlite.vectors import VectorMemory
+from fivefold.stores.sqlite.writer import SqliteWriter, log_recall
+from fivefold.times import to_micros, utc_now
+
+LOGGED_RECALLS = 10_000
+"""How many recalls without feedback a namespace's log keeps."""
+
+_log = logging.getLogger("fivefold")
+
+
+class SqliteStore:
+    """A fivefold file. Making one creates the file, or brings an older one up to date."""
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        self.read_only = _prepare(location)
+        self.connections = Connections(location, read_only=self.read_only)
+        if location == ":memory:":
+            with self.connections.writer() as connection:
+                migrate(connection, location, migrations())
+        elif not self.read_only:
+            with self.connections.writer() as connection:
+                make_durable(connection)
+        self.held = VectorMemory()
+        self._keys: dict[str, int] = {}
+        self._logger: apsw.Connection | None = None
+        self._unlogged: deque[Recall] = deque(maxlen=1000)
+        self._logged = 0
+
+    def reader(self, namespace: str) -> SqliteReader:
+        return SqliteReader(self, namespace)
+
+    @contextmanager
+    def write(self, namespace: str) -> Iterator[SqliteWriter]:
+        if self.read_only:
+            raise ReadOnly(f"{self.location!r} cannot be written: the file or its folder is read-only")
+        with self.connections.transaction() as connection:
+            yield SqliteWriter(connection, self._make_namespace(connection, namespace), namespace, utc_now())
+
+    def key_of(self, namespace: str) -> int | None:
+        if namespace not in self._keys:
+            with self.connections.reader() as connection:
+                found = connection.execute("SELECT key FROM namespaces WHERE name = ?", (namespace,)).fetchall()
+            if not found:
+                return None
+            self._keys[namespace] = found[0][0]
+        return self._keys[namespace]
+
+    def namespaces(self) -> tuple[str, ...]:
+        with self.connections.reader() as connection:
+            return tuple(name for (name,) in connection.execute("SELECT name FROM namespaces ORDER BY name"))
+
+    def size(self) -> int:
+        if self.location == ":memory:":
+            with self.connections.reader() as connection:
+                return int(connection.pragma("page_count")) * int(connection.pragma("page_size"))
+        files = (Path(self.location + suffix) for suffix in ("", "-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def log(self, recall: Recall) -> None:
+        """Write the recall into the log when no one else is writing, else with a later one.
+
+        A recall must not wait for a writer, so the log is best effort; `used` writes its own recall for sure.
+        """
+        if self.read_only:
+            return
+        self._unlogged.append(recall)
+        try:
+            self._flush_log()
+        except (apsw.BusyError, apsw.LockedError):
+            return
+        except (apsw.FullError, apsw.IOError, apsw.ReadOnlyError) as error:
+            _log.warning("the recall log could not be written: %s", error)
+            self._unlogged.clear()
+
+    def check(self, namespace: str) -> Iterator[Finding]:
+        with self.connections.reader() as connection:
+            yield from check(connection, self.key_of(namespace))
+
+    def close(self) -> None:
+        if self.connections.closed:
+            return
+        if self._unlogged:
+            try:
+                self._flush_log()
+            except apsw.Error as error:
+                _log.warning("the last recalls were not logged: %s", error)
+        if self._logger is not None:
+            self._logger.close()
+        self.connections.close()
+
+    def _flush_log(self) -> None:
+        if self.location == ":memory:":
+            with self.connections.transaction() as connection:
+                self._drain(connection)
+            return
+        if self._logger is None:
+            self._logger = connect(self.location)
+            self._logger.set_busy_timeout(0)
+            self._logger.execute("PRAGMA synchronous = NORMAL")
+        with self._logger:
+            self._drain(self._logger)
+
+    def _drain(self, connection: apsw.Connection) -> None:
+        for recall in list(self._unlogged):
+            key = self.key_of(recall.namespace)
+            if key is not None:
+                log_recall(connection, key, recall)
+                self._logged += 1
+                if self._logged % 500 == 0:
+                    _trim(connection, key)
+        self._unlogged.clear()
+
+    def _make_namespace(self, connection: apsw.Connection, namespace: str) -> int:
+        if namespace in self._keys:
+            return self._keys[namespace]
+        found = connection.execute("SELECT key FROM namespaces WHERE name = ?", (namespace,)).fetchall()
+        if found:
+            return int(found[0][0])
+        connection.execute(
+            "INSERT INTO namespaces (name, created_at) VALUES (?, ?)", (namespace, to_micros(utc_now()))
+        )
+        key = connection.last_insert_rowid()
+        lexical.create_tables(connection, key)
+        return key
+
+
+def _prepare(location: str) -> bool:
+    """Create or migrate the file; true when it can only be read."""
+    if location == ":memory:":
+        return False
+    path = Path(location)
+    if path.is_dir():
+        raise StoreError(f"{location!r} is a folder; give the path of a file in it, such as {location}/fivefold.db")
+    if not path.parent.exists():
+        raise StoreError(f"the folder {str(path.parent)!r} does not exist; create it first")
+    if path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+        return True
+    with plain_errors(location):
+        connection = connect(location)
+        try:
+            migrate(connection, location, migrations())
+            make_durable(connection)
+        finally:
+            connection.close()
+    return False
+
+
+def _trim(connection: apsw.Connection, key: int) -> None:
+    connection.execute(
+        "DELETE FROM recalls WHERE namespace = ?1 AND id NOT IN (SELECT recall FROM feedback WHERE namespace = ?1) "
+        "AND id < (SELECT id FROM recalls WHERE namespace = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
+        (key, LOGGED_RECALLS),
+    )

@@ -1,0 +1,191 @@
+"""Dense search: vec0 holds the vectors, and namespaces asked more than once are held in memory.
+
+Both ways are exact. The copy in memory stays true to the file, also when other processes write: before
+each search it takes in the vectors added since, and drops those removed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+import apsw
+import numpy as np
+import numpy.typing as npt
+
+from fivefold.memory import TYPES
+from fivefold.recall import RouteHit, Vector
+from fivefold.stores.base import FIELDS, Field, Filter, Space
+
+CHUNK = 64
+"""Vectors in one vec0 chunk: small, so that a namespace of a few memories takes little room."""
+
+SMALL = 5_000
+"""A namespace up to this size is held in memory from its first recall, a larger one from its second."""
+
+HELD_BYTES = 1 << 30
+"""How many bytes of vectors all namespaces together may hold in memory; the least recently asked go first."""
+
+Rows = npt.NDArray[np.int64]
+
+
+def table_of(dimension: int) -> str:
+    return f"vec_{dimension}"
+
+
+def create_table(connection: apsw.Connection, dimension: int) -> None:
+    connection.execute(
+        f"CREATE VIRTUAL TABLE IF NOT EXISTS {table_of(dimension)} USING vec0("
+        "space INTEGER PARTITION KEY, field INTEGER, type INTEGER, event_at INTEGER, "
+        f"embedding FLOAT[{dimension}] DISTANCE_METRIC=cosine, chunk_size={CHUNK})"
+    )
+
+
+def knn(
+    connection: apsw.Connection, space: Space, where: Field, vector: Vector, depth: int, keep: Filter
+) -> list[RouteHit]:
+    """The nearest by one vec0 statement; the filter is applied inside the index."""
+    types = [TYPES.index(name) for name in keep.types]
+    narrowed = f" AND type IN ({', '.join('?' * len(types))})" if types else ""
+    found = connection.execute(
+        f"SELECT v.memory, nearest.distance FROM (SELECT rowid, distance FROM {table_of(space.dimension)} "
+        f"WHERE embedding MATCH ? AND k = ? AND space = ? AND field = ?{narrowed}) AS nearest "
+        "JOIN vectors v ON v.id = nearest.rowid",
+        (vector.tobytes(), depth, space.key, FIELDS.index(where), *types),
+    )
+    hits = [RouteHit(row, 1.0 - distance) for row, distance in found]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.row))
+
+
+@dataclass(slots=True)
+class Held:
+    """One field of one space in memory. Arrays are replaced or grown, never changed under a reader."""
+
+    ids: Rows
+    memories: Rows
+    types: npt.NDArray[np.int8]
+    matrix: npt.NDArray[np.float32]
+    size: int = 0
+    last_id: int = 0
+    removals: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def empty(cls, dimension: int) -> Held:
+        return cls(*_arrays(0, dimension))
+
+    def search(self, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
+        with self.lock:
+            matrix, memories, types = (
+                self.matrix[: self.size], self.memories[: self.size], self.types[: self.size],
+            )  # fmt: skip
+        if keep.types:
+            chosen = np.flatnonzero(np.isin(types, [TYPES.index(name) for name in keep.types]))
+            matrix, memories = matrix[chosen], memories[chosen]
+        scores = matrix @ vector
+        if len(scores) > depth:
+            edge = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+            top = np.flatnonzero(scores >= edge)
+        else:
+            top = np.arange(len(scores))
+        order = top[np.lexsort((memories[top], -scores[top]))][:depth]
+        return [RouteHit(int(memories[i]), float(scores[i])) for i in order]
+
+    def catch_up(self, connection: apsw.Connection, space: Space, where: Field) -> None:
+        """Take in what was written since the last look."""
+        code = FIELDS.index(where)
+        counted = connection.execute(
+            "SELECT count FROM removals WHERE space = ? AND field = ?", (space.key, code)
+        ).fetchall()
+        removals = counted[0][0] if counted else 0
+        with self.lock:
+            if removals != self.removals and self.size:
+                self._drop_removed(connection, space.key, code)
+            self.removals = removals
+            self._append(connection, space, code)
+
+    def _drop_removed(self, connection: apsw.Connection, space: int, code: int) -> None:
+        alive = [id for (id,) in connection.execute(
+            "SELECT id FROM vectors WHERE space = ? AND field = ?", (space, code)
+        )]  # fmt: skip
+        kept = np.flatnonzero(np.isin(self.ids[: self.size], np.array(alive, dtype=np.int64)))
+        self.ids, self.memories = self.ids[kept], self.memories[kept]
+        self.types, self.matrix = self.types[kept], self.matrix[kept]
+        self.size = len(kept)
+
+    def _append(self, connection: apsw.Connection, space: Space, code: int) -> None:
+        new = connection.execute(
+            "SELECT v.id, v.memory, v.type, e.embedding FROM vectors v "
+            f"JOIN {table_of(space.dimension)} e ON e.rowid = v.id WHERE v.space = ? AND v.field = ? AND v.id > ?",
+            (space.key, code, self.last_id),
+        ).fetchall()
+        if not new:
+            return
+        self._grow(self.size + len(new), space.dimension)
+        end = self.size + len(new)
+        self.ids[self.size : end] = [row[0] for row in new]
+        self.memories[self.size : end] = [row[1] for row in new]
+        self.types[self.size : end] = [row[2] for row in new]
+        joined = b"".join(row[3] for row in new)
+        self.matrix[self.size : end] = np.frombuffer(joined, dtype=np.float32).reshape(len(new), -1)
+        self.size, self.last_id = end, int(self.ids[self.size : end].max())
+
+    def _grow(self, need: int, dimension: int) -> None:
+        if need <= len(self.ids):
+            return
+        fresh = _arrays(need if self.size == 0 else need * 5 // 4, dimension)
+        for new, old in zip(fresh, (self.ids, self.memories, self.types, self.matrix), strict=True):
+            new[: self.size] = old[: self.size]
+        self.ids, self.memories, self.types, self.matrix = fresh
+
+
+class VectorMemory:
+    """Which namespaces are held in memory, within one budget for all."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[tuple[int, Field], Held] = OrderedDict()
+        self._asked: set[tuple[int, Field]] = set()
+        self._lock = threading.Lock()
+
+    def search(
+        self, connection: apsw.Connection, space: Space, where: Field, vector: Vector, depth: int, keep: Filter
+    ) -> list[RouteHit]:
+        held = self._holding(connection, space, where)
+        if held is None:
+            return knn(connection, space, where, vector, depth, keep)
+        held.catch_up(connection, space, where)
+        self._keep_in_budget()
+        return held.search(vector, depth, keep)
+
+    def _holding(self, connection: apsw.Connection, space: Space, where: Field) -> Held | None:
+        key = (space.key, where)
+        with self._lock:
+            if key in self._held:
+                self._held.move_to_end(key)
+                return self._held[key]
+            seen, self._asked = key in self._asked, self._asked | {key}
+        size = self._size(connection, space, where)
+        if (size > SMALL and not seen) or size * space.dimension * 4 > HELD_BYTES:
+            return None
+        with self._lock:
+            return self._held.setdefault(key, Held.empty(space.dimension))
+
+    @staticmethod
+    def _size(connection: apsw.Connection, space: Space, where: Field) -> int:
+        (size,) = connection.execute(
+            "SELECT count(*) FROM vectors WHERE space = ? AND field = ?", (space.key, FIELDS.index(where))
+        ).fetchall()[0]
+        return int(size)
+
+    def _keep_in_budget(self) -> None:
+        with self._lock:
+            while len(self._held) > 1 and sum(held.matrix.nbytes for held in self._held.values()) > HELD_BYTES:
+                self._held.popitem(last=False)
+
+
+def _arrays(size: int, dimension: int) -> tuple[Rows, Rows, npt.NDArray[np.int8], npt.NDArray[np.float32]]:
+    return (
+        np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int8),
+        np.empty((size, dimension), np.float32),
+    )  # fmt: skip

@@ -1,0 +1,49 @@
+"""Times at the border: everything inside is aware UTC, stored as microseconds since 1970."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from fivefold.errors import InvalidInput
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def as_utc(value: datetime | str, field: str = "event_at") -> tuple[datetime, bool]:
+    """`value` in UTC, and whether it came without a zone and was taken as UTC."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError:
+            raise InvalidInput(
+                f"{field} {value!r} is not an ISO 8601 time; write it like 2025-03-15T09:30:00Z"
+            ) from None
+    if not isinstance(value, datetime):
+        raise InvalidInput(f"{field} must be a datetime or an ISO 8601 string, not {type(value).__name__}")
+    naive = value.tzinfo is None
+    try:
+        return (value.replace(tzinfo=UTC) if naive else value.astimezone(UTC)), naive
+    except OverflowError:
+        raise InvalidInput(f"{field} {value!r} lies outside the years 1 to 9999 in UTC") from None
+
+
+def iso(value: datetime) -> str:
+    return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def to_micros(value: datetime) -> int:
+    return (value - EPOCH) // MICROSECOND
+
+
+def from_micros(value: int) -> datetime:
+    return EPOCH + timedelta(microseconds=value)
+
+
+def spoken_date(value: datetime) -> str:
+    """The day as people write it, for the text that is embedded and indexed: '7 May 2023'."""
+    return f"{value.day} {value:%B} {value.year}"

@@ -1,0 +1,182 @@
+"""What can be done to memories: store, update, supersede, forget, restore, mark as used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from fivefold import maintenance
+from fivefold.errors import InvalidInput, NotFound
+from fivefold.intake import record_of
+from fivefold.memory import Link, Memory, Merged, Record
+from fivefold.progress import bar
+from fivefold.recall import Recall
+from fivefold.remember import Draft, Tally, add_vectors, draft, embed_drafts, place, refresh_session
+from fivefold.stores.base import Writer
+from fivefold.workspace import Workspace
+
+BATCH = 256
+"""Records that are embedded and stored together; each batch is one transaction."""
+
+_CHANGEABLE = {field.name for field in fields(Record)} - {"id", "kind", "session_id", "turn_index", "notes"}
+
+
+def store_records(space: Workspace, records: Sequence[Record], tally: Tally, progress: bool = False) -> None:
+    """extract → embed → store, a batch at a time."""
+    with bar("Remembering", len(records), show=progress) as advance:
+        for start in range(0, len(records), BATCH):
+            now = space.clock()
+            drafts = [draft(record, space.namespace, space.extractor, now) for record in records[start : start + BATCH]]
+            embed_drafts(drafts, space.reader, space.embed)
+            with space.writing() as txn:
+                touched = Tally()
+                for item in drafts:
+                    place(item, txn, touched, space.embed)
+                _refresh(space, txn, touched.sessions)
+            tally.include(touched)
+            advance(len(drafts))
+
+
+def update(space: Workspace, id: str, changes: Mapping[str, Any]) -> None:
+    """Change fields of a memory; index, vectors, links, its session and the turn before it follow."""
+    wrong = sorted(set(changes) - _CHANGEABLE)
+    if wrong:
+        raise InvalidInput(f"{wrong[0]!r} cannot be changed; an update takes {', '.join(sorted(_CHANGEABLE))}")
+    old = space.get(id)
+    if old.kind == "session":
+        raise InvalidInput("a session memory follows its turns; update those")
+    item = draft(_changed(old, changes), space.namespace, space.extractor, space.clock())
+    item.memory = replace(
+        item.memory, id=old.id, kind=old.kind, session_id=old.session_id, turn_index=old.turn_index, row=old.row,
+        created_at=old.created_at, superseded_by=old.superseded_by, seen_count=old.seen_count,
+        access_count=old.access_count, last_accessed_at=old.last_accessed_at,
+    )  # fmt: skip
+    add_vectors([item], space.embed)
+    with space.writing() as txn:
+        txn.replace(old.row, item.entry())
+        before = _told_before(txn, old)
+        if before is not None:
+            txn.backfill(before.row, item.memory.content, item.vectors["full"])
+        if old.session_id:
+            refresh_session(old.session_id, space.namespace, txn, space.clock())
+
+
+def supersede(space: Workspace, old_id: str, record: Record, tally: Tally) -> None:
+    """Store `record` as what replaces `old_id`."""
+    old = space.get(old_id)
+    item = draft(record, space.namespace, space.extractor, space.clock())
+    embed_drafts([item], space.reader, space.embed)
+    with space.writing() as txn:
+        place(item, txn, tally, space.embed)
+        new = txn.get(item.memory.id) if item.memory.id in tally.stored else None
+        if new is None:
+            raise InvalidInput("the new record says the same as a memory already stored; nothing was changed")
+        current = txn.at(old.row)
+        if current is not None and current.superseded_by is None:
+            why = "said so by the caller"
+            txn.supersede(current, new, why)
+            tally.superseded.append(Link(new.id, old.id, "supersedes", why))
+        _refresh(space, txn, tally.sessions)
+
+
+def forget(space: Workspace, id: str) -> Memory:
+    """Remove a memory with everything derived from it, also from the session it stood in."""
+    memory = space.get(id)
+    if memory.kind == "session":
+        raise InvalidInput(
+            f"{id} is the memory of session {memory.session_id!r}; forget its turns, or the whole session"
+        )
+    with space.writing() as txn:
+        before = _told_before(txn, memory)
+        if before is not None:
+            txn.backfill(before.row, None, None)
+        txn.remove(memory.row)
+        if memory.session_id:
+            _, _, own = txn.session_size(memory.session_id)
+            txn.close_gap(memory.session_id)
+            if not txn.turns(memory.session_id) and own is not None:
+                txn.remove(own)
+            else:
+                refresh_session(memory.session_id, space.namespace, txn, space.clock())
+    return memory
+
+
+def forget_session(space: Workspace, session_id: str) -> int:
+    """Remove a session with all its turns; gives how many there were."""
+    with space.writing() as txn:
+        turns = txn.turns(session_id)
+        if not turns:
+            raise NotFound(f"namespace {space.namespace!r} has no session {session_id!r}")
+        _, _, own = txn.session_size(session_id)
+        for row in [turn.row for turn in turns] + ([own] if own is not None else []):
+            txn.remove(row)
+        txn.close_gap(session_id)
+    return len(turns)
+
+
+def restore(space: Workspace, drafts: Sequence[Draft], tally: Tally, progress: bool = False) -> None:
+    """Put exported memories back as they were: rows first, turns before their sessions, then the vectors."""
+    ordered = sorted(drafts, key=lambda item: item.memory.kind == "session")
+    known = space.reader.known([item.memory.id for item in ordered])
+    for item in ordered:
+        if item.memory.id in known:
+            tally.merged.append(Merged(item.memory.id, "a memory with this id is already stored"))
+    fresh = [item for item in ordered if item.memory.id not in known]
+    for start in range(0, len(fresh), BATCH):
+        with space.writing() as txn:
+            for item in fresh[start : start + BATCH]:
+                _restore_one(txn, item, tally)
+    with bar("Embedding", len(fresh), show=progress) as advance:
+        maintenance.fill(space.store, space.namespace, space.embedder(), "active", advance)
+
+
+def mark_used(space: Workspace, recall: Recall | str, ids: Sequence[str]) -> None:
+    """Note which of the returned memories were used."""
+    recall_id = recall if isinstance(recall, str) else recall.id
+    if isinstance(recall, Recall):
+        if recall.namespace != space.namespace:
+            raise InvalidInput(f"recall {recall_id} was made in namespace {recall.namespace!r}, not here")
+        returned: tuple[str, ...] | None = tuple(hit.memory.id for hit in recall)
+    else:
+        returned = space.reader.recalled(recall)
+    if returned is None:
+        raise NotFound(f"namespace {space.namespace!r} has no recall {recall_id!r} in its log")
+    stray = [id for id in ids if id not in returned]
+    if stray:
+        raise InvalidInput(f"{stray[0]!r} was not returned by recall {recall_id}")
+    with space.writing() as txn:
+        rows = [memory.row for memory in map(txn.get, dict.fromkeys(ids)) if memory is not None]
+        txn.mark_used(recall, rows, space.clock())
+
+
+def _restore_one(txn: Writer, item: Draft, tally: Tally) -> None:
+    memory = item.memory
+    if memory.kind == "turn" and memory.session_id:
+        txn.log_turn(memory.session_id, memory.event_at)
+        tally.sessions.setdefault(memory.session_id)
+    row = txn.add(item.entry())
+    if memory.kind == "session" and memory.session_id:
+        turns, _, _ = txn.session_size(memory.session_id)
+        txn.session_built(memory.session_id, row, turns)
+    tally.stored.append(memory.id)
+
+
+def _refresh(space: Workspace, txn: Writer, sessions: Mapping[str, None]) -> None:
+    for session_id in sessions:
+        refresh_session(session_id, space.namespace, txn, space.clock())
+
+
+def _told_before(txn: Writer, memory: Memory) -> Memory | None:
+    """The turn that carries this one as what was said next."""
+    before = txn.turn_before(memory.session_id, memory.row) if memory.session_id else None
+    return before if before is not None and before.next_user_text == memory.content else None
+
+
+def _changed(old: Memory, changes: Mapping[str, Any]) -> Record:
+    """The memory as a record with the changes; what the rules had read is read again when the text is new."""
+    kept = {name: getattr(old, name) for name in _CHANGEABLE}
+    if "content" in changes and changes["content"] != old.content:
+        for name in ("type", "predicate", "importance", "memory_score"):
+            kept[name] = None
+    return record_of({**kept, **changes})
