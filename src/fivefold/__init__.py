@@ -41,7 +41,7 @@ __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - built from names
 
 if TYPE_CHECKING:
     from fivefold.engine import Engine as Engine
-    from fivefold.engine import open as open
+    from fivefold.engine import open as open  # noqa: A004 - the public name
     from fivefold.errors import DiskFull as DiskFull
     from fivefold.errors import EmbedderError as EmbedderError
     from fivefold.errors import EmbedderMismatch as EmbedderMismatch

@@ -16,7 +16,9 @@ def superseded(candidate: Candidate, query: Query, constants: Mapping[str, float
     if memory.superseded_by is None or memory.current(query.now):
         return candidate
     factor = constants.get("factor", 0.5)
-    return candidate.stepped("superseded", candidate.score * factor, f"× {factor:g}, replaced by {memory.superseded_by}")
+    return candidate.stepped(
+        "superseded", candidate.score * factor, f"× {factor:g}, replaced by {memory.superseded_by}"
+    )
 
 
 BOOSTS: dict[str, Boost] = {"superseded": superseded}

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from fivefold import maintenance, pipeline, transfer, writing
+from fivefold.embedders import Embedder
 from fivefold.embedders import embedder as load_embedder
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.extract import extractor as load_extractor
@@ -32,12 +33,13 @@ def open(
     location: str | os.PathLike[str] = "fivefold.db",
     *,
     namespace: str = "default",
-    embedder: str | None = None,
+    embedder: str | Embedder | None = None,
     extractor: str = "rules",
 ) -> Engine:
     """Open the store at `location`, a path or ':memory:', and look at it through one namespace.
 
     The first write pins the namespace to an embedder (`minilm` unless named); later it need not be named.
+    Any object with `pin`, `dimension` and `embed` serves as an embedder too.
     """
     checked_name(namespace, "namespace")
     return Engine(open_store(os.fspath(location)), namespace, embedder, extractor)
@@ -50,7 +52,7 @@ class Engine:
         self,
         store: Store,
         namespace: str = "default",
-        embedder: str | None = None,
+        embedder: str | Embedder | None = None,
         extractor: str = "rules",
         clock: Callable[[], datetime] = utc_now,
     ) -> None:

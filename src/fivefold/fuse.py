@@ -66,7 +66,10 @@ FORMULAS: dict[Method, Formula] = {"rrf": rrf, "score-rrf": score_rrf, "convex":
 
 
 def fuse(
-    runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, fetch: Callable[[Sequence[int]], dict[int, Memory]]
+    runs: Sequence[RouteRun],
+    plan: Plan,
+    spec: FusionSpec,
+    fetch: Callable[[Sequence[int]], dict[int, Memory]],
 ) -> list[Candidate]:
     """The best `pool` candidates; one that was forgotten while the recall ran is no longer there to fetch."""
     weights = {part.route: part.weight for part in plan.routes}
@@ -79,7 +82,11 @@ def fuse(
     best = sorted(fused, key=lambda row: (-fused[row], row))[: max(spec.pool, plan.k)]
     memories = fetch(best)
     return [
-        Candidate(memories[row], tuple(_evidence(route, part, weights[route]) for route, part in found[row]), fused[row])
+        Candidate(
+            memories[row],
+            tuple(_evidence(route, part, weights[route]) for route, part in found[row]),
+            fused[row],
+        )
         for row in best
         if row in memories
     ]

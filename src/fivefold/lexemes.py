@@ -24,9 +24,7 @@ UNSPACED = (
 
 _WORD = rf"(?:(?![{UNSPACED}])[\w\u0300-\u036f])+"
 _JOINT = r"(?:://|::|[-./@:+#'’&\\~=?%])"
-_TOKEN = re.compile(
-    rf"(?P<unspaced>[{UNSPACED}]+)|{_WORD}(?:{_JOINT}{_WORD})*|[\u2190-\u2bff\U0001f000-\U0001faff]"
-)
+_TOKEN = re.compile(rf"(?P<unspaced>[{UNSPACED}]+)|{_WORD}(?:{_JOINT}{_WORD})*|[\u2190-\u2bff\U0001f000-\U0001faff]")
 _PARTS = re.compile(r"[^\W_]+")
 _DIGIT_GROUP = re.compile(r"(?<=\d)[,\u2009\u202f](?=\d{3}\b)")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

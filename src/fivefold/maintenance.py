@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-
 from fivefold import texts
 from fivefold.embedders import Embedder
 from fivefold.memory import Extraction, Memory, Record
 from fivefold.recall import Vector
-from fivefold.remember import Draft
+from fivefold.remember import Draft, centre
 from fivefold.stores.base import Field, Reader, SpaceState, Store, Writer
 from fivefold.workspace import Workspace
-
 
 BATCH = 128
 
@@ -57,7 +54,7 @@ def fill(
                 return
             plain = [(memory, extraction) for memory, extraction in todo if memory.kind != "session"]
             if not plain:
-                _fill_sessions(txn, [memory for memory, _ in todo], state)
+                _fill_sessions(txn, [memory for memory, _ in todo], state, model)
                 advance(len(todo))
                 continue
             wanted = [(memory, _fields(txn, memory, extraction)) for memory, extraction in plain]
@@ -87,15 +84,13 @@ def _embedded(
     return [(memory, {where: vector_of[text] for where, text in fields.items()}) for memory, fields in wanted]
 
 
-def _fill_sessions(txn: Writer, sessions: Sequence[Memory], state: SpaceState) -> None:
+def _fill_sessions(txn: Writer, sessions: Sequence[Memory], state: SpaceState, model: Embedder) -> None:
+    """The middle of its turns, or of its own text for a session that came without them."""
     for memory in sessions:
         assert memory.session_id is not None
         rows = [turn.row for turn in txn.turns(memory.session_id)]
-        held = list(txn.vectors_of(rows, "full", state).values())
-        space = txn.space(state)
-        assert space is not None
-        centre = np.mean(held, axis=0, dtype=np.float32) if held else np.zeros(space.dimension, np.float32)
-        txn.put_vectors(memory, {"session": centre / (np.linalg.norm(centre) or 1.0)}, state)
+        held = list(txn.vectors_of(rows, "full", state).values()) or [model.embed([memory.content])[0]]
+        txn.put_vectors(memory, {"session": centre(held)}, state)
 
 
 def _all(reader: Reader) -> list[tuple[Memory, Extraction]]:

@@ -85,12 +85,15 @@ class Memory(Value):
         return self.valid_to is None or self.valid_to > now
 
 
+Sort = Literal["person", "name", "identifier", "topic"]
+
+
 @dataclass(frozen=True, slots=True)
 class Mention(Value):
     """An entity or topic a text speaks of."""
 
     name: str
-    kind: Literal["person", "name", "identifier", "topic"]
+    kind: Sort
     count: int = 1
 
 
@@ -102,6 +105,14 @@ class Slot(Value):
     attribute: str
     value: str
     update: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Correction(Value):
+    """A new value for something said before, and the old value where the text repeats it."""
+
+    value: str
+    old: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +136,7 @@ class Extraction(Value):
     slots: tuple[Slot, ...] = ()
     dates: tuple[Span, ...] = ()
     facets: Mapping[Facet, str] = field(default_factory=dict)
-    refers_back: str | None = None
+    refers_back: Correction | None = None
     source: str = "rules"
 
 

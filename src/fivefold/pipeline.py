@@ -1,10 +1,10 @@
 """A recall from top to bottom. Start reading here.
 
-    understand(question)  →  Query       what is asked
-    plan(query, recipe)   →  Plan        which routes, how deep, and why
-    retrieve(plan)        →  runs        every route's hits, in parallel
-    fuse → boost → select →  hits        candidates that carry their evidence
-    Recall                               all of the above in one value
+understand(question)  →  Query       what is asked
+plan(query, recipe)   →  Plan        which routes, how deep, and why
+retrieve(plan)        →  runs        every route's hits, in parallel
+fuse → boost → select →  hits        candidates that carry their evidence
+Recall                               all of the above in one value
 """
 
 from __future__ import annotations

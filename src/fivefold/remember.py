@@ -9,6 +9,7 @@ from datetime import datetime
 import numpy as np
 
 from fivefold import texts
+from fivefold.embedders import Matrix, unit
 from fivefold.extract import Extractor
 from fivefold.extract.slots import same_value, single_valued
 from fivefold.ids import content_hash, new_id
@@ -16,7 +17,7 @@ from fivefold.memory import Extraction, Link, Memory, Merged, Record, Report, Sl
 from fivefold.recall import Vector
 from fivefold.stores.base import Entry, Field, Reader, Writer
 
-Embed = Callable[[Sequence[str]], Sequence[Vector]]
+Embed = Callable[[Sequence[str]], Matrix]
 
 SESSION_REFRESH = 64
 """A session memory is built anew with each turn up to this many, then whenever a tenth has been added."""
@@ -134,7 +135,7 @@ def place(item: Draft, txn: Writer, tally: Tally, embed: Embed) -> None:
         free = txn.log_turn(item.memory.session_id, item.memory.event_at)
         if item.memory.turn_index is None:
             item.memory = replace(item.memory, turn_index=free)
-        tally.sessions.setdefault(item.memory.session_id)
+        tally.sessions.setdefault(item.memory.session_id or "")
     _add(item, txn, tally)
 
 
@@ -175,7 +176,7 @@ def _link_equal_turn(item: Draft, txn: Writer, tally: Tally) -> None:
     earlier = None if twin is None else txn.at(twin)
     if earlier is not None:
         why = "says the same as an earlier turn"
-        txn.link_equal(item.memory.row, earlier.row, why)
+        txn.relate(item.memory.row, earlier.row, "equal", why)
         tally.linked.append(Link(item.memory.id, earlier.id, "equal", why))
 
 
@@ -193,21 +194,30 @@ def _backfill(item: Draft, txn: Writer) -> None:
 def _replace_statements(item: Draft, txn: Writer, tally: Tally) -> None:
     """End what a new statement confidently replaces; told late, an old statement is itself what has ended."""
     slots = list(item.extraction.slots)
-    if item.extraction.refers_back and item.memory.session_id:
-        corrected = _corrected(item, txn, item.extraction.refers_back)
-        if corrected is not None:
-            slots.append(corrected)
-            txn.state(item.memory.row, [corrected])
+    corrected = _corrected(item, txn) if item.extraction.refers_back else None
+    if corrected is not None:
+        slots.append(corrected)
+        txn.state(item.memory.row, [corrected])
     for slot in slots:
         for row, stated in txn.stated(slot.subject, slot.attribute):
             other = txn.at(row)
             if other is not None and _contradicts(item.memory, slot, other, stated):
-                new, old = (item.memory, other) if item.memory.event_at >= other.event_at else (other, item.memory)
-                if len(old.content) <= REPLACEABLE and old.superseded_by is None:
-                    why = f"{slot.attribute}: {_value(new, item.memory, slot, stated)!r} replaces " \
-                          f"{_value(old, item.memory, slot, stated)!r}"  # fmt: skip
-                    txn.supersede(old, new, why)
-                    tally.superseded.append(Link(new.id, old.id, "supersedes", why))
+                if item.memory.event_at >= other.event_at:
+                    _end(txn, tally, other, stated, item.memory, slot)
+                else:
+                    _end(txn, tally, item.memory, slot, other, stated)
+
+
+def _end(txn: Writer, tally: Tally, old: Memory, was: Slot, new: Memory, now: Slot) -> None:
+    """One statement of `old` ends. All of the memory does when nothing else it stated still holds."""
+    why = f"{now.attribute}: {now.value!r} replaces {was.value!r}"
+    still = txn.end_statement(old.row, was, new.row)
+    if still == 0 and len(old.content) <= REPLACEABLE:
+        txn.supersede(old, new, why)
+        tally.superseded.append(Link(new.id, old.id, "supersedes", why))
+    else:
+        txn.relate(new.row, old.row, "supersedes", why)
+        tally.linked.append(Link(new.id, old.id, "supersedes", f"{why}; the rest of it still holds"))
 
 
 def _contradicts(memory: Memory, slot: Slot, other: Memory, stated: Slot) -> bool:
@@ -216,20 +226,23 @@ def _contradicts(memory: Memory, slot: Slot, other: Memory, stated: Slot) -> boo
     return slot.update or single_valued(slot.attribute)
 
 
-def _value(memory: Memory, mine: Memory, slot: Slot, stated: Slot) -> str:
-    return slot.value if memory.row == mine.row else stated.value
-
-
-def _corrected(item: Draft, txn: Writer, value: str) -> Slot | None:
-    """The statement a correction refers to: the last of the same speaker whose value is of the same kind."""
-    assert item.memory.session_id is not None
-    numeric = any(map(str.isdigit, value))
-    earlier = [turn for turn in txn.turns(item.memory.session_id) if turn.row != item.memory.row][-LOOK_BACK:]
+def _corrected(item: Draft, txn: Writer) -> Slot | None:
+    """The statement a correction refers to: the one with the old value it repeats, else the last in its session."""
+    correction, memory = item.extraction.refers_back, item.memory
+    assert correction is not None
+    if correction.old:
+        found = txn.stated_as(memory.row, correction.old)
+        one = len({(slot.subject, slot.attribute) for slot in found}) == 1
+        return Slot(found[0].subject, found[0].attribute, correction.value, True) if one else None
+    if memory.session_id is None:
+        return None
+    numeric = any(map(str.isdigit, correction.value))
+    earlier = [turn for turn in txn.turns(memory.session_id) if turn.row != memory.row][-LOOK_BACK:]
     for turn in reversed(earlier):
-        if turn.speaker == item.memory.speaker:
+        if turn.speaker == memory.speaker:
             for slot in txn.slots_at(turn.row):
                 if any(map(str.isdigit, slot.value)) == numeric:
-                    return Slot(slot.subject, slot.attribute, value, True)
+                    return Slot(slot.subject, slot.attribute, correction.value, True)
     return None
 
 
@@ -245,8 +258,7 @@ def refresh_session(session_id: str, namespace: str, txn: Writer, now: datetime)
     held = txn.vectors_of([turn.row for turn in members], "full")
     if not held:
         return
-    centre = np.mean(list(held.values()), axis=0, dtype=np.float32)
-    entry = _session_entry(session_id, namespace, members, centre / (np.linalg.norm(centre) or 1.0), now)
+    entry = _session_entry(session_id, namespace, members, centre(list(held.values())), now)
     known = None if row is None else txn.at(row)
     if known is None:
         row = txn.add(entry)
@@ -260,9 +272,13 @@ def refresh_session(session_id: str, namespace: str, txn: Writer, now: datetime)
     txn.session_built(session_id, row, turns)
 
 
-def _session_entry(
-    session_id: str, namespace: str, turns: Sequence[Memory], vector: Vector, now: datetime
-) -> Entry:
+def centre(vectors: Sequence[Vector]) -> Vector:
+    """What a session is about: the middle of what its turns are about, at unit length."""
+    middle: Vector = unit(np.stack(vectors).mean(axis=0, keepdims=True, dtype=np.float32))[0]
+    return middle
+
+
+def _session_entry(session_id: str, namespace: str, turns: Sequence[Memory], vector: Vector, now: datetime) -> Entry:
     content = "\n".join(f"{turn.speaker}: {turn.content}" if turn.speaker else turn.content for turn in turns)
     content = content[:SESSION_TEXT]
     memory = Memory(

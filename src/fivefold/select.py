@@ -12,7 +12,12 @@ def select(candidates: Sequence[Candidate], k: int) -> tuple[list[Hit], list[Dro
     ranked = sorted(candidates, key=lambda candidate: (-candidate.score, candidate.memory.id))
     hits = [Hit(rank, candidate) for rank, candidate in enumerate(ranked[:k], 1)]
     dropped = [
-        Dropped(candidate.memory.id, candidate.score, "select", f"rank {rank} of {len(ranked)}, beyond the {k} asked for")
+        Dropped(
+            candidate.memory.id,
+            candidate.score,
+            "select",
+            f"rank {rank} of {len(ranked)}, beyond the {k} asked for",
+        )
         for rank, candidate in enumerate(ranked[k:], k + 1)
     ]
     return hits, dropped

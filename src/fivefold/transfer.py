@@ -82,7 +82,7 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 except ValueError as error:
                     raise InvalidInput(f"{path}, line {number}: not JSON: {error}") from None
                 if not isinstance(data, dict):
-                    raise InvalidInput(f"{path}, line {number}: a line must be an object, such as {{\"content\": …}}")
+                    raise InvalidInput(f'{path}, line {number}: a line must be an object, such as {{"content": …}}')
                 yield number, data
     except OSError as error:
         raise InvalidInput(f"{str(path)!r} could not be read: {error.strerror or error}") from None

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from fivefold.embedders import DEFAULT, Embedder, Matrix, Progress, choice_of
+from fivefold.embedders import DEFAULT, Embedder, Matrix, choice_of
 from fivefold.embedders import embedder as load_embedder
 from fivefold.errors import EmbedderMismatch, NotFound
 from fivefold.extract import Extractor
@@ -18,11 +18,11 @@ from fivefold.stores.base import Reader, Store, Writer
 
 @dataclass(slots=True)
 class Workspace:
-    """`choice` is the embedder the caller named, or None to take the one the namespace is pinned to."""
+    """`choice` is the embedder the caller named or made, or None to take the one the namespace is pinned to."""
 
     store: Store
     namespace: str
-    choice: str | None
+    choice: str | Embedder | None
     extractor: Extractor
     clock: Callable[[], datetime]
 
@@ -43,13 +43,14 @@ class Workspace:
     def embedder(self) -> Embedder:
         """The namespace's model; naming another one is an error that says how to move (R3)."""
         space = self.reader.space()
-        model = load_embedder(self.choice or (choice_of(space.embedder) if space else DEFAULT))
+        choice = self.choice or (choice_of(space.embedder) if space else DEFAULT)
+        model = load_embedder(choice) if isinstance(choice, str) else choice
         if space is not None and space.embedder != model.pin:
             raise EmbedderMismatch(self.namespace, space.embedder, model.pin)
         return model
 
-    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
-        return self.embedder().embed(texts, progress)
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        return self.embedder().embed(texts)
 
     def encode(self, question: str) -> Vector:
         vector: Vector = self.embedder().embed([question])[0]

@@ -1,4 +1,7 @@
-"""Embedders, chosen by a string: `minilm`, `wordllama`, `fastembed:NAME`, `sentence-transformers:NAME`, `openai:MODEL`."""
+"""Embedders, chosen by a string.
+
+`minilm`, `wordllama`, `fastembed:NAME`, `sentence-transformers:NAME`, `openai:MODEL`.
+"""
 
 from __future__ import annotations
 

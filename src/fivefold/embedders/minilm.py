@@ -92,7 +92,8 @@ def _pooled(session: onnxruntime.InferenceSession, encoded: Sequence[Encoding]) 
         ids[i, : len(item.ids)] = item.ids
         mask[i, : len(item.ids)] = 1
     (hidden,) = session.run(
-        ["last_hidden_state"], {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        ["last_hidden_state"],
+        {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)},
     )
     weights = mask[:, :, None].astype(np.float32)
     return np.asarray((hidden * weights).sum(axis=1) / weights.sum(axis=1), dtype=np.float32)

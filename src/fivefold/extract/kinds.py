@@ -18,7 +18,8 @@ _EVENT = re.compile(
     r"|celebrated|launched|shipped|released|broke|won|lost|saw|watched|hosted|presented|told|ordered|booked|cancell?ed"
     r"|adopted|graduated|started|hiked|camped|painted|received|hired|fired|installed|fixed|repaired|planted|cooked|baked"
     r"|climbed|raced|crashed|recovered|resigned|retired|passed|failed|submitted|published|spoke|called|arrived|returned"
-    r"|turned \d+|got (?:married|engaged|promoted|back|home|stuck|sick|a|an|the)|had (?:a|an|the|my|our)|took (?:a|an|the|my|part)"
+    r"|turned \d+|got (?:married|engaged|promoted|back|home|stuck|sick|a|an|the)|had (?:a|an|the|my|our)"
+    r"|took (?:a|an|the|my|part)"
     r"|gave (?:a|an|the|my)|made (?:a|an|the|my))\b",
     re.IGNORECASE,
 )
@@ -40,7 +41,8 @@ _PROCEDURE = re.compile(
 )
 _ENTITY = re.compile(
     r"^(?:[A-Z][\w’']+ ){1,3}(?:is|was) (?:a|an|the|my|our|his|her|their)\b|\bis (?:my|our) (?:\w+ ){0,2}"
-    r"(?:sister|brother|mother|father|mum|mom|dad|wife|husband|partner|friend|boss|manager|colleague|dentist|doctor|cat|dog)\b"
+    r"(?:sister|brother|mother|father|mum|mom|dad|wife|husband|partner|friend|boss|manager|colleague|dentist|doctor"
+    r"|cat|dog)\b"
 )
 _PERSONAL = re.compile(
     r"\b(?:my name|call me|i(?:'m|’m| am) (?:\d+|a|an|from|allergic|married|single|vegetarian|vegan)|years old|i was born"

@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from importlib import resources
 
 from fivefold.lexemes import stop_words
-from fivefold.memory import ROLES, Mention
+from fivefold.memory import ROLES, Mention, Sort
 
 MAX_TOPICS = 4
 
@@ -38,7 +38,7 @@ def common_words() -> frozenset[str]:
 
 def mentions(text: str, speaker: str | None = None) -> tuple[Mention, ...]:
     """Every entity and topic of `text`, the speaker among them when it is a person."""
-    found: Counter[tuple[str, str]] = Counter()
+    found: Counter[tuple[str, Sort]] = Counter()
     if speaker and speaker.casefold() not in ROLES:
         found[speaker.strip(), "person"] += 1
     for match in _IDENTIFIER.finditer(text):
@@ -91,11 +91,11 @@ def _topic(word: str) -> str:
     return "" if singular in common_words() else singular
 
 
-def _one_each(found: Counter[tuple[str, str]]) -> list[Mention]:
+def _one_each(found: Counter[tuple[str, Sort]]) -> list[Mention]:
     """One mention a name, letter case aside; the first spelling and the strongest kind win."""
     merged: dict[str, Mention] = {}
     for (name, kind), count in found.items():
         key = name.casefold()
         known = merged.get(key)
-        merged[key] = Mention(known.name, known.kind, known.count + count) if known else Mention(name, kind, count)  # type: ignore[arg-type]
+        merged[key] = Mention(known.name, known.kind, known.count + count) if known else Mention(name, kind, count)
     return list(merged.values())

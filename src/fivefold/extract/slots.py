@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 
 from fivefold.lexemes import lexemes, stop_words
-from fivefold.memory import ROLES, Slot
+from fivefold.memory import ROLES, Correction, Slot
 
-_PLACE = r"(?P<value>(?:the )?[A-Z\u00c0-\u00de][\w’'-]*(?:[ -][A-Z\u00c0-\u00de][\w’'-]*)*(?: (?:office|branch|team|site))?)"
+_CAPITAL = r"[A-Z\u00c0-\u00de][\w’'-]*"
+_PLACE = rf"(?P<value>(?:the )?{_CAPITAL}(?:[ -]{_CAPITAL})*(?: (?:office|branch|team|site))?)"
 _WHO = r"(?P<who>\b[Ii]|\b[Ww]e|[A-Z][a-z]+(?: [A-Z][a-z]+)?)"
 _HAVE = r"(?:['’](?:ve|m|re|s)| have| am| is| are| has| just| recently| finally| now| also| actually)*"
-_VALUE = r"(?P<value>[^.,;!?\n]{1,60})"
+_VALUE = r"(?P<value>(?:[^.,;!?\n]|[.,](?=\d)){1,60})"
 _TO = (
     r"(?:is now|are now|has (?:been )?moved to|moved to|was moved to|has changed to|changed to|went (?:up|down) to"
     r"|slipped to|has slipped to|got pushed to|is pushed to|was pushed to|is up to|is down to|dropped to|rose to)"
@@ -23,31 +24,49 @@ _MOVED = re.compile(
     rf"(?: from (?:the )?[A-Z][\w’'-]*(?: [A-Z][\w’'-]*)*)? to {_PLACE}"
 )
 _WORKS = re.compile(rf"{_WHO}{_HAVE} (?:works?|working) (?:at|for) {_PLACE}")
-_JOINED = re.compile(rf"{_WHO}{_HAVE} (?:joined|started (?:at|working (?:at|for))|moved over to work (?:at|for)) {_PLACE}")
-_AGE = re.compile(r"\b[Ii](?:'m|’m| am) (?P<value>\d{1,2})(?: years old)?(?=[.,!;]|$| now| years)|\b[Ii] turned (?P<turned>\d{1,2})\b")
-_MINE = re.compile(
-    rf"\b[Mm]y (?P<attribute>[a-z][\w’' -]{{1,40}}?) (?:(?P<update>{_TO})|is|are|=) (?:(?P<now>now|actually) )?{_VALUE}"
+_JOINED = re.compile(
+    rf"{_WHO}{_HAVE} (?:joined|started (?:at|working (?:at|for))|moved over to work (?:at|for)) {_PLACE}"
+)
+_AGE = re.compile(
+    r"\b[Ii](?:'m|’m| am) (?P<value>\d{1,2})(?: years old)?(?=[.,!;]|$| now| years)|\b[Ii] turned (?P<turned>\d{1,2})\b"
+)
+_IS = re.compile(
+    r"(?:\b(?P<article>[Mm]y|[Oo]ur|[Tt]he) |(?:^|[.!?:;]\s+))"
+    r"(?P<attribute>[A-Za-z](?:(?!\b(?:my|our|the) )[\w’' -]){1,50}?) "
+    rf"(?:(?P<update>{_TO})|is|are|=) (?:(?P<now>now|actually) )?{_VALUE}"
 )
 _THEIRS = re.compile(
-    rf"(?P<who>[A-Z][a-z]+(?: [A-Z][a-z]+)?)['’]s (?P<attribute>[a-z][\w -]{{1,40}}?) (?:(?P<update>{_TO})|is|are) {_VALUE}"
+    rf"(?P<who>[A-Z][a-z]+(?: [A-Z][a-z]+)?)['’]s (?P<attribute>[a-z][\w -]{{1,40}}?) "
+    rf"(?:(?P<update>{_TO})|is|are) {_VALUE}"
 )
-_THE = re.compile(
-    rf"\b[Tt]he (?P<attribute>[\w][\w -]{{1,50}}?) (?:(?P<update>{_TO})|is|=) {_VALUE}", re.DOTALL
+_FROM_TO = re.compile(
+    r"\b(?:[Mm]y|[Oo]ur|[Tt]he) (?P<attribute>[\w][\w’' -]{1,50}?) (?:(?:has|have|was|is|got|been) )*"
+    r"(?:moved|changed|goes|went|raised|cut|shifted|slipped|pushed|switched)(?: again| back)?,? "
+    rf"from (?P<old>[^.,;!?\n]{{1,40}}?) to {_VALUE}"
 )
+_FIXED = re.compile(
+    rf"\b(?:fixed|set|put|capped|agreed) (?:my|our|the) (?P<attribute>[\w][\w’' -]{{1,50}}?) (?:at|to|on) {_VALUE}",
+    re.IGNORECASE,
+)
+_NEW = re.compile(rf"\b[Nn]ew (?P<attribute>[a-z][\w -]{{1,30}}?)(?: (?:from|since|as of) \w+)?(?:: | is ){_VALUE}")
+_PREFERS = re.compile(r"\bI(?:'d|’d| would)? prefer (?P<value>[^.,;!?\n]{3,60})")
 _BACK = re.compile(
-    r"^(?:(?:oh|ah|hmm|um)[,. ]+)?(?:actually|correction|scratch that|sorry|wait|no)[,:.—– -]+.{0,40}?"
+    r"\b(?:had|was|were|said) (?P<old>\d[\w ]{0,30}?)(?: in [\w ]{1,20})?,? but (?:actually )?"
+    r"(?:it['’]s|it is) (?P<was>[^.,;!?\n]{1,30}?) now\b"
+    r"|^(?:(?:oh|ah|hmm|um)[,. ]+)?(?:actually|correction|scratch that|sorry|wait|no)[,:.—– -]+.{0,40}?"
     r"(?:it['’]s|it is|that['’]s|make (?:it|that)|now)\s+(?P<value>[^.;!?\n]{1,60})"
     r"|^(?:it['’]s|it is) (?:actually )?(?P<now>[^.;!?\n]{1,30}) now\b",
     re.IGNORECASE,
 )
 _VAGUE = frozenset(
-    "problem question point idea guess plan hope worry thing issue feeling rule goal dream advice only favorite favourite "
-    "mistake answer reason concern theory best next first last other".split()
+    "problem question point idea guess plan hope worry thing issue feeling rule goal dream advice only favorite "
+    "favourite mistake answer reason concern theory best next first last other".split()
 )
 _ONE_VALUE = re.compile(
     r"^(?:lives in|works at|works in|age|role)$|address|phone|number|e-?mail|password|birthday|budget|deadline|rate|weight"
     r"|height|date|time-?out|salary|rent|favou?rite|badge|\bid\b|size|port|version|name|password|plate"
 )
+_LEAD = re.compile(r"^(?:set (?:for|to|at)|at|on|around|about|down to|up to|only|still) ", re.IGNORECASE)
 _CUE = re.compile(r"\b(?:now|actually|instead|anymore|no longer|changed|switched|updated|new|as of)\b", re.IGNORECASE)
 
 
@@ -61,13 +80,14 @@ def slots(text: str, speaker: str | None) -> tuple[Slot, ...]:
     return tuple(found.values())
 
 
-def refers_back(text: str) -> str | None:
-    """The new value when the text corrects what was just said: 'actually it's 45 now' gives '45'."""
+def refers_back(text: str) -> Correction | None:
+    """The new value when the text corrects an earlier one: 'actually it's 45 now' gives 45."""
     match = _BACK.search(text.strip())
     if match is None:
         return None
-    value = re.sub(r"\b(?:now|actually)\b", "", match["value"] or match["now"], flags=re.IGNORECASE).strip(" ,")
-    return value or None
+    said = match["value"] or match["now"] or match["was"]
+    value = re.sub(r"\b(?:now|actually)\b", "", said, flags=re.IGNORECASE).strip(" ,")
+    return Correction(value, match["old"]) if value else None
 
 
 def single_valued(attribute: str) -> bool:
@@ -101,22 +121,35 @@ def _find(text: str, owner: str) -> Iterator[Slot]:
             yield Slot(_who(match["who"], owner), "works at", match["value"], update)
     for match in _AGE.finditer(text):
         yield Slot(owner, "age", match["value"] or match["turned"], match["turned"] is not None)
-    for match in _MINE.finditer(text):
-        yield from _stated(match, owner)
+    for match in _IS.finditer(text):
+        if _says_something(match):
+            yield from _stated(match, owner)
     for match in _THEIRS.finditer(text):
         yield from _stated(match, match["who"].casefold())
-    for match in _THE.finditer(text):
-        if match["update"] or re.search(r"\d|^[A-Z]", match["value"]):
-            yield from _stated(match, "")
+    for pattern, update in ((_FROM_TO, True), (_FIXED, False), (_NEW, True)):
+        for match in pattern.finditer(text):
+            yield from _stated(match, owner, update)
+    for match in _PREFERS.finditer(text):
+        update = bool(_CUE.search(match[0]))
+        yield from (Slot(owner, f"prefers {word}", match["value"], update) for word in lexemes(match["value"])[:4])
 
 
-def _stated(match: re.Match[str], subject: str) -> Iterator[Slot]:
+def _says_something(match: re.Match[str]) -> bool:
+    """'My X is …' states a value; 'the X is …' only with a figure or name, and a bare 'X is …' only with a figure."""
+    article = (match["article"] or "").casefold()
+    if article in ("my", "our") or match["update"]:
+        return True
+    return bool(re.search(r"\d|^[A-Z]" if article else r"\d", match["value"]))
+
+
+def _stated(match: re.Match[str], subject: str, update: bool = False) -> Iterator[Slot]:
     words = match["attribute"].casefold().split()
     attribute = " ".join(word for word in words if word not in stop_words())
-    if not attribute or len(words) > 5 or words[-1] in _VAGUE:
+    if not attribute or len(words) > 6 or words[-1] in _VAGUE:
         return
-    value = re.sub(r" now$", "", match["value"].strip(" '\"“”"))
-    yield Slot(subject, attribute, value, bool(match["update"]) or bool(_CUE.search(match[0])))
+    value = _LEAD.sub("", re.sub(r" now$", "", match["value"].strip(" '\"“”")))
+    told = match.groupdict()
+    yield Slot(subject, attribute, value, update or bool(told.get("update")) or bool(_CUE.search(match[0])))
 
 
 def _who(who: str, owner: str) -> str:

@@ -9,7 +9,7 @@ from fivefold.stores.base import Store
 def open_store(location: str) -> Store:
     """The store at `location`: a path, or ':memory:' for one that ends with the process."""
     if "://" in location:
-        scheme = location.split("://")[0]
+        scheme = location.split("://", maxsplit=1)[0]
         raise InvalidInput(f"{scheme!r} is no store fivefold knows; give a file path or ':memory:'")
     from fivefold.stores.sqlite.store import SqliteStore
 

@@ -8,6 +8,7 @@ import apsw
 
 from fivefold.stores.base import FIELDS, Finding
 from fivefold.stores.sqlite import lexical, vectors
+from fivefold.stores.sqlite.connection import number, rows
 
 
 def check(connection: apsw.Connection, namespace: int | None) -> Iterator[Finding]:
@@ -29,23 +30,16 @@ def _lexical(connection: apsw.Connection, namespace: int) -> Finding:
     wrong = 0
     for kind, condition in (("turn", "<>"), ("session", "=")):
         docs = f"{lexical.table_of(namespace, kind)}_docsize"
-        wrong += _count(
-            connection,
-            f"(SELECT row FROM memories WHERE namespace = ?1 AND kind {condition} 'session' EXCEPT SELECT id FROM {docs})",
-            namespace,
-        )
-        wrong += _count(
-            connection,
-            f"(SELECT id FROM {docs} EXCEPT SELECT row FROM memories WHERE namespace = ?1 AND kind {condition} 'session')",
-            namespace,
-        )
+        stored = f"SELECT row FROM memories WHERE namespace = ?1 AND kind {condition} 'session'"
+        wrong += _count(connection, f"({stored} EXCEPT SELECT id FROM {docs})", namespace)
+        wrong += _count(connection, f"(SELECT id FROM {docs} EXCEPT {stored})", namespace)
     return Finding("lexical index", wrong == 0, f"{wrong} memories differ" if wrong else "agrees with the memories")
 
 
 def _vectors(connection: apsw.Connection, namespace: int) -> Iterator[Finding]:
-    spaces = connection.execute(
-        "SELECT key, embedder, dimension FROM spaces WHERE namespace = ? AND state = 'active'", (namespace,)
-    ).fetchall()
+    spaces = rows(
+        connection, "SELECT key, embedder, dimension FROM spaces WHERE namespace = ? AND state = 'active'", namespace
+    )
     if not spaces:
         yield Finding("vectors", _count(connection, "memories WHERE namespace = ?", namespace) == 0, "none pinned yet")
         return
@@ -66,10 +60,16 @@ def missing_vectors(connection: apsw.Connection, namespace: int, space: int, lim
     """Rows of memories without the vector that every memory of their kind has; sessions come last."""
     return [
         row
-        for (row,) in connection.execute(
+        for (row,) in rows(
+            connection,
             "SELECT row FROM memories m WHERE namespace = ? AND NOT EXISTS (SELECT 1 FROM vectors v "
-            "WHERE v.memory = m.row AND v.space = ? AND v.field = iif(m.kind = 'session', ?, ?)) ORDER BY m.kind = 'session', row LIMIT ?",
-            (namespace, space, FIELDS.index("session"), FIELDS.index("full"), limit),
+            "WHERE v.memory = m.row AND v.space = ? AND v.field = iif(m.kind = 'session', ?, ?)) "
+            "ORDER BY m.kind = 'session', row LIMIT ?",
+            namespace,
+            space,
+            FIELDS.index("session"),
+            FIELDS.index("full"),
+            limit,
         )
     ]
 
@@ -94,4 +94,4 @@ def _sessions(connection: apsw.Connection, namespace: int) -> Finding:
 
 
 def _count(connection: apsw.Connection, source: str, value: int) -> int:
-    return int(connection.execute(f"SELECT count(*) FROM {source}", (value,)).fetchall()[0][0])
+    return number(connection, f"SELECT count(*) FROM {source}", value) or 0

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 import sqlite_vec
@@ -43,6 +44,17 @@ def make_durable(connection: apsw.Connection) -> None:
     connection.execute("PRAGMA secure_delete = ON")
 
 
+def rows(connection: apsw.Connection, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+    """All rows of one statement."""
+    return connection.execute(sql, values).fetchall()
+
+
+def number(connection: apsw.Connection, sql: str, *values: Any) -> int | None:
+    """The one number a statement gives, if it gives one."""
+    found = rows(connection, sql, *values)
+    return None if not found or found[0][0] is None else int(found[0][0])
+
+
 @contextmanager
 def plain_errors(location: str) -> Iterator[None]:
     """SQLite's errors as fivefold's, each saying what to do."""
@@ -56,9 +68,7 @@ def plain_errors(location: str) -> Iterator[None]:
     except (apsw.ReadOnlyError, apsw.PermissionsError):
         raise ReadOnly(f"{location!r} cannot be written: the file or its folder is read-only") from None
     except apsw.CantOpenError:
-        raise StoreError(
-            f"{location!r} cannot be opened: does the folder exist, and may you write to it?"
-        ) from None
+        raise StoreError(f"{location!r} cannot be opened: does the folder exist, and may you write to it?") from None
     except (apsw.NotADBError, apsw.CorruptError) as error:
         raise StoreError(
             f"{location!r} is not a fivefold store, or it is damaged ({error}). "
@@ -135,5 +145,3 @@ class Connections:
     def _must_be_open(self) -> None:
         if self.closed:
             raise StoreClosed("this engine was closed; open the store again")
-
-

@@ -40,7 +40,12 @@ def drop_tables(connection: apsw.Connection, namespace: int) -> None:
 
 
 def add(
-    connection: apsw.Connection, namespace: int, kind: str, row: int, predicate: Sequence[str], content: Sequence[str]
+    connection: apsw.Connection,
+    namespace: int,
+    kind: str,
+    row: int,
+    predicate: Sequence[str],
+    content: Sequence[str],
 ) -> None:
     connection.execute(
         f"INSERT INTO {table_of(namespace, kind)}(rowid, predicate, content) VALUES (?, ?, ?)",

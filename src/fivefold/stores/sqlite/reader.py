@@ -29,9 +29,7 @@ class SqliteReader:
         return self._key() is not None
 
     def space(self) -> Space | None:
-        rows = self._rows(
-            "SELECT key, embedder, dimension FROM spaces WHERE namespace = :ns AND state = 'active'"
-        )
+        rows = self._rows("SELECT key, embedder, dimension FROM spaces WHERE namespace = :ns AND state = 'active'")
         return Space(*rows[0]) if rows else None
 
     def settings(self) -> dict[str, Any]:
@@ -80,7 +78,8 @@ class SqliteReader:
 
     def scan(self, after: int = 0, size: int = 500) -> list[tuple[Memory, Extraction]]:
         found = self._rows(
-            f"SELECT {COLUMNS}, extracted FROM memories WHERE namespace = :ns AND row > :after ORDER BY row LIMIT :size",
+            f"SELECT {COLUMNS}, extracted FROM memories WHERE namespace = :ns AND row > :after "
+            "ORDER BY row LIMIT :size",
             after=after,
             size=size,
         )
@@ -95,8 +94,7 @@ class SqliteReader:
             limit=limit,
         )
         return [
-            Session(id, from_micros(start), from_micros(end), turns, memory)
-            for id, start, end, turns, memory in found
+            Session(id, from_micros(start), from_micros(end), turns, memory) for id, start, end, turns, memory in found
         ]
 
     def recalled(self, recall_id: str) -> tuple[str, ...] | None:

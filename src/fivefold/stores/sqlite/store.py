@@ -16,7 +16,7 @@ from fivefold.recall import Recall
 from fivefold.stores.base import Finding
 from fivefold.stores.sqlite import lexical
 from fivefold.stores.sqlite.checks import check
-from fivefold.stores.sqlite.connection import Connections, connect, make_durable, plain_errors
+from fivefold.stores.sqlite.connection import Connections, connect, make_durable, number, plain_errors
 from fivefold.stores.sqlite.reader import SqliteReader
 from fivefold.stores.sqlite.schema import migrate, migrations
 from fivefold.stores.sqlite.vectors import VectorMemory
@@ -61,10 +61,10 @@ class SqliteStore:
     def key_of(self, namespace: str) -> int | None:
         if namespace not in self._keys:
             with self.connections.reader() as connection:
-                found = connection.execute("SELECT key FROM namespaces WHERE name = ?", (namespace,)).fetchall()
-            if not found:
+                key = number(connection, "SELECT key FROM namespaces WHERE name = ?", namespace)
+            if key is None:
                 return None
-            self._keys[namespace] = found[0][0]
+            self._keys[namespace] = key
         return self._keys[namespace]
 
     def namespaces(self) -> tuple[str, ...]:
@@ -135,12 +135,10 @@ class SqliteStore:
     def _make_namespace(self, connection: apsw.Connection, namespace: str) -> int:
         if namespace in self._keys:
             return self._keys[namespace]
-        found = connection.execute("SELECT key FROM namespaces WHERE name = ?", (namespace,)).fetchall()
-        if found:
-            return int(found[0][0])
-        connection.execute(
-            "INSERT INTO namespaces (name, created_at) VALUES (?, ?)", (namespace, to_micros(utc_now()))
-        )
+        known = number(connection, "SELECT key FROM namespaces WHERE name = ?", namespace)
+        if known is not None:
+            return known
+        connection.execute("INSERT INTO namespaces (name, created_at) VALUES (?, ?)", (namespace, to_micros(utc_now())))
         key = connection.last_insert_rowid()
         lexical.create_tables(connection, key)
         return key

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from typing import Any
 
 import apsw
 import numpy as np
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from fivefold.memory import TYPES
 from fivefold.recall import RouteHit, Vector
 from fivefold.stores.base import FIELDS, Field, Filter, Space
+from fivefold.stores.sqlite.connection import number, rows
 
 CHUNK = 64
 """Vectors in one vec0 chunk: small, so that a namespace of a few memories takes little room."""
@@ -95,10 +97,7 @@ class Held:
     def catch_up(self, connection: apsw.Connection, space: Space, where: Field) -> None:
         """Take in what was written since the last look."""
         code = FIELDS.index(where)
-        counted = connection.execute(
-            "SELECT count FROM removals WHERE space = ? AND field = ?", (space.key, code)
-        ).fetchall()
-        removals = counted[0][0] if counted else 0
+        removals = number(connection, "SELECT count FROM removals WHERE space = ? AND field = ?", space.key, code) or 0
         with self.lock:
             if removals != self.removals and self.size:
                 self._drop_removed(connection, space.key, code)
@@ -115,11 +114,14 @@ class Held:
         self.size = len(kept)
 
     def _append(self, connection: apsw.Connection, space: Space, code: int) -> None:
-        new = connection.execute(
+        new = rows(
+            connection,
             "SELECT v.id, v.memory, v.type, e.embedding FROM vectors v "
             f"JOIN {table_of(space.dimension)} e ON e.rowid = v.id WHERE v.space = ? AND v.field = ? AND v.id > ?",
-            (space.key, code, self.last_id),
-        ).fetchall()
+            space.key,
+            code,
+            self.last_id,
+        )
         if not new:
             return
         self._grow(self.size + len(new), space.dimension)
@@ -134,10 +136,14 @@ class Held:
     def _grow(self, need: int, dimension: int) -> None:
         if need <= len(self.ids):
             return
-        fresh = _arrays(need if self.size == 0 else need * 5 // 4, dimension)
-        for new, old in zip(fresh, (self.ids, self.memories, self.types, self.matrix), strict=True):
+        room = need if self.size == 0 else need * 5 // 4
+        ids, memories, types, matrix = _arrays(room, dimension)
+        pairs: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = [
+            (ids, self.ids), (memories, self.memories), (types, self.types), (matrix, self.matrix),
+        ]  # fmt: skip
+        for new, old in pairs:
             new[: self.size] = old[: self.size]
-        self.ids, self.memories, self.types, self.matrix = fresh
+        self.ids, self.memories, self.types, self.matrix = ids, memories, types, matrix
 
 
 class VectorMemory:
@@ -149,7 +155,13 @@ class VectorMemory:
         self._lock = threading.Lock()
 
     def search(
-        self, connection: apsw.Connection, space: Space, where: Field, vector: Vector, depth: int, keep: Filter
+        self,
+        connection: apsw.Connection,
+        space: Space,
+        where: Field,
+        vector: Vector,
+        depth: int,
+        keep: Filter,
     ) -> list[RouteHit]:
         held = self._holding(connection, space, where)
         if held is None:
@@ -173,10 +185,8 @@ class VectorMemory:
 
     @staticmethod
     def _size(connection: apsw.Connection, space: Space, where: Field) -> int:
-        (size,) = connection.execute(
-            "SELECT count(*) FROM vectors WHERE space = ? AND field = ?", (space.key, FIELDS.index(where))
-        ).fetchall()[0]
-        return int(size)
+        sql = "SELECT count(*) FROM vectors WHERE space = ? AND field = ?"
+        return number(connection, sql, space.key, FIELDS.index(where)) or 0
 
     def _keep_in_budget(self) -> None:
         with self._lock:

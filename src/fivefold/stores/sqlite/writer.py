@@ -16,6 +16,7 @@ from fivefold.recall import Recall, Vector
 from fivefold.stores.base import FIELDS, Entry, Field, Space, SpaceState
 from fivefold.stores.sqlite import lexical, vectors
 from fivefold.stores.sqlite.checks import missing_vectors
+from fivefold.stores.sqlite.connection import number, rows
 from fivefold.stores.sqlite.rows import COLUMNS, WRITTEN, compact, memory_of, values_of
 from fivefold.times import to_micros
 
@@ -51,7 +52,9 @@ class SqliteWriter:
     def space(self, state: SpaceState) -> Space | None:
         if state not in self._spaces:
             found = self._rows(
-                "SELECT key, embedder, dimension FROM spaces WHERE namespace = ? AND state = ?", self._key, state
+                "SELECT key, embedder, dimension FROM spaces WHERE namespace = ? AND state = ?",
+                self._key,
+                state,
             )
             self._spaces[state] = Space(*found[0]) if found else None
         return self._spaces[state]
@@ -81,9 +84,7 @@ class SqliteWriter:
     def switch_space(self) -> None:
         """The space that was built becomes the one that serves; the old one goes."""
         self.drop_space("active")
-        self._db.execute(
-            "UPDATE spaces SET state = 'active' WHERE namespace = ? AND state = 'building'", (self._key,)
-        )
+        self._db.execute("UPDATE spaces SET state = 'active' WHERE namespace = ? AND state = 'building'", (self._key,))
         self._spaces.clear()
 
     def save_settings(self, settings: Mapping[str, Any]) -> None:
@@ -93,18 +94,14 @@ class SqliteWriter:
 
     def add(self, entry: Entry) -> int:
         memory = entry.memory
-        self._db.execute(
-            _INSERT, (self._key, entry.content_hash, compact(kept(entry.extraction)), *values_of(memory))
-        )
+        self._db.execute(_INSERT, (self._key, entry.content_hash, compact(kept(entry.extraction)), *values_of(memory)))
         row = self._db.last_insert_rowid()
         self._index(row, entry)
         return row
 
     def replace(self, row: int, entry: Entry) -> None:
         self._unindex(row)
-        self._db.execute(
-            _UPDATE, (entry.content_hash, compact(kept(entry.extraction)), *values_of(entry.memory), row)
-        )
+        self._db.execute(_UPDATE, (entry.content_hash, compact(kept(entry.extraction)), *values_of(entry.memory), row))
         self._index(row, entry)
 
     def remove(self, row: int) -> None:
@@ -146,9 +143,7 @@ class SqliteWriter:
         for where, vector in vectors.items():
             self._put_vector(memory.row, where, memory, vector, state)
 
-    def _put_vector(
-        self, row: int, where: Field, memory: Memory, vector: Vector, state: SpaceState = "active"
-    ) -> None:
+    def _put_vector(self, row: int, where: Field, memory: Memory, vector: Vector, state: SpaceState = "active") -> None:
         space = self.space(state)
         assert space is not None, "a space is pinned before vectors are written"
         kind = TYPES.index(memory.type)
@@ -176,7 +171,8 @@ class SqliteWriter:
         self._db.execute(f"DELETE FROM {vectors.table_of(dimension)} WHERE rowid = ?", (id,))
         self._db.execute("DELETE FROM vectors WHERE id = ?", (id,))
         self._db.execute(
-            "INSERT INTO removals VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET count = count + 1", (space, field)
+            "INSERT INTO removals VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET count = count + 1",
+            (space, field),
         )
 
     def without_vectors(self, state: SpaceState, limit: int) -> list[tuple[Memory, Extraction]]:
@@ -193,9 +189,7 @@ class SqliteWriter:
         memories = [(memory_of(self.namespace, columns[:-1]), columns[-1]) for columns in found]
         return [(memory, restored(memory, json.loads(extracted))) for memory, extracted in memories]
 
-    def vectors_of(
-        self, rows: Sequence[int], where: Field, state: SpaceState = "active"
-    ) -> dict[int, Vector]:
+    def vectors_of(self, memories: Sequence[int], where: Field, state: SpaceState = "active") -> dict[int, Vector]:
         space = self.space(state)
         if space is None:
             return {}
@@ -203,7 +197,7 @@ class SqliteWriter:
             f"SELECT v.memory, e.embedding FROM json_each(?) wanted "
             "JOIN vectors v ON v.memory = wanted.value AND v.space = ? AND v.field = ? "
             f"JOIN {vectors.table_of(space.dimension)} e ON e.rowid = v.id",
-            json.dumps(list(rows)), space.key, FIELDS.index(where),
+            json.dumps(list(memories)), space.key, FIELDS.index(where),
         )  # fmt: skip
         return {row: np.frombuffer(blob, dtype=np.float32) for row, blob in found}
 
@@ -270,7 +264,8 @@ class SqliteWriter:
         assert memory is not None
         together = list(dict.fromkeys((*memory.tags, *tags)))
         self._db.execute(
-            "UPDATE memories SET seen_count = seen_count + 1, tags = ? WHERE row = ?", (compact(together), row)
+            "UPDATE memories SET seen_count = seen_count + 1, tags = ? WHERE row = ?",
+            (compact(together), row),
         )
 
     def turn_before(self, session_id: str, row: int) -> Memory | None:
@@ -300,9 +295,11 @@ class SqliteWriter:
     def session_size(self, session_id: str) -> tuple[int, int, int | None]:
         """Turns in the session, turns its memory was built from, and that memory's row."""
         found = self._rows(
-            "SELECT turns, built_from, memory FROM sessions WHERE namespace = ? AND id = ?", self._key, session_id
+            "SELECT turns, built_from, memory FROM sessions WHERE namespace = ? AND id = ?",
+            self._key,
+            session_id,
         )
-        return found[0] if found else (0, 0, None)  # type: ignore[return-value]
+        return found[0] if found else (0, 0, None)
 
     def log_turn(self, session_id: str, at: datetime) -> int:
         """Count a turn into the session log; gives the next free turn index."""
@@ -314,7 +311,9 @@ class SqliteWriter:
             (self._key, session_id, moment, moment),
         )
         last = self._number(
-            "SELECT max(turn_index) FROM memories WHERE namespace = ? AND session_id = ?", self._key, session_id
+            "SELECT max(turn_index) FROM memories WHERE namespace = ? AND session_id = ?",
+            self._key,
+            session_id,
         )
         return 0 if last is None else last + 1
 
@@ -327,14 +326,12 @@ class SqliteWriter:
     def close_gap(self, session_id: str) -> None:
         """Recount a session after one of its turns was forgotten; an empty one leaves the log."""
         self._db.execute(
-            "UPDATE sessions SET (turns, started_at, ended_at) = (SELECT count(*), coalesce(min(event_at), started_at), "
-            "coalesce(max(event_at), ended_at) FROM memories m WHERE m.namespace = sessions.namespace "
+            "UPDATE sessions SET (turns, started_at, ended_at) = "
+            "(SELECT count(*), coalesce(min(event_at), started_at), coalesce(max(event_at), ended_at) FROM memories m WHERE m.namespace = sessions.namespace "
             "AND m.session_id = sessions.id AND m.kind = 'turn') WHERE namespace = ? AND id = ?",
             (self._key, session_id),
         )
-        self._db.execute(
-            "DELETE FROM sessions WHERE namespace = ? AND id = ? AND turns = 0", (self._key, session_id)
-        )
+        self._db.execute("DELETE FROM sessions WHERE namespace = ? AND id = ? AND turns = 0", (self._key, session_id))
 
     def backfill(self, row: int, text: str | None, vector: Vector | None) -> None:
         """Put the next user turn on the memory before it (M1), or take it off again."""
@@ -350,35 +347,49 @@ class SqliteWriter:
 
     def stated(self, subject: str, attribute: str) -> list[tuple[int, Slot]]:
         found = self._rows(
-            "SELECT s.memory, s.subject, s.attribute, s.value FROM slots s JOIN memories m ON m.row = s.memory "
-            "WHERE s.namespace = ? AND s.subject = ? AND s.attribute = ? AND m.superseded_by IS NULL "
-            "ORDER BY m.event_at DESC, m.row DESC",
+            "SELECT memory, subject, attribute, value FROM slots WHERE namespace = ? AND subject = ? AND attribute = ? "
+            "AND ended_by IS NULL ORDER BY memory DESC",
             self._key, subject, attribute,
         )  # fmt: skip
         return [(row, Slot(*parts)) for row, *parts in found]
 
+    def stated_as(self, row: int, value: str) -> list[Slot]:
+        """Statements of other memories that still hold and whose value begins with these words."""
+        found = self._rows(
+            "SELECT subject, attribute, value FROM slots WHERE namespace = ? AND memory <> ? AND ended_by IS NULL "
+            "AND substr(lower(value) || ' ', 1, length(?3) + 1) = lower(?3) || ' '",
+            self._key, row, value.strip(),
+        )  # fmt: skip
+        return [Slot(*parts) for parts in found]
+
     def slots_at(self, row: int) -> list[Slot]:
-        return [Slot(*parts) for parts in self._rows("SELECT subject, attribute, value FROM slots WHERE memory = ?", row)]
+        return [
+            Slot(*parts) for parts in self._rows("SELECT subject, attribute, value FROM slots WHERE memory = ?", row)
+        ]
 
     def state(self, row: int, slots: Sequence[Slot]) -> None:
         self._db.executemany(
-            "INSERT OR IGNORE INTO slots VALUES (?, ?, ?, ?, ?)",
+            "INSERT OR IGNORE INTO slots VALUES (?1, ?2, ?3, ?4, ?5, (SELECT newer.row FROM memories older "
+            "JOIN memories newer ON newer.namespace = ?1 AND newer.id = older.superseded_by WHERE older.row = ?5))",
             [(self._key, slot.subject, slot.attribute, slot.value, row) for slot in slots],
         )
+
+    def end_statement(self, row: int, slot: Slot, by: int) -> int:
+        """A statement no longer holds, under whichever attributes it was noted; gives how many still do."""
+        self._db.execute("UPDATE slots SET ended_by = ? WHERE memory = ? AND value = ?", (by, row, slot.value))
+        return self._number("SELECT count(*) FROM slots WHERE memory = ? AND ended_by IS NULL", row) or 0
 
     def supersede(self, old: Memory, new: Memory, why: str) -> None:
         self._db.execute(
             "UPDATE memories SET superseded_by = ?, valid_to = ? WHERE row = ?",
             (new.id, to_micros(new.event_at), old.row),
         )
-        self._relate(new.row, old.row, "supersedes", why)
+        self.relate(new.row, old.row, "supersedes", why)
 
-    def link_equal(self, source: int, target: int, why: str) -> None:
-        self._relate(source, target, "equal", why)
-
-    def _relate(self, source: int, target: int, relation: str, why: str) -> None:
+    def relate(self, source: int, target: int, relation: str, why: str) -> None:
         self._db.execute(
-            "INSERT OR IGNORE INTO memory_links VALUES (?, ?, ?, ?, ?)", (self._key, source, target, relation, why)
+            "INSERT OR IGNORE INTO memory_links VALUES (?, ?, ?, ?, ?)",
+            (self._key, source, target, relation, why),
         )
 
     # entities
@@ -443,16 +454,22 @@ class SqliteWriter:
         return memory_of(self.namespace, found[0]) if found else None
 
     def _number(self, sql: str, *values: Any) -> int | None:
-        found = self._rows(sql, *values)
-        return None if not found or found[0][0] is None else int(found[0][0])
+        return number(self._db, sql, *values)
 
     def _rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        return self._db.execute(sql, values).fetchall()
+        return rows(self._db, sql, *values)
 
 
 def log_recall(connection: apsw.Connection, key: int, recall: Recall) -> None:
     returned = [[hit.memory.id, hit.rank, round(hit.score, 6)] for hit in recall.hits]
     connection.execute(
         "INSERT OR IGNORE INTO recalls VALUES (?, ?, ?, ?, ?, ?)",
-        (key, recall.id, to_micros(recall.query.now), recall.plan.recipe, recall.query.text, compact(returned)),
+        (
+            key,
+            recall.id,
+            to_micros(recall.query.now),
+            recall.plan.recipe,
+            recall.query.text,
+            compact(returned),
+        ),
     )

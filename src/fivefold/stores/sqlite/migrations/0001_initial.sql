@@ -62,9 +62,11 @@ CREATE TABLE slots (
   attribute TEXT NOT NULL,
   value     TEXT NOT NULL,
   memory    INTEGER NOT NULL REFERENCES memories(row) ON DELETE CASCADE,
+  ended_by  INTEGER REFERENCES memories(row) ON DELETE SET NULL,
   PRIMARY KEY (namespace, subject, attribute, memory, value)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX slots_memory ON slots (memory);
+CREATE INDEX slots_ended  ON slots (ended_by) WHERE ended_by IS NOT NULL;
 
 CREATE TABLE entities (
   key        INTEGER PRIMARY KEY AUTOINCREMENT,

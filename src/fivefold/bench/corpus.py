@@ -1,0 +1,46 @@
+"""Memories in any number for speed measurements: the sample's words and vectors, varied, with a fixed seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fivefold import sample
+from fivefold.embedders import Matrix, Progress, embedder, unit
+
+START = datetime(2015, 1, 1, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+
+def records(count: int, seed: int = 5) -> Iterator[dict[str, Any]]:
+    """Notes that read like the sample's turns with a third of the words changed, so that no two are equal."""
+    chance = random.Random(seed)
+    texts = [item["content"] for item in sample.memories()]
+    words = [word for text in texts for word in text.split()]
+    for number in range(count):
+        said = chance.choice(texts).split()[:40]
+        for _ in range(len(said) // 3):
+            said[chance.randrange(len(said))] = chance.choice(words)
+        yield {"content": f"{' '.join(said)} {number}", "speaker": "user", "event_at": START + 7 * number * MINUTE}
+
+
+class VariedSample:
+    """Vectors without a model's cost: a real one of the sample, moved a little. For timing only."""
+
+    pin = "bench-varied-sample@1"
+    dimension = 384
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
+        chance = np.random.default_rng(len(texts) + len(texts[0]) if texts else 0)
+        base = self._real[chance.integers(len(self._real), size=len(texts))]
+        moved = base + 0.04 * chance.standard_normal(base.shape, dtype=np.float32)
+        return unit(moved)
+
+    @cached_property
+    def _real(self) -> Matrix:
+        return embedder("minilm").embed([item["content"] for item in sample.memories()])

@@ -1,0 +1,124 @@
+"""How fast writing and recalling are, and how much room a memory takes, beside plain sqlite-vec in the same run."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from fivefold import sample
+from fivefold.bench.corpus import VariedSample, records
+from fivefold.embedders import embedder
+from fivefold.engine import Engine
+from fivefold.progress import bar
+from fivefold.stores.base import Filter
+from fivefold.stores.sqlite.store import SqliteStore
+from fivefold.stores.sqlite.vectors import knn
+from fivefold.values import Value
+
+BATCH = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Measure(Value):
+    """One figure, the bar it is held against, and whether it clears it."""
+
+    what: str
+    memories: int
+    p50: float
+    p95: float | None
+    unit: str
+    bar: str
+    ok: bool | None
+
+
+def measure(sizes: Sequence[int], rounds: int, progress: bool = False) -> Iterator[Measure]:
+    """All figures, smallest namespace first. Nothing is left behind."""
+    for size in sorted(sizes):
+        with tempfile.TemporaryDirectory() as folder:
+            store = SqliteStore(str(Path(folder) / "speed.db"))
+            engine = Engine(store, embedder=VariedSample())
+            try:
+                yield from _measure_one(engine, store, size, rounds, progress)
+            finally:
+                engine.close()
+    yield _encoding(rounds)
+
+
+def _measure_one(engine: Engine, store: SqliteStore, size: int, rounds: int, progress: bool) -> Iterator[Measure]:
+    source = records(size)
+    engine.remember("warm up the models before the clock starts")
+    start = perf_counter()
+    with bar(f"Writing {size:,} memories", size, show=progress) as advance:
+        while batch := list(islice(source, BATCH)):
+            engine.remember_many(batch)
+            advance(len(batch))
+    rate = size / (perf_counter() - start)
+    yield Measure("write, no embedding", size, rate, None, "/s", "≥ 2,000", rate >= 2000)
+    with store.connections.writer() as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    kept = store.size() / size / 1024
+    yield Measure("room on disk", size, kept, None, "KB each", "≤ 6" if size >= 1000 else "", kept <= 6)
+    limit = 5 if size <= 1000 else 15
+    for recipe in ("default", "dense", "lexical"):
+        yield _recall(engine, recipe, size, rounds, limit)
+    yield _plain_knn(engine, store, size, rounds)
+
+
+def _recall(engine: Engine, recipe: str, size: int, rounds: int, limit: float) -> Measure:
+    def once(question: str) -> float:
+        timings = engine.recall(question, recipe=recipe).timings
+        return sum(timing.ms for timing in timings if timing.stage != "encode")
+
+    p50, p95 = _spread(once, rounds)
+    held = recipe == "default" and size <= 100_000
+    return Measure(
+        f"recall {recipe}",
+        size,
+        p50,
+        p95,
+        "ms",
+        f"≤ {limit:g}" if held else "",
+        p50 <= limit if held else None,
+    )
+
+
+def _plain_knn(engine: Engine, store: SqliteStore, size: int, rounds: int) -> Measure:
+    """The baseline: the ten nearest by one vec0 statement, no lexical search, no fusion, no trace."""
+    space = store.reader(engine.namespace).space()
+    assert space is not None
+    vectors = VariedSample().embed([question.query for question in sample.questions()])
+
+    def once(question: str) -> float:
+        start = perf_counter()
+        with store.connections.reader() as connection:
+            knn(connection, space, "full", vectors[hash(question) % len(vectors)], 10, Filter())
+        return (perf_counter() - start) * 1000
+
+    p50, p95 = _spread(once, rounds)
+    return Measure("baseline: vec0 alone", size, p50, p95, "ms", "", None)
+
+
+def _encoding(rounds: int) -> Measure:
+    model = embedder("minilm")
+
+    def once(question: str) -> float:
+        start = perf_counter()
+        model.embed([question])
+        return (perf_counter() - start) * 1000
+
+    p50, p95 = _spread(once, rounds)
+    return Measure("encode a question, minilm", 0, p50, p95, "ms", "", None)
+
+
+def _spread(once: Callable[[str], float], rounds: int) -> tuple[float, float]:
+    questions = [question.query for question in sample.questions()]
+    for question in questions[:5]:
+        once(question)
+    taken = [once(questions[i % len(questions)]) for i in range(rounds)]
+    return float(np.percentile(taken, 50)), float(np.percentile(taken, 95))
