@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from fivefold.extract.triggers import Pattern
 from fivefold.lexemes import lexemes, stop_words
 from fivefold.memory import ROLES, Correction, Slot
 
@@ -18,38 +19,46 @@ _TO = (
     r"|slipped to|has slipped to|got pushed to|is pushed to|was pushed to|is up to|is down to|dropped to|rose to)"
 )
 
-_LIVES = re.compile(rf"{_WHO}{_HAVE} (?:lives?|living)(?: \w+ly)? in {_PLACE}")
-_MOVED = re.compile(
+_LIVES = Pattern("live lives living", rf"{_WHO}{_HAVE} (?:lives?|living)(?: \w+ly)? in {_PLACE}")
+_MOVED = Pattern(
+    "moved relocated moving",
     rf"{_WHO}{_HAVE} (?:moved|relocated|moving)(?: (?:house|back|over|away|down|up|permanently))?"
-    rf"(?: from (?:the )?[A-Z][\w’'-]*(?: [A-Z][\w’'-]*)*)? to {_PLACE}"
+    rf"(?: from (?:the )?[A-Z][\w’'-]*(?: [A-Z][\w’'-]*)*)? to {_PLACE}",
 )
-_WORKS = re.compile(rf"{_WHO}{_HAVE} (?:works?|working) (?:at|for) {_PLACE}")
-_JOINED = re.compile(
-    rf"{_WHO}{_HAVE} (?:joined|started (?:at|working (?:at|for))|moved over to work (?:at|for)) {_PLACE}"
+_WORKS = Pattern("work works working", rf"{_WHO}{_HAVE} (?:works?|working) (?:at|for) {_PLACE}")
+_JOINED = Pattern(
+    "joined started moved",
+    rf"{_WHO}{_HAVE} (?:joined|started (?:at|working (?:at|for))|moved over to work (?:at|for)) {_PLACE}",
 )
-_AGE = re.compile(
-    r"\b[Ii](?:'m|’m| am) (?P<value>\d{1,2})(?: years old)?(?=[.,!;]|$| now| years)|\b[Ii] turned (?P<turned>\d{1,2})\b"
+_AGE = Pattern(
+    "#",
+    r"\b[Ii](?:'m|’m| am) (?P<value>\d{1,2})(?: years old)?(?=[.,!;]|$| now| years)"
+    r"|\b[Ii] turned (?P<turned>\d{1,2})\b",
 )
-_IS = re.compile(
+_IS = Pattern(
+    "is are = has moved was changed went slipped got dropped rose",
     r"(?:\b(?P<article>[Mm]y|[Oo]ur|[Tt]he) |(?:^|[.!?:;]\s+))"
     r"(?P<attribute>[A-Za-z](?:(?!\b(?:my|our|the) )[\w’' -]){1,50}?) "
-    rf"(?:(?P<update>{_TO})|is|are|=) (?:(?P<now>now|actually) )?{_VALUE}"
+    rf"(?:(?P<update>{_TO})|is|are|=) (?:(?P<now>now|actually) )?{_VALUE}",
 )
-_THEIRS = re.compile(
+_THEIRS = Pattern(
+    "s",
     rf"(?P<who>[A-Z][a-z]+(?: [A-Z][a-z]+)?)['’]s (?P<attribute>[a-z][\w -]{{1,40}}?) "
-    rf"(?:(?P<update>{_TO})|is|are) {_VALUE}"
+    rf"(?:(?P<update>{_TO})|is|are) {_VALUE}",
 )
-_FROM_TO = re.compile(
+_FROM_TO = Pattern(
+    "from",
     r"\b(?:[Mm]y|[Oo]ur|[Tt]he) (?P<attribute>[\w][\w’' -]{1,50}?) (?:(?:has|have|was|is|got|been) )*"
     r"(?:moved|changed|goes|went|raised|cut|shifted|slipped|pushed|switched)(?: again| back)?,? "
-    rf"from (?P<old>[^.,;!?\n]{{1,40}}?) to {_VALUE}"
+    rf"from (?P<old>[^.,;!?\n]{{1,40}}?) to {_VALUE}",
 )
-_FIXED = re.compile(
+_FIXED = Pattern(
+    "fixed set put capped agreed",
     rf"\b(?:fixed|set|put|capped|agreed) (?:my|our|the) (?P<attribute>[\w][\w’' -]{{1,50}}?) (?:at|to|on) {_VALUE}",
     re.IGNORECASE,
 )
-_NEW = re.compile(rf"\b[Nn]ew (?P<attribute>[a-z][\w -]{{1,30}}?)(?: (?:from|since|as of) \w+)?(?:: | is ){_VALUE}")
-_PREFERS = re.compile(r"\bI(?:'d|’d| would)? prefer (?P<value>[^.,;!?\n]{3,60})")
+_NEW = Pattern("new", rf"\b[Nn]ew (?P<attribute>[a-z][\w -]{{1,30}}?)(?: (?:from|since|as of) \w+)?(?:: | is ){_VALUE}")
+_PREFERS = Pattern("prefer", r"\bI(?:'d|’d| would)? prefer (?P<value>[^.,;!?\n]{3,60})")
 _BACK = re.compile(
     r"\b(?:had|was|were|said) (?P<old>\d[\w ]{0,30}?)(?: in [\w ]{1,20})?,? but (?:actually )?"
     r"(?:it['’]s|it is) (?P<was>[^.,;!?\n]{1,30}?) now\b"
@@ -63,8 +72,8 @@ _VAGUE = frozenset(
     "favourite mistake answer reason concern theory best next first last other".split()
 )
 _ONE_VALUE = re.compile(
-    r"^(?:lives in|works at|works in|age|role)$|address|phone|number|e-?mail|password|birthday|budget|deadline|rate|weight"
-    r"|height|date|time-?out|salary|rent|favou?rite|badge|\bid\b|size|port|version|name|password|plate"
+    r"^(?:lives in|works at|works in|age|role)$|address|phone|number|e-?mail|password|birthday|budget|deadline|rate"
+    r"|weight|height|date|time-?out|salary|rent|favou?rite|badge|\bid\b|size|port|version|name|password|plate"
 )
 _LEAD = re.compile(r"^(?:set (?:for|to|at)|at|on|around|about|down to|up to|only|still) ", re.IGNORECASE)
 _CUE = re.compile(r"\b(?:now|actually|instead|anymore|no longer|changed|switched|updated|new|as of)\b", re.IGNORECASE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from fivefold.memory import Memory
@@ -17,18 +18,23 @@ COLUMNS = (
 WRITTEN = ", ".join(name for name in COLUMNS.replace(",", "").split() if name != "row")
 """The columns of a memory that are written, in the order of `values_of`."""
 
-_TIMES = ("event_at", "created_at", "valid_from", "valid_to", "last_accessed_at")
-_NAMES = COLUMNS.replace(",", "").split()
-
 
 def memory_of(namespace: str, columns: Sequence[Any]) -> Memory:
-    row: dict[str, Any] = dict(zip(_NAMES, columns, strict=True))
-    for name in _TIMES:
-        if row[name] is not None:
-            row[name] = from_micros(row[name])
-    row["tags"] = tuple(json.loads(row["tags"])) if row["tags"] != "[]" else ()
-    row["metadata"] = json.loads(row["metadata"]) if row["metadata"] != "{}" else {}
-    return Memory(namespace=namespace, **row)
+    """A row of `COLUMNS` as a memory; written out, since a recall makes a hundred of them."""
+    (
+        row, id, content, kind, type, speaker, session_id, turn_index, predicate, user_text, assistant_text,
+        next_user_text, tags, task_tag, event_at, created_at, valid_from, valid_to, superseded_by, importance,
+        memory_score, confidence, seen_count, access_count, last_accessed_at, metadata,
+    ) = columns  # fmt: skip
+    return Memory(
+        id=id, namespace=namespace, content=content, kind=kind, type=type, speaker=speaker, session_id=session_id,
+        turn_index=turn_index, predicate=predicate, user_text=user_text, assistant_text=assistant_text,
+        next_user_text=next_user_text, tags=() if tags == "[]" else tuple(json.loads(tags)), task_tag=task_tag,
+        event_at=from_micros(event_at), created_at=from_micros(created_at), valid_from=_moment(valid_from),
+        valid_to=_moment(valid_to), superseded_by=superseded_by, importance=importance, memory_score=memory_score,
+        confidence=confidence, seen_count=seen_count, access_count=access_count,
+        last_accessed_at=_moment(last_accessed_at), metadata={} if metadata == "{}" else json.loads(metadata), row=row,
+    )  # fmt: skip
 
 
 def values_of(memory: Memory) -> tuple[Any, ...]:
@@ -47,5 +53,9 @@ def compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _micros(value: Any) -> int | None:
+def _micros(value: datetime | None) -> int | None:
     return None if value is None else to_micros(value)
+
+
+def _moment(value: int | None) -> datetime | None:
+    return None if value is None else from_micros(value)

@@ -56,7 +56,9 @@ class SqliteStore:
         if self.read_only:
             raise ReadOnly(f"{self.location!r} cannot be written: the file or its folder is read-only")
         with self.connections.transaction() as connection:
-            yield SqliteWriter(connection, self._make_namespace(connection, namespace), namespace, utc_now())
+            writer = SqliteWriter(connection, self._make_namespace(connection, namespace), namespace, utc_now())
+            yield writer
+            writer.finish()
 
     def key_of(self, namespace: str) -> int | None:
         if namespace not in self._keys:

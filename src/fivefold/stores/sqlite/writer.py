@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -40,6 +41,7 @@ class SqliteWriter:
         self._now = to_micros(now)
         self._spaces: dict[str, Space | None] = {}
         self._entities: dict[str, int] = {}
+        self._linked: Counter[int] = Counter()
         self.namespace = namespace
 
     # spaces and settings
@@ -232,6 +234,7 @@ class SqliteWriter:
 
     def sweep(self) -> None:
         """End a rebuild: entities nothing mentions go, and the session log counts anew."""
+        self.finish()
         self._db.execute("DELETE FROM entities WHERE namespace = ? AND links = 0 AND by_hand = 0", (self._key,))
         for (session_id,) in self._rows("SELECT id FROM sessions WHERE namespace = ?", self._key):
             self.close_gap(session_id)
@@ -327,7 +330,8 @@ class SqliteWriter:
         """Recount a session after one of its turns was forgotten; an empty one leaves the log."""
         self._db.execute(
             "UPDATE sessions SET (turns, started_at, ended_at) = "
-            "(SELECT count(*), coalesce(min(event_at), started_at), coalesce(max(event_at), ended_at) FROM memories m WHERE m.namespace = sessions.namespace "
+            "(SELECT count(*), coalesce(min(event_at), started_at), coalesce(max(event_at), ended_at) "
+            "FROM memories m WHERE m.namespace = sessions.namespace "
             "AND m.session_id = sessions.id AND m.kind = 'turn') WHERE namespace = ? AND id = ?",
             (self._key, session_id),
         )
@@ -401,10 +405,17 @@ class SqliteWriter:
                 "INSERT INTO links VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
                 (row, entity, mention.count),
             )
-            self._db.execute("UPDATE entities SET links = links + 1 WHERE key = ?", (entity,))
+            self._linked[entity] += 1
+
+    def finish(self) -> None:
+        """Write the link counts this transaction gathered; called before it ends."""
+        counted = [(count, entity) for entity, count in self._linked.items()]
+        self._db.executemany("UPDATE entities SET links = links + ? WHERE key = ?", counted)
+        self._linked.clear()
 
     def unlink(self, row: int) -> None:
         """Take a memory's links away; an entity that nothing mentions any more goes with them."""
+        self.finish()
         entities = [key for (key,) in self._rows("SELECT entity FROM links WHERE memory = ?", row)]
         self._db.execute("DELETE FROM links WHERE memory = ?", (row,))
         self._db.executemany("UPDATE entities SET links = links - 1 WHERE key = ?", [(key,) for key in entities])

@@ -1,0 +1,37 @@
+"""Patterns that are only tried where one of their words occurs: most texts hold none, and looking is cheap."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+_WORD = re.compile(r"[a-z]+|[@/\\_=:]")
+_DIGIT = re.compile(r"\d")
+
+
+class Pattern:
+    """A regular expression behind a look for one of its trigger words or signs; `#` stands for any digit."""
+
+    __slots__ = ("_pattern", "_triggers")
+
+    def __init__(self, triggers: str, pattern: str, flags: int = 0) -> None:
+        self._triggers = frozenset(triggers.split())
+        self._pattern = re.compile(pattern, flags)
+
+    def search(self, text: str) -> re.Match[str] | None:
+        return None if self._triggers.isdisjoint(_words(text)) else self._pattern.search(text)
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        return iter(()) if self._triggers.isdisjoint(_words(text)) else self._pattern.finditer(text)
+
+    def sub(self, replacement: str, text: str) -> str:
+        return text if self._triggers.isdisjoint(_words(text)) else self._pattern.sub(replacement, text)
+
+
+@lru_cache(maxsize=256)
+def _words(text: str) -> frozenset[str]:
+    found = set(_WORD.findall(text.casefold()))
+    if _DIGIT.search(text):
+        found.add("#")
+    return frozenset(found)
