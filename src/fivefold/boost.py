@@ -1,32 +1,53 @@
-"""Boosts: later looks at a candidate that raise or lower its score. A new one is one function and one line."""
+"""Boosts: later looks at the candidates that raise or lower their scores. A new one is one function and one line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from fivefold.recall import Candidate, Query
+from fivefold.memory import Memory
+from fivefold.recall import Candidate
 from fivefold.recipe import BoostSpec
+from fivefold.routes import Sight
 
-Boost = Callable[[Candidate, Query, Mapping[str, float]], Candidate]
+Boost = Callable[[Sequence[Candidate], Sight, Mapping[str, float]], list[Candidate]]
 
 
-def superseded(candidate: Candidate, query: Query, constants: Mapping[str, float]) -> Candidate:
-    """A memory that something newer replaced keeps its history and stops winning."""
-    memory = candidate.memory
-    if memory.superseded_by is None or memory.current(query.now):
-        return candidate
-    factor = constants.get("factor", 0.5)
-    return candidate.stepped(
-        "superseded", candidate.score * factor, f"× {factor:g}, replaced by {memory.superseded_by}"
-    )
+def superseded(candidates: Sequence[Candidate], sight: Sight, constants: Mapping[str, float]) -> list[Candidate]:
+    """A memory that something newer replaced stops winning, and what holds now takes its place."""
+    found = {candidate.memory.id: candidate for candidate in candidates}
+    for old in candidates:
+        heir = _heir(old.memory, sight, found)
+        if heir is None:
+            continue
+        factor = constants.get("factor", 0.5)
+        new = found.get(heir.id) or Candidate(heir, (), 0.0)
+        if old.score > new.score:
+            new = new.stepped("superseded", old.score, f"takes the place of {old.memory.id}")
+        found[heir.id] = new
+        found[old.memory.id] = found[old.memory.id].stepped(
+            "superseded", old.score * factor, f"× {factor:g}, replaced by {heir.id}"
+        )
+    return list(found.values())
+
+
+def _heir(memory: Memory, sight: Sight, found: Mapping[str, Candidate]) -> Memory | None:
+    """What holds at the time of the question in place of `memory`, along the whole chain; None if it holds itself."""
+    heir, seen = memory, {memory.id}
+    while heir.superseded_by and not heir.current(sight.query.now) and heir.superseded_by not in seen:
+        seen.add(heir.superseded_by)
+        known = found.get(heir.superseded_by)
+        newer = known.memory if known else sight.reader.get(heir.superseded_by)
+        if newer is None:
+            break
+        heir = newer
+    return heir if heir.id != memory.id else None
 
 
 BOOSTS: dict[str, Boost] = {"superseded": superseded}
 
 
-def boost(candidates: list[Candidate], query: Query, specs: tuple[BoostSpec, ...]) -> list[Candidate]:
-    """Every boost of the recipe, in its order, on every candidate."""
+def boost(candidates: list[Candidate], sight: Sight, specs: tuple[BoostSpec, ...]) -> list[Candidate]:
+    """Every boost of the recipe, in its order."""
     for spec in specs:
-        apply = BOOSTS[spec.name]
-        candidates = [apply(candidate, query, spec.constants) for candidate in candidates]
+        candidates = BOOSTS[spec.name](candidates, sight, spec.constants)
     return candidates

@@ -102,12 +102,8 @@ def draft(record: Record, namespace: str, extractor: Extractor, now: datetime) -
 def embed_drafts(drafts: Sequence[Draft], reader: Reader, embed: Embed) -> None:
     """Give vectors to the drafts that will be stored anew; equal texts are embedded once."""
     known = reader.known([item.memory.id for item in drafts if item.record.id])
-    fresh = [
-        item
-        for item in drafts
-        if item.memory.id not in known
-        and not (item.memory.kind == "note" and reader.note_with(item.content_hash) is not None)
-    ]
+    noted = reader.noted([item.content_hash for item in drafts if item.memory.kind == "note"])
+    fresh = [item for item in drafts if item.memory.id not in known and item.content_hash not in noted]
     add_vectors(fresh, embed)
 
 

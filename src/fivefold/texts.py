@@ -11,9 +11,10 @@ from fivefold.times import spoken_date
 
 
 def told(memory: Memory, text: str) -> str:
-    """`text` as it was told: by whom, when, what. Of the layouts tried, this one was found best by dense search."""
-    who = f"{memory.speaker} " if memory.speaker and memory.speaker.casefold() not in ROLES else ""
-    return f"{who}({spoken_date(memory.event_at)}): {text}"
+    """`text` as it was told: by whom, when, what. Dense search finds most with just this layout of those tried."""
+    when = spoken_date(memory.event_at)
+    named = memory.speaker and memory.speaker.casefold() not in ROLES
+    return f"{memory.speaker} ({when}): {text}" if named else f"{when} {text}"
 
 
 def embedded(memory: Memory, facets: Mapping[Facet, str]) -> dict[Field, str]:

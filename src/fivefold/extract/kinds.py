@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from fivefold.extract.triggers import Pattern
 from fivefold.memory import Facet, Type
@@ -76,7 +77,7 @@ def type_of(text: str) -> Type:
     """Fact unless the wording says otherwise; a preference outranks an event, since it lasts."""
     if _PROCEDURE.search(text):
         return "procedure"
-    if _PREFERENCE.search(text):
+    if _likes(text):
         return "preference"
     if _happens(text):
         return "event"
@@ -89,7 +90,7 @@ def facets_of(text: str) -> dict[Facet, str]:
     """The sentences about the person, what they like, and what happened; a facet nobody spoke of is absent."""
     readings: tuple[tuple[Facet, Callable[[str], object]], ...] = (
         ("personal_info", _PERSONAL.search),
-        ("preferences", _PREFERENCE.search),
+        ("preferences", _likes),
         ("events", _happens),
     )
     spoken = [(facet, says) for facet, says in readings if says(text)]
@@ -100,5 +101,11 @@ def facets_of(text: str) -> dict[Facet, str]:
     return {facet: said for facet, said in kept.items() if said}
 
 
+@lru_cache(maxsize=256)
+def _likes(text: str) -> bool:
+    return _PREFERENCE.search(text) is not None
+
+
+@lru_cache(maxsize=256)
 def _happens(text: str) -> bool:
     return bool(_EVENT.search(text) or (_WHEN.search(text) and _PLANNED.search(text)))

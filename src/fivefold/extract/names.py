@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib import resources
 
-from fivefold.extract.triggers import Pattern
 from fivefold.lexemes import stop_words
 from fivefold.memory import ROLES, Mention, Sort
 
 MAX_TOPICS = 4
 
-_IDENTIFIER = Pattern(
-    "@ / \\ _ : #",
+_CODED = re.compile(r"\S*[\d@/\\_]\S*")
+_IDENTIFIER = re.compile(
     r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # e-mail address
     r"|https?://[^\s<>\"']+"
     r"|(?<![\w/])(?:~?/|[A-Za-z]:\\)[\w.-]+(?:[/\\][\w.-]+)+"  # path
@@ -43,9 +42,7 @@ def mentions(text: str, speaker: str | None = None) -> tuple[Mention, ...]:
     found: Counter[tuple[str, Sort]] = Counter()
     if speaker and speaker.casefold() not in ROLES:
         found[speaker.strip(), "person"] += 1
-    for match in _IDENTIFIER.finditer(text):
-        found[match[0].rstrip(".,"), "identifier"] += 1
-    rest = _IDENTIFIER.sub(" ", text)
+    rest = _CODED.sub(partial(_set_apart, found), text)
     for match in _NAME.finditer(rest):
         opens = bool(_SENTENCE.search(rest[max(0, match.start() - 3) : match.start()]))
         name = _trimmed(match[0], opens)
@@ -54,6 +51,13 @@ def mentions(text: str, speaker: str | None = None) -> tuple[Mention, ...]:
     for topic in _topics(rest):
         found[topic, "topic"] += 1
     return tuple(_one_each(found))
+
+
+def _set_apart(found: Counter[tuple[str, Sort]], word: re.Match[str]) -> str:
+    """Count the identifiers of one coded word, and leave what else it holds."""
+    for match in _IDENTIFIER.finditer(word[0]):
+        found[match[0].rstrip(".,"), "identifier"] += 1
+    return _IDENTIFIER.sub(" ", word[0])
 
 
 @lru_cache(maxsize=50_000)

@@ -8,10 +8,14 @@ from functools import lru_cache
 
 _WORD = re.compile(r"[a-z]+|[@/\\_=:]")
 _DIGIT = re.compile(r"\d")
+_DATE = re.compile(r"\d-\d")
 
 
 class Pattern:
-    """A regular expression behind a look for one of its trigger words or signs; `#` stands for any digit."""
+    """A regular expression behind a look for one of its trigger words or signs.
+
+    `#` stands for any digit, `#-#` for two of them joined by a hyphen.
+    """
 
     __slots__ = ("_pattern", "_triggers")
 
@@ -34,4 +38,6 @@ def _words(text: str) -> frozenset[str]:
     found = set(_WORD.findall(text.casefold()))
     if _DIGIT.search(text):
         found.add("#")
+        if _DATE.search(text):
+            found.add("#-#")
     return frozenset(found)

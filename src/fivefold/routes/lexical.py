@@ -26,4 +26,4 @@ class Lexical:
 
     def share(self, scores: Sequence[float]) -> list[float]:
         best = max(scores, default=0.0)
-        return [score / best if best > 0 else 0.0 for score in scores]
+        return [max(0.0, score / best) if best > 0 else 0.0 for score in scores]

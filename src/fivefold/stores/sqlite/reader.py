@@ -68,13 +68,14 @@ class SqliteReader:
         )
         return {id for (id,) in found}
 
-    def note_with(self, content_hash: bytes) -> int | None:
+    def noted(self, hashes: Sequence[bytes]) -> set[bytes]:
+        """Which of these the namespace holds as a note that still stands."""
         found = self._rows(
-            "SELECT row FROM memories WHERE namespace = :ns AND content_hash = :hash AND kind = 'note' "
-            "AND superseded_by IS NULL LIMIT 1",
-            hash=content_hash,
+            "SELECT content_hash FROM memories WHERE namespace = :ns AND kind = 'note' AND superseded_by IS NULL "
+            "AND content_hash IN (SELECT unhex(value) FROM json_each(:hashes))",
+            hashes=json.dumps([item.hex() for item in hashes]),
         )
-        return int(found[0][0]) if found else None
+        return {item for (item,) in found}
 
     def scan(self, after: int = 0, size: int = 500) -> list[tuple[Memory, Extraction]]:
         found = self._rows(
