@@ -34,6 +34,8 @@ def record_of(value: object) -> Record:
     if unknown:
         raise InvalidInput(f"unknown field {unknown[0]!r}; a record has {', '.join(sorted(_FIELDS))}")
     fields: dict[str, Any] = {key: item for key, item in given.items() if item is not None}
+    if fields.get("content") == "" and ("user_text" in fields or "assistant_text" in fields):
+        del fields["content"]
     for name in _TEXTS:
         if name in fields:
             fields[name] = checked_text(fields[name], name, empty=name != "content")

@@ -80,16 +80,15 @@ class Tally:
 
 def draft(record: Record, namespace: str, extractor: Extractor, now: datetime) -> Draft:
     """Read what can be read out of the record and lay out the memory it will become."""
-    record = record if record.event_at else replace(record, event_at=now)
-    assert record.event_at is not None
-    extraction = extractor.extract(record)
+    event_at = record.event_at or now
+    extraction = extractor.extract(replace(record, event_at=event_at))
     kind = record.kind or ("turn" if record.session_id else "note")
     memory = Memory(
         id=record.id or new_id(), namespace=namespace, content=record.content, kind=kind, type=extraction.type,
         speaker=record.speaker, session_id=record.session_id, turn_index=record.turn_index,
         predicate=extraction.predicate, user_text=record.user_text, assistant_text=record.assistant_text,
         next_user_text=record.next_user_text, tags=record.tags, task_tag=record.task_tag,
-        event_at=record.event_at, created_at=now, valid_from=record.valid_from, valid_to=record.valid_to,
+        event_at=event_at, created_at=now, valid_from=record.valid_from, valid_to=record.valid_to,
         superseded_by=None,
         importance=extraction.importance if record.importance is None else record.importance,
         memory_score=extraction.memory_score if record.memory_score is None else record.memory_score,

@@ -2,7 +2,8 @@
 
 An index of its own keeps document frequencies and lengths inside the namespace, so that what one namespace
 holds never moves another's ranking. Session memories repeat their turns and have a second index.
-FTS5 fixes k1 at 1.2 and b at 0.75.
+FTS5 fixes k1 at 1.2 and b at 0.75. The index keeps the lexemes it was given, so that a forgotten
+memory's words can be taken out of it and not only marked as gone.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def create_tables(connection: apsw.Connection, namespace: int) -> None:
     for kind in ("turn", "session"):
         table = table_of(namespace, kind)
         connection.execute(
-            f"CREATE VIRTUAL TABLE {table} USING fts5(predicate, content, content='', contentless_delete=1, "
+            f"CREATE VIRTUAL TABLE {table} USING fts5(predicate, content, "
             "tokenize=\"ascii tokenchars '-._/@:+#&~=?%\\'\")"
         )
         connection.execute(f"INSERT INTO {table}({table}, rank) VALUES ('rank', 'bm25({PREDICATE_WEIGHT}, 1.0)')")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import cache
 from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import apsw
@@ -15,18 +16,19 @@ APPLICATION_ID = 0x35464C44
 """'5FLD': marks the file as ours, so that another program's database is never touched."""
 
 
-def migrations(folder: Traversable | None = None) -> list[tuple[int, str]]:
+@cache
+def migrations() -> tuple[tuple[int, str], ...]:
     """Every migration as (version, SQL), oldest first."""
-    folder = folder or resources.files("fivefold.stores.sqlite").joinpath("migrations")
+    folder = resources.files("fivefold.stores.sqlite").joinpath("migrations")
     found = [
         (int(match[1]), entry.read_text("utf-8"))
         for entry in folder.iterdir()
         if (match := re.fullmatch(r"(\d{4})_\w+\.sql", entry.name))
     ]
-    return sorted(found)
+    return tuple(sorted(found))
 
 
-def migrate(connection: apsw.Connection, location: str, steps: list[tuple[int, str]]) -> None:
+def migrate(connection: apsw.Connection, location: str, steps: Sequence[tuple[int, str]]) -> None:
     """Bring the file to the newest version, or say why that cannot be."""
     newest = steps[-1][0]
     if version_of(connection, location, newest) == newest:

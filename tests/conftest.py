@@ -1,0 +1,38 @@
+"""Shared fixtures. Models are real; every store is a real file in a temporary folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import fivefold
+from fivefold import sample
+from fivefold.engine import Engine
+
+
+@pytest.fixture
+def store_path(tmp_path: Path) -> str:
+    return str(tmp_path / "memory.db")
+
+
+@pytest.fixture
+def engine(store_path: str) -> Iterator[Engine]:
+    with fivefold.open(store_path) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def sample_path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The sample year in a file, loaded once. Tests that write work on a copy."""
+    path = str(tmp_path_factory.mktemp("sample") / "sample.db")
+    with fivefold.open(path) as opened:
+        opened.remember_many(sample.memories())
+    return path
+
+
+@pytest.fixture
+def sample_engine(sample_path: str) -> Iterator[Engine]:
+    with fivefold.open(sample_path) as opened:
+        yield opened

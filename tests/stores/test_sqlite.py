@@ -1,0 +1,338 @@
+"""The SQLite store: what it refuses to open, how it grows, and that nothing leaks between namespaces."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import apsw
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import fivefold
+from fivefold.engine import Engine
+from fivefold.stores.base import Filter
+from fivefold.stores.sqlite import vectors
+from fivefold.stores.sqlite.connection import connect
+from fivefold.stores.sqlite.schema import APPLICATION_ID, migrate, migrations
+from fivefold.stores.sqlite.store import SqliteStore
+
+
+class Toy:
+    """Cheap vectors for tests that are not about meaning: letters counted into 16 places."""
+
+    pin = "toy@1"
+    dimension = 16
+
+    def embed(self, texts: object, progress: object = None) -> npt.NDArray[np.float32]:
+        rows = np.ones((len(texts), 16), np.float32)  # type: ignore[arg-type]
+        for i, text in enumerate(texts):  # type: ignore[arg-type, var-annotated]
+            for letter in text:
+                rows[i, ord(letter) % 16] += 1
+        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
+
+
+def toy(path: str, namespace: str = "default") -> Engine:
+    return fivefold.open(path, namespace=namespace, embedder=Toy())
+
+
+# opening
+
+
+def test_a_file_that_is_no_database_is_refused_and_untouched(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("dear diary, " * 100)
+    with pytest.raises(fivefold.StoreError, match="is not a fivefold store, or it is damaged"):
+        fivefold.open(path)
+    assert path.read_text() == "dear diary, " * 100
+
+
+def test_another_programs_database_is_refused_and_untouched(tmp_path: Path) -> None:
+    path = str(tmp_path / "other.db")
+    other = apsw.Connection(path)
+    other.execute("CREATE TABLE accounts (id)")
+    other.close()
+    before = Path(path).read_bytes()
+    with pytest.raises(fivefold.StoreError, match="another program's SQLite database"):
+        fivefold.open(path)
+    assert Path(path).read_bytes() == before
+
+
+def test_a_newer_file_is_refused(store_path: str) -> None:
+    toy(store_path).close()
+    connection = connect(store_path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(fivefold.NewerSchema, match=r"version 99.*upgrade fivefold"):
+        fivefold.open(store_path)
+
+
+def test_an_older_file_is_migrated_after_a_backup(store_path: str) -> None:
+    with toy(store_path) as engine:
+        id = engine.remember("kept across versions").id
+    newest = migrations()[-1][0]
+    later = [*migrations(), (newest + 1, "ALTER TABLE memories ADD COLUMN mood TEXT")]
+    connection = connect(store_path)
+    migrate(connection, store_path, later)
+    assert connection.pragma("user_version") == newest + 1
+    assert connection.execute("SELECT id, mood FROM memories").fetchall() == [(id, None)]
+    connection.close()
+    backup = Path(f"{store_path}.v{newest}.bak")
+    with toy(str(backup)) as old:
+        assert old.get(id).content == "kept across versions"
+
+
+def test_a_failing_migration_changes_nothing(store_path: str) -> None:
+    toy(store_path).close()
+    newest = migrations()[-1][0]
+    connection = connect(store_path)
+    with pytest.raises(apsw.SQLError):
+        migrate(connection, store_path, [*migrations(), (newest + 1, "CREATE TABLE mood (x); SELECT nonsense")])
+    assert connection.pragma("user_version") == newest
+    assert connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'mood'").fetchall() == [(0,)]
+    connection.close()
+
+
+def test_a_new_file_is_marked_as_ours(store_path: str) -> None:
+    toy(store_path).close()
+    connection = connect(store_path)
+    assert connection.pragma("application_id") == APPLICATION_ID
+    assert connection.pragma("journal_mode") == "wal"
+    connection.close()
+
+
+def test_a_folder_or_a_missing_folder_says_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(fivefold.StoreError, match="is a folder; give the path of a file"):
+        fivefold.open(tmp_path)
+    with pytest.raises(fivefold.StoreError, match="does not exist; create it first"):
+        fivefold.open(tmp_path / "no" / "x.db")
+
+
+def test_an_unknown_scheme_is_refused() -> None:
+    with pytest.raises(fivefold.InvalidInput, match="'mysql' is no store"):
+        fivefold.open("mysql://host/db")
+
+
+def test_a_closed_engine_says_so(store_path: str) -> None:
+    engine = toy(store_path)
+    engine.remember("hello there")
+    engine.close()
+    engine.close()
+    for call in (lambda: engine.remember("more text"), lambda: engine.recall("hello"), engine.stats):
+        with pytest.raises(fivefold.StoreClosed, match="was closed"):
+            call()
+
+
+# no room, no right to write
+
+
+def test_a_full_disk_undoes_the_write_and_loses_nothing(store_path: str) -> None:
+    with toy(store_path) as engine:
+        engine.remember("written while there was room")
+        assert isinstance(engine.store, SqliteStore)
+        with engine.store.connections.writer() as connection:
+            pages = int(connection.pragma("page_count"))
+            connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+        with pytest.raises(fivefold.DiskFull, match="free some space and try again"):
+            engine.remember_many([f"a longer text that will not fit {i} " * 50 for i in range(200)])
+        assert engine.stats().memories == 1
+        assert all(finding.ok for finding in engine.doctor())
+        with engine.store.connections.writer() as connection:
+            connection.execute("PRAGMA max_page_count = 1000000")
+        engine.remember("and now there is room again")
+        assert engine.stats().memories == 2
+
+
+def test_a_read_only_folder_can_be_read_but_not_written(tmp_path: Path) -> None:
+    """Runs as an ordinary user, since to root no folder is read-only."""
+    folder = tmp_path / "sealed"
+    folder.mkdir()
+    path = folder / "m.db"
+    with toy(str(path)) as engine:
+        engine.remember("sealed but legible")
+    for parent in (folder, *folder.parents):
+        if parent.stat().st_uid == os.getuid() and parent != Path("/"):
+            parent.chmod(parent.stat().st_mode | 0o055)
+    path.chmod(0o444)
+    folder.chmod(0o555)
+    child = textwrap.dedent(f"""
+        import os, fivefold
+        from tests.stores.test_sqlite import toy
+        rehearsal = toy({str(tmp_path / "rehearsal.db")!r})  # loads every module while they can be read
+        rehearsal.remember("sealed but legible")
+        rehearsal.recall("legible", recipe="lexical")
+        if os.getuid() == 0:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+        engine = toy({str(path)!r})
+        print(engine.recall("legible", recipe="lexical")[0].memory.content)
+        try:
+            engine.remember("no more room here")
+        except fivefold.ReadOnly as error:
+            print(error)
+        try:
+            fivefold.open({str(folder / "new.db")!r})
+        except fivefold.StoreError as error:
+            print(error)
+    """)
+    try:
+        ran = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, check=False)
+    finally:
+        folder.chmod(0o755)
+    lines = ran.stdout.splitlines()
+    assert lines[:1] == ["sealed but legible"], ran.stderr
+    assert "cannot be written: the file or its folder is read-only" in lines[1]
+    assert "cannot be opened" in lines[2] or "read-only" in lines[2]
+
+
+# namespaces
+
+words = st.sampled_from("alpha beta gamma delta epsilon zeta eta theta iota kappa".split())
+said = st.lists(words, min_size=1, max_size=5).map(" ".join)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(mine=st.lists(said, min_size=1, max_size=8), theirs=st.lists(said, max_size=8), question=said)
+def test_nothing_another_namespace_holds_changes_an_answer(
+    tmp_path_factory: pytest.TempPathFactory, mine: list[str], theirs: list[str], question: str
+) -> None:
+    """Hits, scores, statistics: the same beside a neighbour as alone."""
+    folder = tmp_path_factory.mktemp("leak")
+
+    def answers(path: Path, neighbours: list[str]) -> object:
+        with toy(str(path), "theirs") as other:
+            other.remember_many([{"content": text, "session_id": "s"} for text in neighbours])
+        with toy(str(path), "mine") as engine:
+            engine.remember_many([{"content": text, "session_id": "s"} for text in mine])
+            answer = engine.recall(question, k=50)
+            held = engine.stats()
+            return (
+                [(hit.memory.content, hit.score) for hit in answer],
+                (held.memories, held.entities, held.links, held.sessions, held.vectors, held.recalls),
+            )
+
+    assert answers(folder / "alone.db", []) == answers(folder / "beside.db", theirs)
+
+
+def test_ids_of_another_namespace_are_unknown_here(store_path: str) -> None:
+    with toy(store_path, "a") as a, toy(store_path, "b") as b:
+        id = a.remember("only in a").id
+        b.remember("only in b")
+        answer = a.recall("only in a")
+        for call in (
+            lambda: b.get(id),
+            lambda: b.forget(id),
+            lambda: b.update(id, content="taken over"),
+            lambda: b.supersede(id, "taken over"),
+            lambda: b.used(answer.id, [id]),
+        ):
+            with pytest.raises(fivefold.NotFound):
+                call()
+        with pytest.raises(fivefold.InvalidInput, match="was made in namespace 'a'"):
+            b.used(answer, [id])
+        assert a.get(id).content == "only in a"
+
+
+def test_the_same_id_may_live_in_two_namespaces(store_path: str) -> None:
+    with toy(store_path, "a") as a, toy(store_path, "b") as b:
+        a.remember("this is a", id="x")
+        b.remember("this is b", id="x")
+        a.forget("x")
+        assert b.get("x").content == "this is b"
+
+
+# dense search
+
+
+def test_memory_and_vec0_give_the_same_neighbours(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = np.random.default_rng(1)
+    with toy(store_path) as engine:
+        engine.remember_many([" ".join(map(str, chance.integers(0, 99, 8))) for _ in range(300)])
+        store = engine.store
+        assert isinstance(store, SqliteStore)
+        space = store.reader("default").space()
+        assert space is not None
+        for keep in (Filter(), Filter(("fact",)), Filter(("event", "preference"))):
+            for text in ("12 50 7", "hello"):
+                question = Toy().embed([text])[0]
+                with store.connections.reader() as connection:
+                    by_vec0 = vectors.knn(connection, space, "full", question, 20, keep)
+                    in_memory = store.held.search(connection, space, "full", question, 20, keep)
+                assert [round(hit.score, 5) for hit in by_vec0] == [round(hit.score, 5) for hit in in_memory]
+
+
+def test_a_large_namespace_is_held_from_its_second_recall(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "SMALL", 5)
+    with toy(store_path) as engine:
+        engine.remember_many([f"text number {i}" for i in range(20)])
+        assert isinstance(engine.store, SqliteStore)
+        first = [round(hit.candidate.evidence[0].score, 5) for hit in engine.recall("text number 7", recipe="dense")]
+        assert not engine.store.held._held
+        second = [round(hit.candidate.evidence[0].score, 5) for hit in engine.recall("text number 7", recipe="dense")]
+        assert engine.store.held._held
+        assert first == second
+
+
+def test_memory_over_the_budget_is_let_go(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "HELD_BYTES", 16 * 4 * 30)
+    with toy(store_path, "a") as a:
+        assert isinstance(a.store, SqliteStore)
+        b = Engine(a.store, "b", Toy())
+        for engine in (a, b):
+            engine.remember_many([f"text number {i}" for i in range(20)])
+            engine.recall("text")
+        assert len(a.store.held._held) == 1
+        assert len(a.recall("text number 3")) == 10
+
+
+def test_what_another_process_writes_is_seen_at_once(store_path: str) -> None:
+    def elsewhere(code: str) -> None:
+        script = f"from tests.stores.test_sqlite import toy\nengine = toy({store_path!r})\n{code}\nengine.close()"
+        subprocess.run([sys.executable, "-c", script], check=True)
+
+    with toy(store_path) as engine:
+        engine.remember_many([f"text number {i}" for i in range(5)], progress=False)
+        assert len(engine.recall("text number", k=50, recipe="dense")) == 5
+        elsewhere("engine.remember('text number five', id='new')")
+        assert "new" in {hit.memory.id for hit in engine.recall("text number", k=50, recipe="dense")}
+        elsewhere("engine.update('new', content='quite different words', type='preference')")
+        changed = engine.recall("quite different words", recipe="dense")[0].memory
+        assert (changed.id, changed.type) == ("new", "preference")
+        elsewhere("engine.forget('new')")
+        assert "new" not in {hit.memory.id for hit in engine.recall("text number", k=50, recipe="dense")}
+
+
+# the log of recalls
+
+
+def test_recalls_are_logged_and_the_log_is_bounded(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fivefold.stores.sqlite.store.LOGGED_RECALLS", 100)
+    with toy(store_path) as engine:
+        kept = engine.remember("the one memory").id
+        first = engine.recall("one memory")
+        engine.used(first, [kept])
+        for _ in range(500):
+            engine.recall("memory")
+        assert engine.stats().recalls <= 110
+        assert engine.stats().feedback == 1
+        engine.used(first.id, [kept])
+
+
+def test_a_recall_does_not_wait_for_a_writer(store_path: str) -> None:
+    with toy(store_path) as engine:
+        engine.remember("readable while another writes")
+        other = connect(store_path)
+        other.execute("BEGIN IMMEDIATE")
+        assert engine.recall("readable")[0].memory.content == "readable while another writes"
+        assert engine.stats().recalls == 0
+        other.execute("ROLLBACK")
+        other.close()
+        engine.recall("readable")
+        assert engine.stats().recalls == 2
