@@ -329,3 +329,45 @@ def test_one_bad_record_of_many_stores_none(engine: Engine) -> None:
 def test_a_progress_bar_goes_to_standard_error(engine: Engine, capsys: pytest.CaptureFixture[str]) -> None:
     engine.remember_many(["one memory", "another memory"], progress=True)
     assert capsys.readouterr().out == ""
+
+
+def test_superseding_twice_points_at_the_newer(engine: Engine) -> None:
+    old = engine.remember("Standup is at nine").id
+    new = engine.supersede(old, "No more standups").id
+    with pytest.raises(fivefold.InvalidInput, match=f"already superseded by {new}"):
+        engine.supersede(old, "Standups are back")
+
+
+def test_updating_a_part_updates_the_content_made_of_it(engine: Engine) -> None:
+    id = engine.remember(user_text="What grows in shade?", assistant_text="Ferns.").id
+    assert engine.update(id, assistant_text="Hostas.").content == "What grows in shade?\nHostas."
+
+
+def test_moving_a_turn_in_time_moves_its_session(engine: Engine) -> None:
+    id = engine.remember("hello there", session_id="s", event_at="2025-01-02T00:00:00Z").id
+    engine.update(id, event_at="2024-05-01T00:00:00Z")
+    assert engine.sessions()[0].to_dict()["ended_at"] == "2024-05-01T00:00:00Z"
+    assert all(finding.ok for finding in engine.doctor())
+
+
+@pytest.mark.parametrize("records", ["abc", {"content": "x"}])
+def test_one_record_is_not_many(engine: Engine, records: object) -> None:
+    with pytest.raises(fivefold.InvalidInput, match="use remember for one"):
+        engine.remember_many(records)  # type: ignore[arg-type]
+
+
+class Crooked:
+    """An embedder that gives vectors of the wrong shape."""
+
+    pin = "crooked@1"
+    dimension = 4
+
+    def embed(self, texts: object, progress: object = None) -> object:
+        return [[1.0, 0.0]] * len(texts)  # type: ignore[arg-type]
+
+
+def test_an_embedder_of_the_wrong_shape_is_named_and_nothing_is_stored(store_path: str) -> None:
+    with fivefold.open(store_path, embedder=Crooked()) as engine:  # type: ignore[arg-type]
+        with pytest.raises(fivefold.EmbedderError, match=r"crooked@1 gave an array of shape \(1, 2\)"):
+            engine.remember("a text to embed")
+        assert engine.stats().memories == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from fivefold.embedders import Embedder
 from fivefold.embedders import embedder as load_embedder
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.extract import extractor as load_extractor
-from fivefold.intake import checked_k, checked_name, checked_text, record_of
+from fivefold.intake import checked_context, checked_k, checked_limit, checked_name, checked_text, record_of
 from fivefold.memory import Memory, Record, Report, Session
 from fivefold.plan import plan as make_plan
 from fivefold.progress import bar
@@ -73,6 +73,8 @@ class Engine:
 
     def remember_many(self, records: Iterable[object], progress: bool = False) -> Report:
         """Remember texts, mappings or dataclasses. All are checked first; each batch is stored whole or not at all."""
+        if isinstance(records, str | Mapping):
+            raise InvalidInput("remember_many takes a list of records; use remember for one")
         checked = []
         for number, item in enumerate(records, 1):
             try:
@@ -121,7 +123,7 @@ class Engine:
         pinned = reader.space()
         answer = pipeline.run(
             checked_text(question, "the question"), k=checked_k(k), recipe=load_recipe(recipe), now=self._now(now),
-            context=[checked_text(turn, "a context turn", empty=True) for turn in context], reader=reader,
+            context=checked_context(context), reader=reader,
             encode=self._space.encode, embedder=pinned.embedder if pinned else "", pool=self._pool,
         )  # fmt: skip
         self.store.log(answer)
@@ -133,7 +135,7 @@ class Engine:
 
     def understand(self, question: str, now: datetime | str | None = None, context: Sequence[str] = ()) -> Query:
         """The question as the engine reads it."""
-        return understand(checked_text(question, "the question"), self._now(now), context)
+        return understand(checked_text(question, "the question"), self._now(now), checked_context(context))
 
     def get(self, id: str) -> Memory:
         """The memory with that id."""
@@ -141,7 +143,7 @@ class Engine:
 
     def sessions(self, limit: int = 50) -> list[Session]:
         """The session log, latest first."""
-        return self._space.reader.sessions(limit)
+        return self._space.reader.sessions(checked_limit(limit))
 
     def stats(self) -> Stats:
         """What the namespace holds."""
@@ -170,9 +172,9 @@ class Engine:
                 maintenance.rebuild(self._space, advance)
         return list(self.store.check(self.namespace))
 
-    def reembed(self, choice: str, progress: bool = False) -> str:
+    def reembed(self, choice: str | Embedder, progress: bool = False) -> str:
         """Move the namespace to another embedder; the old vectors serve until the switch. Gives the new pin."""
-        model = load_embedder(choice)
+        model = load_embedder(choice) if isinstance(choice, str) else choice
         space = self._space.reader.space()
         if space is None:
             raise NotFound(f"namespace {self.namespace!r} holds no vectors yet; open it with embedder={choice!r}")

@@ -36,8 +36,8 @@ class EmbedderMismatch(FivefoldError):
     def __init__(self, namespace: str, pinned: str, asked: str) -> None:
         super().__init__(
             f"namespace {namespace!r} holds vectors of {pinned!r}, but {asked!r} was asked for. "
-            f"Open it with embedder={pinned.split('@', maxsplit=1)[0]!r}, or move it over with: "
-            f"fivefold reembed {asked.split('@', maxsplit=1)[0]} --namespace {namespace}"
+            f"Open it without naming an embedder, or move it over with reembed() or: "
+            f"fivefold reembed {asked.rpartition('@')[0]} --namespace {namespace}"
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -69,12 +69,26 @@ def checked_text(value: object, field: str, *, empty: bool = False) -> str:
 
 def checked_name(value: object, field: str) -> str:
     """Ids, speakers and namespaces: short, visible, one line."""
-    text = checked_text(value, field)
+    text = checked_text(value, field, empty=True)
+    if not text:
+        raise InvalidInput(f"{field} is empty; give it at least one visible character")
     if len(text) > MAX_NAME:
         raise InvalidInput(f"{field} has {len(text)} characters, the most is {MAX_NAME}")
     if any(unicodedata.category(c) in ("Cc", "Zl", "Zp") for c in text):
         raise InvalidInput(f"{field} {text!r} holds a line break or control character")
     return text
+
+
+def checked_context(context: object) -> tuple[str, ...]:
+    if isinstance(context, str) or not isinstance(context, Sequence):
+        raise InvalidInput("context must be a list of earlier turns")
+    return tuple(checked_text(turn, "a context turn", empty=True) for turn in context)
+
+
+def checked_limit(limit: object) -> int:
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit < 2**31:
+        raise InvalidInput(f"limit must be a whole number from 1, not {limit!r}")
+    return limit
 
 
 def checked_k(k: object) -> int:
@@ -131,8 +145,8 @@ def _check_rest(fields: dict[str, Any]) -> None:
         if name in fields:
             fields[name] = _share(fields[name], name)
     turn = fields.get("turn_index")
-    if turn is not None and (isinstance(turn, bool) or not isinstance(turn, int) or turn < 0):
-        raise InvalidInput(f"turn_index must be a whole number from 0, not {turn!r}")
+    if turn is not None and (isinstance(turn, bool) or not isinstance(turn, int) or not 0 <= turn < 2**31):
+        raise InvalidInput(f"turn_index must be a whole number from 0 to 2,147,483,647, not {turn!r}")
     fields["tags"] = _tags(fields.get("tags", ()))
     fields["metadata"] = _metadata(fields.get("metadata", {}))
 

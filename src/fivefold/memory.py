@@ -148,13 +148,17 @@ class Merged(Value):
     why: str
 
 
+Relation = Literal["equal", "supersedes"]
+RELATIONS: tuple[Relation, ...] = get_args(Relation)
+
+
 @dataclass(frozen=True, slots=True)
 class Link(Value):
     """Two memories that belong together."""
 
     source: str
     target: str
-    relation: Literal["equal", "supersedes"]
+    relation: Relation
     why: str
 
 

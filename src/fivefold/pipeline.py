@@ -15,7 +15,7 @@ from datetime import datetime
 from time import perf_counter
 
 from fivefold.boost import boost
-from fivefold.errors import FivefoldError
+from fivefold.errors import EmbedderError, FivefoldError
 from fivefold.fuse import fuse
 from fivefold.ids import new_id
 from fivefold.plan import plan
@@ -84,3 +84,5 @@ def _encoded(chosen: Plan, question: str, encode: Callable[[str], Vector]) -> Ve
         return encode(question)
     except FivefoldError as error:
         return error
+    except Exception as error:
+        return EmbedderError(f"the question could not be encoded: {type(error).__name__}: {error}")

@@ -18,6 +18,9 @@ from fivefold.values import Json, Value, hidden
 
 Vector = npt.NDArray[np.float32]
 
+SHOWN_DROPPED = 5
+"""How many dropped candidates a printed explanation names; `Recall.dropped` has all."""
+
 
 @dataclass(frozen=True, slots=True)
 class Window(Value):
@@ -236,6 +239,8 @@ class Recall(Value):
             for run in self.routes
         ]
         lines += [hit.explain() for hit in self.hits]
-        lines += [f"  dropped {item.id} at {item.stage}: {item.reason}" for item in self.dropped]
+        lines += [f"  dropped {item.id} at {item.stage}: {item.reason}" for item in self.dropped[:SHOWN_DROPPED]]
+        if len(self.dropped) > SHOWN_DROPPED:
+            lines.append(f"  … and {len(self.dropped) - SHOWN_DROPPED} more dropped")
         lines.append("  " + "  ".join(f"{timing.stage} {timing.ms:.2f} ms" for timing in self.timings))
         return "\n".join(lines)

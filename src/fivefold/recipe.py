@@ -63,11 +63,15 @@ def known_recipes() -> tuple[str, ...]:
     return tuple(sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml")))
 
 
-@cache
 def load_recipe(name: str) -> Recipe:
     """The built-in recipe called `name`."""
-    if name not in known_recipes():
+    if not isinstance(name, str) or name not in known_recipes():
         raise UnknownRecipe(f"unknown recipe {name!r}; known are {', '.join(known_recipes())}")
+    return _built_in(name)
+
+
+@cache
+def _built_in(name: str) -> Recipe:
     text = resources.files("fivefold").joinpath(f"recipes/{name}.toml").read_text("utf-8")
     return parse_recipe(name, tomllib.loads(text))
 

@@ -43,6 +43,7 @@ class Draft:
     extraction: Extraction
     content_hash: bytes
     vectors: Mapping[Field, Vector] = field(default_factory=dict)
+    links: tuple[Link, ...] = ()
 
     def entry(self) -> Entry:
         predicate, content = texts.indexed(self.memory)
@@ -81,7 +82,7 @@ class Tally:
 def draft(record: Record, namespace: str, extractor: Extractor, now: datetime) -> Draft:
     """Read what can be read out of the record and lay out the memory it will become."""
     event_at = record.event_at or now
-    extraction = extractor.extract(replace(record, event_at=event_at))
+    extraction = extractor.extract(record if record.event_at else replace(record, event_at=event_at))
     kind = record.kind or ("turn" if record.session_id else "note")
     memory = Memory(
         id=record.id or new_id(), namespace=namespace, content=record.content, kind=kind, type=extraction.type,
@@ -136,11 +137,13 @@ def place(item: Draft, txn: Writer, tally: Tally, embed: Embed) -> None:
 
 def _add(item: Draft, txn: Writer, tally: Tally) -> None:
     row = txn.add(item.entry())
-    item.memory = replace(item.memory, row=row)
     tally.stored.append(item.memory.id)
     tally.entities.update(dict.fromkeys(m.name for m in item.extraction.mentions if m.kind != "topic"))
     if item.extraction.source.startswith("rules, because"):
         tally.notes.append(f"read by {item.extraction.source}")
+    if item.memory.kind == "note" and not (item.extraction.slots or item.extraction.refers_back):
+        return
+    item.memory = replace(item.memory, row=row)
     if item.memory.kind == "turn":
         _link_equal_turn(item, txn, tally)
         _backfill(item, txn)

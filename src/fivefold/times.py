@@ -8,6 +8,10 @@ from fivefold.errors import InvalidInput
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
 
 
 def utc_now() -> datetime:
@@ -46,4 +50,4 @@ def from_micros(value: int) -> datetime:
 
 def spoken_date(value: datetime) -> str:
     """The day as people write it, for the text that is embedded and indexed: '7 May 2023'."""
-    return f"{value.day} {value:%B} {value.year}"
+    return f"{value.day} {MONTHS[value.month - 1]} {value.year}"

@@ -7,13 +7,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
+
 from fivefold.embedders import DEFAULT, Embedder, Matrix, choice_of
 from fivefold.embedders import embedder as load_embedder
-from fivefold.errors import EmbedderMismatch, NotFound
+from fivefold.errors import EmbedderError, EmbedderMismatch, InvalidInput, NotFound
 from fivefold.extract import Extractor
 from fivefold.memory import Memory
 from fivefold.recall import Vector
-from fivefold.stores.base import Reader, Store, Writer
+from fivefold.stores.base import Reader, Space, Store, Writer
 
 
 @dataclass(slots=True)
@@ -43,21 +45,41 @@ class Workspace:
     def embedder(self) -> Embedder:
         """The namespace's model; naming another one is an error that says how to move (R3)."""
         space = self.reader.space()
-        choice = self.choice or (choice_of(space.embedder) if space else DEFAULT)
-        model = load_embedder(choice) if isinstance(choice, str) else choice
+        model = self._chosen(space)
         if space is not None and space.embedder != model.pin:
             raise EmbedderMismatch(self.namespace, space.embedder, model.pin)
         return model
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        return self.embedder().embed(texts)
+        """One vector a text; an embedder that gives anything else is named."""
+        model = self.embedder()
+        vectors = np.asarray(model.embed(texts), dtype=np.float32)
+        if vectors.shape != (len(texts), model.dimension):
+            raise EmbedderError(
+                f"{model.pin} gave an array of shape {vectors.shape} for {len(texts)} texts; "
+                f"it should be {(len(texts), model.dimension)}"
+            )
+        return vectors
 
     def encode(self, question: str) -> Vector:
-        vector: Vector = self.embedder().embed([question])[0]
+        vector: Vector = self.embed([question])[0]
         return vector
 
+    def _chosen(self, space: Space | None) -> Embedder:
+        if self.choice is not None:
+            return load_embedder(self.choice) if isinstance(self.choice, str) else self.choice
+        if space is None:
+            return load_embedder(DEFAULT)
+        try:
+            return load_embedder(choice_of(space.embedder))
+        except InvalidInput:
+            raise EmbedderError(
+                f"namespace {self.namespace!r} is pinned to {space.embedder!r}, an embedder of your own; "
+                "open it with embedder= and that object"
+            ) from None
+
     def get(self, id: str) -> Memory:
-        memory = self.reader.get(id)
+        memory = self.reader.get(id) if isinstance(id, str) and id.isprintable() else None
         if memory is None:
             raise NotFound(f"namespace {self.namespace!r} has no memory {id!r}")
         return memory

@@ -59,12 +59,17 @@ def update(space: Workspace, id: str, changes: Mapping[str, Any]) -> None:
         if before is not None:
             txn.backfill(before.row, item.memory.content, item.vectors["full"])
         if old.session_id:
+            txn.close_gap(old.session_id)
             refresh_session(old.session_id, space.namespace, txn, space.clock())
 
 
 def supersede(space: Workspace, old_id: str, record: Record, tally: Tally) -> None:
     """Store `record` as what replaces `old_id`."""
     old = space.get(old_id)
+    if old.kind == "session":
+        raise InvalidInput("a session memory follows its turns; supersede those")
+    if old.superseded_by is not None:
+        raise InvalidInput(f"{old_id} was already superseded by {old.superseded_by}; supersede that one")
     item = draft(record, space.namespace, space.extractor, space.clock())
     embed_drafts([item], space.reader, space.embed)
     with space.writing() as txn:
@@ -127,12 +132,19 @@ def restore(space: Workspace, drafts: Sequence[Draft], tally: Tally, progress: b
         with space.writing() as txn:
             for item in fresh[start : start + BATCH]:
                 _restore_one(txn, item, tally)
+    with space.writing() as txn:
+        for link in (link for item in fresh for link in item.links):
+            source, target = txn.get(link.source), txn.get(link.target)
+            if source is not None and target is not None:
+                txn.relate(source.row, target.row, link.relation, link.why)
     with bar("Embedding", len(fresh), show=progress) as advance:
         maintenance.fill(space.store, space.namespace, space.embedder(), "active", advance)
 
 
 def mark_used(space: Workspace, recall: Recall | str, ids: Sequence[str]) -> None:
     """Note which of the returned memories were used."""
+    if not isinstance(recall, Recall | str):
+        raise InvalidInput("used takes a Recall or its id, and the ids of the memories that were used")
     recall_id = recall if isinstance(recall, str) else recall.id
     if isinstance(recall, Recall):
         if recall.namespace != space.namespace:
@@ -179,4 +191,6 @@ def _changed(old: Memory, changes: Mapping[str, Any]) -> Record:
     if "content" in changes and changes["content"] != old.content:
         for name in ("type", "predicate", "importance", "memory_score"):
             kept[name] = None
+    if "content" not in changes and old.content == "\n".join(filter(None, (old.user_text, old.assistant_text))):
+        kept["content"] = None
     return record_of({**kept, **changes})

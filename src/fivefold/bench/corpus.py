@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -37,10 +37,11 @@ class VariedSample:
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
         chance = np.random.default_rng(len(texts) + len(texts[0]) if texts else 0)
-        base = self._real[chance.integers(len(self._real), size=len(texts))]
+        base = _real()[chance.integers(len(_real()), size=len(texts))]
         moved = base + 0.04 * chance.standard_normal(base.shape, dtype=np.float32)
         return unit(moved)
 
-    @cached_property
-    def _real(self) -> Matrix:
-        return embedder("minilm").embed([item["content"] for item in sample.memories()])
+
+@cache
+def _real() -> Matrix:
+    return embedder("minilm").embed([item["content"] for item in sample.memories()])

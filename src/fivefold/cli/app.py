@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -39,6 +40,9 @@ COMMANDS = ("demo", "write", "read", "care", "bench")
 def run() -> None:
     for module in COMMANDS:
         import_module(f"fivefold.cli.{module}")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         app(prog_name="fivefold")
     except FivefoldError as error:

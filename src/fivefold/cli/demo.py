@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, opened, print_json
+from fivefold.cli.app import JsonOption, NamespaceOption, app, opened, print_json
 
 ASKED = ("q01", "q04", "q07", "q34", "q17", "q24")
 """An identifier, a constant, an allergy, a change of address, a change of mind, and what was said last week."""
@@ -18,7 +18,9 @@ ASKED = ("q01", "q04", "q07", "q34", "q17", "q24")
 @app.command()
 def demo(
     k: Annotated[int, typer.Option("-k", help="Memories shown for each question")] = 3,
-    store: StoreOption = None,
+    store: Annotated[
+        str | None, typer.Option("--store", help="Keep the sample in this file [default: a temporary one]")
+    ] = None,
     namespace: NamespaceOption = "demo",
     as_json: JsonOption = False,
 ) -> None:

@@ -33,7 +33,7 @@ def add(
     as_json: JsonOption = False,
 ) -> None:
     """Remember a text."""
-    content = sys.stdin.read() if text == "-" else text
+    content = _piped() if text == "-" else text
     given: dict[str, Any] = {
         "speaker": speaker,
         "session_id": session,
@@ -41,6 +41,7 @@ def add(
         "type": type,
         "tags": tag or [],
     }
+    _checked({"content": content, **given})
     with opened(store, namespace, embedder=embedder, extractor=extractor) as engine:
         _show(engine.remember(content, **given), as_json)
 
@@ -54,6 +55,8 @@ def import_(
     as_json: JsonOption = False,
 ) -> None:
     """Read memories from a file of JSON lines; importing the same file again adds nothing."""
+    if not file.is_file():
+        raise InvalidInput(f"there is no file {str(file)!r} to import")
     with opened(store, namespace, embedder=embedder) as engine:
         _show(engine.import_(file, progress=sys.stderr.isatty()), as_json)
 
@@ -139,6 +142,20 @@ def used(
         print_json({"recall": recall, "used": ids})
     else:
         sys.stdout.write(f"noted: {len(ids)} used\n")
+
+
+def _piped() -> str:
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"standard input is not UTF-8 text: {error.reason} at byte {error.start}") from None
+
+
+def _checked(given: dict[str, Any]) -> None:
+    """Refuse a bad record before a store is made for it."""
+    from fivefold.intake import record_of
+
+    record_of(given)
 
 
 def _show(report: Any, as_json: bool) -> None:

@@ -86,7 +86,8 @@ def _entities(connection: apsw.Connection, namespace: int) -> Finding:
 def _sessions(connection: apsw.Connection, namespace: int) -> Finding:
     wrong = _count(
         connection,
-        "sessions s WHERE namespace = ? AND turns <> (SELECT count(*) FROM memories m "
+        "sessions s WHERE namespace = ? AND (turns, started_at, ended_at) <> "
+        "(SELECT count(*), min(event_at), max(event_at) FROM memories m "
         "WHERE m.namespace = s.namespace AND m.session_id = s.id AND m.kind = 'turn')",
         namespace,
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fivefold.extract.kept import restored
-from fivefold.memory import Extraction, Memory, Session
+from fivefold.memory import Extraction, Link, Memory, Session
 from fivefold.recall import RouteHit, Vector
 from fivefold.stores.base import Field, Filter, Space, Stats
 from fivefold.stores.sqlite import lexical
@@ -52,7 +52,7 @@ class SqliteReader:
 
     def fetch(self, rows: Sequence[int]) -> dict[int, Memory]:
         found = self._rows(
-            f"SELECT {COLUMNS} FROM memories WHERE namespace = :ns AND row IN (SELECT value FROM json_each(:rows))",
+            f"SELECT {COLUMNS} FROM memories WHERE row IN (SELECT value FROM json_each(:rows)) AND +namespace = :ns",
             rows=json.dumps(list(rows)),
         )
         return {columns[0]: memory_of(self.namespace, columns) for columns in found}
@@ -86,6 +86,19 @@ class SqliteReader:
         )
         memories = [(memory_of(self.namespace, columns[:-1]), columns[-1]) for columns in found]
         return [(memory, restored(memory, json.loads(extracted))) for memory, extracted in memories]
+
+    def links(self, rows: Sequence[int]) -> dict[int, list[Link]]:
+        """What each of these memories equals or supersedes, wholly or in part."""
+        found = self._rows(
+            "SELECT l.source, a.id, b.id, l.relation, l.why FROM memory_links l JOIN memories a ON a.row = l.source "
+            "JOIN memories b ON b.row = l.target WHERE l.source IN (SELECT value FROM json_each(:rows)) "
+            "AND l.namespace = :ns ORDER BY l.source, l.target, l.relation",
+            rows=json.dumps(list(rows)),
+        )
+        links: dict[int, list[Link]] = {}
+        for row, *parts in found:
+            links.setdefault(row, []).append(Link(*parts))
+        return links
 
     def sessions(self, limit: int) -> list[Session]:
         found = self._rows(

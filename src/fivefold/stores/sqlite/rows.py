@@ -42,10 +42,11 @@ def values_of(memory: Memory) -> tuple[Any, ...]:
     return (
         memory.id, memory.content, memory.kind, memory.type, memory.speaker, memory.session_id,
         memory.turn_index, memory.predicate, memory.user_text, memory.assistant_text, memory.next_user_text,
-        compact(list(memory.tags)), memory.task_tag, to_micros(memory.event_at), to_micros(memory.created_at),
-        _micros(memory.valid_from), _micros(memory.valid_to), memory.superseded_by, memory.importance,
+        compact(list(memory.tags)) if memory.tags else "[]", memory.task_tag, to_micros(memory.event_at),
+        to_micros(memory.created_at), _micros(memory.valid_from), _micros(memory.valid_to),
+        memory.superseded_by, memory.importance,
         memory.memory_score, memory.confidence, memory.seen_count, memory.access_count,
-        _micros(memory.last_accessed_at), compact(dict(memory.metadata)),
+        _micros(memory.last_accessed_at), compact(dict(memory.metadata)) if memory.metadata else "{}",
     )  # fmt: skip
 
 

@@ -31,6 +31,9 @@ _UPDATE = (
     + " WHERE row = ?"
 )
 
+_HOLDS = "ended_by IS NULL AND (SELECT superseded_by FROM memories WHERE row = slots.memory) IS NULL"
+"""Of a statement: nothing has ended it, neither alone nor with all of its memory."""
+
 
 class SqliteWriter:
     """Lives inside `BEGIN IMMEDIATE … COMMIT`; the store opens and ends the transaction."""
@@ -352,7 +355,7 @@ class SqliteWriter:
     def stated(self, subject: str, attribute: str) -> list[tuple[int, Slot]]:
         found = self._rows(
             "SELECT memory, subject, attribute, value FROM slots WHERE namespace = ? AND subject = ? AND attribute = ? "
-            "AND ended_by IS NULL ORDER BY memory DESC",
+            f"AND {_HOLDS} ORDER BY memory DESC",
             self._key, subject, attribute,
         )  # fmt: skip
         return [(row, Slot(*parts)) for row, *parts in found]
@@ -360,7 +363,7 @@ class SqliteWriter:
     def stated_as(self, row: int, value: str) -> list[Slot]:
         """Statements of other memories that still hold and whose value begins with these words."""
         found = self._rows(
-            "SELECT subject, attribute, value FROM slots WHERE namespace = ? AND memory <> ? AND ended_by IS NULL "
+            f"SELECT subject, attribute, value FROM slots WHERE namespace = ? AND memory <> ? AND {_HOLDS} "
             "AND substr(lower(value) || ' ', 1, length(?3) + 1) = lower(?3) || ' '",
             self._key, row, value.strip(),
         )  # fmt: skip
@@ -372,16 +375,17 @@ class SqliteWriter:
         ]
 
     def state(self, row: int, slots: Sequence[Slot]) -> None:
+        if not slots:
+            return
         self._db.executemany(
-            "INSERT OR IGNORE INTO slots VALUES (?1, ?2, ?3, ?4, ?5, (SELECT newer.row FROM memories older "
-            "JOIN memories newer ON newer.namespace = ?1 AND newer.id = older.superseded_by WHERE older.row = ?5))",
+            "INSERT OR IGNORE INTO slots VALUES (?, ?, ?, ?, ?, NULL)",
             [(self._key, slot.subject, slot.attribute, slot.value, row) for slot in slots],
         )
 
     def end_statement(self, row: int, slot: Slot, by: int) -> int:
         """A statement no longer holds, under whichever attributes it was noted; gives how many still do."""
         self._db.execute("UPDATE slots SET ended_by = ? WHERE memory = ? AND value = ?", (by, row, slot.value))
-        return self._number("SELECT count(*) FROM slots WHERE memory = ? AND ended_by IS NULL", row) or 0
+        return self._number(f"SELECT count(*) FROM slots WHERE memory = ? AND {_HOLDS}", row) or 0
 
     def supersede(self, old: Memory, new: Memory, why: str) -> None:
         self._db.execute(

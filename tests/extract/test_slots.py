@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fivefold.extract.slots import predicate_of, refers_back, same_value, single_valued, slots
+from fivefold.memory import Correction, Slot
+
+
+@pytest.mark.parametrize(
+    ("text", "slot"),
+    [
+        ("I live in Leeds", Slot("user", "lives in", "Leeds")),
+        ("I'm living in New York these days", Slot("user", "lives in", "New York")),
+        ("We live in the Netherlands", Slot("user", "lives in", "Netherlands")),
+        ("Daniel lives in Bristol", Slot("daniel", "lives in", "Bristol")),
+        ("Priya Raman lives in Zürich", Slot("priya raman", "lives in", "Zürich")),
+        ("I moved to Bristol", Slot("user", "lives in", "Bristol", True)),
+        ("I moved from Leeds to Bristol", Slot("user", "lives in", "Bristol", True)),
+        ("We've just moved to Bristol", Slot("user", "lives in", "Bristol", True)),
+        ("We’ve finally moved house to Bristol", Slot("user", "lives in", "Bristol", True)),
+        ("Daniel relocated to Cape Town", Slot("daniel", "lives in", "Cape Town", True)),
+        ("I moved to the Bristol office", Slot("user", "works in", "Bristol office", True)),
+        ("I work at Halden Instruments", Slot("user", "works at", "Halden Instruments")),
+        ("Priya works for Larkfield", Slot("priya", "works at", "Larkfield")),
+        ("I joined Larkfield", Slot("user", "works at", "Larkfield", True)),
+        ("I've started working at Larkfield", Slot("user", "works at", "Larkfield", True)),
+        ("I'm 34", Slot("user", "age", "34")),
+        ("I’m 34, by the way", Slot("user", "age", "34")),
+        ("I am 34 years old", Slot("user", "age", "34")),
+        ("I turned 35 on Sunday", Slot("user", "age", "35", True)),
+        ("My badge ID is E-47821", Slot("user", "badge id", "E-47821")),
+        ("my dentist is Dr Okafor", Slot("user", "dentist", "Dr Okafor")),
+        ("Our wifi password is heron-42.", Slot("user", "wifi password", "heron-42")),
+        ("My blood type is AB, I think", Slot("user", "blood type", "AB")),
+        ("The timeout is 45 seconds", Slot("user", "timeout", "45 seconds")),
+        ("The deadline is now 14 March", Slot("user", "deadline", "14 March", True)),
+        ("The port is actually 8080", Slot("user", "port", "8080", True)),
+        ("The launch was moved to 3 June", Slot("user", "launch", "3 June", True)),
+        ("The rent went up to 1,150", Slot("user", "rent", "1,150", True)),
+        ("My rent is 1,150 now", Slot("user", "rent", "1,150", True)),
+        ("The deadline slipped from 3 May to 10 May", Slot("user", "deadline", "10 May", True)),
+        ("Our stand-up has moved from Monday to Tuesday", Slot("user", "stand-up", "Tuesday", True)),
+        ("The budget changed from 40,000 to 45,000", Slot("user", "budget", "45,000", True)),
+        ("The rate was raised from 1.5 to 2.25", Slot("user", "rate", "2.25", True)),
+        ("New phone number: 07700 900123", Slot("user", "phone number", "07700 900123", True)),
+        ("I have a new address: 4 Mill Lane", Slot("user", "address", "4 Mill Lane", True)),
+        ("We agreed the budget at 45,000", Slot("user", "budget", "45,000")),
+        ("Retry limit is 5", Slot("user", "retry limit", "5")),
+        ("retry_backoff_ms = 250", Slot("user", "retry_backoff_ms", "250")),
+        ("My e-mail is sam.osei@larkfield.example", Slot("user", "e-mail", "sam.osei@larkfield.example")),
+        ("The config file is /srv/kestrel/v3.toml.", Slot("user", "config file", "/srv/kestrel/v3.toml")),
+        ("I prefer tea", Slot("user", "prefers tea", "tea")),
+        ("I prefer tea now", Slot("user", "prefers tea", "tea now", True)),
+        ("Daniel's birthday is 3 May", Slot("daniel", "birthday", "3 May")),
+        ("Priya’s desk is now 12", Slot("priya", "desk", "12", True)),
+    ],
+)
+def test_statements_are_read(text: str, slot: Slot) -> None:
+    assert slot in slots(text, "user")
+
+
+def test_a_preference_is_stated_of_each_of_its_words() -> None:
+    assert slots("I'd prefer the window seat", "user") == (
+        Slot("user", "prefers window", "the window seat"),
+        Slot("user", "prefers seat", "the window seat"),
+    )
+
+
+def test_several_statements_of_a_text_are_all_read() -> None:
+    found = slots("I'm 34. I live in Leeds and work. My dentist is Dr Okafor, my favourite colour is green", "user")
+    assert {(slot.attribute, slot.value) for slot in found} == {
+        ("age", "34"),
+        ("lives in", "Leeds"),
+        ("dentist", "Dr Okafor"),
+        ("favourite colour", "green"),
+    }
+
+
+@pytest.mark.parametrize("before", ["Hello there. ", "Good news! ", "Two things: ", "Right; "])
+@pytest.mark.parametrize(
+    ("text", "slot"),
+    [
+        ("My dentist is Dr Okafor", Slot("user", "dentist", "Dr Okafor")),
+        ("Our vet is called Rowan", Slot("user", "vet", "called Rowan")),
+        ("The capital is Lisbon", Slot("user", "capital", "Lisbon")),
+    ],
+)
+def test_a_statement_is_read_in_any_sentence(before: str, text: str, slot: Slot) -> None:
+    assert slots(text, "user") == slots(before + text, "user") == (slot,)
+
+
+def test_of_two_values_for_one_attribute_the_later_stands() -> None:
+    assert slots("My port is 80. My port is 81.", "user") == (Slot("user", "port", "81"),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "The weather is nice",
+        "My only problem is money",
+        "I'm 5 minutes late",
+        "I moved the chair to the wall",
+        "I work at night",
+        "Where do I live?",
+        "Do you live in hope?",
+        "It is raining",
+    ],
+)
+def test_talk_states_nothing(text: str) -> None:
+    assert slots(text, "user") == ()
+
+
+@pytest.mark.parametrize("speaker", ["assistant", "Assistant", "system", "ai", "tool"])
+def test_an_assistant_states_nothing(speaker: str) -> None:
+    assert slots("I live in Leeds. My name is Bot. I'm 34", speaker) == ()
+
+
+@pytest.mark.parametrize(
+    ("speaker", "subject"),
+    [(None, "user"), ("user", "user"), ("Human", "user"), ("Maya", "maya"), ("Maya Lindqvist", "maya lindqvist")],
+)
+def test_first_person_means_the_speaker(speaker: str | None, subject: str) -> None:
+    assert [slot.subject for slot in slots("I live in Leeds", speaker)] == [subject]
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        *("lives in", "works at", "works in", "age", "phone number", "e-mail", "email", "wifi password", "badge id"),
+        *("favourite colour", "favorite food", "resting heart rate", "request timeout", "time-out", "port", "address"),
+        *("name", "budget"),
+    ],
+)
+def test_these_attributes_hold_one_value(attribute: str) -> None:
+    assert single_valued(attribute)
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        "hobby",
+        "sister",
+        "prefers tea",
+        "colleague",
+        "valid",
+        "grid",
+        "candidate",
+        "support",
+        "report",
+        "corporate sponsor",
+    ],
+)
+def test_these_attributes_may_hold_several(attribute: str) -> None:
+    assert not single_valued(attribute)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("Actually it's 45 now", "45"),
+        ("actually, it’s 45", "45"),
+        ("Oh, actually it is 45 seconds now.", "45 seconds"),
+        ("Correction: it's Thursday", "Thursday"),
+        ("No, make that 7", "7"),
+        ("Scratch that, it's green", "green"),
+        ("Wait, it's Thursday!", "Thursday"),
+        ("It's 45 now", "45"),
+        ("it is actually 45 now", "45"),
+        ("  Sorry, I meant: it's 9:30  ", "9:30"),
+    ],
+)
+def test_a_correction_gives_the_new_value(text: str, value: str) -> None:
+    assert refers_back(text) == Correction(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "correction"),
+    [
+        ("I said 30, but it's 45 now", Correction("45", "30")),
+        ("We had 30 seconds, but actually it's 45 seconds now", Correction("45 seconds", "30 seconds")),
+        ("It was 30 in the notes, but it’s 45 now", Correction("45", "30")),
+    ],
+)
+def test_a_correction_may_repeat_the_old_value(text: str, correction: Correction) -> None:
+    assert refers_back(text) == correction
+
+
+@pytest.mark.parametrize(
+    "text", ["", "hello", "it is nice", "no worries", "I actually live here", "That was it", "Now then"]
+)
+def test_talk_corrects_nothing(text: str) -> None:
+    assert refers_back(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "predicate"),
+    [
+        ("My badge ID is E-47821", "badge id is E-47821"),
+        ("I live in Leeds", "lives in Leeds"),
+        ("I work at Halden", "works at Halden"),
+        ("I moved to the Leeds office", "works in Leeds office"),
+        ("I'm 34", "age is 34"),
+        ("I prefer tea", "prefers tea"),
+        ("I'd prefer the window seat", "prefers the window seat"),
+        ("Hello there", None),
+    ],
+)
+def test_the_predicate_is_the_first_statement_as_a_phrase(text: str, predicate: str | None) -> None:
+    assert predicate_of(slots(text, "user")) == predicate
+
+
+@pytest.mark.parametrize(("one", "other"), [("Leeds", "leeds"), ("45 seconds", "the 45 seconds"), ("45,000", "45000")])
+def test_wording_of_no_weight_leaves_a_value_the_same(one: str, other: str) -> None:
+    assert same_value(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("Leeds", "Bristol"), ("45", "450"), ("E-47821", "E-47822"), ("tea", "green tea")]
+)
+def test_other_values_are_not_the_same(one: str, other: str) -> None:
+    assert not same_value(one, other)
+
+
+WORDS = (
+    "I my The Daniel's is moved from to Leeds 34 45,000 now actually new : = . , it's but was prefer lives in\n".split(
+        " "
+    )
+)
+
+
+@settings(deadline=None)
+@given(st.text() | st.lists(st.sampled_from(WORDS)).map(" ".join), st.sampled_from(["user", "Maya", None]))
+def test_any_text_states_whole_statements_once(text: str, speaker: str | None) -> None:
+    found = slots(text, speaker)
+    assert len({(slot.subject, slot.attribute) for slot in found}) == len(found)
+    assert all(slot.subject and slot.attribute and slot.value for slot in found)
+    correction = refers_back(text)
+    assert correction is None or correction.value
