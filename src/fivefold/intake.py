@@ -20,6 +20,7 @@ MAX_NAME = 200
 MAX_TAGS = 64
 MAX_K = 1_000
 
+_UNSEEN = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
 _FIELDS = {field.name for field in dataclasses.fields(Record)} - {"notes"}
 _TEXTS = ("content", "predicate", "user_text", "assistant_text", "next_user_text")
 _NAMES = ("id", "speaker", "session_id", "task_tag")
@@ -30,7 +31,7 @@ _TIMES = ("event_at", "valid_from", "valid_to")
 def record_of(value: object) -> Record:
     """A string, mapping, dataclass or Record as a checked Record; errors name the field."""
     given = _as_mapping(value)
-    unknown = sorted(set(given) - _FIELDS)
+    unknown = sorted(set(given) - _FIELDS, key=str)
     if unknown:
         raise InvalidInput(f"unknown field {unknown[0]!r}; a record has {', '.join(sorted(_FIELDS))}")
     fields: dict[str, Any] = {key: item for key, item in given.items() if item is not None}
@@ -62,7 +63,7 @@ def checked_text(value: object, field: str, *, empty: bool = False) -> str:
         ) from None
     if len(value) > MAX_TEXT:
         raise InvalidInput(f"{field} has {len(value):,} characters, the most is {MAX_TEXT:,}; remember it in parts")
-    if not empty and not any(unicodedata.category(c)[0] not in "ZC" for c in value):
+    if not empty and not any(unicodedata.category(c) not in _UNSEEN for c in value):
         raise InvalidInput(f"{field} is empty; say something to remember or to ask")
     return value.strip()
 
@@ -116,7 +117,7 @@ def _from_parts(fields: Mapping[str, Any]) -> str:
     parts = [fields[name] for name in ("user_text", "assistant_text") if fields.get(name)]
     if not parts:
         raise InvalidInput("content is empty; say something to remember")
-    return "\n".join(parts)
+    return checked_text("\n".join(parts), "content")
 
 
 def _check_times(fields: dict[str, Any]) -> list[str]:
@@ -146,7 +147,7 @@ def _check_rest(fields: dict[str, Any]) -> None:
             fields[name] = _share(fields[name], name)
     turn = fields.get("turn_index")
     if turn is not None and (isinstance(turn, bool) or not isinstance(turn, int) or not 0 <= turn < 2**31):
-        raise InvalidInput(f"turn_index must be a whole number from 0 to 2,147,483,647, not {turn!r}")
+        raise InvalidInput(f"turn_index must be a whole number from 0 to 2147483647, not {turn!r}")
     fields["tags"] = _tags(fields.get("tags", ()))
     fields["metadata"] = _metadata(fields.get("metadata", {}))
 
@@ -170,7 +171,7 @@ def _metadata(value: object) -> Mapping[str, Any]:
         raise InvalidInput("metadata must be a mapping")
     try:
         text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(f"metadata must be plain JSON: {error}") from None
     checked_text(text, "metadata")
     plain: Mapping[str, Any] = json.loads(text)

@@ -22,12 +22,13 @@ UNSPACED = (
 )
 """Thai, Lao, Burmese, Khmer, kana, bopomofo, Han and Hangul: scripts whose words are not set apart by spaces."""
 
-_WORD = rf"(?:(?![{UNSPACED}])[\w\u0300-\u036f])+"
+_MARKS = "".join(re.escape(chr(c)) for c in range(0x300, 0x2000) if unicodedata.category(chr(c)) in ("Mn", "Mc"))
+_WORD = rf"(?:(?![{UNSPACED}])[\w{_MARKS}])+"
 _JOINT = r"(?:://|::|[-./@:+#'’&\\~=?%])"
 _TOKEN = re.compile(rf"(?P<unspaced>[{UNSPACED}]+)|{_WORD}(?:{_JOINT}{_WORD})*|[\u2190-\u2bff\U0001f000-\U0001faff]")
-_PARTS = re.compile(r"[^\W_]+")
+_PARTS = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
 _DIGIT_GROUP = re.compile(r"(?<=\d)[,\u2009\u202f](?=\d{3}\b)")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MAX_LEXEME = 64
 
 
@@ -54,13 +55,15 @@ def _expand(token: str) -> tuple[str, ...]:
     token = token.replace("’", "'")
     if token.casefold() in stop_words():
         return ()
-    token = re.sub("'s$", "", token, flags=re.IGNORECASE).replace("'", "")
-    word = token.casefold()
+    token = re.sub("'s$", "", token, flags=re.IGNORECASE)
+    pieces = [token.replace("'", "")] if "'" in token else _CAMEL.split(token)
+    word = token.replace("'", "").casefold()
     if word in stop_words():
         return ()
-    parts = [part.casefold() for piece in _CAMEL.split(token) for part in _PARTS.findall(piece)]
+    parts = [part.casefold() for piece in pieces for part in _PARTS.findall(piece)]
     if len(parts) <= 1:
-        return _unique(_stem(word), _bare(word))
+        core = parts[0] if parts else word
+        return _unique(word[:_MAX_LEXEME] if core != word else "", _stem(core), _bare(core))
     kept = [_stem(part) for part in parts if part not in stop_words()]
     return _unique(word[:_MAX_LEXEME], *kept, *map(_bare, kept))
 

@@ -35,7 +35,7 @@ def post(path: str, body: dict[str, Any]) -> dict[str, Any]:
             pause *= 2
         try:
             answer = httpx.post(f"{base}{path}", json=body, headers=headers, timeout=TIMEOUT_S)
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             problem = f"{type(error).__name__}: {error}"
             continue
         if answer.status_code == 200:

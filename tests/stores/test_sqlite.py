@@ -330,9 +330,9 @@ def test_a_recall_does_not_wait_for_a_writer(store_path: str) -> None:
         engine.remember("readable while another writes")
         other = connect(store_path)
         other.execute("BEGIN IMMEDIATE")
-        assert engine.recall("readable")[0].memory.content == "readable while another writes"
+        for _ in range(70):
+            assert engine.recall("readable")[0].memory.content == "readable while another writes"
         assert engine.stats().recalls == 0
         other.execute("ROLLBACK")
         other.close()
-        engine.recall("readable")
-        assert engine.stats().recalls == 2
+        assert engine.stats().recalls == 70

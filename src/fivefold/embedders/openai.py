@@ -35,7 +35,9 @@ class OpenAI:
             rows += self._vectors(batch)
             if progress:
                 progress(len(batch))
-        return unit(np.asarray(rows, dtype=np.float32))
+        if len(set(map(len, rows))) > 1:
+            raise EmbedderError(f"openai:{self._model} gave vectors of different lengths")
+        return unit(np.asarray(rows, dtype=np.float32).reshape(len(rows), -1 if rows else 0))
 
     def _vectors(self, batch: list[str]) -> list[list[float]]:
         try:

@@ -73,8 +73,15 @@ def _day(day: str, month: str, year: str | None, today: datetime) -> datetime:
     """Without a year, the one nearest to the day it was said."""
     if year:
         return datetime(int(year), _month(month), int(day), tzinfo=UTC)
-    around = [datetime(today.year + step, _month(month), int(day), tzinfo=UTC) for step in (-1, 0, 1)]
+    around = [date for step in (-1, 0, 1) for date in _if_any(today.year + step, _month(month), int(day))]
     return min(around, key=lambda date: abs(date - today))
+
+
+def _if_any(year: int, month: int, day: int) -> list[datetime]:
+    try:
+        return [datetime(year, month, day, tzinfo=UTC)]
+    except ValueError:
+        return []
 
 
 def _month(name: str) -> int:
@@ -87,6 +94,8 @@ def _weekday(which: str, name: str, today: datetime) -> datetime:
         return today + timedelta(days=ahead - 7)
     if which == "next":
         return today + timedelta(days=ahead or 7)
+    if which == "this":
+        return today + timedelta(days=ahead)
     return today + timedelta(days=ahead if ahead <= 3 else ahead - 7)
 
 

@@ -12,7 +12,7 @@ from fivefold.memory import Facet, Type
 _PREFERENCE = Pattern(
     "prefer prefers like love enjoy hate dislike loathe adore fancy avoid favor favour rather favorite "
     "favorites favourite favourites stand my into fond keen fan",
-    r"\b(?:i|we)(?:'d|’d| would| do)?(?: \w+ly| always| still| now| just| also| much| never)* "
+    r"\b(?:i|we)(?:'d|’d| would| do(?: not|n't|n’t)?)?(?: \w+ly| always| still| now| just| also| much| never)* "
     r"(?:prefer|like|love|enjoy|hate|dislike|loathe|adore|fancy|avoid|favou?r)\b"
     r"|\b(?:i'd|i’d|i would|we'd) rather\b|\bfavou?rites?\b|\bcan(?:'t|’t|not) stand\b|\bmy (?:default|go-to|usual)\b"
     r"|\b(?:i'm|i am) (?:really |so |a big )?(?:into|fond of|keen on|fan of|not a fan)\b|\bprefers?\b",

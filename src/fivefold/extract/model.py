@@ -9,6 +9,7 @@ from typing import Any
 
 from fivefold.errors import MissingExtra
 from fivefold.extract.rules import Rules
+from fivefold.intake import checked_text
 from fivefold.memory import FACETS, TYPES, Extraction, Mention, Record
 from fivefold.remote import RemoteError, post
 
@@ -36,7 +37,7 @@ class ModelExtractor:
         ruled = self._rules.extract(record)
         try:
             return replace(ruled, **self._asked(record, ruled), source=self.name)
-        except (RemoteError, MissingExtra, KeyError, TypeError, ValueError, AttributeError) as error:
+        except (RemoteError, MissingExtra, LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
             _log.warning("%s could not read a record, so the rules did: %s", self.name, error)
             return replace(ruled, source=f"rules, because {self.name} failed")
 
@@ -50,14 +51,17 @@ class ModelExtractor:
         })  # fmt: skip
         read = json.loads(answer["choices"][0]["message"]["content"])
         kind = record.type or (read["type"] if read["type"] in TYPES else ruled.type)
-        names = [str(name).strip() for name in read.get("entities") or () if str(name).strip()]
+        entities = read.get("entities") or ()
+        names = [checked_text(name, "entity") for name in ((entities,) if isinstance(entities, str) else entities)]
+        names = list({name.casefold(): name for name in reversed(names)}.values())[::-1]
+        said_of_it = checked_text(read.get("predicate") or "", "predicate", empty=True)
         known = {mention.name.casefold(): mention for mention in ruled.mentions}
         facets = read.get("facets") or {}
         return {
             "type": kind,
-            "predicate": record.predicate or read.get("predicate") or ruled.predicate,
+            "predicate": record.predicate or said_of_it or ruled.predicate,
             "importance": min(1.0, max(0.0, float(read.get("importance", ruled.importance)))),
             "mentions": tuple(known.get(name.casefold(), Mention(name, "name")) for name in dict.fromkeys(names))
             or ruled.mentions,
-            "facets": {facet: str(facets[facet]) for facet in FACETS if facets.get(facet)},
+            "facets": {facet: checked_text(facets[facet], facet) for facet in FACETS if facets.get(facet)},
         }

@@ -28,6 +28,12 @@ _SENTENCE = re.compile(r"(?:^|[.!?:;\n\"“(—–-]\s*)$")
 _TOPIC = re.compile(
     r"\b(?P<lead>(?:my|our|his|her|their|the|a|an|this|that|new|about|some|of|for)\s+)?(?P<word>[a-z][a-z-]{3,})\b"
 )
+_GIVEN = frozenset(
+    "amy ashley beverly carly emily kelly sally molly polly holly billy lily fred ted alfred ahmed mohammed "
+    "sterling".split()
+)
+"""Given names that end like an adverb or a verb."""
+
 _NOT_NOUN = re.compile(r"(?:ly|ing|ed|ous|ive|ful|able|ible)$")
 
 
@@ -64,7 +70,7 @@ def _set_apart(found: Counter[tuple[str, Sort]], word: re.Match[str]) -> str:
 def _trimmed(name: str, opens: bool) -> str:
     """A run of capitalised words without what only a sentence's start or grammar made capital."""
     words = re.sub(r"['’]s?$", "", name).split(" ")
-    while words and _plain(words[0], opens):
+    while words and _plain(words[0], opens) and not (words[0] == "New" and len(words) > 1):
         words, opens = words[1:], False
     while words and _plain(words[-1], False):
         words = words[:-1]
@@ -75,7 +81,8 @@ def _trimmed(name: str, opens: bool) -> str:
 def _plain(word: str, opens: bool) -> bool:
     folded = re.sub(r"['’].*$", "", word).casefold()
     grammar = folded in stop_words() or word.casefold() in stop_words()
-    return grammar or folded in common_words() or (opens and bool(re.search(r"(?:ly|ing|ed)$", folded)))
+    ending = opens and folded not in _GIVEN and re.search(r"(?:ly|ing|ed)$", folded) is not None
+    return grammar or folded in common_words() or ending
 
 
 def _topics(text: str) -> list[str]:

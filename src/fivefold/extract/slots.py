@@ -13,7 +13,7 @@ _CAPITAL = r"[A-Z\u00c0-\u00de][\w’'-]*"
 _PLACE = rf"(?P<value>(?:the )?{_CAPITAL}(?:[ -]{_CAPITAL})*(?: (?:office|branch|team|site))?)"
 _WHO = r"(?P<who>\b[Ii]|\b[Ww]e|[A-Z][a-z]+(?: [A-Z][a-z]+)?)"
 _HAVE = r"(?:['’](?:ve|m|re|s)| have| am| is| are| has| just| recently| finally| now| also| actually)*"
-_VALUE = r"(?P<value>(?:[^.,;!?\n]|[.,](?=\d)){1,60})"
+_VALUE = r"(?P<value>(?:[^.,;!?\n]|\.(?=\w)|,(?=\d)){1,60})"
 _TO = (
     r"(?:is now|are now|has (?:been )?moved to|moved to|was moved to|has changed to|changed to|went (?:up|down) to"
     r"|slipped to|has slipped to|got pushed to|is pushed to|was pushed to|is up to|is down to|dropped to|rose to)"
@@ -37,7 +37,7 @@ _AGE = Pattern(
 )
 _IS = Pattern(
     "is are = has moved was changed went slipped got dropped rose",
-    r"(?:\b(?P<article>[Mm]y|[Oo]ur|[Tt]he) |(?:^|[.!?:;]\s+))"
+    r"(?:\b(?P<article>[Mm]y|[Oo]ur|[Tt]he) |(?:^|[.!?:;]\s+)(?!(?:[Mm]y|[Oo]ur|[Tt]he) ))"
     r"(?P<attribute>[A-Za-z](?:(?!\b(?:my|our|the) )[\w’' -]){1,50}?) "
     rf"(?:(?P<update>{_TO})|is|are|=) (?:(?P<now>now|actually) )?{_VALUE}",
 )
@@ -50,7 +50,7 @@ _FROM_TO = Pattern(
     "from",
     r"\b(?:[Mm]y|[Oo]ur|[Tt]he) (?P<attribute>[\w][\w’' -]{1,50}?) (?:(?:has|have|was|is|got|been) )*"
     r"(?:moved|changed|goes|went|raised|cut|shifted|slipped|pushed|switched)(?: again| back)?,? "
-    rf"from (?P<old>[^.,;!?\n]{{1,40}}?) to {_VALUE}",
+    rf"from (?P<old>(?:[^.,;!?\n]|[.,](?=\d)){{1,40}}?) to {_VALUE}",
 )
 _FIXED = Pattern(
     "fixed set put capped agreed",
@@ -72,8 +72,8 @@ _VAGUE = frozenset(
     "favourite mistake answer reason concern theory best next first last other".split()
 )
 _ONE_VALUE = re.compile(
-    r"^(?:lives in|works at|works in|age|role)$|address|phone|number|e-?mail|password|birthday|budget|deadline|rate"
-    r"|weight|height|date|time-?out|salary|rent|favou?rite|badge|\bid\b|size|port|version|name|password|plate"
+    r"^(?:lives in|works at|works in|age|role)$|\b(?:address|phone|number|e-?mail|password|birthday|budget|deadline"
+    r"|rate|weight|height|date|time-?out|salary|rent|favou?rite|badge|id|size|port|version|(?:user|nick|sur)?name|plate)\b"
 )
 _LEAD = re.compile(r"^(?:set (?:for|to|at)|at|on|around|about|down to|up to|only|still) ", re.IGNORECASE)
 _CUE = re.compile(r"\b(?:now|actually|instead|anymore|no longer|changed|switched|updated|new|as of)\b", re.IGNORECASE)
@@ -111,6 +111,8 @@ def predicate_of(found: tuple[Slot, ...]) -> str | None:
     slot = found[0]
     if slot.attribute in ("lives in", "works at", "works in"):
         return f"{slot.attribute} {slot.value}"
+    if slot.attribute.startswith("prefers "):
+        return f"prefers {slot.value}"
     return f"{slot.attribute} is {slot.value}"
 
 
@@ -146,8 +148,10 @@ def _find(text: str, owner: str) -> Iterator[Slot]:
 def _says_something(match: re.Match[str]) -> bool:
     """'My X is …' states a value; 'the X is …' only with a figure or name, and a bare 'X is …' only with a figure."""
     article = (match["article"] or "").casefold()
-    if article in ("my", "our") or match["update"]:
+    if match["update"]:
         return True
+    if article in ("my", "our"):
+        return re.match(r"\w+ing\b", match["value"]) is None
     return bool(re.search(r"\d|^[A-Z]" if article else r"\d", match["value"]))
 
 

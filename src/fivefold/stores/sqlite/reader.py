@@ -112,10 +112,12 @@ class SqliteReader:
         ]
 
     def recalled(self, recall_id: str) -> tuple[str, ...] | None:
+        self._store.flush_log()
         found = self._rows("SELECT returned FROM recalls WHERE namespace = :ns AND id = :id", id=recall_id)
         return tuple(item[0] for item in json.loads(found[0][0])) if found else None
 
     def stats(self) -> Stats:
+        self._store.flush_log()
         space = self.space()
         first, last = self._one("SELECT min(event_at), max(event_at) FROM memories WHERE namespace = :ns", 2)
         return Stats(

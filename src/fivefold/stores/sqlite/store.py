@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +27,12 @@ from fivefold.times import to_micros, utc_now
 LOGGED_RECALLS = 10_000
 """How many recalls without feedback a namespace's log keeps."""
 
+TRIM_EVERY = 500
+"""How often, in recalls, the log is cut to that size."""
+
+LOG_TOGETHER = 64
+"""How many recalls are logged in one go."""
+
 _log = logging.getLogger("fivefold")
 
 
@@ -45,8 +52,9 @@ class SqliteStore:
         self.held = VectorMemory()
         self._keys: dict[str, int] = {}
         self._logger: apsw.Connection | None = None
-        self._unlogged: deque[Recall] = deque(maxlen=1000)
+        self._unlogged: deque[Recall] = deque()
         self._logged = 0
+        self._logging = threading.Lock()
 
     def reader(self, namespace: str) -> SqliteReader:
         return SqliteReader(self, namespace)
@@ -81,20 +89,29 @@ class SqliteStore:
         return sum(file.stat().st_size for file in files if file.exists())
 
     def log(self, recall: Recall) -> None:
-        """Write the recall into the log when no one else is writing, else with a later one.
+        """Note the recall; notes are written together, since each write makes every reader look again.
 
-        A recall must not wait for a writer, so the log is best effort; `used` writes its own recall for sure.
+        The log is best effort: a kill may lose the last few. `used` writes the recall it speaks of for sure.
         """
         if self.read_only:
             return
         self._unlogged.append(recall)
-        try:
-            self._flush_log()
-        except (apsw.BusyError, apsw.LockedError):
+        if len(self._unlogged) % LOG_TOGETHER == 0:
+            self.flush_log()
+
+    def flush_log(self) -> None:
+        """Write the recalls noted so far, unless another writer is at work; then they wait for the next time."""
+        if not self._unlogged or self.connections.closed:
             return
+        try:
+            self._write_log()
+        except (apsw.BusyError, apsw.LockedError):
+            pass
         except (apsw.FullError, apsw.IOError, apsw.ReadOnlyError) as error:
             _log.warning("the recall log could not be written: %s", error)
             self._unlogged.clear()
+        if len(self._unlogged) > LOGGED_RECALLS:
+            self._unlogged.popleft()
 
     def check(self, namespace: str) -> Iterator[Finding]:
         with self.connections.reader() as connection:
@@ -103,36 +120,35 @@ class SqliteStore:
     def close(self) -> None:
         if self.connections.closed:
             return
-        if self._unlogged:
-            try:
-                self._flush_log()
-            except apsw.Error as error:
-                _log.warning("the last recalls were not logged: %s", error)
+        self.flush_log()
         if self._logger is not None:
             self._logger.close()
         self.connections.close()
 
-    def _flush_log(self) -> None:
-        if self.location == ":memory:":
-            with self.connections.transaction() as connection:
-                self._drain(connection)
-            return
-        if self._logger is None:
-            self._logger = connect(self.location)
-            self._logger.set_busy_timeout(0)
-            self._logger.execute("PRAGMA synchronous = NORMAL")
-        with self._logger:
-            self._drain(self._logger)
+    def _write_log(self) -> None:
+        with self._logging:
+            noted = list(self._unlogged)
+            if self.location == ":memory:":
+                with self.connections.transaction() as connection:
+                    self._log_all(connection, noted)
+            else:
+                if self._logger is None:
+                    self._logger = connect(self.location)
+                    self._logger.set_busy_timeout(0)
+                    self._logger.execute("PRAGMA synchronous = NORMAL")
+                with self._logger:
+                    self._log_all(self._logger, noted)
+            for _ in noted:
+                self._unlogged.popleft()
 
-    def _drain(self, connection: apsw.Connection) -> None:
-        for recall in list(self._unlogged):
+    def _log_all(self, connection: apsw.Connection, recalls: list[Recall]) -> None:
+        for recall in recalls:
             key = self.key_of(recall.namespace)
             if key is not None:
                 log_recall(connection, key, recall)
                 self._logged += 1
-                if self._logged % 500 == 0:
+                if self._logged % TRIM_EVERY == 0:
                     _trim(connection, key)
-        self._unlogged.clear()
 
     def _make_namespace(self, connection: apsw.Connection, namespace: str) -> int:
         if namespace in self._keys:

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass, field
-from typing import Any
 
 import apsw
 import numpy as np
-import numpy.typing as npt
 
 from fivefold.memory import TYPES
 from fivefold.recall import RouteHit, Vector
 from fivefold.stores.base import FIELDS, Field, Filter, Space
 from fivefold.stores.sqlite.connection import number, rows
+from fivefold.stores.sqlite.scan import Arrays, nearest
 
 CHUNK = 64
 """Vectors in one vec0 chunk: small, so that a namespace of a few memories takes little room."""
@@ -28,8 +26,6 @@ SMALL = 5_000
 
 HELD_BYTES = 1 << 30
 """How many bytes of vectors all namespaces together may hold in memory; the least recently asked go first."""
-
-Rows = npt.NDArray[np.int64]
 
 
 def table_of(dimension: int) -> str:
@@ -60,39 +56,23 @@ def knn(
     return sorted(hits, key=lambda hit: (-hit.score, hit.row))
 
 
-@dataclass(slots=True)
 class Held:
     """One field of one space in memory. Arrays are replaced or grown, never changed under a reader."""
 
-    ids: Rows
-    memories: Rows
-    types: npt.NDArray[np.int8]
-    matrix: npt.NDArray[np.float32]
-    size: int = 0
-    last_id: int = 0
-    removals: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    @classmethod
-    def empty(cls, dimension: int) -> Held:
-        return cls(*_arrays(0, dimension))
+    def __init__(self, dimension: int) -> None:
+        self.arrays = Arrays.empty(0, dimension)
+        self.size = 0
+        self.last_id = 0
+        self.removals = 0
+        self.lock = threading.Lock()
 
     def search(self, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
         with self.lock:
-            matrix, memories, types = (
-                self.matrix[: self.size], self.memories[: self.size], self.types[: self.size],
-            )  # fmt: skip
+            held = self.arrays.first(self.size)
+        chosen = None
         if keep.types:
-            chosen = np.flatnonzero(np.isin(types, [TYPES.index(name) for name in keep.types]))
-            matrix, memories = matrix[chosen], memories[chosen]
-        scores = matrix @ vector
-        if len(scores) > depth:
-            edge = np.partition(scores, len(scores) - depth)[len(scores) - depth]
-            top = np.flatnonzero(scores >= edge)
-        else:
-            top = np.arange(len(scores))
-        order = top[np.lexsort((memories[top], -scores[top]))][:depth]
-        return [RouteHit(int(memories[i]), float(scores[i])) for i in order]
+            chosen = np.flatnonzero(np.isin(held.types, [TYPES.index(name) for name in keep.types]))
+        return nearest(held, vector, depth, chosen)
 
     def catch_up(self, connection: apsw.Connection, space: Space, where: Field) -> None:
         """Take in what was written since the last look."""
@@ -105,13 +85,10 @@ class Held:
             self._append(connection, space, code)
 
     def _drop_removed(self, connection: apsw.Connection, space: int, code: int) -> None:
-        alive = [id for (id,) in connection.execute(
-            "SELECT id FROM vectors WHERE space = ? AND field = ?", (space, code)
-        )]  # fmt: skip
-        kept = np.flatnonzero(np.isin(self.ids[: self.size], np.array(alive, dtype=np.int64)))
-        self.ids, self.memories = self.ids[kept], self.memories[kept]
-        self.types, self.matrix = self.types[kept], self.matrix[kept]
-        self.size = len(kept)
+        alive = rows(connection, "SELECT id FROM vectors WHERE space = ? AND field = ?", space, code)
+        kept = np.isin(self.arrays.ids[: self.size], np.array([id for (id,) in alive], dtype=np.int64))
+        self.arrays = self.arrays.first(self.size).only(np.flatnonzero(kept))
+        self.size = len(self.arrays.ids)
 
     def _append(self, connection: apsw.Connection, space: Space, code: int) -> None:
         new = rows(
@@ -124,26 +101,14 @@ class Held:
         )
         if not new:
             return
-        self._grow(self.size + len(new), space.dimension)
         end = self.size + len(new)
-        self.ids[self.size : end] = [row[0] for row in new]
-        self.memories[self.size : end] = [row[1] for row in new]
-        self.types[self.size : end] = [row[2] for row in new]
-        joined = b"".join(row[3] for row in new)
-        self.matrix[self.size : end] = np.frombuffer(joined, dtype=np.float32).reshape(len(new), -1)
-        self.size, self.last_id = end, int(self.ids[self.size : end].max())
-
-    def _grow(self, need: int, dimension: int) -> None:
-        if need <= len(self.ids):
-            return
-        room = need if self.size == 0 else need * 5 // 4
-        ids, memories, types, matrix = _arrays(room, dimension)
-        pairs: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = [
-            (ids, self.ids), (memories, self.memories), (types, self.types), (matrix, self.matrix),
-        ]  # fmt: skip
-        for new, old in pairs:
-            new[: self.size] = old[: self.size]
-        self.ids, self.memories, self.types, self.matrix = ids, memories, types, matrix
+        if end > len(self.arrays.ids):
+            room = end if self.size == 0 else end * 5 // 4
+            self.arrays = self.arrays.grown(self.size, room)
+        ids, memories, types, blobs = zip(*new, strict=True)
+        matrix = np.frombuffer(b"".join(blobs), dtype=np.float32).reshape(len(new), -1)
+        self.arrays.put(self.size, np.array(ids), np.array(memories), np.array(types), matrix)
+        self.size, self.last_id = end, max(ids)
 
 
 class VectorMemory:
@@ -181,7 +146,7 @@ class VectorMemory:
         if (size > SMALL and not seen) or size * space.dimension * 4 > HELD_BYTES:
             return None
         with self._lock:
-            return self._held.setdefault(key, Held.empty(space.dimension))
+            return self._held.setdefault(key, Held(space.dimension))
 
     @staticmethod
     def _size(connection: apsw.Connection, space: Space, where: Field) -> int:
@@ -190,12 +155,5 @@ class VectorMemory:
 
     def _keep_in_budget(self) -> None:
         with self._lock:
-            while len(self._held) > 1 and sum(held.matrix.nbytes for held in self._held.values()) > HELD_BYTES:
+            while len(self._held) > 1 and sum(held.arrays.matrix.nbytes for held in self._held.values()) > HELD_BYTES:
                 self._held.popitem(last=False)
-
-
-def _arrays(size: int, dimension: int) -> tuple[Rows, Rows, npt.NDArray[np.int8], npt.NDArray[np.float32]]:
-    return (
-        np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int8),
-        np.empty((size, dimension), np.float32),
-    )  # fmt: skip

@@ -1,0 +1,108 @@
+"""An exact scan of vectors held in memory that reads a quarter of them.
+
+Every vector is kept as it is and as one byte a dimension. The bytes give each score to within a bound known for
+that vector; only those that may still be among the nearest are scored in full. Nothing is approximate in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import simsimd
+
+from fivefold.recall import RouteHit, Vector
+
+PLAIN = 4_096
+"""Up to this many vectors one plain product is as fast."""
+
+Floats = npt.NDArray[np.float32]
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrays:
+    """Vectors side by side: ids, memories and types; the floats; their bytes with scale and greatest error."""
+
+    ids: Rows
+    memories: Rows
+    types: npt.NDArray[np.int8]
+    matrix: Floats
+    codes: npt.NDArray[np.int8]
+    scales: Floats
+    errors: Floats
+
+    @classmethod
+    def empty(cls, size: int, dimension: int) -> Arrays:
+        return cls(
+            np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int8),
+            np.empty((size, dimension), np.float32), np.empty((size, dimension), np.int8),
+            np.empty(size, np.float32), np.empty(size, np.float32),
+        )  # fmt: skip
+
+    def first(self, size: int) -> Arrays:
+        return self._each(lambda array: array[:size])
+
+    def only(self, chosen: Rows) -> Arrays:
+        return self._each(lambda array: array[chosen])
+
+    def grown(self, used: int, room: int) -> Arrays:
+        larger = Arrays.empty(room, self.matrix.shape[1])
+        for new, old in zip(larger._all(), self._all(), strict=True):
+            new[:used] = old[:used]
+        return larger
+
+    def put(self, start: int, ids: Rows, memories: Rows, types: Rows, matrix: Floats) -> None:
+        codes, scales, errors = coded(matrix)
+        given: tuple[npt.NDArray[Any], ...] = (ids, memories, types, matrix, codes, scales, errors)
+        for array, values in zip(self._all(), given, strict=True):
+            array[start : start + len(ids)] = values
+
+    def _each(self, view: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Arrays:
+        return Arrays(*map(view, self._all()))
+
+    def _all(self) -> tuple[npt.NDArray[Any], ...]:
+        return (self.ids, self.memories, self.types, self.matrix, self.codes, self.scales, self.errors)
+
+
+def coded(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats, Floats]:
+    """Each row as whole numbers of −127..127 times a scale, and how far that is from the row."""
+    scales = np.maximum(np.abs(matrix).max(axis=1), np.float32(1e-12)) / np.float32(127)
+    codes = np.rint(matrix / scales[:, None]).astype(np.int8)
+    errors = np.linalg.norm(matrix - codes * scales[:, None], axis=1)
+    return codes, scales.astype(np.float32), errors.astype(np.float32)
+
+
+def nearest(held: Arrays, vector: Vector, depth: int, chosen: Rows | None = None) -> list[RouteHit]:
+    """The `depth` vectors with the greatest product, ties by memory; of all, or of the chosen rows."""
+    if chosen is None and len(held.ids) > PLAIN:
+        chosen = _possible(held, vector, depth)
+    matrix, memories = (held.matrix, held.memories) if chosen is None else (held.matrix[chosen], held.memories[chosen])
+    scores = matrix @ vector
+    top = np.arange(len(scores)) if len(scores) <= depth else np.flatnonzero(scores >= _least_of_best(scores, depth))
+    order = top[np.lexsort((memories[top], -scores[top]))][:depth]
+    return [RouteHit(row, score) for row, score in zip(memories[order].tolist(), scores[order].tolist(), strict=True)]
+
+
+def _possible(held: Arrays, vector: Vector, depth: int) -> Rows:
+    """Rows whose score may be among the best, by Cauchy–Schwarz on what the bytes leave out.
+
+    |x·q − x̂·q̂| ≤ |x − x̂|·|q| + |x̂|·|q − q̂|, and |x̂| ≤ 1 + |x − x̂| for unit vectors.
+    """
+    if len(held.ids) <= depth:
+        return np.arange(len(held.ids))
+    code, scale, error = (part[0] for part in coded(vector[None, :]))
+    products = np.asarray(simsimd.cdist(code[None, :], held.codes, "dot"), dtype=np.float32)[0]
+    scores = products * (held.scales * scale)
+    slack = held.errors * np.float32(1 + error) + np.float32(error + 1e-5)
+    floor = _least_of_best(scores - slack, depth)
+    return np.flatnonzero(scores + slack >= floor)
+
+
+def _least_of_best(scores: Floats, depth: int) -> np.float32:
+    """The score of the `depth`-th best."""
+    least: np.float32 = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+    return least
