@@ -63,15 +63,19 @@ def checked_text(value: object, field: str, *, empty: bool = False) -> str:
         ) from None
     if len(value) > MAX_TEXT:
         raise InvalidInput(f"{field} has {len(value):,} characters, the most is {MAX_TEXT:,}; remember it in parts")
-    if not empty and not any(unicodedata.category(c) not in _UNSEEN for c in value):
+    if not empty and not visible(value):
         raise InvalidInput(f"{field} is empty; say something to remember or to ask")
     return value.strip()
+
+
+def visible(text: str) -> bool:
+    return any(unicodedata.category(c) not in _UNSEEN for c in text)
 
 
 def checked_name(value: object, field: str) -> str:
     """Ids, speakers and namespaces: short, visible, one line."""
     text = checked_text(value, field, empty=True)
-    if not text:
+    if not visible(text):
         raise InvalidInput(f"{field} is empty; give it at least one visible character")
     if len(text) > MAX_NAME:
         raise InvalidInput(f"{field} has {len(text)} characters, the most is {MAX_NAME}")

@@ -26,6 +26,9 @@ _MARKS = "".join(re.escape(chr(c)) for c in range(0x300, 0x2000) if unicodedata.
 _WORD = rf"(?:(?![{UNSPACED}])[\w{_MARKS}])+"
 _JOINT = r"(?:://|::|[-./@:+#'’&\\~=?%])"
 _TOKEN = re.compile(rf"(?P<unspaced>[{UNSPACED}]+)|{_WORD}(?:{_JOINT}{_WORD})*|[\u2190-\u2bff\U0001f000-\U0001faff]")
+_ASCII_TOKEN = re.compile(rf"\w+(?:{_JOINT}\w+)*", re.ASCII)
+"""What `_TOKEN` finds in ASCII text, found faster."""
+
 _PARTS = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
 _DIGIT_GROUP = re.compile(r"(?<=\d)[,\u2009\u202f](?=\d{3}\b)")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -34,8 +37,10 @@ _MAX_LEXEME = 64
 
 def lexemes(text: str) -> list[str]:
     """The lexemes of `text` in reading order, stop words left out."""
-    text = unicodedata.normalize("NFKC", _DIGIT_GROUP.sub("", text))
-    return [lexeme for match in _TOKEN.finditer(text) for lexeme in _expand(match[0])]
+    text = _DIGIT_GROUP.sub("", text)
+    if text.isascii():
+        return [lexeme for token in _ASCII_TOKEN.findall(text) for lexeme in _expand(token)]
+    return [lexeme for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text)) for lexeme in _expand(match[0])]
 
 
 @cache

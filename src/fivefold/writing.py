@@ -16,8 +16,11 @@ from fivefold.remember import Draft, Tally, add_vectors, draft, embed_drafts, pl
 from fivefold.stores.base import Writer
 from fivefold.workspace import Workspace
 
-BATCH = 256
-"""Records that are embedded and stored together; each batch is one transaction."""
+BATCH = 1_000
+"""Records that are stored together; each batch is one transaction."""
+
+EMBEDDED = 128
+"""Records that are embedded together, between two looks at the progress bar."""
 
 _CHANGEABLE = {field.name for field in fields(Record)} - {"id", "kind", "session_id", "turn_index", "notes"}
 
@@ -28,14 +31,16 @@ def store_records(space: Workspace, records: Sequence[Record], tally: Tally, pro
         for start in range(0, len(records), BATCH):
             now = space.clock()
             drafts = [draft(record, space.namespace, space.extractor, now) for record in records[start : start + BATCH]]
-            embed_drafts(drafts, space.reader, space.embed)
+            for part in range(0, len(drafts), EMBEDDED):
+                embed_drafts(drafts[part : part + EMBEDDED], space.reader, space.embed)
+                advance(len(drafts[part : part + EMBEDDED]))
             with space.writing() as txn:
                 touched = Tally()
+                txn.expect([mention for item in drafts for mention in item.extraction.mentions])
                 for item in drafts:
                     place(item, txn, touched, space.embed)
                 _refresh(space, txn, touched.sessions)
             tally.include(touched)
-            advance(len(drafts))
 
 
 def update(space: Workspace, id: str, changes: Mapping[str, Any]) -> None:

@@ -450,7 +450,7 @@ BAD: list[tuple[list[str], str, str]] = [
     (["forget"], "InvalidInput", "name either a memory's id or --session"),
     (["forget", "key", "--session", "monday"], "InvalidInput", "name either a memory's id or --session"),
     (["used", "{recall}", "key"], "InvalidInput", "'key' was not returned by recall"),
-    (["import", "nowhere.jsonl"], "InvalidInput", "'nowhere.jsonl' could not be read"),
+    (["import", "nowhere.jsonl"], "InvalidInput", "there is no file 'nowhere.jsonl' to import"),
     (["import", "{path}"], "InvalidInput", "is not UTF-8 text"),
     (["export", "nowhere/out.jsonl"], "StoreError", "could not be written"),
     (["reembed", "best"], "InvalidInput", "unknown embedder 'best'"),

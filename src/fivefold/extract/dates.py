@@ -18,10 +18,9 @@ _MONTH = (
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
 _COUNT = r"(?P<count>\d{1,3}|a|an|one|two|three|four|five|six|seven)"
 _ANY = Pattern(
-    "#-# yesterday today tonight morning last next tomorrow day days week weeks month months year years "
-    "monday tuesday wednesday thursday friday saturday sunday january february march april "
-    "may june july august september october november december jan feb mar apr jun jul aug sep sept oct "
-    "nov dec",
+    "#-# yesterday today tonight tomorrow morning night ago day days week weeks month months year years monday tuesday "
+    "wednesday thursday friday saturday sunday january february march april may june july august september october "
+    "november december jan feb mar apr jun jul aug sep sept oct nov dec",
     r"\b(?P<iso>\d{4}-\d{2}-\d{2})\b"
     rf"|\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?{_MONTH}(?:,? (?P<year>\d{{4}}))?"
     rf"|\b{_MONTH.replace('month', 'month2')} (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (?P<year2>\d{{4}}))?"

@@ -36,7 +36,7 @@ _EVENT = Pattern(
 _WHEN = Pattern(
     "yesterday today tonight tomorrow morning last next ago on # january february march april may june "
     "july august september october november december jan feb mar apr jun jul aug sep sept oct nov dec",
-    r"\b(?:yesterday|today|tonight|tomorrow|this morning|last (?:night|week|weekend|month|year|\w+day)|next \w+|\w+ ago"
+    r"\b(?:yesterday|today|tonight|tomorrow|this morning|last (?:night|week|weekend|month|year|\w+day)|next \w+|ago"
     r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w* \d{1,2}"
     r"|\d{1,2}(?:st|nd|rd|th)? (?:of )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*|\d{4}-\d{2}-\d{2})\b",
     re.IGNORECASE,

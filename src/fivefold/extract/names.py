@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from importlib import resources
 
 from fivefold.lexemes import stop_words
@@ -12,7 +12,7 @@ from fivefold.memory import ROLES, Mention, Sort
 
 MAX_TOPICS = 4
 
-_CODED = re.compile(r"\S*[\d@/\\_]\S*")
+_CODE_SIGN = re.compile(r"[\d@/\\_]")
 _IDENTIFIER = re.compile(
     r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # e-mail address
     r"|https?://[^\s<>\"']+"
@@ -48,7 +48,7 @@ def mentions(text: str, speaker: str | None = None) -> tuple[Mention, ...]:
     found: Counter[tuple[str, Sort]] = Counter()
     if speaker and speaker.casefold() not in ROLES:
         found[speaker.strip(), "person"] += 1
-    rest = _CODED.sub(partial(_set_apart, found), text)
+    rest = _set_codes_apart(text, found) if _CODE_SIGN.search(text) else text
     for match in _NAME.finditer(rest):
         opens = bool(_SENTENCE.search(rest[max(0, match.start() - 3) : match.start()]))
         name = _trimmed(match[0], opens)
@@ -59,11 +59,15 @@ def mentions(text: str, speaker: str | None = None) -> tuple[Mention, ...]:
     return tuple(_one_each(found))
 
 
-def _set_apart(found: Counter[tuple[str, Sort]], word: re.Match[str]) -> str:
-    """Count the identifiers of one coded word, and leave what else it holds."""
-    for match in _IDENTIFIER.finditer(word[0]):
-        found[match[0].rstrip(".,"), "identifier"] += 1
-    return _IDENTIFIER.sub(" ", word[0])
+def _set_codes_apart(text: str, found: Counter[tuple[str, Sort]]) -> str:
+    """Count the identifiers, and give the text without them."""
+    words = text.split(" ")
+    for i, word in enumerate(words):
+        if _CODE_SIGN.search(word):
+            for match in _IDENTIFIER.finditer(word):
+                found[match[0].rstrip(".,"), "identifier"] += 1
+            words[i] = _IDENTIFIER.sub(" ", word)
+    return " ".join(words)
 
 
 @lru_cache(maxsize=50_000)

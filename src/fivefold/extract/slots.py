@@ -59,11 +59,12 @@ _FIXED = Pattern(
 )
 _NEW = Pattern("new", rf"\b[Nn]ew (?P<attribute>[a-z][\w -]{{1,30}}?)(?: (?:from|since|as of) \w+)?(?:: | is ){_VALUE}")
 _PREFERS = Pattern("prefer", r"\bI(?:'d|’d| would)? prefer (?P<value>[^.,;!?\n]{3,60})")
-_BACK = re.compile(
+_BACK = Pattern(
+    "now actually correction scratch sorry wait no",
     r"\b(?:had|was|were|said) (?P<old>\d[\w ]{0,30}?)(?: in [\w ]{1,20})?,? but (?:actually )?"
     r"(?:it['’]s|it is) (?P<was>[^.,;!?\n]{1,30}?) now\b"
     r"|^(?:(?:oh|ah|hmm|um)[,. ]+)?(?:actually|correction|scratch that|sorry|wait|no)[,:.—– -]+.{0,40}?"
-    r"(?:it['’]s|it is|that['’]s|make (?:it|that)|now)\s+(?P<value>[^.;!?\n]{1,60})"
+    r"\b(?:it['’]s|it is|that['’]s|make (?:it|that)|now)\s+(?P<value>[^.;!?\n]{1,60})"
     r"|^(?:it['’]s|it is) (?:actually )?(?P<now>[^.;!?\n]{1,30}) now\b",
     re.IGNORECASE,
 )

@@ -42,6 +42,7 @@ def make_durable(connection: apsw.Connection) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA secure_delete = ON")
+    connection.execute("PRAGMA wal_autocheckpoint = 4000")
 
 
 def rows(connection: apsw.Connection, sql: str, *values: Any) -> list[tuple[Any, ...]]:

@@ -200,7 +200,7 @@ class SqliteWriter:
             return {}
         found = self._rows(
             f"SELECT v.memory, e.embedding FROM json_each(?) wanted "
-            "JOIN vectors v ON v.memory = wanted.value AND v.space = ? AND v.field = ? "
+            "CROSS JOIN vectors v ON v.memory = wanted.value AND v.space = ? AND v.field = ? "
             f"JOIN {vectors.table_of(space.dimension)} e ON e.rowid = v.id",
             json.dumps(list(memories)), space.key, FIELDS.index(where),
         )  # fmt: skip
@@ -402,14 +402,26 @@ class SqliteWriter:
 
     # entities
 
+    def expect(self, mentions: Sequence[Mention]) -> None:
+        """Look up the entities a batch will mention in one go."""
+        aliases = list({_alias(mention) for mention in mentions})
+        found = self._rows(
+            "SELECT a.alias, a.entity FROM json_each(?) wanted CROSS JOIN entity_aliases a "
+            "ON a.namespace = ? AND a.alias = wanted.value JOIN entities e ON e.key = a.entity "
+            "ORDER BY e.links, e.key DESC",
+            json.dumps(aliases, ensure_ascii=False), self._key,
+        )  # fmt: skip
+        self._entities.update(found)  # of several entities with one alias the most mentioned comes last and stays
+
     def link(self, row: int, mentions: Sequence[Mention]) -> None:
+        counts: dict[int, int] = {}
         for mention in mentions:
             entity = self._entity(mention)
-            self._db.execute(
-                "INSERT INTO links VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
-                (row, entity, mention.count),
-            )
-            self._linked[entity] += 1
+            counts[entity] = counts.get(entity, 0) + mention.count
+        self._db.executemany(
+            "INSERT INTO links VALUES (?, ?, ?)", [(row, entity, count) for entity, count in counts.items()]
+        )
+        self._linked.update(counts.keys())
 
     def finish(self) -> None:
         """Write the link counts this transaction gathered; called before it ends."""
@@ -429,7 +441,7 @@ class SqliteWriter:
         self._entities.clear()
 
     def _entity(self, mention: Mention) -> int:
-        alias = " ".join(mention.name.casefold().split())
+        alias = _alias(mention)
         if alias not in self._entities:
             known = self._number(
                 "SELECT a.entity FROM entity_aliases a JOIN entities e ON e.key = a.entity "
@@ -473,6 +485,10 @@ class SqliteWriter:
 
     def _rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         return rows(self._db, sql, *values)
+
+
+def _alias(mention: Mention) -> str:
+    return " ".join(mention.name.casefold().split())
 
 
 def log_recall(connection: apsw.Connection, key: int, recall: Recall) -> None:
