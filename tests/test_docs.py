@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +26,9 @@ PAGES = [
     )
     if page.exists()
 ]
+SETTING_UP = ("make ", "pip install ", ". .venv/")
+"""Lines that prepare an environment; the tests run in one that is ready."""
+
 PROMISED = re.compile(r"^\s*print\(.*\)  # → (.+)$", re.MULTILINE)
 
 
@@ -51,7 +55,7 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/questions.md", "docs/statements.md"])
 def test_python_blocks_run_and_print_what_they_promise(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -82,7 +86,7 @@ def test_the_readme_example_ends_the_old_address(
 def test_shell_blocks_run(page: str, tmp_path: Path) -> None:
     """All lines of a page in one folder and one shell, which stops at the first that fails."""
     lines = [line for block in blocks(ROOT / page, "sh") for line in block.text.splitlines()]
-    script = "\n".join(line for line in lines if not line.startswith("make "))
+    script = "\n".join(line for line in lines if not line.startswith(SETTING_UP))
     assert "fivefold " in script
     inherited = {name: value for name, value in os.environ.items() if name != "FIVEFOLD_STORE"}
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
@@ -102,6 +106,13 @@ def test_make_targets_of_the_readme_have_a_recipe() -> None:
         done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert [line for line in done.stdout.splitlines() if line and not line.startswith("make")], target
+
+
+def test_the_extras_of_the_readme_exist() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert set(re.findall(r"pip install '\.\[([a-z-]+)\]'", text)) == set(extras) - {"dev"}
+    assert ". .venv/bin/activate" in text
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)

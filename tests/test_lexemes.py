@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fivefold import lexemes as module
 from fivefold.lexemes import lexemes, stop_words
 
 JOINTS = "aZé9 '’-_./\\@:+#&~=?%,\"\x00后かก🎉\u0301\u200b\u2009\n"
@@ -173,6 +174,23 @@ def test_text_without_words_has_no_lexemes(text: str) -> None:
 
 def test_lexemes_of_very_long_words_are_bounded() -> None:
     assert max(map(len, lexemes(f"{'x' * 5000} {'ab-' * 3000}c"))) <= 64
+
+
+@pytest.mark.parametrize(
+    "piece", ["x1", "aB3.", "a_", "A ", "@", "Bob-", "1,000", "a'", "aB", "é.", "中", "中a", "\u0301", "_", "ﷺ"]
+)
+def test_a_text_that_repeats_itself_is_read_in_one_pass(piece: str) -> None:
+    found = lexemes(f"kettle {piece * (100_000 // len(piece))} boat")
+    assert (found[0], found[-1]) == ("kettl", "boat")
+
+
+def test_only_short_tokens_are_remembered() -> None:
+    lexemes("kettle")
+    held = module._expand_short.cache_info().currsize
+    assert lexemes(f"{'long-' * 7}token 这是一段没有空格的文字") == lexemes(
+        f"{'long-' * 7}token 这是一段没有空格的文字"
+    )
+    assert module._expand_short.cache_info().currsize == held
 
 
 def test_words_come_in_reading_order_and_as_often_as_they_stand() -> None:

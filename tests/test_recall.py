@@ -32,7 +32,7 @@ def lawful(answer: fivefold.Recall) -> None:
     assert [hit.rank for hit in answer] == list(range(1, len(answer) + 1))
 
 
-@pytest.mark.parametrize("recipe", ["default", "dense", "lexical"])
+@pytest.mark.parametrize("recipe", ["default", "dense", "lexical", "recall"])
 def test_every_sample_question_obeys_the_law(sample_engine: Engine, recipe: str) -> None:
     for question in sample.questions():
         lawful(sample_engine.recall(question.query, recipe=recipe, now=question.now))
@@ -74,10 +74,11 @@ def test_a_question_of_stop_words_skips_the_lexical_route_and_says_so(sample_eng
 def test_a_failing_route_is_named_and_the_other_answers(sample_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken:
         encodes = False
+        unable = ROUTES["lexical"].unable
         idle = ROUTES["lexical"].idle
         share = ROUTES["lexical"].share
 
-        def search(self, sight: Any, depth: int) -> Any:
+        def search(self, sight: Any, depth: int, keep: Any) -> Any:
             raise OSError("index gone")
 
     monkeypatch.setitem(ROUTES, "lexical", Broken())
@@ -158,7 +159,7 @@ def test_understand_gives_the_query_of_the_recall(sample_engine: Engine) -> None
 
 
 def test_an_unknown_recipe_lists_the_known(sample_engine: Engine) -> None:
-    with pytest.raises(fivefold.UnknownRecipe, match="default, dense, lexical"):
+    with pytest.raises(fivefold.UnknownRecipe, match="default, dense, lexical, recall"):
         sample_engine.recall("x y", recipe="nope")
 
 
@@ -170,7 +171,7 @@ def test_an_unknown_namespace_is_empty_and_stays_unmade(store_path: str) -> None
         assert len(answer) == 0
         assert not answer.dropped
         assert elsewhere.stats().memories == 0
-        assert elsewhere.stats().namespaces == ("here",)
+        assert elsewhere.store.namespaces() == ("here",)
 
 
 def test_identifiers_and_names_of_any_script_are_found_exactly(engine: Engine) -> None:

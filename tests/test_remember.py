@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -371,3 +372,161 @@ def test_an_embedder_of_the_wrong_shape_is_named_and_nothing_is_stored(store_pat
         with pytest.raises(fivefold.EmbedderError, match=r"crooked@1 gave an array of shape \(1, 2\)"):
             engine.remember("a text to embed")
         assert engine.stats().memories == 0
+
+
+def test_forgetting_or_changing_a_turn_of_a_long_session_reaches_its_memory(engine: Engine) -> None:
+    ids = engine.remember_many(
+        [{"content": f"turn {i} of the talk SECRET{i}x", "session_id": "s"} for i in range(100)]
+    ).stored
+    engine.forget(ids[10])
+    engine.update(ids[20], content="an altered turn")
+    memory_id = engine.sessions()[0].memory_id
+    assert memory_id is not None
+    content = engine.get(memory_id).content
+    assert "SECRET10x" not in content
+    assert "SECRET20x" not in content
+    assert "an altered turn" in content
+
+
+def test_a_forgotten_turn_is_taken_off_whichever_turn_carries_it(engine: Engine) -> None:
+    for index, text in ((0, "what is it?"), (2, "my pin is 4711"), (1, "go on")):
+        engine.remember(text, id=f"t{index}", session_id="s", turn_index=index, speaker=f"p{index}")
+    engine.forget("t2")
+    assert "my pin is 4711" not in {engine.get(f"t{index}").next_user_text for index in (0, 1)}
+
+
+def test_forgetting_the_middle_of_a_chain_hands_over_to_the_newest(engine: Engine) -> None:
+    for year, town in ((2023, "Berlin"), (2024, "Paris"), (2025, "Rome")):
+        engine.remember(f"I live in {town}", id=town, event_at=f"{year}-01-01T00:00:00Z")
+    engine.forget("Paris")
+    assert engine.get("Berlin").superseded_by == "Rome"
+    engine.forget("Rome")
+    assert engine.get("Berlin").superseded_by is None
+
+
+def test_the_end_a_caller_gave_comes_back_with_the_memory(engine: Engine) -> None:
+    engine.remember("I live in Leeds", id="old", event_at="2025-01-01T00:00:00Z", valid_to="2030-01-01T00:00:00Z")
+    engine.remember("I live in Bristol", id="new", event_at="2025-06-01T00:00:00Z")
+    engine.forget("new")
+    assert engine.get("old").to_dict()["valid_to"] == "2030-01-01T00:00:00Z"
+
+
+def test_an_update_ends_and_releases_statements(engine: Engine) -> None:
+    engine.remember("I live in Leeds", id="old", event_at="2025-01-01T00:00:00Z")
+    engine.remember("a quiet note", id="new", event_at="2025-06-01T00:00:00Z")
+    engine.update("new", content="I live in Bristol")
+    assert engine.get("old").superseded_by == "new"
+    engine.update("new", content="nice weather today")
+    assert engine.get("old").superseded_by is None
+
+
+def test_reinstate_undoes_a_wrong_supersession(engine: Engine) -> None:
+    engine.remember("I live in Leeds", id="old", event_at="2025-01-01T00:00:00Z")
+    engine.remember("I live in Bristol", id="new", event_at="2025-06-01T00:00:00Z")
+    assert engine.reinstate("old").superseded_by is None
+    assert engine.recall("where do I live, Leeds?")[0].memory.id == "old"
+
+
+@pytest.mark.parametrize("way", ["repair", "update", "export"])
+def test_a_corrected_value_can_be_replaced_later(engine: Engine, tmp_path: Path, way: str) -> None:
+    """What a correction stated is kept beside the memory, so nothing derived from it is ever lost."""
+    engine.remember(
+        "The budget is 38 thousand", id="a", speaker="user", session_id="s", event_at="2025-01-01T00:00:00Z"
+    )
+    engine.remember("Actually it's 45 now", id="b", speaker="user", session_id="s", event_at="2025-01-01T00:01:00Z")
+    if way == "repair":
+        engine.doctor(repair=True)
+    elif way == "update":
+        engine.update("b", tags=["money"])
+    else:
+        engine.export(tmp_path / "x.jsonl")
+        engine = fivefold.open(":memory:")
+        engine.import_(tmp_path / "x.jsonl")
+    engine.remember("The budget is 50 thousand", id="c", speaker="user", event_at="2025-02-01T00:00:00Z")
+    assert engine.get("a").superseded_by == "b"
+    assert engine.get("b").superseded_by == "c"
+
+
+def test_an_update_begins_again_when_someone_else_was_faster(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fivefold import writing
+
+    engine.remember("the first wording", id="x")
+    embedded = write_path.add_vectors
+    calls: list[int] = []
+
+    def meanwhile(drafts: object, model: object) -> None:
+        embedded(drafts, model)  # type: ignore[arg-type]
+        calls.append(1)
+        if len(calls) == 1:
+            engine.update("x", metadata={"by": "another"})
+
+    monkeypatch.setattr(writing, "add_vectors", meanwhile)
+    engine.update("x", content="the second wording")
+    memory = engine.get("x")
+    assert (memory.content, memory.metadata) == ("the second wording", {"by": "another"})
+
+
+def test_a_write_follows_a_namespace_that_moves_to_another_model(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fivefold import writing
+
+    engine.remember("there before the move")
+    embedded = write_path.embed_drafts
+    calls: list[int] = []
+
+    def meanwhile(drafts: object, reader: object, model: object) -> None:
+        embedded(drafts, reader, model)  # type: ignore[arg-type]
+        calls.append(1)
+        if len(calls) == 1:
+            other = Engine(engine.store)
+            other.reembed("wordllama")
+
+    monkeypatch.setattr(writing, "embed_drafts", meanwhile)
+    engine.remember("written while the namespace moved")
+    assert all(finding.ok for finding in engine.doctor())
+    answer = engine.recall("written while the namespace moved")
+    assert answer.embedder.startswith("wordllama@")
+    assert answer[0].candidate.evidence[0].score > 0.5
+
+
+@pytest.mark.parametrize("id", ["👨‍👩‍👧", "a\u00a0b", "مرحبا"])
+def test_every_id_that_can_be_stored_can_be_reached(engine: Engine, id: str) -> None:
+    engine.remember("a memory with an unusual id", id=id)
+    assert engine.get(id).id == id
+    engine.forget(id)
+    assert engine.stats().memories == 0
+
+
+def test_forgetting_needs_no_model(store_path: str) -> None:
+    class Once:
+        pin = "once@1"
+        dimension = 3
+
+        def embed(self, texts: object, progress: object = None) -> object:
+            return np.ones((len(texts), 3), np.float32)  # type: ignore[arg-type]
+
+    with fivefold.open(store_path, embedder=Once()) as engine:  # type: ignore[arg-type]
+        id = engine.remember("soon gone").id
+    with fivefold.open(store_path) as engine:
+        engine.forget(id)
+        assert engine.stats().memories == 0
+        with pytest.raises(fivefold.EmbedderError, match="an embedder of your own"):
+            engine.remember("no model for this")
+
+
+def test_a_remote_model_must_be_named_each_time(store_path: str) -> None:
+    class Remote:
+        pin = "openai:some-model@1"
+        dimension = 3
+
+        def embed(self, texts: object, progress: object = None) -> object:
+            return np.ones((len(texts), 3), np.float32)  # type: ignore[arg-type]
+
+    with fivefold.open(store_path, embedder=Remote()) as engine:  # type: ignore[arg-type]
+        engine.remember("embedded elsewhere")
+    with fivefold.open(store_path) as engine:
+        answer = engine.recall("embedded elsewhere")
+        assert answer.degraded == ("dense",)
+        assert "sends texts to a server" in next(run.reason for run in answer.routes if run.route == "dense")
+        assert len(answer) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,8 +50,15 @@ def test_plain_lines_are_remembered_and_a_replay_adds_nothing(engine: Engine, tm
     [
         ("{not json", "line 2: not JSON"),
         ("[1, 2]", "line 2: a line must be an object"),
+        ("null", "line 2: a line must be an object"),
+        ("[" * 100_000, "line 2: its values are nested more than 900 levels deep"),
+        ('{"content": "x", "metadata": {"a": ' + "[" * 910 + "]" * 910 + "}}", "line 2: its values are nested"),
+        ('{"content": "x \\ud800"}', "line 2: content holds half a surrogate pair"),
+        ('{"content": "x", "event_at": "2025-01-01\\ud80010:00"}', "line 2: a value holds half a surrogate pair"),
+        ('{"content": "x", "metadata": {"a": "\\ud800"}}', "line 2: metadata holds half a surrogate pair"),
         ('{"content": ""}', "line 2: content is empty"),
-        ('{"content": "x", "colour": "red"}', "line 2: unknown field 'colour'"),
+        ('{"content": "x", "colour": "red"}', "line 2: unknown field 'colour'; a record has assistant_text, "),
+        ('{"contents": "x"}', r"line 2: unknown field 'contents'; did you mean 'content'\?"),
         ('{"content": "x", "event_at": "soon"}', "line 2: event_at 'soon'"),
         ('{"content": "x", "kind": "dream"}', "line 2: kind 'dream' is unknown"),
     ],
@@ -108,13 +116,9 @@ def test_statements_that_ended_stay_ended_after_an_import(engine: Engine, tmp_pa
 def test_links_come_back_with_their_reasons(engine: Engine, tmp_path: Path) -> None:
     engine.remember("yes, please", id="one", session_id="s")
     engine.remember("yes, please", id="two", session_id="s")
-    path, again = tmp_path / "x.jsonl", tmp_path / "y.jsonl"
-    engine.export(path)
-    assert '"links": [["equal", "one", "says the same as an earlier turn"]]' in path.read_text("utf-8")
-    with fivefold.open(":memory:") as copy:
-        copy.import_(path)
-        copy.export(again)
-    assert sorted(path.read_text("utf-8").splitlines()) == sorted(again.read_text("utf-8").splitlines())
+    assert_comes_back(engine, tmp_path)
+    exported = (tmp_path / "first.jsonl").read_text("utf-8")
+    assert '"links": [["equal", "one", "says the same as an earlier turn"]]' in exported
 
 
 EXPORTED = {
@@ -129,24 +133,156 @@ EXPORTED = {
         ({"kind": "dream"}, "kind 'dream' is unknown"),
         ({"kind": "turn"}, "session_id is missing"),
         ({"kind": "session"}, "session_id is missing"),
+        ({"type": 3}, "type 3 is unknown"),
+        ({"content": None}, "content is missing"),
+        ({"content": "\ud800"}, "content holds half a surrogate"),
+        ({"predicate": "a\x00b"}, "predicate holds a NUL"),
+        ({"speaker": ""}, "speaker is empty"),
+        ({"turn_index": 2**31}, "turn_index must be a whole number"),
+        ({"tags": [1]}, "a tag must be text"),
+        ({"metadata": []}, "metadata must be an object"),
+        ({"metadata": {"a": "\ud800"}}, "metadata holds half a surrogate"),
         ({"seen_count": "x"}, "seen_count must be a whole number"),
         ({"access_count": -1}, "access_count must be a whole number"),
+        ({"memory_score": float("nan")}, "memory_score must lie between 0 and 1"),
+        ({"confidence": "high"}, "confidence must lie between 0 and 1"),
         ({"event_at": None}, "event_at is missing"),
+        ({"valid_to": 5}, "valid_to must be a datetime"),
         ({"id": None}, "id is missing"),
+        ({"id": "a\nb"}, "id 'a.*' holds a line break"),
+        ({"superseded_by": 7}, "superseded_by must be text"),
         ({"created_at": None}, "created_at is missing"),
         ({"created_at": "then"}, "created_at 'then'"),
-        ({"extracted": 5}, "extracted must be an object"),
-        ({"extracted": {"mentions": [1]}}, "extracted cannot be read"),
-        ({"links": [["owns", "b", ""]]}, "a link's relation"),
+        ({"seen_counts": 2}, r"unknown field 'seen_counts'; did you mean 'seen_count'\?"),
+        ({"namespace": "other"}, "unknown field 'namespace'; an exported line has access_count, "),
+        ({"links": [["owns", "b", ""]]}, "a link's relation 'owns' is unknown; it is one of equal, supersedes"),
+        ({"links": [["equal", "b\ud800", ""]]}, "a link's target holds half a surrogate"),
+        ({"links": [["equal", "b", "\x00"]]}, "a link's reason holds a NUL"),
         ({"links": 3}, "links must be a list"),
     ],
 )
 def test_a_damaged_exported_line_is_named(engine: Engine, tmp_path: Path, change: dict[str, object], said: str) -> None:
-    path = tmp_path / "bad.jsonl"
+    assert_refused(engine, tmp_path, change, said)
+
+
+@pytest.mark.parametrize(
+    ("extracted", "said"),
+    [
+        (5, "extracted must be an object"),
+        ({"moods": []}, "extracted 'moods' is unknown"),
+        ({"mentions": [1]}, r"extracted mentions must be a list of \[name, kind, count\]"),
+        ({"mentions": [["Maya", "name"]]}, "extracted mentions must be a list of"),
+        ({"mentions": [[5, "name", 1]]}, "extracted mentions: name must be text"),
+        ({"mentions": [["", "name", 1]]}, "extracted mentions: name is empty"),
+        ({"mentions": [["Maya\ud800", "name", 1]]}, "extracted mentions: name holds half a surrogate"),
+        ({"mentions": [["Maya", "cat", 1]]}, "extracted mentions: kind 'cat' is unknown"),
+        ({"mentions": [["Maya", "name", 0]]}, "extracted mentions: count must be a whole number from 1"),
+        ({"slots": [["user", "age"]]}, r"extracted slots must be a list of \[subject, attribute, value\]"),
+        ({"slots": [["user", "age", 5]]}, "extracted slots: value must be text"),
+        ({"slots": [["user", "a\x00", "5"]]}, "extracted slots: attribute holds a NUL"),
+        ({"relations": [["A", "knows", "B"]]}, r"extracted relations must be a list of \[source, relation, target"),
+        ({"relations": [["A", "knows", 1, "semantic", False, 1]]}, "extracted relations: target must be text"),
+        ({"relations": [["A", "knows", "B", "odd", False, 1]]}, "extracted relations: kind 'odd' is unknown"),
+        ({"relations": [["A", "knows", "B", "semantic", 0, 1]]}, "extracted relations: ended must be true or false"),
+        ({"relations": [["A", "knows", "B", "semantic", True, 9]]}, "extracted relations: confidence must lie between"),
+        ({"dates": ["today"]}, "extracted dates must be a list of objects with start, end, text"),
+        ({"dates": [{"start": 1, "end": 2, "text": ""}]}, "extracted dates: start must be a datetime"),
+        ({"dates": [{"start": "2025-01-02", "end": "2025-01-01", "text": ""}]}, "extracted dates: end lies before"),
+        ({"dates": [{"start": "2025-01-01", "end": "2025-01-02", "text": 4}]}, "extracted dates: text must be text"),
+        ({"facets": []}, "extracted facets must be an object"),
+        ({"facets": {"moods": "x"}}, "extracted facets: 'moods' is unknown"),
+        ({"facets": {"events": 3}}, "extracted facets: events must be text"),
+        ({"source": 3}, "extracted source must be text"),
+    ],
+)
+def test_a_damaged_extraction_is_named(engine: Engine, tmp_path: Path, extracted: object, said: str) -> None:
+    assert_refused(engine, tmp_path, {"extracted": extracted}, said)
+
+
+def assert_refused(engine: Engine, folder: Path, change: dict[str, object], said: str) -> None:
+    path = folder / "bad.jsonl"
     path.write_text(json.dumps({**EXPORTED, **change}) + "\n", "utf-8")
-    with pytest.raises(fivefold.InvalidInput, match=f"line 1: {said}"):
+    with pytest.raises(fivefold.InvalidInput, match=f"bad.jsonl, line 1: {said}"):
         engine.import_(path)
     assert engine.stats().memories == 0
+
+
+@pytest.mark.parametrize("line", [{"id": "a", "content": "own line"}, EXPORTED])
+def test_an_id_that_stands_twice_names_both_lines(engine: Engine, tmp_path: Path, line: dict[str, object]) -> None:
+    path = tmp_path / "twice.jsonl"
+    lines = [{"content": "another"}, EXPORTED, {"content": "a third"}, {**line, "id": " a "}]
+    path.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    with pytest.raises(fivefold.InvalidInput, match=r"line 4: the id 'a' stands on line 2 already"):
+        engine.import_(path)
+    assert engine.stats().memories == 0
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "mark.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + b'{"id": "a", "content": "x"}\r\n{"id": "b", "content": "y"}\r\n')
+    assert engine.import_(path).stored == ("a", "b")
+
+
+@pytest.mark.parametrize("text", ['[{"content": "x"}]', '\n[\n  {"content": "x"}\n]'])
+def test_an_array_is_answered_with_what_is_wanted(engine: Engine, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "array.json"
+    path.write_text(text, "utf-8")
+    with pytest.raises(fivefold.InvalidInput, match="the file is one JSON array; write one object a line"):
+        engine.import_(path)
+
+
+def assert_comes_back(engine: Engine, folder: Path) -> None:
+    first, second = folder / "first.jsonl", folder / "second.jsonl"
+    count = engine.export(first)
+    with fivefold.open(":memory:") as copy:
+        assert len(copy.import_(first).stored) == count
+        copy.export(second)
+    assert sorted(first.read_text("utf-8").splitlines()) == sorted(second.read_text("utf-8").splitlines())
+
+
+def test_more_tags_than_one_caller_may_give_come_back(engine: Engine, tmp_path: Path) -> None:
+    for part in range(3):
+        tags = [f"tag {part} {number}" for number in range(40)]
+        engine.remember("The same note again", tags=tags)
+        engine.remember(f"turn {part}", session_id="s", tags=tags)
+    assert_comes_back(engine, tmp_path)
+    lines = (tmp_path / "first.jsonl").read_text("utf-8").splitlines()
+    assert sorted(len(json.loads(line)["tags"]) for line in lines) == [40, 40, 40, 120, 120]
+
+
+def test_what_ended_before_it_began_comes_back(engine: Engine, tmp_path: Path) -> None:
+    old = engine.remember("The fair opens", valid_from="2025-06-01T00:00:00Z", event_at="2025-01-01T00:00:00Z").id
+    engine.supersede(old, {"content": "The fair is off", "event_at": "2025-03-01T00:00:00Z"})
+    assert str(engine.get(old).valid_to) < str(engine.get(old).valid_from)
+    assert_comes_back(engine, tmp_path)
+
+
+def test_a_long_session_comes_back_with_every_character(engine: Engine, tmp_path: Path) -> None:
+    engine.remember("x" + " \n" * 40_000 + "y", session_id="s")
+    assert_comes_back(engine, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"importance": 0, "memory_score": 0, "confidence": 0},
+        {"predicate": "", "user_text": "", "next_user_text": ""},
+        {"content": 'My name is ""'},
+        {"metadata": {"a": [{"b": None, "c": "\x00"}]}},
+        {"tags": ["t" * 200], "task_tag": "u" * 200, "speaker": "v" * 200},
+        {"content": "w" * 100_000},
+    ],
+)
+def test_what_may_be_remembered_comes_back(engine: Engine, tmp_path: Path, given: dict[str, Any]) -> None:
+    engine.remember(**{"content": "I live in Leeds", **given})
+    assert_comes_back(engine, tmp_path)
+
+
+def test_metadata_as_deep_as_may_be_imported_comes_back(engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "deep.jsonl"
+    path.write_text('{"content": "x", "metadata": {"a": ' + "[" * 800 + "]" * 800 + "}}", "utf-8")
+    engine.import_(path)
+    assert_comes_back(engine, tmp_path)
 
 
 def test_a_line_of_ones_own_may_carry_an_id(engine: Engine, tmp_path: Path) -> None:

@@ -34,6 +34,9 @@ _HOME = {
     "Step": "recall",
     "Window": "recall",
     "Recipe": "recipe",
+    "Edge": "memory",
+    "Entity": "memory",
+    "Settings": "settings",
 }
 """Where each public name lives. Modules load when first asked for, so `import fivefold` costs nothing."""
 
@@ -54,6 +57,8 @@ if TYPE_CHECKING:
     from fivefold.errors import StoreClosed as StoreClosed
     from fivefold.errors import StoreError as StoreError
     from fivefold.errors import UnknownRecipe as UnknownRecipe
+    from fivefold.memory import Edge as Edge
+    from fivefold.memory import Entity as Entity
     from fivefold.memory import Memory as Memory
     from fivefold.memory import Record as Record
     from fivefold.memory import Report as Report
@@ -67,6 +72,7 @@ if TYPE_CHECKING:
     from fivefold.recall import Step as Step
     from fivefold.recall import Window as Window
     from fivefold.recipe import Recipe as Recipe
+    from fivefold.settings import Settings as Settings
 
 
 def __getattr__(name: str) -> Any:

@@ -13,20 +13,21 @@ Boost = Callable[[Sequence[Candidate], Sight, Mapping[str, float]], list[Candida
 
 
 def superseded(candidates: Sequence[Candidate], sight: Sight, constants: Mapping[str, float]) -> list[Candidate]:
-    """A memory that something newer replaced stops winning, and what holds now takes its place."""
+    """A memory that has ended stops winning; where something newer replaced it, that takes its place."""
     found = {candidate.memory.id: candidate for candidate in candidates}
+    factor = constants.get("factor", 0.5)
     for old in candidates:
-        heir = _heir(old.memory, sight, found)
-        if heir is None:
+        if old.memory.current(sight.query.now):
             continue
-        factor = constants.get("factor", 0.5)
-        new = found.get(heir.id) or Candidate(heir, (), 0.0)
-        if old.score > new.score:
-            new = new.stepped("superseded", old.score, f"takes the place of {old.memory.id}")
-        found[heir.id] = new
-        found[old.memory.id] = found[old.memory.id].stepped(
-            "superseded", old.score * factor, f"× {factor:g}, replaced by {heir.id}"
-        )
+        heir = _heir(old.memory, sight, found)
+        why = f"× {factor:g}, ended {old.memory.valid_to:%d %b %Y}"
+        if heir is not None:
+            why = f"× {factor:g}, replaced by {heir.id}"
+            new = found.get(heir.id) or Candidate(heir, (), 0.0)
+            if old.score > new.score:
+                new = new.stepped("superseded", old.score, f"takes the place of {old.memory.id}")
+            found[heir.id] = new
+        found[old.memory.id] = found[old.memory.id].stepped("superseded", old.score * factor, why)
     return list(found.values())
 
 

@@ -6,26 +6,31 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from fivefold import maintenance, pipeline, transfer, writing
-from fivefold.embedders import Embedder
+from fivefold.embedders import Embedder, vectors_by
 from fivefold.embedders import embedder as load_embedder
 from fivefold.errors import InvalidInput, NotFound
+from fivefold.extract import Extractor
 from fivefold.extract import extractor as load_extractor
+from fivefold.graph import Graph
 from fivefold.intake import checked_context, checked_k, checked_limit, checked_name, checked_text, record_of
 from fivefold.memory import Memory, Record, Report, Session
 from fivefold.plan import plan as make_plan
 from fivefold.progress import bar
-from fivefold.recall import Plan, Query, Recall
+from fivefold.recall import Plan, Query, Recall, Vector
 from fivefold.recipe import load_recipe
 from fivefold.remember import Draft, Tally
+from fivefold.settings import Settings, settings_of
 from fivefold.stores import open_store
-from fivefold.stores.base import Finding, Stats, Store
+from fivefold.stores.base import Finding, Space, Stats, Store
 from fivefold.times import as_utc, utc_now
 from fivefold.understand import understand
+from fivefold.values import plain
 from fivefold.workspace import Workspace
 
 
@@ -42,7 +47,17 @@ def open(
     Any object with `pin`, `dimension` and `embed` serves as an embedder too.
     """
     checked_name(namespace, "namespace")
-    return Engine(open_store(os.fspath(location)), namespace, embedder, extractor)
+    reads = load_extractor(extractor)
+    if isinstance(embedder, str):
+        load_embedder(embedder)
+    elif embedder is not None and not all(hasattr(embedder, name) for name in ("pin", "dimension", "embed")):
+        raise InvalidInput("an embedder is a name, or an object with pin, dimension and embed")
+    store = open_store(_path(location))
+    try:
+        return Engine(store, namespace, embedder, reads)
+    except BaseException:
+        store.close()
+        raise
 
 
 class Engine:
@@ -53,12 +68,13 @@ class Engine:
         store: Store,
         namespace: str = "default",
         embedder: str | Embedder | None = None,
-        extractor: str = "rules",
+        extractor: str | Extractor = "rules",
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         self.store = store
         self.namespace = checked_name(namespace, "namespace")
-        self._space = Workspace(store, self.namespace, embedder, load_extractor(extractor), clock)
+        reads = load_extractor(extractor) if isinstance(extractor, str) else extractor
+        self._space = Workspace(store, self.namespace, embedder, reads, clock)
         self._pool = ThreadPoolExecutor(max_workers=8, thread_name_prefix="fivefold-route")
         if embedder is not None:
             self._space.embedder()
@@ -73,7 +89,7 @@ class Engine:
 
     def remember_many(self, records: Iterable[object], progress: bool = False) -> Report:
         """Remember texts, mappings or dataclasses. All are checked first; each batch is stored whole or not at all."""
-        if isinstance(records, str | Mapping):
+        if isinstance(records, str | Mapping) or not isinstance(records, Iterable):
             raise InvalidInput("remember_many takes a list of records; use remember for one")
         checked = []
         for number, item in enumerate(records, 1):
@@ -95,6 +111,11 @@ class Engine:
         tally = Tally()
         writing.supersede(self._space, old_id, record_of(new_record), tally)
         return tally.report()
+
+    def reinstate(self, id: str) -> Memory:
+        """A superseded memory holds again: the way back from a statement that was read wrongly."""
+        writing.reinstate(self._space, id)
+        return self.get(id)
 
     def forget(self, id: str) -> Memory:
         """Remove a memory and everything derived from it for good; gives what was forgotten."""
@@ -120,22 +141,35 @@ class Engine:
     ) -> Recall:
         """The `k` memories that answer `question` best, with the whole trace of how they were found."""
         reader = self._space.reader
-        pinned = reader.space()
+        space = reader.space()
         answer = pipeline.run(
             checked_text(question, "the question"), k=checked_k(k), recipe=load_recipe(recipe), now=self._now(now),
-            context=checked_context(context), reader=reader,
-            encode=self._space.encode, embedder=pinned.embedder if pinned else "", pool=self._pool,
+            context=checked_context(context), reader=reader, settings=self.settings, space=space,
+            encode=partial(self._encode, space), pool=self._pool,
         )  # fmt: skip
         self.store.log(answer)
         return answer
 
-    def plan(self, question: str, k: int = 10, recipe: str = "default", now: datetime | str | None = None) -> Plan:
+    def plan(
+        self,
+        question: str,
+        k: int = 10,
+        recipe: str = "default",
+        now: datetime | str | None = None,
+        context: Sequence[str] = (),
+    ) -> Plan:
         """What `recall` would do, without doing it."""
-        return make_plan(self.understand(question, now), load_recipe(recipe), checked_k(k))
+        return make_plan(self.understand(question, now, context), load_recipe(recipe), checked_k(k), self.settings)
 
     def understand(self, question: str, now: datetime | str | None = None, context: Sequence[str] = ()) -> Query:
         """The question as the engine reads it."""
-        return understand(checked_text(question, "the question"), self._now(now), checked_context(context))
+        return understand(
+            checked_text(question, "the question"),
+            self._now(now),
+            checked_context(context),
+            self._space.reader,
+            self.settings,
+        )
 
     def get(self, id: str) -> Memory:
         """The memory with that id."""
@@ -149,11 +183,33 @@ class Engine:
         """What the namespace holds."""
         return self._space.reader.stats()
 
+    @property
+    def graph(self) -> Graph:
+        """The entity graph, to look at and to put right by hand."""
+        return Graph(self._space)
+
+    @property
+    def settings(self) -> Settings:
+        """The namespace's settings, defaults where nothing is set."""
+        return settings_of(self._space.reader.settings())
+
+    def configure(self, **changes: Any) -> Settings:
+        """Change settings of the namespace; None brings a default back."""
+        stored = {**self._space.reader.settings(), **changes}
+        kept = {name: value for name, value in stored.items() if value is not None}
+        settings = settings_of(kept)
+        with self._space.editing() as txn:
+            txn.save_settings(plain(kept))
+        return settings
+
     # moving and care
 
     def export(self, path: str | os.PathLike[str]) -> int:
         """Write every memory of the namespace as JSON lines; gives how many."""
-        return transfer.write_lines(Path(path), transfer.export_lines(self._space.reader))
+        target = Path(path)
+        if any(target.resolve() == Path(self.store.location + end).resolve() for end in ("", "-wal", "-shm")):
+            raise InvalidInput(f"{str(path)!r} is the store itself; export to another file")
+        return transfer.write_lines(target, transfer.export_lines(self._space.reader))
 
     def import_(self, path: str | os.PathLike[str], progress: bool = False) -> Report:
         """Read JSON lines: exported memories come back as they were, others are remembered. A replay adds nothing."""
@@ -186,8 +242,8 @@ class Engine:
 
     def close(self) -> None:
         """End the engine; using it afterwards is an error."""
-        self._pool.shutdown(wait=True)
         self.store.close()
+        self._pool.shutdown(wait=False)
 
     def __enter__(self) -> Engine:
         return self
@@ -197,5 +253,19 @@ class Engine:
     ) -> None:
         self.close()
 
+    def _encode(self, space: Space | None, question: str) -> Vector:
+        vector: Vector = vectors_by(self._space.embedder_of(space), [question])[0]
+        return vector
+
     def _now(self, now: datetime | str | None) -> datetime:
         return self._space.clock() if now is None else as_utc(now, "now")[0]
+
+
+def _path(location: str | os.PathLike[str]) -> str:
+    try:
+        path = os.fspath(location)
+    except TypeError:
+        raise InvalidInput(f"a store is named by a path, not by {location!r}") from None
+    if not isinstance(path, str):
+        raise InvalidInput("a store is named by text, not bytes")
+    return checked_text(path, "the store's path")

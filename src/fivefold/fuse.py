@@ -22,40 +22,50 @@ class Part:
     told: Callable[[], str]
 
 
-Formula = Callable[[Sequence[RouteHit], str, float, float], list[Part]]
+Formula = Callable[[Sequence[RouteHit], str, float, float, int], list[Part]]
 
 
-def rrf(hits: Sequence[RouteHit], route: str, weight: float, k: float) -> list[Part]:
+def rrf(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: int) -> list[Part]:
     """weight / (k + rank), rank from 1: M3 with k 15, F3 and E2 with k 60."""
     return [
-        Part(hit, rank, weight / (k + rank), lambda rank=rank: f"{weight:g} / ({k:g} + {rank})")  # type: ignore[misc]
+        Part(
+            hit, rank, weight * hit.factor / (k + rank),
+            lambda rank=rank, w=weight * hit.factor: f"{w:g} / ({k:g} + {rank})",  # type: ignore[misc]
+        )
         for rank, hit in enumerate(hits, 1)
-    ]
+    ]  # fmt: skip
 
 
-def score_rrf(hits: Sequence[RouteHit], route: str, weight: float, k: float) -> list[Part]:
+def score_rrf(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: int) -> list[Part]:
     """weight · √score / (k + rank), the score mapped into 0..1 first (R10)."""
     shares = ROUTES[route].share([hit.score for hit in hits])
     return [
         Part(
-            hit, rank, weight * math.sqrt(share) / (k + rank),
-            lambda rank=rank, share=share: f"{weight:g} · √{share:.4f} / ({k:g} + {rank})",  # type: ignore[misc]
+            hit, rank, weight * hit.factor * math.sqrt(share) / (k + rank),
+            lambda rank=rank, share=share, w=weight * hit.factor: (  # type: ignore[misc]
+                f"{w:g} · √{share:.4f} / ({k:g} + {rank})"
+            ),
         )
         for rank, (hit, share) in enumerate(zip(hits, shares, strict=True), 1)
     ]  # fmt: skip
 
 
-def convex(hits: Sequence[RouteHit], route: str, weight: float, k: float) -> list[Part]:
-    """weight · (score − min) / (max − min) over the route's own list; a list of equals counts in full."""
+def convex(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: int) -> list[Part]:
+    """weight · (score − floor) / (best − floor), best first.
+
+    The floor is what a memory that is not on the list may have scored: the lowest of a list cut off at its depth,
+    and nothing (0) on a list that was not. A list of equals counts in full.
+    """
     if not hits:
         return []
-    low, high = min(hit.score for hit in hits), max(hit.score for hit in hits)
+    high = max(hit.score for hit in hits)
+    low = min(hit.score for hit in hits) if len(hits) >= depth else min(0.0, *(hit.score for hit in hits))
     span = high - low
     return [
         Part(
-            hit, rank, weight * ((hit.score - low) / span if span > 0 else 1.0),
-            lambda score=hit.score: (  # type: ignore[misc]
-                f"{weight:g} · ({score:.4f} − {low:.4f}) / {span:.4f}" if span > 0 else f"{weight:g} · 1"
+            hit, rank, weight * hit.factor * ((hit.score - low) / span if span > 0 else 1.0),
+            lambda score=hit.score, w=weight * hit.factor: (  # type: ignore[misc]
+                f"{w:g} · ({score:.4g} − {low:.4g}) / {span:.4g}" if span > 0 else f"{w:g} · 1"
             ),
         )
         for rank, hit in enumerate(hits, 1)
@@ -73,10 +83,11 @@ def fuse(
 ) -> list[Candidate]:
     """The best `pool` candidates; one that was forgotten while the recall ran is no longer there to fetch."""
     weights = {part.route: part.weight for part in plan.routes}
+    depths = {part.route: part.depth for part in plan.routes}
     formula = FORMULAS[spec.method]
     found: dict[int, list[tuple[str, Part]]] = {}
     for run in runs:
-        for part in formula(run.hits, run.route, weights[run.route], spec.k):
+        for part in formula(run.hits, run.route, weights[run.route], spec.k, depths[run.route]):
             found.setdefault(part.hit.row, []).append((run.route, part))
     fused = {row: math.fsum(part.contribution for _, part in parts) for row, parts in found.items()}
     best = sorted(fused, key=lambda row: (-fused[row], row))[: max(spec.pool, plan.k)]
@@ -93,4 +104,6 @@ def fuse(
 
 
 def _evidence(route: str, part: Part, weight: float) -> Evidence:
-    return Evidence(route, part.rank, part.hit.score, weight, part.contribution, part.told(), part.hit.note)
+    return Evidence(
+        route, part.rank, part.hit.score, weight * part.hit.factor, part.contribution, part.told(), part.hit.note
+    )

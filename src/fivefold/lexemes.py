@@ -33,6 +33,8 @@ _PARTS = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
 _DIGIT_GROUP = re.compile(r"(?<=\d)[,\u2009\u202f](?=\d{3}\b)")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _MAX_LEXEME = 64
+_SHORT = 32
+"""Characters of the longest token whose lexemes are remembered; longer ones seldom come back."""
 
 
 def lexemes(text: str) -> list[str]:
@@ -40,7 +42,11 @@ def lexemes(text: str) -> list[str]:
     text = _DIGIT_GROUP.sub("", text)
     if text.isascii():
         return [lexeme for token in _ASCII_TOKEN.findall(text) for lexeme in _expand(token)]
-    return [lexeme for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text)) for lexeme in _expand(match[0])]
+    return [
+        lexeme
+        for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text))
+        for lexeme in (_unspaced(match[0]) if match["unspaced"] else _expand(match[0]))
+    ]
 
 
 @cache
@@ -49,12 +55,17 @@ def stop_words() -> frozenset[str]:
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
 
-@lru_cache(maxsize=100_000)
 def _expand(token: str) -> tuple[str, ...]:
-    """All lexemes one token stands for; cached, since most tokens of a corpus are few words."""
-    match = _TOKEN.fullmatch(token)
-    if match and match["unspaced"]:
-        return _unspaced(token)
+    """All lexemes one token stands for, remembered when it is short, since most tokens of a corpus are few words."""
+    return _expand_short(token) if len(token) <= _SHORT else _read(token)
+
+
+@lru_cache(maxsize=100_000)
+def _expand_short(token: str) -> tuple[str, ...]:
+    return _read(token)
+
+
+def _read(token: str) -> tuple[str, ...]:
     if not any(map(str.isalnum, token)):
         return (token,) if unicodedata.category(token[0]).startswith("S") else ()
     token = token.replace("’", "'")
@@ -69,7 +80,7 @@ def _expand(token: str) -> tuple[str, ...]:
     if len(parts) <= 1:
         core = parts[0] if parts else word
         return _unique(word[:_MAX_LEXEME] if core != word else "", _stem(core), _bare(core))
-    kept = [_stem(part) for part in parts if part not in stop_words()]
+    kept = [_stem(part) for part in dict.fromkeys(parts) if part not in stop_words()]
     return _unique(word[:_MAX_LEXEME], *kept, *map(_bare, kept))
 
 

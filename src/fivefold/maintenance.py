@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from fivefold import texts
-from fivefold.embedders import Embedder
+from fivefold.embedders import Embedder, vectors_by
 from fivefold.memory import Extraction, Memory, Record
 from fivefold.recall import Vector
 from fivefold.remember import Draft, centre
@@ -19,13 +19,14 @@ Advance = Callable[[int], None]
 
 def rebuild(space: Workspace, advance: Advance) -> None:
     """Make lexemes, links, statements and missing vectors anew from the memory rows."""
-    with space.writing() as txn:
+    model = space.embedder()
+    with space.writing(model) as txn:
         txn.clear_derived()
         for memory, extraction in _all(space.reader):
             item = Draft(Record(content=memory.content), memory, extraction, b"")
             txn.reindex(memory, item.entry())
         txn.sweep()
-    fill(space.store, space.namespace, space.embedder(), "active", advance)
+    fill(space.store, space.namespace, model, "active", advance)
 
 
 def reembed(store: Store, namespace: str, model: Embedder, advance: Advance) -> None:
@@ -80,7 +81,7 @@ def _embedded(
     wanted: Sequence[tuple[Memory, Mapping[Field, str]]], model: Embedder
 ) -> list[tuple[Memory, dict[Field, Vector]]]:
     unique = list(dict.fromkeys(text for _, fields in wanted for text in fields.values()))
-    vector_of = dict(zip(unique, model.embed(unique), strict=True))
+    vector_of = dict(zip(unique, vectors_by(model, unique), strict=True))
     return [(memory, {where: vector_of[text] for where, text in fields.items()}) for memory, fields in wanted]
 
 
@@ -89,7 +90,7 @@ def _fill_sessions(txn: Writer, sessions: Sequence[Memory], state: SpaceState, m
     for memory in sessions:
         assert memory.session_id is not None
         rows = [turn.row for turn in txn.turns(memory.session_id)]
-        held = list(txn.vectors_of(rows, "full", state).values()) or [model.embed([memory.content])[0]]
+        held = list(txn.vectors_of(rows, "full", state).values()) or [vectors_by(model, [memory.content])[0]]
         txn.put_vectors(memory, {"session": centre(held)}, state)
 
 

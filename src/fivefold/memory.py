@@ -107,6 +107,48 @@ class Slot(Value):
     update: bool = False
 
 
+EdgeKind = Literal["structural", "semantic", "lifecycle"]
+EDGE_KINDS: tuple[EdgeKind, ...] = get_args(EdgeKind)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation(Value):
+    """A relation between two entities that a text states; lifecycle when it has ended or is said to end (R6)."""
+
+    source: str
+    relation: str
+    target: str
+    kind: EdgeKind = "structural"
+    ended: bool = False
+    confidence: float = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Entity(Value):
+    """Someone or something the namespace knows by name."""
+
+    id: int
+    name: str
+    kind: str
+    links: int
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Edge(Value):
+    """A relation between two entities of the graph; past `valid_to` it counts for less (R6)."""
+
+    id: int
+    source: str
+    relation: str
+    target: str
+    kind: EdgeKind
+    confidence: float
+    count: int
+    valid_from: datetime | None
+    valid_to: datetime | None
+
+
 @dataclass(frozen=True, slots=True)
 class Correction(Value):
     """A new value for something said before, and the old value where the text repeats it."""
@@ -134,6 +176,7 @@ class Extraction(Value):
     memory_score: float = 0.5
     mentions: tuple[Mention, ...] = ()
     slots: tuple[Slot, ...] = ()
+    relations: tuple[Relation, ...] = ()
     dates: tuple[Span, ...] = ()
     facets: Mapping[Facet, str] = field(default_factory=dict)
     refers_back: Correction | None = None
@@ -148,8 +191,11 @@ class Merged(Value):
     why: str
 
 
-Relation = Literal["equal", "supersedes"]
-RELATIONS: tuple[Relation, ...] = get_args(Relation)
+Tie = Literal["equal", "supersedes"]
+TIES: tuple[Tie, ...] = get_args(Tie)
+
+BY_HAND = "said so by the caller"
+"""Why a memory was superseded when nobody read it out of the wording."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +204,7 @@ class Link(Value):
 
     source: str
     target: str
-    relation: Relation
+    relation: Tie
     why: str
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime
 from time import perf_counter
 
@@ -19,12 +20,13 @@ from fivefold.errors import EmbedderError, FivefoldError
 from fivefold.fuse import fuse
 from fivefold.ids import new_id
 from fivefold.plan import plan
-from fivefold.recall import Plan, Recall, Timing, Vector
+from fivefold.recall import SHOWN_TOP, Candidate, Plan, Recall, RouteRun, Timing, TopHit, Vector
 from fivefold.recipe import Recipe
 from fivefold.retrieve import retrieve
 from fivefold.routes import ROUTES, Sight
 from fivefold.select import select
-from fivefold.stores.base import Reader
+from fivefold.settings import Settings
+from fivefold.stores.base import Reader, Space
 from fivefold.understand import understand
 
 
@@ -49,31 +51,45 @@ def run(
     now: datetime,
     context: Sequence[str],
     reader: Reader,
+    settings: Settings,
+    space: Space | None,
     encode: Callable[[str], Vector],
-    embedder: str,
     pool: ThreadPoolExecutor,
 ) -> Recall:
     """Answer `question` from one namespace, with the whole trace."""
     watch = Stopwatch()
-    query = understand(question, now, context)
+    query = understand(question, now, context, reader, settings)
     watch.stage("understand")
-    chosen = plan(query, recipe, k)
+    chosen = plan(query, recipe, k, settings)
     watch.stage("plan")
     vector = _encoded(chosen, question, encode)
     watch.stage("encode")
-    sight = Sight(query, reader, vector)
+    sight = Sight(query, reader, settings, space, vector)
     runs = retrieve(chosen, sight, pool)
     watch.stage("retrieve")
     candidates = fuse(runs, chosen, recipe.fusion, reader.fetch)
+    runs = [with_top(run, candidates) for run in runs]
     watch.stage("fuse")
     candidates = boost(candidates, sight, recipe.boosts)
     watch.stage("boost")
-    hits, dropped = select(candidates, k)
+    hits, dropped = select(candidates, k, now)
     watch.stage("select")
     return Recall(
         id=new_id(), namespace=reader.namespace, query=query, plan=chosen, routes=tuple(runs), hits=tuple(hits),
-        dropped=tuple(dropped), timings=tuple(watch.timings), embedder=embedder,
+        dropped=tuple(dropped), timings=tuple(watch.timings),
+        embedder=space.embedder if space else "",
     )  # fmt: skip
+
+
+def with_top(run: RouteRun, candidates: Sequence[Candidate]) -> RouteRun:
+    """The run with its first hits named, now that their memories are at hand."""
+    memories = {candidate.memory.row: candidate.memory for candidate in candidates}
+    top = [
+        TopHit(memories[hit.row].id, hit.score, memories[hit.row].content, hit.note)
+        for hit in run.hits[:SHOWN_TOP]
+        if hit.row in memories
+    ]
+    return replace(run, top=tuple(top))
 
 
 def _encoded(chosen: Plan, question: str, encode: Callable[[str], Vector]) -> Vector | FivefoldError | None:

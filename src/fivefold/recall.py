@@ -18,6 +18,12 @@ from fivefold.values import Json, Value, hidden
 
 Vector = npt.NDArray[np.float32]
 
+SHOWN_TOP = 3
+"""How many hits of each route the trace names."""
+
+SHOWN_TEXT = 100
+"""Characters of a memory shown where only a glimpse is wanted."""
+
 SHOWN_DROPPED = 5
 """How many dropped candidates a printed explanation names; `Recall.dropped` has all."""
 
@@ -32,12 +38,40 @@ class Window(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class EntityRef(Value):
-    """A stretch of the question that names an entity of the namespace."""
+class Meaning(Value):
+    """An entity a name may mean, and how likely it does."""
 
+    id: int
     name: str
-    text: str
     confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class EntityRef(Value):
+    """A stretch of the question that names an entity of the namespace, its likeliest meaning first (R7)."""
+
+    text: str
+    start: int
+    meanings: tuple[Meaning, ...]
+    via: str = "name"
+
+    @property
+    def name(self) -> str:
+        return self.meanings[0].name
+
+    @property
+    def confidence(self) -> float:
+        return self.meanings[0].confidence
+
+
+@dataclass(frozen=True, slots=True)
+class Cue(Value):
+    """Words of the question that say what kind of answer it wants."""
+
+    kind: Literal["intent", "type", "many hops", "recent"]
+    value: str
+    text: str
+    start: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +94,47 @@ class Query(Value):
     context: tuple[str, ...] = ()
     window: Window | None = None
     entities: tuple[EntityRef, ...] = ()
-    intent: str | None = None
+    intent: str = "what"
     type_hints: tuple[Type, ...] = ()
+    cues: tuple[Cue, ...] = ()
     weights: Weights | None = None
+
+    def spans(self) -> list[tuple[int, int, str]]:
+        """The stretches of the question that became something, in reading order: start, end, what."""
+        found = [(ref.start, ref.start + len(ref.text), ref.name) for ref in self.entities]
+        if self.window is not None and self.window.text in self.text:
+            start = self.text.index(self.window.text)
+            found.append(
+                (start, start + len(self.window.text), f"{self.window.start:%Y-%m-%d}…{self.window.end:%Y-%m-%d}")
+            )
+        found += [(cue.start, cue.start + len(cue.text), f"{cue.kind}: {cue.value}") for cue in self.cues]
+        return sorted(found)
+
+    def marked(self) -> str:
+        """The question with each of those stretches in brackets and what it became."""
+        out, reached = [], 0
+        for start, end, what in self.spans():
+            if start >= reached:
+                out += [self.text[reached:start], f"[{self.text[start:end]} = {what}]"]
+                reached = end
+        return "".join((*out, self.text[reached:]))
+
+    def read(self) -> list[str]:
+        """What was read out of the question, a line each."""
+        lines = [f"  asked {self.now:%Y-%m-%d %H:%M} UTC, intent {self.intent}"]
+        lines += [
+            f"  {ref.text!r} may mean "
+            + ", ".join(f"{meaning.name} ({meaning.confidence:.2f})" for meaning in ref.meanings)
+            + ("" if ref.via == "name" else f", {ref.via}")
+            for ref in self.entities
+        ]
+        if self.window is not None:
+            lines.append(
+                f"  {self.window.text!r} is {self.window.start:%Y-%m-%d %H:%M} to {self.window.end:%Y-%m-%d %H:%M} UTC"
+            )
+        if self.type_hints:
+            lines.append(f"  implies memories of type {' or '.join(self.type_hints)}")
+        return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +146,8 @@ class RoutePlan(Value):
     depth: int
     weight: float
     reason: str
+    types: tuple[Type, ...] = ()
+    budget_ms: int = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +163,25 @@ class Plan(Value):
 
 @dataclass(frozen=True, slots=True)
 class RouteHit(Value):
-    """One memory as one route saw it; `score` is on the route's own scale, higher is better."""
+    """One memory as one route saw it; `score` is on the route's own scale, higher is better.
+
+    `factor` multiplies the route's weight for this hit, as a far hop counts less than a direct one (R10).
+    """
 
     row: int
     score: float
     note: str | None = None
+    factor: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class TopHit(Value):
+    """One of the first hits of a route, by its memory's id."""
+
+    id: str
+    score: float
+    content: str
+    note: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +189,11 @@ class RouteRun(Value):
     """What became of one route: its hits, or why there are none."""
 
     route: str
-    status: Literal["hits", "skipped", "failed"]
+    status: Literal["hits", "skipped", "failed", "late"]
     reason: str
     found: int
     ms: float
+    top: tuple[TopHit, ...] = ()
     hits: tuple[RouteHit, ...] = hidden(default=())
 
 
@@ -228,19 +317,28 @@ class Recall(Value):
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        """Routes that failed, so that the answer may miss what they would have found."""
-        return tuple(run.route for run in self.routes if run.status == "failed")
+        """Routes that failed or were late, so that the answer may miss what they would have found."""
+        return tuple(run.route for run in self.routes if run.status in ("failed", "late"))
 
     def explain(self) -> str:
-        """The whole trace as text."""
-        lines = [f"{self.query.text!r}  recipe {self.plan.recipe}  k {self.plan.k}  {self.plan.fusion}"]
-        lines += [
-            f"  route {run.route:<10} {run.status:<8} {run.found:>4} found  {run.ms:7.2f} ms  {run.reason}"
-            for run in self.routes
-        ]
+        """The whole trace as text: the question as it was read, the plan, every route, the arithmetic."""
+        lines = [self.query.marked(), *self.query.read(), ""]
+        lines.append(f"recipe {self.plan.recipe}, k {self.plan.k}, {self.plan.fusion}")
+        for run in self.routes:
+            lines.append(f"  {run.route:<10} {run.status:<8} {run.found:>4} found  {run.ms:7.2f} ms  {run.reason}")
+            lines += [
+                f"      {rank}. {top.score:.4g}  {_short(top.content)}" + (f"  ({top.note})" if top.note else "")
+                for rank, top in enumerate(run.top, 1)
+            ]
+        lines.append("")
         lines += [hit.explain() for hit in self.hits]
         lines += [f"  dropped {item.id} at {item.stage}: {item.reason}" for item in self.dropped[:SHOWN_DROPPED]]
         if len(self.dropped) > SHOWN_DROPPED:
             lines.append(f"  … and {len(self.dropped) - SHOWN_DROPPED} more dropped")
         lines.append("  " + "  ".join(f"{timing.stage} {timing.ms:.2f} ms" for timing in self.timings))
         return "\n".join(lines)
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= SHOWN_TEXT else f"{flat[: SHOWN_TEXT - 1]}…"

@@ -24,6 +24,8 @@ class RouteSpec(Value):
     name: str
     depth: int = 100
     weight: float = 1.0
+    typed: bool = False
+    """Whether the types a question implies narrow this route (R9)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class Recipe(Value):
     routes: tuple[RouteSpec, ...]
     fusion: FusionSpec
     boosts: tuple[BoostSpec, ...] = ()
+    optimize: bool = True
+    """Whether routes that cannot help a question are skipped (R2)."""
 
 
 Spec = TypeVar("Spec", RouteSpec, FusionSpec)
@@ -82,7 +86,7 @@ def parse_recipe(name: str, data: Mapping[str, Any]) -> Recipe:
     from fivefold.routes import ROUTES
 
     where = f"recipe {name!r}"
-    _only(data, {"summary", "routes", "fusion", "boosts"}, where)
+    _only(data, {"summary", "optimize", "routes", "fusion", "boosts"}, where)
     routes = tuple(_spec(RouteSpec, item, f"{where} routes[{i}]") for i, item in enumerate(data.get("routes", ())))
     if not routes:
         raise InvalidInput(f"{where}: routes is empty; name at least one of {', '.join(ROUTES)}")
@@ -101,7 +105,10 @@ def parse_recipe(name: str, data: Mapping[str, Any]) -> Recipe:
         if boost not in BOOSTS:
             raise InvalidInput(f"{where} boosts[{i}].name: {boost!r} is no boost; known are {', '.join(BOOSTS)}")
         boosts.append(BoostSpec(boost, constants))
-    return Recipe(name, str(data.get("summary", "")), routes, fusion, tuple(boosts))
+    optimize = data.get("optimize", True)
+    if not isinstance(optimize, bool):
+        raise InvalidInput(f"{where}: optimize is true or false, not {optimize!r}")
+    return Recipe(name, str(data.get("summary", "")), routes, fusion, tuple(boosts), optimize)
 
 
 def _spec(kind: type[Spec], item: Mapping[str, Any], where: str) -> Spec:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import numpy as np
 
 from fivefold import texts
-from fivefold.embedders import Matrix, unit
+from fivefold.embedders import Embedder, unit, vectors_by
 from fivefold.extract import Extractor
 from fivefold.extract.slots import same_value, single_valued
 from fivefold.ids import content_hash, new_id
 from fivefold.memory import Extraction, Link, Memory, Merged, Record, Report, Slot
 from fivefold.recall import Vector
 from fivefold.stores.base import Entry, Field, Reader, Writer
-
-Embed = Callable[[Sequence[str]], Matrix]
 
 SESSION_REFRESH = 64
 """A session memory is built anew with each turn up to this many, then whenever a tenth has been added."""
@@ -99,25 +97,25 @@ def draft(record: Record, namespace: str, extractor: Extractor, now: datetime) -
     return Draft(record, memory, extraction, content_hash(record.speaker, record.content))
 
 
-def embed_drafts(drafts: Sequence[Draft], reader: Reader, embed: Embed) -> None:
+def embed_drafts(drafts: Sequence[Draft], reader: Reader, model: Embedder) -> None:
     """Give vectors to the drafts that will be stored anew; equal texts are embedded once."""
     known = reader.known([item.memory.id for item in drafts if item.record.id])
     noted = reader.noted([item.content_hash for item in drafts if item.memory.kind == "note"])
     fresh = [item for item in drafts if item.memory.id not in known and item.content_hash not in noted]
-    add_vectors(fresh, embed)
+    add_vectors(fresh, model)
 
 
-def add_vectors(drafts: Sequence[Draft], embed: Embed) -> None:
+def add_vectors(drafts: Sequence[Draft], model: Embedder) -> None:
     wanted = [texts.embedded(item.memory, item.extraction.facets) for item in drafts]
     unique = list(dict.fromkeys(text for fields in wanted for text in fields.values()))
     if not unique:
         return
-    vector_of = dict(zip(unique, embed(unique), strict=True))
+    vector_of = dict(zip(unique, vectors_by(model, unique), strict=True))
     for item, fields in zip(drafts, wanted, strict=True):
         item.vectors = {where: vector_of[text] for where, text in fields.items()}
 
 
-def place(item: Draft, txn: Writer, tally: Tally, embed: Embed) -> None:
+def place(item: Draft, txn: Writer, tally: Tally, model: Embedder) -> None:
     """Store one draft, or merge it into the memory that already says the same."""
     tally.notes += item.record.notes
     merged = _already_there(item, txn)
@@ -125,7 +123,7 @@ def place(item: Draft, txn: Writer, tally: Tally, embed: Embed) -> None:
         tally.merged.append(merged)
         return
     if not item.vectors:
-        add_vectors([item], embed)
+        add_vectors([item], model)
     if item.memory.kind == "turn":
         assert item.memory.session_id is not None
         free = txn.log_turn(item.memory.session_id, item.memory.event_at)
@@ -136,18 +134,21 @@ def place(item: Draft, txn: Writer, tally: Tally, embed: Embed) -> None:
 
 
 def _add(item: Draft, txn: Writer, tally: Tally) -> None:
+    corrected = _corrected(item, txn) if item.extraction.refers_back else None
+    if corrected is not None:
+        item.extraction = replace(item.extraction, slots=(*item.extraction.slots, corrected))
     row = txn.add(item.entry())
     tally.stored.append(item.memory.id)
     tally.entities.update(dict.fromkeys(m.name for m in item.extraction.mentions if m.kind != "topic"))
     if item.extraction.source.startswith("rules, because"):
         tally.notes.append(f"read by {item.extraction.source}")
-    if item.memory.kind == "note" and not (item.extraction.slots or item.extraction.refers_back):
+    if item.memory.kind == "note" and not item.extraction.slots:
         return
     item.memory = replace(item.memory, row=row)
     if item.memory.kind == "turn":
         _link_equal_turn(item, txn, tally)
         _backfill(item, txn)
-    _replace_statements(item, txn, tally)
+    replace_statements(item, txn, tally)
 
 
 def _already_there(item: Draft, txn: Writer) -> Merged | None:
@@ -174,7 +175,7 @@ def _link_equal_turn(item: Draft, txn: Writer, tally: Tally) -> None:
     earlier = None if twin is None else txn.at(twin)
     if earlier is not None:
         why = "says the same as an earlier turn"
-        txn.relate(item.memory.row, earlier.row, "equal", why)
+        txn.connect(item.memory.row, earlier.row, "equal", why)
         tally.linked.append(Link(item.memory.id, earlier.id, "equal", why))
 
 
@@ -189,14 +190,9 @@ def _backfill(item: Draft, txn: Writer) -> None:
         txn.backfill(before.row, memory.content, item.vectors["full"])
 
 
-def _replace_statements(item: Draft, txn: Writer, tally: Tally) -> None:
+def replace_statements(item: Draft, txn: Writer, tally: Tally) -> None:
     """End what a new statement confidently replaces; told late, an old statement is itself what has ended."""
-    slots = list(item.extraction.slots)
-    corrected = _corrected(item, txn) if item.extraction.refers_back else None
-    if corrected is not None:
-        slots.append(corrected)
-        txn.state(item.memory.row, [corrected])
-    for slot in slots:
+    for slot in item.extraction.slots:
         for row, stated in txn.stated(slot.subject, slot.attribute):
             other = txn.at(row)
             if other is not None and _contradicts(item.memory, slot, other, stated):
@@ -214,7 +210,7 @@ def _end(txn: Writer, tally: Tally, old: Memory, was: Slot, new: Memory, now: Sl
         txn.supersede(old, new, why)
         tally.superseded.append(Link(new.id, old.id, "supersedes", why))
     else:
-        txn.relate(new.row, old.row, "supersedes", why)
+        txn.connect(new.row, old.row, "supersedes", why)
         tally.linked.append(Link(new.id, old.id, "supersedes", f"{why}; the rest of it still holds"))
 
 
@@ -229,13 +225,13 @@ def _corrected(item: Draft, txn: Writer) -> Slot | None:
     correction, memory = item.extraction.refers_back, item.memory
     assert correction is not None
     if correction.old:
-        found = txn.stated_as(memory.row, correction.old)
+        found = txn.stated_as(correction.old)
         one = len({(slot.subject, slot.attribute) for slot in found}) == 1
         return Slot(found[0].subject, found[0].attribute, correction.value, True) if one else None
     if memory.session_id is None:
         return None
     numeric = any(map(str.isdigit, correction.value))
-    earlier = [turn for turn in txn.turns(memory.session_id) if turn.row != memory.row][-LOOK_BACK:]
+    earlier = txn.turns(memory.session_id)[-LOOK_BACK:]
     for turn in reversed(earlier):
         if turn.speaker == memory.speaker:
             for slot in txn.slots_at(turn.row):
@@ -244,13 +240,18 @@ def _corrected(item: Draft, txn: Writer) -> Slot | None:
     return None
 
 
-def refresh_session(session_id: str, namespace: str, txn: Writer, now: datetime) -> None:
-    """Build the session's own memory from its turns: their texts together, their vectors' centre."""
+def refresh_session(session_id: str, namespace: str, txn: Writer, now: datetime, at_once: bool = False) -> None:
+    """Build the session's own memory from its turns: their texts together, their vectors' centre.
+
+    A long session waits until a tenth was added; what was changed or forgotten is carried over at once.
+    """
     turns, built_from, row = txn.session_size(session_id)
-    if turns == 0 and row is not None:
-        txn.remove(row)
+    if turns == 0:
+        row = txn.session_memory(session_id)
+        if row is not None:
+            txn.remove(row)
         return
-    if turns > SESSION_REFRESH and built_from and built_from < turns < built_from * 1.1:
+    if not at_once and turns > SESSION_REFRESH and built_from and built_from < turns < built_from * 1.1:
         return
     members = txn.turns(session_id)
     held = txn.vectors_of([turn.row for turn in members], "full")

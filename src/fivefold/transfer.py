@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import dataclasses
+import difflib
 import json
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fivefold.errors import InvalidInput, StoreError
-from fivefold.extract.kept import kept, restored
+from fivefold.extract.kept import kept, one_of, restored, share, sound, whole
 from fivefold.ids import content_hash, replay_id
-from fivefold.intake import checked_name, record_of
-from fivefold.memory import KINDS, RELATIONS, Extraction, Link, Memory, Record
+from fivefold.intake import MAX_NAME, checked_name, checked_text, record_of
+from fivefold.memory import KINDS, TIES, TYPES, Extraction, Link, Memory, Record
 from fivefold.remember import Draft
 from fivefold.stores.base import Reader
 from fivefold.times import as_utc
+from fivefold.values import Json
+
+DEEPEST = 900
+"""How deep the values of a line may be nested; deeper ones may be too deep to store."""
+
+_RECORD = frozenset(field.name for field in dataclasses.fields(Record)) - {"notes"}
+_MEMORY = frozenset(field.name for field in dataclasses.fields(Memory)) - {"namespace", "row"}
+_EXPORTED = _MEMORY | {"extracted", "links"}
+_NEEDED = ("id", "content", "kind", "type", "event_at", "created_at")
+_T = TypeVar("_T")
 
 
 def export_lines(reader: Reader) -> Iterator[str]:
@@ -26,8 +39,9 @@ def export_lines(reader: Reader) -> Iterator[str]:
     while batch := reader.scan(after):
         links = reader.links([memory.row for memory, _ in batch])
         for memory, extraction in batch:
-            shown = memory.to_dict()
+            shown = dataclasses.replace(memory, metadata={}).to_dict()
             del shown["namespace"]
+            shown["metadata"] = memory.metadata
             shown["extracted"] = kept(extraction)
             shown["links"] = [[link.relation, link.target, link.why] for link in links.get(memory.row, ())]
             yield json.dumps(shown, ensure_ascii=False)
@@ -61,29 +75,33 @@ def read_lines(path: Path, namespace: str) -> list[Record | Draft]:
     """Every line checked before any is stored. Exported lines come back as they were, others as new records."""
     items: list[Record | Draft] = []
     seen: Counter[str] = Counter()
+    lines: dict[str, int] = {}
     for number, data in _objects(path):
         try:
-            if "extracted" in data:
-                items.append(_restored(data, namespace))
-            else:
-                items.append(_record(data, seen))
+            item = _restored(data, namespace) if "extracted" in data else _record(data, seen)
+            id = item.memory.id if isinstance(item, Draft) else item.id
+            assert id is not None
+            if id in lines:
+                raise InvalidInput(f"the id {id!r} stands on line {lines[id]} already")
         except InvalidInput as error:
             raise InvalidInput(f"{path}, line {number}: {error}") from None
+        lines[id] = number
+        items.append(item)
     return items
 
 
-def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _objects(path: Path) -> Iterator[tuple[int, Json]]:
+    first = True
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig") as file:
             for number, line in enumerate(file, 1):
                 if not line.strip():
                     continue
                 try:
-                    data = json.loads(line)
-                except ValueError as error:
-                    raise InvalidInput(f"{path}, line {number}: not JSON: {error}") from None
-                if not isinstance(data, dict):
-                    raise InvalidInput(f'{path}, line {number}: a line must be an object, such as {{"content": …}}')
+                    data = _object(line, first)
+                except InvalidInput as error:
+                    raise InvalidInput(f"{path}, line {number}: {error}") from None
+                first = False
                 yield number, data
     except OSError as error:
         raise InvalidInput(f"{str(path)!r} could not be read: {error.strerror or error}") from None
@@ -91,77 +109,139 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise InvalidInput(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from None
 
 
-def _record(data: dict[str, Any], seen: Counter[str]) -> Record:
+def _object(line: str, first: bool) -> Json:
+    if first and line.lstrip().startswith("["):
+        raise InvalidInput('the file is one JSON array; write one object a line, such as {"content": …}')
+    try:
+        data = json.loads(line)
+        deep = _too_deep(data)
+    except ValueError as error:
+        raise InvalidInput(f"not JSON: {error}") from None
+    except RecursionError:
+        deep = True
+    if deep:
+        raise InvalidInput(f"its values are nested more than {DEEPEST} levels deep")
+    if not isinstance(data, dict):
+        raise InvalidInput('a line must be an object, such as {"content": …}')
+    return data
+
+
+def _too_deep(value: object) -> bool:
+    level, depth = [value], 0
+    while level and depth <= DEEPEST:
+        depth += 1
+        level = [
+            inner
+            for item in level
+            if isinstance(item, dict | list)
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+    return bool(level)
+
+
+def _record(data: Json, seen: Counter[str]) -> Record:
     """A line without an id gets one from its text and how often it came before, so a replay finds it."""
-    if data.get("id") is None:
-        canonical = json.dumps(data, sort_keys=True, ensure_ascii=False)
-        seen[canonical] += 1
-        data = {**data, "id": replay_id(canonical, seen[canonical])}
-    return record_of(data)
+    _check_names(data, _RECORD, "a record")
+    record = record_of(data)
+    if record.id is not None:
+        return record
+    canonical = json.dumps(data, sort_keys=True, ensure_ascii=False)
+    seen[canonical] += 1
+    try:
+        return dataclasses.replace(record, id=replay_id(canonical, seen[canonical]))
+    except UnicodeEncodeError:
+        raise InvalidInput("a value holds half a surrogate pair; it is not valid Unicode text") from None
 
 
-def _restored(data: dict[str, Any], namespace: str) -> Draft:
-    """An exported line as the memory it was."""
-    fields = dict(data)
-    extracted, links = fields.pop("extracted"), fields.pop("links", [])
-    kind, created = fields.pop("kind", None), fields.pop("created_at", None)
-    superseded_by, accessed = fields.pop("superseded_by", None), fields.pop("last_accessed_at", None)
-    seen, used = (
-        _count(fields.pop("seen_count", 1), "seen_count"),
-        _count(fields.pop("access_count", 0), "access_count"),
-    )
-    for name in ("id", "type", "event_at"):
-        if fields.get(name) is None:
+def _check_names(data: Json, known: frozenset[str], what: str) -> None:
+    unknown = next((name for name in data if name not in known), None)
+    if unknown is not None:
+        close = difflib.get_close_matches(unknown[:MAX_NAME], known, 1, 0.8)
+        hint = f"did you mean {close[0]!r}?" if close else f"{what} has {', '.join(sorted(known))}"
+        raise InvalidInput(f"unknown field {unknown!r}; {hint}")
+
+
+def _restored(data: Json, namespace: str) -> Draft:
+    """An exported line as the memory it was: each value checked for what it is, not for what a caller may give."""
+    _check_names(data, _EXPORTED, "an exported line")
+    given = {name: value for name, value in data.items() if value is not None}
+    for name in _NEEDED:
+        if name not in given:
             raise InvalidInput(f"{name} is missing; an exported line has it")
-    record = record_of({**fields, "kind": None})
-    if kind not in KINDS:
-        raise InvalidInput(f"kind {kind!r} is unknown; it is one of {', '.join(KINDS)}")
-    if kind != "note" and record.session_id is None:
+    kind = one_of(given["kind"], KINDS, "kind")
+    if kind != "note" and "session_id" not in given:
         raise InvalidInput(f"session_id is missing; a {kind} belongs to a session")
-    if created is None:
-        raise InvalidInput("created_at is missing; an exported line has it")
-    assert record.id is not None
-    assert record.type is not None
-    assert record.event_at is not None
+    checked_text(given["content"], "content", empty=kind == "session")
     memory = Memory(
-        id=record.id, namespace=namespace, content=record.content, kind=kind, type=record.type,
-        speaker=record.speaker, session_id=record.session_id, turn_index=record.turn_index,
-        predicate=record.predicate, user_text=record.user_text, assistant_text=record.assistant_text,
-        next_user_text=record.next_user_text, tags=record.tags, task_tag=record.task_tag,
-        event_at=record.event_at, created_at=as_utc(created, "created_at")[0], valid_from=record.valid_from,
-        valid_to=record.valid_to,
-        superseded_by=None if superseded_by is None else checked_name(superseded_by, "superseded_by"),
-        importance=record.importance or 0.0, memory_score=record.memory_score or 0.0,
-        confidence=1.0 if record.confidence is None else record.confidence, seen_count=seen, access_count=used,
-        last_accessed_at=None if accessed is None else as_utc(accessed, "last_accessed_at")[0],
-        metadata=record.metadata,
+        id=checked_name(given["id"], "id"), namespace=namespace, content=given["content"], kind=kind,
+        type=one_of(given["type"], TYPES, "type"), speaker=_if_given(given, "speaker", checked_name),
+        session_id=_if_given(given, "session_id", checked_name), turn_index=_if_given(given, "turn_index", _index),
+        predicate=_if_given(given, "predicate", sound), user_text=_if_given(given, "user_text", sound),
+        assistant_text=_if_given(given, "assistant_text", sound),
+        next_user_text=_if_given(given, "next_user_text", sound), tags=_tags(given.get("tags", [])),
+        task_tag=_if_given(given, "task_tag", checked_name), event_at=_moment(given["event_at"], "event_at"),
+        created_at=_moment(given["created_at"], "created_at"), valid_from=_if_given(given, "valid_from", _moment),
+        valid_to=_if_given(given, "valid_to", _moment),
+        superseded_by=_if_given(given, "superseded_by", checked_name),
+        importance=share(given.get("importance", 0.0), "importance"),
+        memory_score=share(given.get("memory_score", 0.0), "memory_score"),
+        confidence=share(given.get("confidence", 1.0), "confidence"),
+        seen_count=whole(given.get("seen_count", 1), "seen_count"),
+        access_count=whole(given.get("access_count", 0), "access_count"),
+        last_accessed_at=_if_given(given, "last_accessed_at", _moment), metadata=_metadata(given.get("metadata", {})),
     )  # fmt: skip
-    return Draft(record, memory, _extraction(memory, extracted), _hash(memory), links=_links(memory, links))
+    record = Record(**{name: getattr(memory, name) for name in _RECORD})
+    extraction, links = _extraction(memory, given.get("extracted")), _links(memory, given.get("links", []))
+    return Draft(record, memory, extraction, _hash(memory), links=links)
 
 
-def _count(value: object, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**53:
-        raise InvalidInput(f"{name} must be a whole number from 0, not {value!r}")
-    return value
+def _if_given(given: Json, name: str, check: Callable[[Any, str], _T]) -> _T | None:
+    return check(given[name], name) if name in given else None
+
+
+def _moment(value: Any, name: str) -> datetime:
+    return as_utc(value, name)[0]
+
+
+def _index(value: object, name: str) -> int:
+    return whole(value, name, limit=2**31)
+
+
+def _tags(given: object) -> tuple[str, ...]:
+    if not isinstance(given, list):
+        raise InvalidInput("tags must be a list of short texts")
+    return tuple(dict.fromkeys(checked_name(tag, "a tag") for tag in given))
+
+
+def _metadata(given: object) -> Json:
+    if not isinstance(given, dict):
+        raise InvalidInput("metadata must be an object")
+    try:
+        text = json.dumps(given, ensure_ascii=False, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"metadata must be plain JSON: {error}") from None
+    sound(text, "metadata")
+    return given
 
 
 def _links(memory: Memory, given: object) -> tuple[Link, ...]:
-    try:
-        links = tuple(Link(memory.id, str(target), relation, str(why)) for relation, target, why in given)  # type: ignore[attr-defined]
-    except (TypeError, ValueError):
-        raise InvalidInput("links must be a list of [relation, target, why]") from None
-    if any(link.relation not in RELATIONS for link in links):
-        raise InvalidInput(f"a link's relation is one of {', '.join(RELATIONS)}")
-    return links
+    if not isinstance(given, list) or not all(isinstance(link, list) and len(link) == 3 for link in given):
+        raise InvalidInput("links must be a list of [relation, target, why]")
+    return tuple(
+        Link(
+            memory.id,
+            checked_name(target, "a link's target"),
+            one_of(relation, TIES, "a link's relation"),
+            sound(why, "a link's reason"),
+        )
+        for relation, target, why in given
+    )
 
 
 def _extraction(memory: Memory, extracted: object) -> Extraction:
     if not isinstance(extracted, dict):
         raise InvalidInput("extracted must be an object")
-    try:
-        return restored(memory, extracted)
-    except (AttributeError, TypeError, KeyError, ValueError) as error:
-        raise InvalidInput(f"extracted cannot be read: {error}") from None
+    return restored(memory, extracted)
 
 
 def _hash(memory: Memory) -> bytes:

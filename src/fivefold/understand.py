@@ -1,14 +1,36 @@
-"""A question becomes a Query: what it asks by, as far as that can be read out of it."""
+"""A question becomes a Query: whom, when and what it asks about, as far as that can be read out of it (R1)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
+from fivefold.coreference import refer_back
+from fivefold.cues import find_cues, implied_types, main_intent
 from fivefold.lexemes import lexemes
 from fivefold.recall import Query
+from fivefold.resolve import resolve
+from fivefold.settings import Settings
+from fivefold.stores.base import Reader
+from fivefold.windows import find_window
+
+_LAST_TALK = re.compile(r"\bsince\b.{0,20}\blast\b", re.IGNORECASE)
 
 
-def understand(question: str, now: datetime, context: Sequence[str] = ()) -> Query:
-    """The question with its lexemes, each once, in reading order."""
-    return Query(text=question, now=now, lexemes=tuple(dict.fromkeys(lexemes(question))), context=tuple(context))
+def understand(question: str, now: datetime, context: Sequence[str], reader: Reader, settings: Settings) -> Query:
+    """The question with its lexemes, entities, window, intent and implied types. It never fails on any text."""
+    named = resolve(question, reader)
+    cues = find_cues(question)
+    last_talk = reader.last_talk(now) if _LAST_TALK.search(question) else None
+    return Query(
+        text=question,
+        now=now,
+        lexemes=tuple(dict.fromkeys(lexemes(question))),
+        context=tuple(context),
+        window=find_window(question, now, settings.zone, settings.times, last_talk),
+        entities=(*named, *refer_back(question, context, named, reader)),
+        intent=main_intent(cues),
+        type_hints=tuple(name for name in implied_types(cues) if reader.holds_type(name, max(1, settings.widen_below))),
+        cues=cues,
+    )

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-import numpy as np
-
-from fivefold.embedders import DEFAULT, Embedder, Matrix, choice_of
+from fivefold.embedders import DEFAULT, Embedder, choice_of, is_remote
 from fivefold.embedders import embedder as load_embedder
 from fivefold.errors import EmbedderError, EmbedderMismatch, InvalidInput, NotFound
 from fivefold.extract import Extractor
+from fivefold.intake import checked_name
 from fivefold.memory import Memory
-from fivefold.recall import Vector
 from fivefold.stores.base import Reader, Space, Store, Writer
 
 
@@ -33,45 +31,41 @@ class Workspace:
         return self.store.reader(self.namespace)
 
     @contextmanager
-    def writing(self) -> Iterator[Writer]:
-        """A transaction on the namespace, pinned to its embedder."""
-        model = self.embedder()
+    def writing(self, model: Embedder) -> Iterator[Writer]:
+        """A transaction whose vectors are the model's; a namespace that moved to another one meanwhile says so."""
         with self.store.write(self.namespace) as txn:
             space = txn.pin(model.pin, model.dimension)
             if space.embedder != model.pin:
                 raise EmbedderMismatch(self.namespace, space.embedder, model.pin)
             yield txn
 
+    def editing(self) -> AbstractContextManager[Writer]:
+        """A transaction that makes no vectors and so needs no model."""
+        return self.store.write(self.namespace)
+
     def embedder(self) -> Embedder:
         """The namespace's model; naming another one is an error that says how to move (R3)."""
-        space = self.reader.space()
+        return self.embedder_of(self.reader.space())
+
+    def embedder_of(self, space: Space | None) -> Embedder:
         model = self._chosen(space)
         if space is not None and space.embedder != model.pin:
             raise EmbedderMismatch(self.namespace, space.embedder, model.pin)
         return model
-
-    def embed(self, texts: Sequence[str]) -> Matrix:
-        """One vector a text; an embedder that gives anything else is named."""
-        model = self.embedder()
-        vectors = np.asarray(model.embed(texts), dtype=np.float32)
-        if vectors.shape != (len(texts), model.dimension):
-            raise EmbedderError(
-                f"{model.pin} gave an array of shape {vectors.shape} for {len(texts)} texts; "
-                f"it should be {(len(texts), model.dimension)}"
-            )
-        return vectors
-
-    def encode(self, question: str) -> Vector:
-        vector: Vector = self.embed([question])[0]
-        return vector
 
     def _chosen(self, space: Space | None) -> Embedder:
         if self.choice is not None:
             return load_embedder(self.choice) if isinstance(self.choice, str) else self.choice
         if space is None:
             return load_embedder(DEFAULT)
+        choice = choice_of(space.embedder)
+        if is_remote(choice):
+            raise EmbedderError(
+                f"namespace {self.namespace!r} is embedded by {choice!r}, which sends texts to a server; "
+                f"open it with embedder={choice!r} to allow that"
+            )
         try:
-            return load_embedder(choice_of(space.embedder))
+            return load_embedder(choice)
         except InvalidInput:
             raise EmbedderError(
                 f"namespace {self.namespace!r} is pinned to {space.embedder!r}, an embedder of your own; "
@@ -79,7 +73,10 @@ class Workspace:
             ) from None
 
     def get(self, id: str) -> Memory:
-        memory = self.reader.get(id) if isinstance(id, str) and id.isprintable() else None
+        try:
+            memory = self.reader.get(checked_name(id, "id"))
+        except InvalidInput:
+            memory = None
         if memory is None:
             raise NotFound(f"namespace {self.namespace!r} has no memory {id!r}")
         return memory

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 from fivefold import maintenance
-from fivefold.errors import InvalidInput, NotFound
-from fivefold.intake import record_of
-from fivefold.memory import Link, Memory, Merged, Record
+from fivefold.errors import EmbedderMismatch, InvalidInput, NotFound
+from fivefold.intake import checked_name, record_of
+from fivefold.memory import BY_HAND, Extraction, Link, Memory, Merged, Record
 from fivefold.progress import bar
 from fivefold.recall import Recall
-from fivefold.remember import Draft, Tally, add_vectors, draft, embed_drafts, place, refresh_session
+from fivefold.remember import Draft, Tally, add_vectors, draft, embed_drafts, place, refresh_session, replace_statements
 from fivefold.stores.base import Writer
 from fivefold.workspace import Workspace
 
@@ -31,102 +31,151 @@ def store_records(space: Workspace, records: Sequence[Record], tally: Tally, pro
         for start in range(0, len(records), BATCH):
             now = space.clock()
             drafts = [draft(record, space.namespace, space.extractor, now) for record in records[start : start + BATCH]]
-            for part in range(0, len(drafts), EMBEDDED):
-                embed_drafts(drafts[part : part + EMBEDDED], space.reader, space.embed)
-                advance(len(drafts[part : part + EMBEDDED]))
-            with space.writing() as txn:
-                touched = Tally()
-                txn.expect([mention for item in drafts for mention in item.extraction.mentions])
-                for item in drafts:
-                    place(item, txn, touched, space.embed)
-                _refresh(space, txn, touched.sessions)
-            tally.include(touched)
+            tally.include(_store_drafts(space, drafts, advance))
+
+
+def _store_drafts(space: Workspace, drafts: Sequence[Draft], advance: Callable[[int], None]) -> Tally:
+    """One transaction. Should the namespace move to another model meanwhile, that model embeds anew."""
+    model = space.embedder()
+    for part in range(0, len(drafts), EMBEDDED):
+        embed_drafts(drafts[part : part + EMBEDDED], space.reader, model)
+        advance(len(drafts[part : part + EMBEDDED]))
+    touched = Tally()
+    try:
+        with space.writing(model) as txn:
+            txn.expect([mention for item in drafts for mention in item.extraction.mentions])
+            for item in drafts:
+                place(item, txn, touched, model)
+            _refresh(space, txn, touched.sessions)
+    except EmbedderMismatch:
+        if space.embedder().pin == model.pin:
+            raise
+        for item in drafts:
+            item.vectors = {}
+        return _store_drafts(space, drafts, lambda done: None)
+    return touched
 
 
 def update(space: Workspace, id: str, changes: Mapping[str, Any]) -> None:
-    """Change fields of a memory; index, vectors, links, its session and the turn before it follow."""
+    """Change fields of a memory; index, vectors, links, statements, its session and the turn before it follow."""
     wrong = sorted(set(changes) - _CHANGEABLE)
     if wrong:
         raise InvalidInput(f"{wrong[0]!r} cannot be changed; an update takes {', '.join(sorted(_CHANGEABLE))}")
-    old = space.get(id)
+    while not _updated(space, space.get(id), changes):
+        continue  # someone else changed it while it was embedded: begin again from what they made of it
+
+
+def _updated(space: Workspace, old: Memory, changes: Mapping[str, Any]) -> bool:
     if old.kind == "session":
         raise InvalidInput("a session memory follows its turns; update those")
+    model = space.embedder()
     item = draft(_changed(old, changes), space.namespace, space.extractor, space.clock())
     item.memory = replace(
         item.memory, id=old.id, kind=old.kind, session_id=old.session_id, turn_index=old.turn_index, row=old.row,
         created_at=old.created_at, superseded_by=old.superseded_by, seen_count=old.seen_count,
         access_count=old.access_count, last_accessed_at=old.last_accessed_at,
     )  # fmt: skip
-    add_vectors([item], space.embed)
-    with space.writing() as txn:
+    if (item.memory.content, item.memory.speaker) == (old.content, old.speaker):
+        item.extraction = replace(_extraction_of(space, old), type=item.memory.type, predicate=item.memory.predicate)
+    add_vectors([item], model)
+    with space.writing(model) as txn:
+        if txn.get(old.id) != old:
+            return False
+        txn.release(old.row)
         txn.replace(old.row, item.entry())
-        before = _told_before(txn, old)
-        if before is not None:
-            txn.backfill(before.row, item.memory.content, item.vectors["full"])
+        txn.settle(old.row)
+        replace_statements(item, txn, Tally())
         if old.session_id:
+            for turn in txn.told_next(old.session_id, old.content):
+                txn.backfill(turn.row, item.memory.content, item.vectors["full"])
             txn.close_gap(old.session_id)
-            refresh_session(old.session_id, space.namespace, txn, space.clock())
+            refresh_session(old.session_id, space.namespace, txn, space.clock(), at_once=True)
+    return True
+
+
+def _extraction_of(space: Workspace, memory: Memory) -> Extraction:
+    """What was read out of a memory when it was stored."""
+    stored = space.reader.scan(memory.row - 1, 1)
+    return stored[0][1] if stored and stored[0][0].row == memory.row else Extraction()
 
 
 def supersede(space: Workspace, old_id: str, record: Record, tally: Tally) -> None:
     """Store `record` as what replaces `old_id`."""
-    old = space.get(old_id)
-    if old.kind == "session":
-        raise InvalidInput("a session memory follows its turns; supersede those")
-    if old.superseded_by is not None:
-        raise InvalidInput(f"{old_id} was already superseded by {old.superseded_by}; supersede that one")
+    model = space.embedder()
     item = draft(record, space.namespace, space.extractor, space.clock())
-    embed_drafts([item], space.reader, space.embed)
-    with space.writing() as txn:
-        place(item, txn, tally, space.embed)
+    _supersedable(space.get(old_id))
+    embed_drafts([item], space.reader, model)
+    with space.writing(model) as txn:
+        old = txn.get(old_id)
+        if old is None:
+            raise NotFound(f"namespace {space.namespace!r} has no memory {old_id!r}")
+        _supersedable(old)
+        place(item, txn, tally, model)
         new = txn.get(item.memory.id) if item.memory.id in tally.stored else None
         if new is None:
             raise InvalidInput("the new record says the same as a memory already stored; nothing was changed")
         current = txn.at(old.row)
         if current is not None and current.superseded_by is None:
-            why = "said so by the caller"
-            txn.supersede(current, new, why)
-            tally.superseded.append(Link(new.id, old.id, "supersedes", why))
+            txn.supersede(current, new, BY_HAND)
+            tally.superseded.append(Link(new.id, old.id, "supersedes", BY_HAND))
         _refresh(space, txn, tally.sessions)
+
+
+def _supersedable(old: Memory) -> None:
+    if old.kind == "session":
+        raise InvalidInput("a session memory follows its turns; supersede those")
+    if old.superseded_by is not None:
+        raise InvalidInput(f"{old.id} was already superseded by {old.superseded_by}; supersede that one")
+
+
+def reinstate(space: Workspace, id: str) -> None:
+    """A memory that was superseded, or given an end, holds again."""
+    memory = space.get(id)
+    with space.editing() as txn:
+        txn.reinstate(memory.row)
 
 
 def forget(space: Workspace, id: str) -> Memory:
     """Remove a memory with everything derived from it, also from the session it stood in."""
-    memory = space.get(id)
-    if memory.kind == "session":
-        raise InvalidInput(
-            f"{id} is the memory of session {memory.session_id!r}; forget its turns, or the whole session"
-        )
-    with space.writing() as txn:
-        before = _told_before(txn, memory)
-        if before is not None:
-            txn.backfill(before.row, None, None)
+    space.get(id)
+    with space.editing() as txn:
+        memory = txn.get(id)
+        if memory is None:
+            raise NotFound(f"namespace {space.namespace!r} has no memory {id!r}")
+        if memory.kind == "session":
+            raise InvalidInput(
+                f"{id} is the memory of session {memory.session_id!r}; forget its turns, or the whole session"
+            )
         txn.remove(memory.row)
         if memory.session_id:
-            _, _, own = txn.session_size(memory.session_id)
+            for turn in txn.told_next(memory.session_id, memory.content):
+                txn.backfill(turn.row, None, None)
             txn.close_gap(memory.session_id)
-            if not txn.turns(memory.session_id) and own is not None:
-                txn.remove(own)
-            else:
-                refresh_session(memory.session_id, space.namespace, txn, space.clock())
+            refresh_session(memory.session_id, space.namespace, txn, space.clock(), at_once=True)
+    space.store.settle()
     return memory
 
 
 def forget_session(space: Workspace, session_id: str) -> int:
     """Remove a session with all its turns; gives how many there were."""
-    with space.writing() as txn:
+    session_id = checked_name(session_id, "session_id")
+    with space.editing() as txn:
         turns = txn.turns(session_id)
         if not turns:
             raise NotFound(f"namespace {space.namespace!r} has no session {session_id!r}")
-        _, _, own = txn.session_size(session_id)
-        for row in [turn.row for turn in turns] + ([own] if own is not None else []):
-            txn.remove(row)
+        for turn in turns:
+            txn.remove(turn.row)
+        own = txn.session_memory(session_id)
+        if own is not None:
+            txn.remove(own)
         txn.close_gap(session_id)
+    space.store.settle()
     return len(turns)
 
 
 def restore(space: Workspace, drafts: Sequence[Draft], tally: Tally, progress: bool = False) -> None:
     """Put exported memories back as they were: rows first, turns before their sessions, then the vectors."""
+    model = space.embedder()
     ordered = sorted(drafts, key=lambda item: item.memory.kind == "session")
     known = space.reader.known([item.memory.id for item in ordered])
     for item in ordered:
@@ -134,21 +183,22 @@ def restore(space: Workspace, drafts: Sequence[Draft], tally: Tally, progress: b
             tally.merged.append(Merged(item.memory.id, "a memory with this id is already stored"))
     fresh = [item for item in ordered if item.memory.id not in known]
     for start in range(0, len(fresh), BATCH):
-        with space.writing() as txn:
+        with space.writing(model) as txn:
             for item in fresh[start : start + BATCH]:
                 _restore_one(txn, item, tally)
-    with space.writing() as txn:
-        for link in (link for item in fresh for link in item.links):
+    with space.writing(model) as txn:
+        for link in (link for item in ordered for link in item.links):
             source, target = txn.get(link.source), txn.get(link.target)
             if source is not None and target is not None:
-                txn.relate(source.row, target.row, link.relation, link.why)
+                txn.connect(source.row, target.row, link.relation, link.why)
+        txn.settle()
     with bar("Embedding", len(fresh), show=progress) as advance:
-        maintenance.fill(space.store, space.namespace, space.embedder(), "active", advance)
+        maintenance.fill(space.store, space.namespace, model, "active", advance)
 
 
 def mark_used(space: Workspace, recall: Recall | str, ids: Sequence[str]) -> None:
     """Note which of the returned memories were used."""
-    if not isinstance(recall, Recall | str):
+    if not isinstance(recall, Recall | str) or isinstance(ids, str) or not isinstance(ids, Sequence):
         raise InvalidInput("used takes a Recall or its id, and the ids of the memories that were used")
     recall_id = recall if isinstance(recall, str) else recall.id
     if isinstance(recall, Recall):
@@ -162,7 +212,7 @@ def mark_used(space: Workspace, recall: Recall | str, ids: Sequence[str]) -> Non
     stray = [id for id in ids if id not in returned]
     if stray:
         raise InvalidInput(f"{stray[0]!r} was not returned by recall {recall_id}")
-    with space.writing() as txn:
+    with space.editing() as txn:
         rows = [memory.row for memory in map(txn.get, dict.fromkeys(ids)) if memory is not None]
         txn.mark_used(recall, rows, space.clock())
 
@@ -182,12 +232,6 @@ def _restore_one(txn: Writer, item: Draft, tally: Tally) -> None:
 def _refresh(space: Workspace, txn: Writer, sessions: Mapping[str, None]) -> None:
     for session_id in sessions:
         refresh_session(session_id, space.namespace, txn, space.clock())
-
-
-def _told_before(txn: Writer, memory: Memory) -> Memory | None:
-    """The turn that carries this one as what was said next."""
-    before = txn.turn_before(memory.session_id, memory.row) if memory.session_id else None
-    return before if before is not None and before.next_user_text == memory.content else None
 
 
 def _changed(old: Memory, changes: Mapping[str, Any]) -> Record:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fivefold.extract.claims import Claim, Telling, fits, is_state
 from fivefold.extract.kinds import facets_of, type_of
 from fivefold.memory import FACETS, TYPES, Facet, Type
 
@@ -31,6 +32,9 @@ from fivefold.memory import FACETS, TYPES, Facet, Type
         ("event", "The dentist appointment is tomorrow"),
         ("event", "My flight is on Friday"),
         ("event", "The conference starts 14 October"),
+        ("event", "Tofu the cat died last night"),
+        ("event", "Grandpa passed away"),
+        ("event", "Freja was born in Gothenburg"),
         ("entity", "Priya is my manager"),
         ("entity", "Daniel Reyes is a nurse"),
         ("entity", "Kestrel was the second river sensor"),
@@ -41,6 +45,10 @@ from fivefold.memory import FACETS, TYPES, Facet, Type
         ("procedure", "When you restart the pump, slowly turn the red tap"),
         ("procedure", "Step 2 is the long one"),
         ("procedure", "The runbook is in the wiki"),
+        ("procedure", "To reset the ward printer: hold the button, then press start"),
+        ("procedure", "To flash a board: first unplug the battery"),
+        ("fact", "To do this week: taxes"),
+        ("fact", "Remind me to renew my passport before 30 June 2026"),
         ("fact", "My badge ID is E-47821"),
         ("fact", "The office is in Leeds"),
         ("fact", "Water boils at 100 degrees"),
@@ -108,3 +116,79 @@ def test_any_text_has_a_type_and_bounded_facets(text: str) -> None:
 
 def test_long_facets_are_cut() -> None:
     assert len(facets_of("I prefer tea. " * 200)["preferences"]) == 600
+
+
+@pytest.mark.parametrize("claim", ["now", "change", "place"])
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("X", True),
+        ("Hello. X. Bye?", True),
+        ("I never do that, X", True),
+        ("X, if you ask me", True),
+        ("Update: X", True),
+        ("X?", False),
+        ("X, you know?!", False),
+        ("If so, X", False),
+        ("I wish X", False),
+        ("It is not true that X", False),
+        ("He said that X", False),
+        ("Ana: hello. X", False),
+        ("She wrote “hello. X”", False),
+        ("> X", False),
+        ("X any more", False),
+    ],
+)
+def test_a_sentence_tells_what_holds_or_does_not(text: str, holds: bool, claim: Claim) -> None:
+    start = text.index("X")
+    assert Telling(text, "user").holds(start, start + 1, claim) == holds
+
+
+@pytest.mark.parametrize(
+    ("after", "claims"),
+    [
+        (" in 2010", {"now"}),
+        (" as a child", {"now"}),
+        (" next week", {"now", "change"}),
+        (" on Sunday", {"now", "change", "place"}),
+    ],
+)
+def test_what_became_so_is_asked_when(after: str, claims: set[Claim]) -> None:
+    told = Telling("X" + after, "user")
+    kinds: tuple[Claim, ...] = ("now", "change", "place")
+    assert {claim for claim in kinds if told.holds(0, 1, claim)} == claims
+
+
+@pytest.mark.parametrize(
+    "value", ["expired", "not E-1", "a great way", "almost completely filled", "too long", "hopeless"]
+)
+def test_states(value: str) -> None:
+    assert is_state(value)
+
+
+@pytest.mark.parametrize("value", ["red", "abc", "Lucky", "a Saab", "45 seconds", "", "family"])
+def test_values(value: str) -> None:
+    assert not is_state(value)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "timed", "cued", "fit"),
+    [
+        ("budget", "45,000", False, False, True),
+        ("budget", "forty thousand", False, False, True),
+        ("budget", "a joke", False, False, False),
+        ("e-mail", "a mess", False, False, False),
+        ("badge id", "E-1", False, False, True),
+        ("badge id", "somewhere near", False, False, False),
+        ("deadline", "Friday", False, False, False),
+        ("deadline", "Friday", False, True, True),
+        ("deadline", "in May", False, False, True),
+        ("meeting", "3pm", True, False, False),
+        ("meeting", "3pm", True, True, True),
+        ("stand-up", "9:30", True, False, True),
+    ],
+)
+def test_attributes_ask_for_values_of_their_shape(
+    attribute: str, value: str, timed: bool, cued: bool, fit: bool
+) -> None:
+    assert fits(attribute, value, timed, cued) == fit

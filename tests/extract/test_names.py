@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from fivefold import sample
 from fivefold.extract import names
-from fivefold.extract.names import MAX_TOPICS, common_words, mentions
+from fivefold.extract.names import LONGEST, MAX_TOPICS, common_words, mentions
 from fivefold.lexemes import stop_words
 from fivefold.memory import ROLES, Mention
 
@@ -156,3 +156,39 @@ def test_any_text_gives_each_mention_once(text: str) -> None:
 def test_no_common_or_stop_word_is_a_name_in_the_sample() -> None:
     for item in sample.memories():
         assert not {name.casefold() for name in named(item["content"])} & (common_words() | stop_words())
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "x1",
+        "aB3.",
+        "a_",
+        "A ",
+        "Bob ",
+        "Bob-",
+        "A of ",
+        "@",
+        "a@",
+        "a@b.",
+        "1.",
+        "1,000",
+        "/a",
+        "C:\\a",
+        "1.1.1-",
+        "_",
+        "'",
+    ],
+)
+def test_a_text_that_repeats_itself_is_read_in_one_pass(piece: str) -> None:
+    found = mentions(f"Priya, {piece * (100_000 // len(piece))}")
+    assert Mention("Priya", "name") in found
+    assert all(len(item.name) <= LONGEST for item in found)
+
+
+def test_what_is_longer_than_a_name_is_passed_over_and_its_neighbours_are_found() -> None:
+    long = "x_" * LONGEST
+    assert mentions(f"Priya {long}y has {'Bob ' * LONGEST}and the {'kettle' * LONGEST} E-47821") == (
+        Mention("E-47821", "identifier"),
+        Mention("Priya", "name"),
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
@@ -12,16 +13,23 @@ from time import perf_counter
 import numpy as np
 
 from fivefold import sample
-from fivefold.bench.corpus import VariedSample, records
+from fivefold.bench.corpus import MINUTE, START, VariedSample, records
+from fivefold.bench.crowd import add_crowd, name
 from fivefold.embedders import embedder
 from fivefold.engine import Engine
 from fivefold.progress import bar
+from fivefold.routes import ROUTES, Sight
 from fivefold.stores.base import Filter
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.stores.sqlite.vectors import knn
 from fivefold.values import Value
 
 BATCH = 2_000
+LARGE = 100_000
+"""The size at which the parse and its routes are held to their bars."""
+
+NOW = START + 7 * LARGE * MINUTE
+"""When the questions are asked: the last memories of a large namespace lie in the week before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,38 @@ def _measure_one(engine: Engine, store: SqliteStore, size: int, rounds: int, pro
     for recipe in ("default", "dense", "lexical"):
         yield _recall(engine, recipe, size, rounds, limit)
     yield _plain_knn(engine, store, size, rounds)
+    yield from _understanding(engine, store, size, rounds)
+
+
+def _understanding(engine: Engine, store: SqliteStore, size: int, rounds: int) -> Iterator[Measure]:
+    """The parse and its two routes in a crowd: as many entities as memories, ten links a memory, three edges each."""
+    key = store.key_of(engine.namespace)
+    assert key is not None
+    with store.connections.writer() as connection:
+        add_crowd(connection, key, entities=size, links=10 * size, edges=3 * size)
+    held = size >= LARGE
+    names = [f"What did {name(number * 7919 % size)} say about the harbour last week?" for number in range(rounds)]
+    asked = engine.understand(names[0])
+    assert asked.entities
+    yield _timed("parse a question", size, 3 if held else None, [partial(engine.understand, text) for text in names])
+    reader, routes = store.reader(engine.namespace), ROUTES
+    sights = [Sight(engine.understand(text, now=NOW), reader, engine.settings, None, None) for text in names]
+    for route, limit in (("graph", 5), ("temporal", 3)):
+        calls = [partial(routes[route].search, sight, 100, Filter()) for sight in sights]
+        yield _timed(f"{route} route", size, limit if held else None, calls)
+
+
+def _timed(what: str, size: int, limit: float | None, calls: Sequence[Callable[[], object]]) -> Measure:
+    for call in calls[:3]:
+        call()
+    taken = []
+    for call in calls:
+        start = perf_counter()
+        call()
+        taken.append((perf_counter() - start) * 1000)
+    p50, p95 = float(np.percentile(taken, 50)), float(np.percentile(taken, 95))
+    bar = "" if limit is None else f"≤ {limit:g}"
+    return Measure(what, size, p50, p95, "ms", bar, None if limit is None else p50 <= limit)
 
 
 def _recall(engine: Engine, recipe: str, size: int, rounds: int, limit: float) -> Measure:

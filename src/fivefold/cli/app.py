@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,17 +15,42 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fivefold.errors import FivefoldError, NotFound
+from fivefold.cli.safe import escaped, visible
+from fivefold.errors import FivefoldError, InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from fivefold.engine import Engine
 
+COMMANDS = ("demo", "write", "move", "read", "look", "graph", "settings", "care", "bench")
+"""The modules that hold the commands, in the order of the help; each registers its own on `app`."""
+
+OPTIONS = {
+    "event_at": "--at", "valid_from": "--valid-from", "valid_to": "--valid-to", "session_id": "--session",
+    "turn_index": "--turn", "importance": "--importance", "metadata": "--metadata", "type": "--type", "id": "--id",
+    "speaker": "--speaker", "now": "--now", "limit": "--limit", "k": "-k",
+}  # fmt: skip
+"""What the library's fields are called here; an error or note that begins with one names the option."""
+
+
+def named_store(path: str | None) -> str | None:
+    """An empty name is a mistake, most often an unset variable; it does not mean the default store."""
+    if path == "":
+        raise typer.BadParameter("it is empty; name a file, or leave --store out")
+    return path
+
+
 StoreOption = Annotated[
     str | None,
-    typer.Option("--store", help="Path of the store [env FIVEFOLD_STORE, else ./fivefold.db]", show_default=False),
+    typer.Option(
+        "--store",
+        help="Path of the store [env FIVEFOLD_STORE, else ./fivefold.db]",
+        show_default=False,
+        callback=named_store,
+    ),
 ]
 NamespaceOption = Annotated[str, typer.Option("--namespace", "-n", help="Namespace to look at or write to")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text")]
+FullOption = Annotated[bool, typer.Option("--full", help="Show long memories in full")]
 
 app = typer.Typer(
     name="fivefold",
@@ -33,34 +60,91 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-COMMANDS = ("demo", "write", "read", "care", "bench")
-"""The modules that hold the commands; each registers its own on `app`."""
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from fivefold import __version__
+
+        say(f"fivefold {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _fivefold(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Long-term memory for AI agents: remember, recall, and see why each memory came back."""
 
 
 def run() -> None:
+    """Run one command; whatever goes wrong on the way out is said in one sentence."""
     for module in COMMANDS:
         import_module(f"fivefold.cli.{module}")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
-        app(prog_name="fivefold")
-    except FivefoldError as error:
-        fail(error)
+        try:
+            _command()
+        finally:
+            sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _close_output()
+        sys.exit(1)
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        _close_output()
+        sys.stderr.write(f"fivefold: the output could not be written: {error.strerror or error}\n")
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
 
 
+def _command() -> None:
+    try:
+        app(prog_name="fivefold")
+    except FivefoldError as error:
+        fail(error)
+    except SystemExit as ended:
+        if ended.code == 2:
+            _hint(sys.argv[1:])
+        raise
+
+
+def _hint(args: list[str]) -> None:
+    """A text such as '-5 degrees' was taken for an option."""
+    text = next((arg for arg in args if re.match(r"-(\d|[^=]*\s)", arg)), None)
+    if text is not None and "--" not in args:
+        rest = [arg for arg in args if arg != text]
+        right = shlex.join(["fivefold", *rest, "--", text])
+        sys.stderr.write(f"A text that begins with - goes after --, as in: {visible(right)}\n")
+
+
+def _close_output() -> None:
+    """What is still buffered has nowhere to go; without this, Python complains when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def fail(error: FivefoldError) -> None:
     """One sentence on standard error, or an object on standard output when JSON was asked for."""
+    message = with_options(str(error)) if isinstance(error, InvalidInput) else str(error)
     if "--json" in sys.argv:
-        print_json({"error": {"type": type(error).__name__, "message": str(error)}})
+        print_json({"error": {"type": type(error).__name__, "message": message}})
     else:
-        sys.stderr.write(f"fivefold: {error}\n")
+        complain(message)
     sys.exit(3 if isinstance(error, NotFound) else 1)
+
+
+def with_options(message: str) -> str:
+    """The message with the option in place of the field it begins with."""
+    if message == "valid_to lies before valid_from":
+        return "--valid-to lies before --valid-from"
+    field, space, rest = message.partition(" ")
+    return f"{OPTIONS.get(field, field)}{space}{rest}"
 
 
 @contextmanager
@@ -76,12 +160,22 @@ def opened(store: str | None, namespace: str, **options: Any) -> Iterator[Engine
 
 
 @contextmanager
-def reading(store: str | None, namespace: str) -> Iterator[Engine]:
-    """As `opened`, for commands that only read: a path where no store is stays without one."""
+def reading(store: str | None, namespace: str, *, anyway: bool = False) -> Iterator[Engine]:
+    """As `opened`, for what is already there: no store is made, and no namespace.
+
+    A namespace that is missing is an error, or with `anyway` a note beside the empty answer.
+    """
     path = place(store)
     if not os.path.exists(path):
         raise NotFound(f"there is no store at {path!r}; add a memory first, or name one with --store")
     with opened(store, namespace) as engine:
+        there = engine.store.namespaces()
+        if engine.namespace not in there:
+            held = f"there are: {', '.join(there)}" if there else "it holds nothing yet"
+            missing = f"there is no namespace {engine.namespace!r} in {path!r}; {held}"
+            if not anyway:
+                raise NotFound(missing)
+            complain(missing)
         yield engine
 
 
@@ -89,5 +183,13 @@ def place(store: str | None) -> str:
     return store or os.environ.get("FIVEFOLD_STORE") or "./fivefold.db"
 
 
+def say(text: str) -> None:
+    sys.stdout.write(visible(text) + "\n")
+
+
+def complain(text: str) -> None:
+    sys.stderr.write(f"fivefold: {visible(text)}\n")
+
+
 def print_json(value: object) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    sys.stdout.write(escaped(json.dumps(value, ensure_ascii=False, indent=2)) + "\n")

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fivefold.cli.app import JsonOption, app, print_json
 from fivefold.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from fivefold.bench.speed import Measure
+
 bench = typer.Typer(help="Measure fivefold on this machine.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(bench, name="bench")
+
+HELD_FROM = 1_000
+"""Memories from which a figure is held against its bar; below, fixed costs are all one sees."""
 
 
 @bench.callback()
@@ -34,18 +41,43 @@ def speed(
         raise InvalidInput("sizes and rounds must be at least 1")
     from fivefold.bench.speed import measure
 
-    found = list(measure(counts, rounds, progress=sys.stderr.isatty()))
+    found = [_held(item) for item in measure(counts, rounds, progress=sys.stderr.isatty())]
     if as_json:
         print_json([item.to_dict() for item in found])
-        return
+    else:
+        _show(found)
+
+
+def _held(item: Measure) -> Measure:
+    return replace(item, bar="", ok=None) if item.memories < HELD_FROM else item
+
+
+def _show(found: list[Measure]) -> None:
+    """Rates and sizes have one value; times have a middle and a tail."""
     from fivefold.cli import show
 
-    rows = [
-        (
-            item.what, f"{item.memories:,}" if item.memories else "", f"{item.p50:,.2f}",
-            "" if item.p95 is None else f"{item.p95:,.2f}", item.unit, item.bar,
-            "" if item.ok is None or not item.bar else ("✓" if item.ok else "✗"),
-        )
-        for item in found
-    ]  # fmt: skip
-    show.table(None, ("measure", "memories", "p50", "p95", "", "bar", ""), rows)
+    values = [item for item in found if item.p95 is None]
+    times = [item for item in found if item.p95 is not None]
+    right = ("memories", "value", "p50", "p95")
+    show.table(
+        ("measure", "memories", "value", "", "bar", ""),
+        [(item.what, _count(item), f"{item.p50:,.2f}", item.unit, item.bar, _mark(item)) for item in values],
+        right,
+    )
+    show.line("")
+    show.table(
+        ("measure", "memories", "p50", "p95", "", "bar", ""),
+        [
+            (item.what, _count(item), f"{item.p50:,.2f}", f"{item.p95:,.2f}", item.unit, item.bar, _mark(item))
+            for item in times
+        ],
+        right,
+    )
+
+
+def _count(item: Measure) -> str:
+    return f"{item.memories:,}" if item.memories else ""
+
+
+def _mark(item: Measure) -> str:
+    return "" if item.ok is None or not item.bar else "✓" if item.ok else "✗"

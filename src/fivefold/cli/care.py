@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, print_json, reading
+from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, print_json, reading, say
 
 
 @app.command()
@@ -25,7 +25,7 @@ def doctor(
     else:
         from fivefold.cli import show
 
-        show.table(None, ("", "check", "finding"), [("✓" if f.ok else "✗", f.check, f.detail) for f in findings])
+        show.table(("", "check", "finding"), [("✓" if f.ok else "✗", f.check, f.detail) for f in findings])
     if not all(finding.ok for finding in findings):
         if not as_json:
             sys.stderr.write("Something is amiss; `fivefold doctor --repair` rebuilds what can be derived.\n")
@@ -46,4 +46,4 @@ def reembed(
     if as_json:
         print_json({"namespace": namespace, "embedder": pin, "vectors": count})
     else:
-        sys.stdout.write(f"namespace {namespace!r} now has {count} vectors of {pin}\n")
+        say(f"namespace {namespace!r} now has {count} vectors of {pin}")

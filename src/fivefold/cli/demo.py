@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -9,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from fivefold.cli.app import JsonOption, NamespaceOption, app, opened, print_json
+from fivefold.cli.app import JsonOption, NamespaceOption, app, named_store, opened, print_json
 
 ASKED = ("q01", "q04", "q07", "q34", "q17", "q24")
 """An identifier, a constant, an allergy, a change of address, a change of mind, and what was said last week."""
@@ -19,7 +22,8 @@ ASKED = ("q01", "q04", "q07", "q34", "q17", "q24")
 def demo(
     k: Annotated[int, typer.Option("-k", help="Memories shown for each question")] = 3,
     store: Annotated[
-        str | None, typer.Option("--store", help="Keep the sample in this file [default: a temporary one]")
+        str | None,
+        typer.Option("--store", help="Keep the sample in this file [default: a temporary one]", callback=named_store),
     ] = None,
     namespace: NamespaceOption = "demo",
     as_json: JsonOption = False,
@@ -27,10 +31,11 @@ def demo(
     """Load a sample year of conversations and answer questions about it."""
     from fivefold import sample
 
+    records = sample.memories()
     with tempfile.TemporaryDirectory() as folder:
         path = store or str(Path(folder) / "demo.db")
         with opened(path, namespace) as engine:
-            report = engine.remember_many(sample.memories(), progress=sys.stderr.isatty())
+            report = engine.remember_many(records, progress=sys.stderr.isatty())
             asked = [question for question in sample.questions() if question.id in ASKED]
             answers = [engine.recall(question.query, k=k, now=question.now) for question in asked]
     if as_json:
@@ -38,15 +43,41 @@ def demo(
         return
     from fivefold.cli import show
 
-    show.console.print(f"A year of Maya's conversations: {len(report.sessions)} sessions.", style="bold")
-    show.report(report)
+    sessions = len({record["session_id"] for record in records if record.get("session_id")})
+    show.line(f"A year of Maya's conversations: {sessions} sessions.", "bold")
+    if report.stored:
+        show.report(report)
+    else:
+        show.line(f"All {len(records)} memories were in {path} already; nothing was added.")
     for answer in answers:
-        show.console.print(f"\n? {answer.query.text}", style="bold cyan")
+        show.line("")
+        show.hang("? ", answer.query.text, "bold cyan")
         show.recall(answer)
-    kept = f"--store {store} --namespace {namespace}" if store else "--store me.db"
-    show.console.print("\nNext, try:", style="bold")
-    if store is None:
-        show.console.print("  fivefold demo --store me.db --namespace default      keep the sample in a file")
-    show.console.print(f"  fivefold recall 'what am I allergic to?' {kept}")
-    show.console.print(f"  fivefold explain 'where do I live now?' {kept}")
-    show.console.print("  fivefold add 'I take my tea without milk' --store mine.db")
+    show.line("")
+    show.line("Next, try:", "bold")
+    for command in _next(store, namespace):
+        show.line(f"  {command}")
+
+
+def _next(store: str | None, namespace: str) -> list[str]:
+    """Commands to copy: whole lines that work where this one did."""
+    name = called()
+    where = f"--store {shlex.quote(store)} --namespace {shlex.quote(namespace)}" if store else "--store me.db"
+    keep = [] if store else [f"{name} demo --store me.db --namespace default  # keep the sample in a file"]
+    return [
+        *keep,
+        f"{name} recall 'what am I allergic to?' {where}",
+        f"{name} explain 'where do I live now?' {where}",
+        f"{name} add 'I take my tea without milk' --store mine.db",
+    ]
+
+
+def called() -> str:
+    """How to call this command again: by its name where the shell finds it so, else as it was called."""
+    given = Path(sys.argv[0])
+    if given.name == "__main__.py":
+        return f"{shlex.quote(sys.orig_argv[0])} -m fivefold"
+    found = shutil.which("fivefold")
+    if found is not None and given.exists() and os.path.samefile(found, given):
+        return "fivefold"
+    return shlex.quote(sys.argv[0])

@@ -2,28 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from fivefold.cli.app import with_options
+from fivefold.cli.safe import brief, visible
 from fivefold.memory import Memory, Report
 from fivefold.recall import Hit, Plan, Recall
+from fivefold.stores.base import Stats
 
-COLOURS = {"dense": "blue", "lexical": "magenta", "recency": "yellow", "frequency": "green"}
+COLOURS = {
+    "dense": "blue", "lexical": "magenta", "graph": "cyan", "temporal": "bright_blue", "recency": "yellow",
+    "frequency": "green",
+}  # fmt: skip
 """One colour a signal, wherever it is shown."""
 
-console = Console(highlight=False, soft_wrap=True)
+PIPED = 1_000_000
+"""Columns when the output goes to a program: lines are as long as they are."""
 
-_WIDTH = 24
+NARROWEST = 20
+WIDE = 110
+"""From here on a list has one line a memory."""
+
+BAR = 24
+SHORTEST_BAR = 4
 
 
-def table(title: str | None, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    shown = Table(*columns, title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
+def _console() -> Console:
+    """The terminal, as wide as it or COLUMNS says; NO_COLOR takes every style away."""
+    given = os.environ.get("COLUMNS", "")
+    width = max(NARROWEST, int(given)) if given.isdecimal() else None if sys.stdout.isatty() else PIPED
+    colour = None if os.environ.get("NO_COLOR") else "auto"
+    return Console(highlight=False, markup=False, emoji=False, width=width, color_system=colour)  # type: ignore[arg-type]
+
+
+console = _console()
+
+
+def line(text: str | Text, style: str = "") -> None:
+    """One line that stays one, so that it can be copied."""
+    console.print(Text(visible(text)) if isinstance(text, str) else text, style=style, soft_wrap=True)
+
+
+def hang(lead: str, text: str | Text, style: str = "", further: int | None = None) -> None:
+    """`text` after `lead`, wrapped to the terminal, its further lines indented as far as its first."""
+    body = Text(visible(text)) if isinstance(text, str) else text
+    indent = len(lead) if further is None else further
+    room = max(NARROWEST, console.width - max(len(lead), indent))
+    for number, part in enumerate(body.wrap(console, room, overflow="fold", tab_size=4)):
+        part.rstrip()
+        line(Text(" " * indent if number else lead, end="").append_text(part), style)
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = ()) -> None:
+    """Rows under `columns`, numbers in those of `right`. The widest column gives way; without names, no header."""
+    shown = Table(header_style="bold", box=None, pad_edge=False, show_header=any(columns))
+    for column in columns:
+        if column and column in right:
+            shown.add_column(column, justify="right", no_wrap=True)
+        else:
+            shown.add_column(column, overflow="fold")
     for row in rows:
-        shown.add_row(*(Text(str(cell)) for cell in row))
+        shown.add_row(*(Text(visible(str(cell))) for cell in row))
     console.print(shown)
 
 
@@ -31,66 +78,135 @@ def day(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M}" if moment else "–"
 
 
-def recall(answer: Recall) -> None:
+def counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def recall(answer: Recall, full: bool = False) -> None:
     """The hits, each with a bar for every route that found it."""
     if not answer.hits:
-        console.print("Nothing found.", style="dim")
+        line("Nothing found.", "dim")
     best = max((item.contribution for hit in answer for item in hit.candidate.evidence), default=1.0) or 1.0
+    room = min((_room(hit) for hit in answer), default=BAR)
     for hit in answer:
-        console.print(_heading(hit))
-        console.print(_bars(hit, best))
+        hang(f"{hit.rank:>2}. ", brief(hit.memory.content, full))
+        hang("    ", _origin(hit.memory))
+        if room >= SHORTEST_BAR:
+            hang("    ", Text("  ").join(_parts(hit, best, room)))
+        else:
+            for part in _parts(hit, best, min(BAR, console.width // 3)):
+                hang("    ", part)
     for run in answer.routes:
-        if run.status == "failed":
-            console.print(f"route {run.route} failed: {run.reason}", style="red")
-    total = sum(timing.ms for timing in answer.timings)
-    console.print(f"{len(answer)} of {answer.plan.recipe} in {total:.1f} ms · recall {answer.id}", style="dim")
+        if run.status in ("failed", "late"):
+            hang("", f"route {run.route} {run.status}: {run.reason}", "red")
+    hang("", _closing(answer), "dim")
 
 
-def _heading(hit: Hit) -> Text:
-    memory = hit.memory
+def _origin(memory: Memory) -> Text:
     who = f" {memory.speaker}" if memory.speaker else ""
-    line = Text(f"{hit.rank:>2}. ", style="bold")
-    line.append(memory.content.replace("\n", " "))
-    line.append(f"\n    {memory.event_at:%d %b %Y}{who} · {memory.type} · {memory.id}", style="dim")
+    told = Text(visible(f"{memory.event_at:%d %b %Y}{who} · {memory.type} · {memory.id}"), style="dim")
     if memory.superseded_by:
-        line.append(f" · superseded by {memory.superseded_by}", style="yellow")
-    return line
+        told.append(visible(f" · superseded by {memory.superseded_by}"), style="yellow")
+    return told
 
 
-def _bars(hit: Hit, best: float) -> Text:
-    line = Text("    ")
+def _parts(hit: Hit, best: float, room: int) -> Iterator[Text]:
+    """The bar and figures of each route, what later stages did, and the score."""
     for item in hit.candidate.evidence:
-        filled = max(1, round(_WIDTH * item.contribution / best)) if item.contribution > 0 else 0
-        line.append("█" * filled, style=COLOURS.get(item.route, "cyan"))
-        line.append(f" {item.route} #{item.rank} {item.contribution:.3f}  ", style="dim")
+        filled = max(1, round(room * item.contribution / best)) if item.contribution > 0 and room else 0
+        part = Text("█" * filled, style=COLOURS.get(item.route, "white"))
+        part.append(f" {item.route} #{item.rank} {item.contribution:.3f}", style="dim")
+        yield part
     for step in hit.candidate.steps:
-        line.append(f"{step.stage} {step.why}  ", style="yellow")
-    line.append(f"= {hit.score:.3f}", style="bold")
-    return line
+        yield Text(visible(f"{step.stage} {step.why}"), style="yellow")
+    yield Text(f"= {hit.score:.3f}", style="bold")
+
+
+def _room(hit: Hit) -> int:
+    """How long each bar may be for the whole of a hit's evidence to stand on one line."""
+    figures = Text("  ").join(_parts(hit, 1.0, 0)).cell_len
+    return min(BAR, (console.width - 4 - figures) // max(1, len(hit.candidate.evidence)))
+
+
+def _closing(answer: Recall) -> str:
+    encode = sum(timing.ms for timing in answer.timings if timing.stage == "encode")
+    total = sum(timing.ms for timing in answer.timings) - encode
+    took = f"{total:.1f} ms" + (f" (+ {encode:.0f} ms to encode the question)" if encode >= 0.1 else "")
+    return f"{counted(len(answer), 'memory', 'memories')} · recipe {answer.plan.recipe} · {took} · recall {answer.id}"
 
 
 def plan(chosen: Plan) -> None:
+    then = ", ".join(chosen.stages) or "nothing"
+    hang("", f"recipe {chosen.recipe} · k {chosen.k} · {chosen.fusion} · then {then}", "bold")
     table(
-        f"recipe {chosen.recipe} · k {chosen.k} · {chosen.fusion} · then {', '.join(chosen.stages) or 'nothing'}",
         ("route", "runs", "depth", "weight", "why"),
-        [(part.route, "yes" if part.run else "no", part.depth, part.weight, part.reason) for part in chosen.routes],
+        [
+            (part.route, "yes" if part.run else "no", part.depth, f"{part.weight:g}", part.reason)
+            for part in chosen.routes
+        ],
+        right=("depth", "weight"),
     )
 
 
 def memory(item: Memory) -> None:
-    rows = [(name, value) for name, value in item.to_dict().items() if value not in (None, [], {}, "")]
-    table(None, ("field", "value"), rows)
+    """Every field that is filled."""
+    table(
+        ("", ""),
+        [(name, _cell(value)) for name, value in item.to_dict().items() if value not in (None, [], {}, "")],
+    )
 
 
-def report(done: Report) -> None:
-    """What a write did, in a few lines."""
-    counted = f"{len(done.stored)} stored, {len(done.merged)} merged, {len(done.superseded)} superseded"
-    console.print(f"{counted}, {len(done.linked)} linked")
+def memories(found: Sequence[Memory], total: int, full: bool = False) -> None:
+    """One line each where there is room, else the text below its origin."""
+    if console.width >= WIDE:
+        rows = [(day(m.event_at), m.speaker or "–", m.type, m.id, brief(m.content, full)) for m in found]
+        table(("date", "speaker", "type", "id", "text"), rows)
+    else:
+        for item in found:
+            hang("", f"{day(item.event_at)} {item.speaker or '–'} · {item.type} · {item.id}", "dim")
+            hang("    ", brief(item.content, full))
+    more = "; --limit shows more" if len(found) < total else ""
+    line(f"{len(found):,} of {counted(total, 'memory', 'memories')}{more}", "dim")
+
+
+def stats(held: Stats, namespaces: Sequence[str]) -> None:
+    sessions = held.by_kind.get("session", 0)
+    remembered = f"{held.memories - sessions:,} remembered"
+    whole = f" + {counted(sessions, 'session memory', 'session memories')}" if sessions else ""
+    rows = {name: _cell(value) for name, value in held.to_dict().items() if value not in (None, {}, [])}
+    rows["memories"] = f"{held.memories:,} ({remembered}{whole})"
+    rows["namespaces"] = ", ".join(namespaces)
+    table(("", ""), [(name.replace("_", " "), value) for name, value in rows.items()])
+
+
+def report(done: Report, read: Memory | None = None) -> None:
+    """What a write did, in a few lines; for a single memory also what was read out of it."""
+    line(
+        f"{len(done.stored):,} stored, {len(done.merged):,} merged, {len(done.superseded):,} superseded, "
+        f"{len(done.linked):,} linked"
+    )
     if len(done.stored) == 1:
-        console.print(f"  {done.stored[0]}", style="bold")
+        line(f"  {done.stored[0]}", "bold")
+    if read is not None:
+        named = ", ".join(done.entities) or "–"
+        for name, value in (("type", read.type), ("predicate", read.predicate or "–"), ("entities", named)):
+            hang(f"  {name:<9}  ", brief(value))
     for merge in done.merged[:5]:
-        console.print(f"  merged {merge.id}: {merge.why}", style="dim")
+        hang("  ", f"merged {merge.id}: {brief(merge.why)}", "dim", further=4)
+    if len(done.merged) > 5:
+        line(f"  … and {len(done.merged) - 5:,} more merged", "dim")
     for link in (*done.superseded[:10], *done.linked[:5]):
-        console.print(f"  {link.source} {link.relation} {link.target}: {link.why}", style="yellow")
+        hang("  ", f"{link.source} {link.relation} {link.target}: {brief(link.why)}", "yellow", further=4)
     for note in done.notes[:5]:
-        console.print(f"  note: {note}", style="dim")
+        hang("  ", f"note: {with_options(note)}", "dim", further=4)
+
+
+def _cell(value: object) -> str:
+    """A value of a JSON object in words: lists and counts joined by commas."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, dict) and all(isinstance(item, int) for item in value.values()):
+        return ", ".join(f"{key} {item:,}" for key, item in value.items())
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, opened, print_json, reading
+from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, opened, print_json, reading, say
 from fivefold.errors import InvalidInput
+from fivefold.memory import Memory, Report
 
 SpeakerOption = Annotated[str | None, typer.Option("--speaker", help="Who said it")]
 SessionOption = Annotated[str | None, typer.Option("--session", help="The conversation it belongs to")]
 AtOption = Annotated[str | None, typer.Option("--at", help="When it happened, ISO 8601 [default: now]")]
 TypeOption = Annotated[str | None, typer.Option("--type", help="fact, preference, event, entity or procedure")]
 TagOption = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be given again")]
+ImportanceOption = Annotated[float | None, typer.Option("--importance", help="From 0 to 1 [default: as read]")]
+EmbedderOption = Annotated[str | None, typer.Option(help="Embedder for a new namespace [default: minilm]")]
+ExtractorOption = Annotated[str, typer.Option(help="rules, or openai:MODEL")]
 
 
 @app.command()
@@ -26,58 +30,54 @@ def add(
     at: AtOption = None,
     type: TypeOption = None,
     tag: TagOption = None,
-    embedder: Annotated[str | None, typer.Option(help="Embedder for a new namespace [default: minilm]")] = None,
-    extractor: Annotated[str, typer.Option(help="rules, or openai:MODEL")] = "rules",
+    id: Annotated[str | None, typer.Option("--id", help="Its id [default: a new one]")] = None,
+    turn: Annotated[int | None, typer.Option("--turn", help="Its place in the session, from 0 [default: last]")] = None,
+    importance: ImportanceOption = None,
+    valid_from: Annotated[str | None, typer.Option("--valid-from", help="Since when it holds, ISO 8601")] = None,
+    valid_to: Annotated[str | None, typer.Option("--valid-to", help="Until when it holds, ISO 8601")] = None,
+    metadata: Annotated[str | None, typer.Option("--metadata", help="Anything else, as a JSON object")] = None,
+    embedder: EmbedderOption = None,
+    extractor: ExtractorOption = "rules",
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,
 ) -> None:
-    """Remember a text."""
-    content = _piped() if text == "-" else text
+    """Remember a text, and show what was read out of it."""
     given: dict[str, Any] = {
-        "speaker": speaker,
-        "session_id": session,
-        "event_at": at,
-        "type": type,
-        "tags": tag or [],
-    }
-    _checked({"content": content, **given})
+        "content": _piped() if text == "-" else text, "speaker": speaker, "session_id": session, "event_at": at,
+        "type": type, "tags": tag or [], "id": id, "turn_index": turn, "importance": importance,
+        "valid_from": valid_from, "valid_to": valid_to, "metadata": _json(metadata),
+    }  # fmt: skip
+    _checked(given)
     with opened(store, namespace, embedder=embedder, extractor=extractor) as engine:
-        _show(engine.remember(content, **given), as_json)
-
-
-@app.command("import")
-def import_(
-    file: Annotated[Path, typer.Argument(help="JSON lines: an export, or objects with at least a content")],
-    embedder: Annotated[str | None, typer.Option(help="Embedder for a new namespace [default: minilm]")] = None,
-    store: StoreOption = None,
-    namespace: NamespaceOption = "default",
-    as_json: JsonOption = False,
-) -> None:
-    """Read memories from a file of JSON lines; importing the same file again adds nothing."""
-    if not file.is_file():
-        raise InvalidInput(f"there is no file {str(file)!r} to import")
-    with opened(store, namespace, embedder=embedder) as engine:
-        _show(engine.import_(file, progress=sys.stderr.isatty()), as_json)
+        report = engine.remember(**given)
+        read = engine.get(report.stored[0]) if report.stored else None
+    _show(report, read, as_json)
 
 
 @app.command()
 def update(
+    ctx: typer.Context,
     id: Annotated[str, typer.Argument(help="The memory's id")],
     content: Annotated[str | None, typer.Option("--content", help="The new text")] = None,
     speaker: SpeakerOption = None,
-    at: AtOption = None,
+    at: Annotated[str | None, typer.Option("--at", help="When it happened, ISO 8601")] = None,
     type: TypeOption = None,
     tag: TagOption = None,
+    importance: Annotated[float | None, typer.Option("--importance", help="From 0 to 1")] = None,
+    valid_to: Annotated[str | None, typer.Option("--valid-to", help="Until when it holds, ISO 8601")] = None,
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,
 ) -> None:
     """Change a memory; what is not named stays."""
-    given = {"content": content, "speaker": speaker, "event_at": at, "type": type, "tags": tag}
+    given = {
+        "content": content, "speaker": speaker, "event_at": at, "type": type, "tags": tag, "importance": importance,
+        "valid_to": valid_to,
+    }  # fmt: skip
     changes = {name: value for name, value in given.items() if value is not None}
     if not changes:
-        raise InvalidInput("nothing to change; name a field, such as --content")
+        ctx.fail("Nothing to change; name a field, such as --content.")
     with reading(store, namespace) as engine:
         changed = engine.update(id, **changes)
     if as_json:
@@ -93,38 +93,69 @@ def supersede(
     id: Annotated[str, typer.Argument(help="The memory that no longer holds")],
     text: Annotated[str, typer.Argument(help="What holds instead")],
     speaker: SpeakerOption = None,
+    session: SessionOption = None,
     at: AtOption = None,
+    type: TypeOption = None,
+    tag: TagOption = None,
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,
 ) -> None:
     """Remember a text as what replaces another memory, which keeps its history."""
+    given = {
+        "content": text, "speaker": speaker, "session_id": session, "event_at": at, "type": type, "tags": tag or [],
+    }  # fmt: skip
     with reading(store, namespace) as engine:
-        _show(engine.supersede(id, {"content": text, "speaker": speaker, "event_at": at}), as_json)
+        report = engine.supersede(id, given)
+        read = engine.get(report.stored[0])
+    _show(report, read, as_json)
+
+
+@app.command()
+def reinstate(
+    id: Annotated[str, typer.Argument(help="The memory that holds after all")],
+    store: StoreOption = None,
+    namespace: NamespaceOption = "default",
+    as_json: JsonOption = False,
+) -> None:
+    """Make a superseded memory hold again."""
+    with reading(store, namespace) as engine:
+        held = engine.reinstate(id)
+    if as_json:
+        print_json(held.to_dict())
+    else:
+        from fivefold.cli import show
+
+        show.memory(held)
 
 
 @app.command()
 def forget(
-    id: Annotated[str | None, typer.Argument(help="The memory's id")] = None,
+    ctx: typer.Context,
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids of memories")] = None,
     session: Annotated[str | None, typer.Option("--session", help="Forget a whole session instead")] = None,
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,
 ) -> None:
-    """Remove a memory, or a session, for good."""
-    if (id is None) == (session is None):
-        raise InvalidInput("name either a memory's id or --session")
+    """Remove memories, or a session, for good."""
+    if bool(ids) == (session is not None):
+        ctx.fail("Name either ids of memories or --session.")
     with reading(store, namespace) as engine:
-        gone: dict[str, Any]
-        if id is not None:
-            gone = {"forgotten": engine.forget(id).id}
+        if session is not None:
+            turns = engine.forget_session(session)
+            gone: dict[str, Any] = {"session": session, "forgotten": turns}
+            told = f"{turns} {'turn' if turns == 1 else 'turns'}"
         else:
-            assert session is not None
-            gone = {"session": session, "forgotten": engine.forget_session(session)}
+            found = [engine.get(id) for id in dict.fromkeys(ids or ())]
+            for memory in sorted(found, key=_refused_first):
+                engine.forget(memory.id)
+            gone = {"forgotten": [memory.id for memory in found]}
+            told = ", ".join(gone["forgotten"])
     if as_json:
         print_json(gone)
     else:
-        sys.stdout.write(f"forgotten: {gone['forgotten']}{' turns' if session else ''}\n")
+        say(f"forgotten: {told}")
 
 
 @app.command()
@@ -141,14 +172,26 @@ def used(
     if as_json:
         print_json({"recall": recall, "used": ids})
     else:
-        sys.stdout.write(f"noted: {len(ids)} used\n")
+        say(f"noted: {len(ids)} used")
+
+
+def _refused_first(memory: Memory) -> bool:
+    """The memory of a session cannot be forgotten by itself; asked first, it stops the rest."""
+    return memory.kind != "session"
 
 
 def _piped() -> str:
     try:
-        return sys.stdin.buffer.read().decode()
+        return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"standard input is not UTF-8 text: {error.reason} at byte {error.start}") from None
+
+
+def _json(text: str | None) -> Any:
+    try:
+        return None if text is None else json.loads(text)
+    except ValueError as error:
+        raise InvalidInput(f"metadata is not JSON: {error}") from None
 
 
 def _checked(given: dict[str, Any]) -> None:
@@ -158,10 +201,10 @@ def _checked(given: dict[str, Any]) -> None:
     record_of(given)
 
 
-def _show(report: Any, as_json: bool) -> None:
+def _show(report: Report, read: Memory | None, as_json: bool) -> None:
     if as_json:
         print_json(report.to_dict())
     else:
         from fivefold.cli import show
 
-        show.report(report)
+        show.report(report, read)

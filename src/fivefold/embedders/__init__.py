@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
 
+import numpy as np
+
 from fivefold.embedders.base import Embedder, Matrix, Progress, unit
-from fivefold.errors import InvalidInput
+from fivefold.errors import EmbedderError, InvalidInput
 
 DEFAULT = "minilm"
 
@@ -39,6 +41,22 @@ def embedder(choice: str) -> Embedder:
     )
 
 
+def is_remote(choice: str) -> bool:
+    """Whether using this embedder sends texts to a server."""
+    return choice.startswith("openai:")
+
+
+def vectors_by(model: Embedder, texts: Sequence[str]) -> Matrix:
+    """One unit vector a text; an embedder that gives anything else is named."""
+    vectors = np.asarray(model.embed(texts), dtype=np.float32)
+    wanted = (len(texts), model.dimension)
+    if vectors.shape != wanted:
+        raise EmbedderError(f"{model.pin} gave an array of shape {vectors.shape} for {len(texts)} texts, not {wanted}")
+    if not np.isfinite(vectors).all() or not np.linalg.norm(vectors, axis=1).all():
+        raise EmbedderError(f"{model.pin} gave a vector that is zero or holds no numbers")
+    return unit(vectors)
+
+
 def choice_of(pin: str) -> str:
     """The choice that loads a pinned model: the pin without its version."""
     return pin.rpartition("@")[0]
@@ -49,4 +67,4 @@ def _made(module: str, name: str) -> Callable[..., Embedder]:
     return made
 
 
-__all__ = ["DEFAULT", "Embedder", "Matrix", "Progress", "choice_of", "embedder", "unit"]
+__all__ = ["DEFAULT", "Embedder", "Matrix", "Progress", "choice_of", "embedder", "is_remote", "unit", "vectors_by"]

@@ -18,6 +18,8 @@ class Extractor(Protocol):
 
 def extractor(choice: str) -> Extractor:
     """`rules` (offline, the default) or `openai:MODEL` (any compatible endpoint)."""
+    if not isinstance(choice, str):
+        raise InvalidInput(f"an extractor is named by text, not by {choice!r}")
     if choice == "rules":
         from fivefold.extract.rules import Rules
 

@@ -23,14 +23,13 @@ _EVENT = Pattern(
     "traveled travelled celebrated launched shipped released broke won lost saw watched hosted presented "
     "told ordered booked canceled cancelled adopted graduated started hiked camped painted received hired "
     "fired installed fixed repaired planted cooked baked climbed raced crashed recovered resigned retired "
-    "passed failed submitted published spoke called arrived returned turned got had took gave made",
+    "passed failed submitted published spoke called arrived returned turned got had took gave made died born",
     r"\b(?:went|met|visited|attended|finished|completed|ran|moved|bought|sold|signed|joined|quit|flew|drove|travell?ed"
     r"|celebrated|launched|shipped|released|broke|won|lost|saw|watched|hosted|presented|told|ordered|booked|cancell?ed"
     r"|adopted|graduated|started|hiked|camped|painted|received|hired|fired|installed|fixed|repaired|planted|cooked|baked"
-    r"|climbed|raced|crashed|recovered|resigned|retired|passed|failed|submitted|published|spoke|called|arrived|returned"
-    r"|turned \d+|got (?:married|engaged|promoted|back|home|stuck|sick|a|an|the)|had (?:a|an|the|my|our)"
-    r"|took (?:a|an|the|my|part)"
-    r"|gave (?:a|an|the|my)|made (?:a|an|the|my))\b",
+    r"|climbed|raced|crashed|recovered|resigned|retired|passed|failed|submitted|published|spoke|called|arrived|returned|died"
+    r"|(?:was|were) born|turned \d+|got (?:married|engaged|promoted|back|home|stuck|sick|a|an|the)"
+    r"|had (?:a|an|the|my|our)|took (?:a|an|the|my|part)|gave (?:a|an|the|my)|made (?:a|an|the|my))\b",
     re.IGNORECASE,
 )
 _WHEN = Pattern(
@@ -51,7 +50,9 @@ _PLANNED = Pattern(
 _PROCEDURE = Pattern(
     "how step steps first then checklist procedure instructions runbook to when",
     r"\bhow to\b|\bstep \d|\bsteps?\b.*:|\bfirst\b.{3,120}\bthen\b|\b(?:checklist|procedure|instructions|runbook)\b"
-    r"|^(?:to|when you) \w+ .{3,80}, (?:\w+ly )?(?:run|press|hold|turn|open|add|set|mix|connect|type|use|take)\b",
+    r"|^(?:to|when you) \w+ .{3,80}, (?:\w+ly )?(?:run|press|hold|turn|open|add|set|mix|connect|type|use|take)\b"
+    r"|^to (?!do\b)\w+ [^.!?:\n]{3,80}: ?(?:\w+ly |first |just )?(?:run|press|hold|turn|open|add|set|mix|connect|type"
+    r"|use|take|click|select|switch|unplug|plug|remove|insert|push|pull|go|log|restart|close)\b",
     re.IGNORECASE | re.DOTALL,
 )
 _ENTITY = Pattern(
@@ -69,14 +70,17 @@ _PERSONAL = Pattern(
     r"|phone|number|e-?mail|badge|passport|id|blood type|height|weight|resting heart rate))\b",
     re.IGNORECASE,
 )
+_TOLD = Pattern("told asked promised called emailed", r"^(?:So |And )?I (?:told|asked|promised|called|emailed) [A-Z]")
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 _MAX_FACET = 600
 
 
 def type_of(text: str) -> Type:
-    """Fact unless the wording says otherwise; a preference outranks an event, since it lasts."""
+    """Fact unless the wording says otherwise; a preference outranks an event, unless it was told to someone."""
     if _PROCEDURE.search(text):
         return "procedure"
+    if _TOLD.search(text):
+        return "event"
     if _likes(text):
         return "preference"
     if _happens(text):

@@ -12,9 +12,12 @@ from fivefold.memory import ROLES, Mention, Sort
 
 MAX_TOPICS = 4
 
+LONGEST = 200
+"""Characters of the longest name, identifier or topic; nobody asks by a longer one."""
+
 _CODE_SIGN = re.compile(r"[\d@/\\_]")
 _IDENTIFIER = re.compile(
-    r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"  # e-mail address
+    r"[\w.+-]{1,64}+@[\w-]+(?:\.[\w-]+)+"  # e-mail address
     r"|https?://[^\s<>\"']+"
     r"|(?<![\w/])(?:~?/|[A-Za-z]:\\)[\w.-]+(?:[/\\][\w.-]+)+"  # path
     r"|\b[A-Z][A-Z0-9]{0,9}-\d{2,}\b"  # JIRA-9921, E-47821
@@ -50,6 +53,8 @@ def mentions(text: str, speaker: str | None = None) -> tuple[Mention, ...]:
         found[speaker.strip(), "person"] += 1
     rest = _set_codes_apart(text, found) if _CODE_SIGN.search(text) else text
     for match in _NAME.finditer(rest):
+        if len(match[0]) > LONGEST:
+            continue
         opens = bool(_SENTENCE.search(rest[max(0, match.start() - 3) : match.start()]))
         name = _trimmed(match[0], opens)
         if name:
@@ -65,7 +70,8 @@ def _set_codes_apart(text: str, found: Counter[tuple[str, Sort]]) -> str:
     for i, word in enumerate(words):
         if _CODE_SIGN.search(word):
             for match in _IDENTIFIER.finditer(word):
-                found[match[0].rstrip(".,"), "identifier"] += 1
+                if len(match[0]) <= LONGEST:
+                    found[match[0].rstrip(".,"), "identifier"] += 1
             words[i] = _IDENTIFIER.sub(" ", word)
     return " ".join(words)
 
@@ -94,7 +100,7 @@ def _topics(text: str) -> list[str]:
     led: dict[str, None] = {}
     bare: dict[str, None] = {}
     for match in _TOPIC.finditer(text):
-        topic = _topic(match["word"])
+        topic = _topic(match["word"]) if len(match["word"]) <= LONGEST else ""
         if topic:
             (led if match["lead"] else bare).setdefault(topic)
     return list(dict.fromkeys((*led, *bare)))[:MAX_TOPICS]

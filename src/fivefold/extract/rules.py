@@ -6,6 +6,7 @@ from fivefold.extract import worth
 from fivefold.extract.dates import dates_in
 from fivefold.extract.kinds import facets_of, type_of
 from fivefold.extract.names import mentions
+from fivefold.extract.relations import relations
 from fivefold.extract.slots import predicate_of, refers_back, slots
 from fivefold.memory import Extraction, Record
 from fivefold.times import utc_now
@@ -28,6 +29,7 @@ class Rules:
             memory_score=worth.memory_score(text, named),
             mentions=named,
             slots=stated,
+            relations=relations(text, record.speaker),
             dates=dates_in(text, record.event_at or utc_now()),
             facets=facets_of(text),
             refers_back=refers_back(text),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from fivefold.routes.base import Route, Sight
 from fivefold.routes.dense import Dense
+from fivefold.routes.graph import Graph
 from fivefold.routes.lexical import Lexical
+from fivefold.routes.temporal import Temporal
 
-ROUTES: dict[str, Route] = {"dense": Dense(), "lexical": Lexical()}
+ROUTES: dict[str, Route] = {"dense": Dense(), "lexical": Lexical(), "graph": Graph(), "temporal": Temporal()}
 
 __all__ = ["ROUTES", "Route", "Sight"]

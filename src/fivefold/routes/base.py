@@ -8,15 +8,18 @@ from typing import Protocol
 
 from fivefold.errors import FivefoldError
 from fivefold.recall import Query, RouteHit, Vector
-from fivefold.stores.base import Reader
+from fivefold.settings import Settings
+from fivefold.stores.base import Filter, Reader, Space
 
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a route may look at: the question, its vector, and one namespace of the store."""
+    """What a route may look at: the question, its vector, and one namespace of the store with its settings."""
 
     query: Query
     reader: Reader
+    settings: Settings
+    space: Space | None
     vector: Vector | FivefoldError | None
 
     def question_vector(self) -> Vector:
@@ -32,10 +35,13 @@ class Route(Protocol):
     encodes: bool
     """Whether the route needs the question's vector."""
 
-    def idle(self, query: Query) -> str | None:
-        """Why this route cannot help the question, or None when it can."""
+    def unable(self, query: Query) -> str | None:
+        """Why this route has nothing to search by, or None when it has."""
 
-    def search(self, sight: Sight, depth: int) -> list[RouteHit]: ...
+    def idle(self, query: Query) -> str | None:
+        """Why this route could run but would not help the question, or None when it may (R2)."""
+
+    def search(self, sight: Sight, depth: int, keep: Filter) -> list[RouteHit]: ...
 
     def share(self, scores: Sequence[float]) -> list[float]:
         """The scores of one list mapped into 0..1, for fusions that weigh by score (R10)."""

@@ -14,11 +14,16 @@ class Dense:
 
     encodes = True
 
+    def unable(self, query: Query) -> str | None:
+        return None
+
     def idle(self, query: Query) -> str | None:
         return None
 
-    def search(self, sight: Sight, depth: int) -> list[RouteHit]:
-        return sight.reader.dense("full", sight.question_vector(), depth, Filter(sight.query.type_hints))
+    def search(self, sight: Sight, depth: int, keep: Filter) -> list[RouteHit]:
+        if sight.space is None:
+            return []
+        return sight.reader.dense(sight.space, "full", sight.question_vector(), depth, keep)
 
     def share(self, scores: Sequence[float]) -> list[float]:
         return [min(1.0, max(0.0, score)) for score in scores]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fivefold.lexemes import lexemes
 from fivefold.recall import Query, RouteHit
 from fivefold.routes.base import Sight
 from fivefold.stores.base import Filter
@@ -11,18 +12,27 @@ from fivefold.stores.base import Filter
 MAX_LEXEMES = 256
 """A question longer than this is searched by its first lexemes; more would only slow it."""
 
+_ASKING = "happen happened happening go going went do talk talked discuss discussed say said tell told"
+"""Words that ask for anything at all; beside a time they say nothing of the subject."""
+
 
 class Lexical:
     """Scores are BM25, unbounded; as a share of 1 they are taken relative to the list's best."""
 
     encodes = False
 
-    def idle(self, query: Query) -> str | None:
+    def unable(self, query: Query) -> str | None:
         return None if query.lexemes else "the question has only stop words"
 
-    def search(self, sight: Sight, depth: int) -> list[RouteHit]:
-        lexemes = sight.query.lexemes[:MAX_LEXEMES]
-        return sight.reader.lexical(lexemes, depth, Filter(sight.query.type_hints))
+    def idle(self, query: Query) -> str | None:
+        """A bare time gains nothing from the words it is made of."""
+        if query.window is None:
+            return None
+        rest = set(query.lexemes) - set(lexemes(query.window.text)) - set(lexemes(_ASKING))
+        return None if rest else f"the question asks for {query.window.text!r} and no subject"
+
+    def search(self, sight: Sight, depth: int, keep: Filter) -> list[RouteHit]:
+        return sight.reader.lexical(sight.query.lexemes[:MAX_LEXEMES], depth, keep)
 
     def share(self, scores: Sequence[float]) -> list[float]:
         best = max(scores, default=0.0)

@@ -58,20 +58,20 @@ def _vectors(connection: apsw.Connection, namespace: int) -> Iterator[Finding]:
 
 def missing_vectors(connection: apsw.Connection, namespace: int, space: int, limit: int = -1) -> list[int]:
     """Rows of memories without the vector that every memory of their kind has; sessions come last."""
-    return [
-        row
-        for (row,) in rows(
-            connection,
-            "SELECT row FROM memories m WHERE namespace = ? AND NOT EXISTS (SELECT 1 FROM vectors v "
-            "WHERE v.memory = m.row AND v.space = ? AND v.field = iif(m.kind = 'session', ?, ?)) "
-            "ORDER BY m.kind = 'session', row LIMIT ?",
-            namespace,
-            space,
-            FIELDS.index("session"),
-            FIELDS.index("full"),
-            limit,
-        )
-    ]
+    found: list[int] = []
+    for kind, field in (("<>", "full"), ("=", "session")):
+        if limit < 0 or len(found) < limit:
+            found += [
+                row
+                for (row,) in rows(
+                    connection,
+                    f"SELECT row FROM memories m WHERE +namespace = ? AND kind {kind} 'session' AND NOT EXISTS "
+                    "(SELECT 1 FROM vectors v WHERE v.memory = m.row AND v.space = ? AND v.field = ?) "
+                    "ORDER BY row LIMIT ?",
+                    namespace, space, FIELDS.index(field), limit if limit < 0 else limit - len(found),
+                )
+            ]  # fmt: skip
+    return found
 
 
 def _entities(connection: apsw.Connection, namespace: int) -> Finding:
@@ -89,6 +89,12 @@ def _sessions(connection: apsw.Connection, namespace: int) -> Finding:
         "sessions s WHERE namespace = ? AND (turns, started_at, ended_at) <> "
         "(SELECT count(*), min(event_at), max(event_at) FROM memories m "
         "WHERE m.namespace = s.namespace AND m.session_id = s.id AND m.kind = 'turn')",
+        namespace,
+    )
+    wrong += _count(
+        connection,
+        "(SELECT session_id FROM memories WHERE namespace = ?1 AND kind = 'turn' EXCEPT "
+        "SELECT id FROM sessions WHERE namespace = ?1)",
         namespace,
     )
     return Finding("session log", wrong == 0, f"{wrong} sessions count wrongly" if wrong else "counts agree")

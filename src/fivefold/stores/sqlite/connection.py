@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,13 +22,16 @@ BUSY_MS = 120_000
 _READERS = 8
 
 
-def connect(location: str, *, read_only: bool = False) -> apsw.Connection:
+def connect(location: str, *, read_only: bool = False, create: bool = False) -> apsw.Connection:
     """A connection that waits for others, checks foreign keys and knows vec0."""
     if read_only:
-        uri = f"{Path(location).absolute().as_uri()}?immutable=1"
+        # Without a log beside it nothing can change under us; with one, SQLite must read that too.
+        how = "mode=ro" if Path(f"{location}-wal").exists() else "immutable=1"
+        uri = f"{Path(location).absolute().as_uri()}?{how}"
         connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     else:
-        connection = apsw.Connection(location)
+        made = apsw.SQLITE_OPEN_CREATE if create or location == ":memory:" else 0
+        connection = apsw.Connection(location, flags=apsw.SQLITE_OPEN_READWRITE | made)
     connection.set_busy_timeout(BUSY_MS)
     connection.enable_load_extension(True)
     connection.load_extension(sqlite_vec.loadable_path())
@@ -39,7 +44,15 @@ def connect(location: str, *, read_only: bool = False) -> apsw.Connection:
 
 def make_durable(connection: apsw.Connection) -> None:
     """Write-ahead log, synced at every commit, and deleted text overwritten rather than left in free pages."""
-    connection.execute("PRAGMA journal_mode = WAL")
+    for attempt in range(200):
+        try:
+            if connection.pragma("journal_mode") != "wal":
+                connection.execute("PRAGMA journal_mode = WAL")
+            break
+        except (apsw.BusyError, apsw.LockedError):  # the switch does not wait for others by itself
+            if attempt == 199:
+                raise
+            time.sleep(0.05)
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA wal_autocheckpoint = 4000")
@@ -93,6 +106,7 @@ class Connections:
         self.read_only = read_only
         self.in_memory = location == ":memory:"
         self.closed = False
+        self._process = os.getpid()
         self._writing = threading.RLock()
         self._writer = connect(location, read_only=read_only)
         self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
@@ -101,6 +115,7 @@ class Connections:
 
     @contextmanager
     def writer(self) -> Iterator[apsw.Connection]:
+        self._must_be_open()
         with self._writing, plain_errors(self.location):
             self._must_be_open()
             yield self._writer
@@ -124,6 +139,7 @@ class Connections:
             with self.writer() as connection:
                 yield connection
             return
+        self._must_be_open()
         with self._room, plain_errors(self.location):
             self._must_be_open()
             try:
@@ -137,12 +153,21 @@ class Connections:
                 self._idle.put(connection)
 
     def close(self) -> None:
+        """No new use begins; those under way are waited for."""
+        if self.closed:
+            return
+        self.closed = True
+        for _ in range(0 if self.in_memory else _READERS):
+            self._room.acquire()
         with self._writing:
-            self.closed = True
             for connection in self._all:
                 connection.close()
             self._all.clear()
+        if not self.in_memory:
+            self._room.release(_READERS)
 
     def _must_be_open(self) -> None:
         if self.closed:
             raise StoreClosed("this engine was closed; open the store again")
+        if os.getpid() != self._process:
+            raise StoreClosed("this engine was opened before the process forked; open the store again")

@@ -10,6 +10,7 @@ from datetime import datetime
 import apsw
 
 from fivefold.memory import Mention
+from fivefold.stores.sqlite.rows import compact
 from fivefold.stores.sqlite.transaction import Transaction
 
 
@@ -23,62 +24,183 @@ class Entities(Transaction):
 
     def expect(self, mentions: Sequence[Mention]) -> None:
         """Look up the entities a batch will mention in one go."""
-        aliases = list({_alias(mention) for mention in mentions})
+        aliases = list({alias_of(mention.name) for mention in mentions})
         found = self._rows(
-            "SELECT a.alias, a.entity FROM json_each(?) wanted CROSS JOIN entity_aliases a "
+            "SELECT a.alias, a.entity, a.part FROM json_each(?) wanted CROSS JOIN entity_aliases a "
             "ON a.namespace = ? AND a.alias = wanted.value JOIN entities e ON e.key = a.entity "
-            "ORDER BY e.links, e.key DESC",
+            "ORDER BY a.alias, a.part, e.links DESC, e.key",
             json.dumps(aliases, ensure_ascii=False), self._key,
         )  # fmt: skip
-        self._entities.update(found)  # of several entities with one alias the most mentioned comes last and stays
+        candidates: dict[str, list[tuple[int, int]]] = {}
+        for alias, entity, part in found:
+            candidates.setdefault(alias, []).append((entity, part))
+        for alias, known in candidates.items():
+            meant = _meant(known)
+            if meant is not None:
+                self._entities[alias] = meant
 
-    def link(self, row: int, mentions: Sequence[Mention]) -> None:
+    def link(self, row: int, mentions: Sequence[Mention]) -> list[int]:
+        """Link a memory to all it mentions; gives the named entities among them."""
         counts: dict[int, int] = {}
+        named: dict[int, None] = {}
         for mention in mentions:
-            entity = self._entity(mention)
+            entity = self.entity_of(mention)
             counts[entity] = counts.get(entity, 0) + mention.count
+            if mention.kind != "topic":
+                named.setdefault(entity)
         self._db.executemany(
             "INSERT INTO links VALUES (?, ?, ?)", [(row, entity, count) for entity, count in counts.items()]
         )
         self._linked.update(counts.keys())
+        return list(named)
 
-    def finish(self) -> None:
-        """Write the link counts this transaction gathered; called before it ends."""
+    def write_counts(self) -> None:
+        """Write the link counts this transaction gathered."""
         counted = [(count, entity) for entity, count in self._linked.items()]
         self._db.executemany("UPDATE entities SET links = links + ? WHERE key = ?", counted)
         self._linked.clear()
 
     def unlink(self, row: int) -> None:
         """Take a memory's links away; an entity that nothing mentions any more goes with them."""
-        self.finish()
-        entities = [key for (key,) in self._rows("SELECT entity FROM links WHERE memory = ?", row)]
+        self.write_counts()
+        entities = [(key,) for (key,) in self._rows("SELECT entity FROM links WHERE memory = ?", row)]
         self._db.execute("DELETE FROM links WHERE memory = ?", (row,))
-        self._db.executemany("UPDATE entities SET links = links - 1 WHERE key = ?", [(key,) for key in entities])
-        self._db.executemany(
-            "DELETE FROM entities WHERE key = ? AND links <= 0 AND by_hand = 0", [(key,) for key in entities]
+        self._db.executemany("UPDATE entities SET links = links - 1 WHERE key = ?", entities)
+        self._db.executemany(_DELETE_UNUSED, entities)
+        self._entities.clear()
+
+    def drop_unused(self) -> None:
+        unused = self._rows("SELECT key FROM entities WHERE namespace = ? AND links <= 0", self._key)
+        self._db.executemany(_DELETE_UNUSED, unused)
+        self._entities.clear()
+
+    def entity_of(self, mention: Mention) -> int:
+        """The entity a mention means. A first name means the one full name it is part of; of several, none."""
+        alias = alias_of(mention.name)
+        if alias not in self._entities:
+            known = self._rows(
+                "SELECT a.entity, a.part FROM entity_aliases a JOIN entities e ON e.key = a.entity "
+                "WHERE a.namespace = ? AND a.alias = ? ORDER BY a.part, e.links DESC, e.key",
+                self._key, alias,
+            )  # fmt: skip
+            meant = _meant([(entity, part) for entity, part in known])
+            self._entities[alias] = self.make_entity(mention) if meant is None else meant
+        return self._entities[alias]
+
+    def make_entity(self, mention: Mention, by_hand: bool = False) -> int:
+        """A new entity; a full name takes over the entity known by its first or last name alone."""
+        alias = alias_of(mention.name)
+        parts = name_parts(mention)
+        key = self._known_by_part(parts)
+        if key is None:
+            self._db.execute(
+                "INSERT INTO entities (namespace, name, kind, by_hand, created_at) VALUES (?, ?, ?, ?, ?)",
+                (self._key, mention.name, mention.kind, by_hand, self._now),
+            )
+            key = self._db.last_insert_rowid()
+        else:
+            self._db.execute("UPDATE entities SET name = ? WHERE key = ?", (mention.name, key))
+        self.add_alias(key, alias)
+        for part in parts:
+            self.add_alias(key, part, part=True)
+        self._entities[alias] = key
+        return key
+
+    def add_alias(self, entity: int, alias: str, part: bool = False) -> None:
+        self._db.execute(
+            "INSERT INTO entity_aliases VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET part = min(part, excluded.part)",
+            (self._key, alias, entity, part),
         )
         self._entities.clear()
 
-    def _entity(self, mention: Mention) -> int:
-        alias = _alias(mention)
-        if alias not in self._entities:
-            known = self._number(
-                "SELECT a.entity FROM entity_aliases a JOIN entities e ON e.key = a.entity "
-                "WHERE a.namespace = ? AND a.alias = ? ORDER BY e.links DESC, e.key LIMIT 1",
-                self._key, alias,
-            )  # fmt: skip
-            self._entities[alias] = known if known is not None else self._new_entity(mention, alias)
-        return self._entities[alias]
+    def rename_entity(self, key: int, name: str) -> None:
+        self._db.execute("UPDATE entities SET name = ?, by_hand = 1 WHERE key = ?", (name, key))
+        self.add_alias(key, alias_of(name))
 
-    def _new_entity(self, mention: Mention, alias: str) -> int:
+    def merge_entities(self, into: int, out: int) -> None:
+        """Everything of `out` becomes `into`'s; counts are taken anew."""
+        for table, column in (
+            ("links", "entity"), ("entity_aliases", "entity"), ("edges", "source"), ("edges", "target"),
+        ):  # fmt: skip
+            self._db.execute(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {column} = ?", (into, out))
+        self._db.execute("DELETE FROM edges WHERE source = target")
+        self._db.execute("DELETE FROM entities WHERE key = ?", (out,))
+        self._recount(into, by_hand=True)
+
+    def split_entity(self, key: int, name: str, memories: Sequence[int]) -> int:
         self._db.execute(
-            "INSERT INTO entities (namespace, name, kind, created_at) VALUES (?, ?, ?, ?)",
-            (self._key, mention.name, mention.kind, self._now),
+            "INSERT INTO entities (namespace, name, kind, by_hand, created_at) "
+            "SELECT namespace, ?, kind, 1, ? FROM entities WHERE key = ?",
+            (name, self._now, key),
         )
-        key = self._db.last_insert_rowid()
-        self._db.execute("INSERT INTO entity_aliases VALUES (?, ?, ?)", (self._key, alias, key))
-        return key
+        new = self._db.last_insert_rowid()
+        self.add_alias(new, alias_of(name))
+        self._db.executemany(
+            "UPDATE OR IGNORE links SET entity = ? WHERE entity = ? AND memory = ?",
+            [(new, key, memory) for memory in memories],
+        )
+        for memory in memories:
+            self._call_anew(memory, key, name)
+        self._recount(key, by_hand=True)
+        self._recount(new, by_hand=True)
+        return new
+
+    def _call_anew(self, memory: int, key: int, name: str) -> None:
+        """Note in what was read out of the memory whom it means, so that a rebuild knows it too."""
+        aliases = {alias for (alias,) in self._rows("SELECT alias FROM entity_aliases WHERE entity = ?", key)}
+        extracted = json.loads(self._rows("SELECT extracted FROM memories WHERE row = ?", memory)[0][0])
+        extracted["mentions"] = [
+            [name if alias_of(known) in aliases else known, kind, count]
+            for known, kind, count in extracted.get("mentions", ())
+        ]
+        self._db.execute("UPDATE memories SET extracted = ? WHERE row = ?", (compact(extracted), memory))
+
+    def _recount(self, key: int, by_hand: bool) -> None:
+        self._db.execute(
+            "UPDATE entities SET by_hand = max(by_hand, ?), links = (SELECT count(*) FROM links WHERE entity = ?2) "
+            "WHERE key = ?2",
+            (by_hand, key),
+        )
+        self._entities.clear()
+
+    def _known_by_part(self, parts: Sequence[str]) -> int | None:
+        """The one entity known by the new name's part alone, unless another full name shares that part.
+
+        A first name grows into a full one; a last word only behind a title, as 'Kestrel' into 'Project Kestrel'.
+        """
+        for part in parts if parts and parts[0] in TITLES else parts[:1]:
+            known = self._rows(
+                "SELECT entity, part FROM entity_aliases WHERE namespace = ? AND alias = ?", self._key, part
+            )
+            if len(known) == 1 and not known[0][1]:
+                return int(known[0][0])
+        return None
 
 
-def _alias(mention: Mention) -> str:
-    return " ".join(mention.name.casefold().split())
+TITLES = frozenset("project team dr mr mrs ms miss prof professor aunt uncle captain lake mount".split())
+"""Words that go before a name without being part of it."""
+
+_DELETE_UNUSED = (
+    "DELETE FROM entities WHERE key = ?1 AND links <= 0 AND by_hand = 0 AND NOT EXISTS "
+    "(SELECT 1 FROM edges WHERE (source = ?1 OR target = ?1) AND (by_hand = 1 OR kind <> 'semantic'))"
+)
+
+
+def alias_of(name: str) -> str:
+    return " ".join(name.casefold().split())
+
+
+def name_parts(mention: Mention) -> list[str]:
+    """First and last name of a person-like name, by which it may be called."""
+    words = alias_of(mention.name).split()
+    if mention.kind not in ("name", "person") or not 2 <= len(words) <= 4:
+        return []
+    return [word for word in dict.fromkeys((words[0], words[-1])) if len(word) > 2]
+
+
+def _meant(candidates: Sequence[tuple[int, int]]) -> int | None:
+    """Of entities under one alias, best first: a whole name before a part of one, and a part only if it is the sole."""
+    whole = [entity for entity, part in candidates if not part]
+    if whole:
+        return whole[0]
+    return candidates[0][0] if len(candidates) == 1 else None

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from fivefold.extract.kept import restored
-from fivefold.memory import Extraction, Link, Memory, Session
+from fivefold.memory import Edge, Entity, Extraction, Link, Memory, Session, Type
 from fivefold.recall import RouteHit, Vector
-from fivefold.stores.base import Field, Filter, Space, Stats
+from fivefold.stores.base import Called, Field, Filter, Space, Stats, Walk
 from fivefold.stores.sqlite import lexical
 from fivefold.stores.sqlite.rows import COLUMNS, memory_of
-from fivefold.times import from_micros
+from fivefold.stores.sqlite.walk import walk
+from fivefold.times import from_micros, to_micros
 
 if TYPE_CHECKING:
     from fivefold.stores.sqlite.store import SqliteStore
+
+
+MOST_CALLED = 64
+"""Entities under one alias that are considered; more share a name than anyone could tell apart by it."""
 
 
 class SqliteReader:
@@ -36,10 +42,7 @@ class SqliteReader:
         rows = self._rows("SELECT settings FROM namespaces WHERE key = :ns")
         return dict(json.loads(rows[0][0])) if rows else {}
 
-    def dense(self, where: Field, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
-        space = self.space()
-        if space is None:
-            return []
+    def dense(self, space: Space, where: Field, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
         with self._store.connections.reader() as connection:
             return self._store.held.search(connection, space, where, vector, depth, keep)
 
@@ -79,7 +82,7 @@ class SqliteReader:
 
     def scan(self, after: int = 0, size: int = 500) -> list[tuple[Memory, Extraction]]:
         found = self._rows(
-            f"SELECT {COLUMNS}, extracted FROM memories WHERE namespace = :ns AND row > :after "
+            f"SELECT {COLUMNS}, extracted FROM memories WHERE row > :after AND +namespace = :ns "
             "ORDER BY row LIMIT :size",
             after=after,
             size=size,
@@ -100,6 +103,107 @@ class SqliteReader:
             links.setdefault(row, []).append(Link(*parts))
         return links
 
+    def entities(self, alias: str | None, limit: int) -> list[Entity]:
+        if alias is None:
+            return self._entities("e.kind <> 'topic' ORDER BY e.links DESC, e.key LIMIT :limit", limit=limit)
+        return self._entities(
+            "e.key IN (SELECT entity FROM entity_aliases WHERE namespace = :ns AND alias = :alias) "
+            "ORDER BY e.links DESC, e.key LIMIT :limit",
+            alias=alias,
+            limit=limit,
+        )
+
+    def entities_at(self, keys: Sequence[int]) -> list[Entity]:
+        return self._entities("e.key IN (SELECT value FROM json_each(:keys))", keys=json.dumps(list(keys)))
+
+    def edges(self, entity: int, limit: int) -> list[Edge]:
+        found = self._rows(
+            "SELECT d.key, a.name, d.relation, b.name, d.kind, d.confidence, d.count, d.valid_from, d.valid_to "
+            "FROM edges d JOIN entities a ON a.key = d.source JOIN entities b ON b.key = d.target "
+            "WHERE d.namespace = :ns AND d.key IN (SELECT key FROM edges WHERE source = :entity UNION ALL "
+            "SELECT key FROM edges WHERE target = :entity) ORDER BY d.kind = 'semantic', d.confidence DESC, d.key "
+            "LIMIT :limit",
+            entity=entity,
+            limit=limit,
+        )
+        return [
+            Edge(key, source, relation, target, kind, confidence, count, _moment(since), _moment(until))
+            for key, source, relation, target, kind, confidence, count, since, until in found
+        ]
+
+    def called(self, aliases: Sequence[str]) -> list[Called]:
+        found = self._rows(
+            "SELECT a.alias, e.key, e.name, e.kind, e.links, a.part FROM json_each(:aliases) wanted "
+            "CROSS JOIN entity_aliases a ON a.namespace = :ns AND a.alias = wanted.value AND a.entity IN "
+            "(SELECT entity FROM entity_aliases WHERE namespace = :ns AND alias = wanted.value "
+            "ORDER BY entity LIMIT :most) "
+            "CROSS JOIN entities e ON e.key = a.entity",
+            aliases=json.dumps(list(aliases), ensure_ascii=False),
+            most=MOST_CALLED,
+        )
+        return [Called(alias, key, name, kind, links, bool(part)) for alias, key, name, kind, links, part in found]
+
+    def mentioned(self, rows: Sequence[int], entities: Sequence[int]) -> dict[int, int]:
+        """In how many of these memories each of these entities is mentioned."""
+        found = self._rows(
+            "SELECT l.entity, count(*) FROM json_each(:rows) m CROSS JOIN links l ON l.memory = m.value "
+            "WHERE l.entity IN (SELECT value FROM json_each(:entities)) GROUP BY l.entity",
+            rows=json.dumps(list(rows)),
+            entities=json.dumps(list(entities)),
+        )
+        return dict(found)
+
+    def near(self, alias: str, entities: Sequence[int]) -> list[int]:
+        """Which of these entities an edge ties to the entity of that name."""
+        found = self._rows(
+            "SELECT e.value FROM json_each(:entities) e WHERE EXISTS (SELECT 1 FROM entity_aliases a JOIN edges d "
+            "ON (d.source = a.entity AND d.target = e.value) OR (d.target = a.entity AND d.source = e.value) "
+            "WHERE a.namespace = :ns AND a.alias = :alias)",
+            alias=alias,
+            entities=json.dumps(list(entities)),
+        )
+        return [key for (key,) in found]
+
+    def related(self, entity: int, relations: Sequence[str], inverse: bool) -> list[Entity]:
+        here, there = ("target", "source") if inverse else ("source", "target")
+        return self._entities(
+            f"e.key IN (SELECT {there} FROM edges WHERE {here} = :entity AND valid_to IS NULL "
+            "AND relation IN (SELECT value FROM json_each(:relations)))",
+            entity=entity,
+            relations=json.dumps(list(relations)),
+        )
+
+    def walk(self, roots: Sequence[tuple[int, float]], how: Walk, depth: int) -> list[RouteHit]:
+        key = self._key()
+        if key is None or not roots:
+            return []
+        with self._store.connections.reader() as connection:
+            return walk(connection, key, roots, how, depth)
+
+    def temporal(self, start: datetime, end: datetime, depth: int) -> list[RouteHit]:
+        """Events of the window; when there are too many, those nearest to its centre, else as they happened."""
+        first, last = to_micros(start), to_micros(end)
+        found = self._rows(
+            "SELECT row, event_at FROM memories INDEXED BY memories_events WHERE namespace = :ns AND type = 'event' "
+            "AND event_at >= :first AND event_at < :last ORDER BY abs(event_at - :centre), row LIMIT :most",
+            first=first, last=last, centre=(first + last) // 2, most=depth + 1,
+        )  # fmt: skip
+        if len(found) <= depth:
+            found.sort(key=lambda item: (item[1], item[0]))
+        return [RouteHit(row, 1.0) for row, _ in found[:depth]]
+
+    def holds_type(self, type: Type, at_least: int) -> bool:
+        counted = self._one(
+            "SELECT count(*) FROM (SELECT 1 FROM memories WHERE namespace = :ns AND type = :type LIMIT :most)", 1,
+            type=type, most=at_least,
+        )  # fmt: skip
+        return bool(counted[0] and counted[0] >= at_least)
+
+    def last_talk(self, before: datetime) -> datetime | None:
+        """When the last session ended that is over at that time."""
+        sql = "SELECT max(ended_at) FROM sessions WHERE namespace = :ns AND ended_at < :before"
+        return _moment(self._one(sql, 1, before=to_micros(before))[0])
+
     def sessions(self, limit: int) -> list[Session]:
         found = self._rows(
             "SELECT s.id, s.started_at, s.ended_at, s.turns, m.id FROM sessions s "
@@ -112,12 +216,15 @@ class SqliteReader:
         ]
 
     def recalled(self, recall_id: str) -> tuple[str, ...] | None:
-        self._store.flush_log()
+        key = self._key()
+        waiting = None if key is None else self._store.recalls.returned(key, recall_id)
+        if waiting is not None:
+            return waiting
         found = self._rows("SELECT returned FROM recalls WHERE namespace = :ns AND id = :id", id=recall_id)
         return tuple(item[0] for item in json.loads(found[0][0])) if found else None
 
     def stats(self) -> Stats:
-        self._store.flush_log()
+        self._store.recalls.flush()
         space = self.space()
         first, last = self._one("SELECT min(event_at), max(event_at) FROM memories WHERE namespace = :ns", 2)
         return Stats(
@@ -137,8 +244,15 @@ class SqliteReader:
             first_event_at=None if first is None else from_micros(first),
             last_event_at=None if last is None else from_micros(last),
             bytes_on_disk=self._store.size(),
-            namespaces=self._store.namespaces(),
         )
+
+    def _entities(self, condition: str, **values: object) -> list[Entity]:
+        found = self._rows(
+            "SELECT e.key, e.name, e.kind, e.links, (SELECT json_group_array(alias) FROM entity_aliases a "
+            f"WHERE a.entity = e.key) FROM entities e WHERE e.namespace = :ns AND {condition}",
+            **values,
+        )
+        return [Entity(key, name, kind, links, tuple(json.loads(aliases))) for key, name, kind, links, aliases in found]
 
     def _key(self) -> int | None:
         return self._store.key_of(self.namespace)
@@ -160,3 +274,7 @@ class SqliteReader:
     def _groups(self, column: str) -> dict[str, int]:
         rows = self._rows(f"SELECT {column}, count(*) FROM memories WHERE namespace = :ns GROUP BY 1 ORDER BY 1")
         return {name: int(count) for name, count in rows}
+
+
+def _moment(value: int | None) -> datetime | None:
+    return None if value is None else from_micros(value)

@@ -31,8 +31,9 @@ def migrations() -> tuple[tuple[int, str], ...]:
 def migrate(connection: apsw.Connection, location: str, steps: Sequence[tuple[int, str]]) -> None:
     """Bring the file to the newest version, or say why that cannot be."""
     newest = steps[-1][0]
-    if version_of(connection, location, newest) == newest:
-        return
+    with connection:  # one look, so that another process's migration is seen whole or not at all
+        if version_of(connection, location, newest) == newest:
+            return
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = version_of(connection, location, newest)

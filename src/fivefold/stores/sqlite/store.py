@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import threading
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,42 +16,31 @@ from fivefold.stores.sqlite import lexical
 from fivefold.stores.sqlite.checks import check
 from fivefold.stores.sqlite.connection import Connections, connect, make_durable, number, plain_errors
 from fivefold.stores.sqlite.reader import SqliteReader
-from fivefold.stores.sqlite.schema import migrate, migrations
+from fivefold.stores.sqlite.recall_log import RecallLog
+from fivefold.stores.sqlite.schema import migrate, migrations, version_of
 from fivefold.stores.sqlite.vectors import VectorMemory
-from fivefold.stores.sqlite.writer import SqliteWriter, log_recall
+from fivefold.stores.sqlite.writer import SqliteWriter
 from fivefold.times import to_micros, utc_now
-
-LOGGED_RECALLS = 10_000
-"""How many recalls without feedback a namespace's log keeps."""
-
-TRIM_EVERY = 500
-"""How often, in recalls, the log is cut to that size."""
-
-LOG_TOGETHER = 64
-"""How many recalls are logged in one go."""
-
-_log = logging.getLogger("fivefold")
 
 
 class SqliteStore:
     """A fivefold file. Making one creates the file, or brings an older one up to date."""
 
     def __init__(self, location: str) -> None:
-        self.location = location
-        self.read_only = _prepare(location)
-        self.connections = Connections(location, read_only=self.read_only)
-        if location == ":memory:":
-            with self.connections.writer() as connection:
-                migrate(connection, location, migrations())
-        elif not self.read_only:
-            with self.connections.writer() as connection:
+        self.location = location if location == ":memory:" else os.path.abspath(location)
+        self.read_only = _prepare(self.location)
+        with plain_errors(self.location):
+            self.connections = Connections(self.location, read_only=self.read_only)
+        with self.connections.writer() as connection:
+            if self.read_only:
+                version_of(connection, self.location, migrations()[-1][0])
+            elif self.connections.in_memory:
+                migrate(connection, self.location, migrations())
+            else:
                 make_durable(connection)
         self.held = VectorMemory()
         self._keys: dict[str, int] = {}
-        self._logger: apsw.Connection | None = None
-        self._unlogged: deque[Recall] = deque()
-        self._logged = 0
-        self._logging = threading.Lock()
+        self.recalls = RecallLog(self.connections, self.key_of)
 
     def reader(self, namespace: str) -> SqliteReader:
         return SqliteReader(self, namespace)
@@ -79,76 +65,43 @@ class SqliteStore:
 
     def namespaces(self) -> tuple[str, ...]:
         with self.connections.reader() as connection:
-            return tuple(name for (name,) in connection.execute("SELECT name FROM namespaces ORDER BY name"))
+            return tuple(str(name) for (name,) in connection.execute("SELECT name FROM namespaces ORDER BY name"))
 
     def size(self) -> int:
-        if self.location == ":memory:":
+        if self.connections.in_memory:
             with self.connections.reader() as connection:
                 return int(connection.pragma("page_count")) * int(connection.pragma("page_size"))
         files = (Path(self.location + suffix) for suffix in ("", "-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
 
     def log(self, recall: Recall) -> None:
-        """Note the recall; notes are written together, since each write makes every reader look again.
+        """Note the recall; it is written with others, and never makes a recall wait."""
+        self.recalls.add(recall)
 
-        The log is best effort: a kill may lose the last few. `used` writes the recall it speaks of for sure.
-        """
-        if self.read_only:
-            return
-        self._unlogged.append(recall)
-        if len(self._unlogged) % LOG_TOGETHER == 0:
-            self.flush_log()
-
-    def flush_log(self) -> None:
-        """Write the recalls noted so far, unless another writer is at work; then they wait for the next time."""
-        if not self._unlogged or self.connections.closed:
-            return
-        try:
-            self._write_log()
-        except (apsw.BusyError, apsw.LockedError):
-            pass
-        except (apsw.FullError, apsw.IOError, apsw.ReadOnlyError) as error:
-            _log.warning("the recall log could not be written: %s", error)
-            self._unlogged.clear()
-        if len(self._unlogged) > LOGGED_RECALLS:
-            self._unlogged.popleft()
+    def settle(self) -> None:
+        """After a forgetting: what was deleted leaves the write-ahead log too, as far as no reader holds it."""
+        if not self.connections.in_memory:
+            with self.connections.writer() as connection:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def check(self, namespace: str) -> Iterator[Finding]:
-        with self.connections.reader() as connection:
-            yield from check(connection, self.key_of(namespace))
+        """On a connection of its own, which has read nothing before that it might hold on to."""
+        key = self.key_of(namespace)
+        if self.connections.in_memory:
+            with self.connections.reader() as connection:
+                yield from check(connection, key)
+            return
+        with plain_errors(self.location):
+            connection = connect(self.location, read_only=self.read_only)
+            try:
+                yield from check(connection, key)
+            finally:
+                connection.close()
 
     def close(self) -> None:
-        if self.connections.closed:
-            return
-        self.flush_log()
-        if self._logger is not None:
-            self._logger.close()
-        self.connections.close()
-
-    def _write_log(self) -> None:
-        with self._logging:
-            noted = list(self._unlogged)
-            if self.location == ":memory:":
-                with self.connections.transaction() as connection:
-                    self._log_all(connection, noted)
-            else:
-                if self._logger is None:
-                    self._logger = connect(self.location)
-                    self._logger.set_busy_timeout(0)
-                    self._logger.execute("PRAGMA synchronous = NORMAL")
-                with self._logger:
-                    self._log_all(self._logger, noted)
-            for _ in noted:
-                self._unlogged.popleft()
-
-    def _log_all(self, connection: apsw.Connection, recalls: list[Recall]) -> None:
-        for recall in recalls:
-            key = self.key_of(recall.namespace)
-            if key is not None:
-                log_recall(connection, key, recall)
-                self._logged += 1
-                if self._logged % TRIM_EVERY == 0:
-                    _trim(connection, key)
+        if not self.connections.closed:
+            self.recalls.close()
+            self.connections.close()
 
     def _make_namespace(self, connection: apsw.Connection, namespace: str) -> int:
         if namespace in self._keys:
@@ -167,25 +120,23 @@ def _prepare(location: str) -> bool:
     if location == ":memory:":
         return False
     path = Path(location)
-    if path.is_dir():
-        raise StoreError(f"{location!r} is a folder; give the path of a file in it, such as {location}/fivefold.db")
-    if not path.parent.exists():
-        raise StoreError(f"the folder {str(path.parent)!r} does not exist; create it first")
-    if path.exists() and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+    try:
+        if path.is_dir():
+            raise StoreError(f"{location!r} is a folder; give the path of a file in it, such as {location}/fivefold.db")
+        if not path.parent.exists():
+            raise StoreError(f"the folder {str(path.parent)!r} does not exist; create it first")
+        exists = path.exists()
+        if not exists:
+            path.touch(mode=0o600)  # memories are private; the files SQLite makes beside it take the same mode
+    except OSError as error:
+        raise StoreError(f"{location!r} cannot be opened: {error.strerror or error}") from None
+    if exists and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
         return True
     with plain_errors(location):
-        connection = connect(location)
+        connection = connect(location, create=True)
         try:
             migrate(connection, location, migrations())
             make_durable(connection)
         finally:
             connection.close()
     return False
-
-
-def _trim(connection: apsw.Connection, key: int) -> None:
-    connection.execute(
-        "DELETE FROM recalls WHERE namespace = ?1 AND id NOT IN (SELECT recall FROM feedback WHERE namespace = ?1) "
-        "AND id < (SELECT id FROM recalls WHERE namespace = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
-        (key, LOGGED_RECALLS),
-    )

@@ -70,6 +70,22 @@ class Turns(Spaces):
         )  # fmt: skip
         return [memory_of(self.namespace, columns) for columns in found]
 
+    def told_next(self, session_id: str, content: str) -> list[Memory]:
+        """Turns of a session that carry this text as what was said next."""
+        found = self._rows(
+            f"SELECT {COLUMNS} FROM memories WHERE namespace = ? AND session_id = ? AND next_user_text = ?",
+            self._key, session_id, content,
+        )  # fmt: skip
+        return [memory_of(self.namespace, columns) for columns in found]
+
+    def session_memory(self, session_id: str) -> int | None:
+        """The row of the session's own memory."""
+        return self._number(
+            "SELECT row FROM memories WHERE namespace = ? AND session_id = ? AND kind = 'session'",
+            self._key,
+            session_id,
+        )
+
     def session_size(self, session_id: str) -> tuple[int, int, int | None]:
         """Turns in the session, turns its memory was built from, and that memory's row."""
         found = self._rows(
@@ -99,6 +115,17 @@ class Turns(Spaces):
         self._db.execute(
             "UPDATE sessions SET memory = ?, built_from = ? WHERE namespace = ? AND id = ?",
             (row, turns, self._key, session_id),
+        )
+
+    def recount_sessions(self) -> None:
+        """The session log anew from the turns and session memories that are there."""
+        self._db.execute("DELETE FROM sessions WHERE namespace = ?", (self._key,))
+        self._db.execute(
+            "INSERT INTO sessions (namespace, id, started_at, ended_at, turns, built_from, memory) "
+            "SELECT namespace, session_id, min(event_at), max(event_at), count(*), count(*), "
+            "(SELECT row FROM memories own WHERE own.namespace = m.namespace AND own.session_id = m.session_id "
+            "AND own.kind = 'session') FROM memories m WHERE namespace = ? AND kind = 'turn' GROUP BY session_id",
+            (self._key,),
         )
 
     def close_gap(self, session_id: str) -> None:

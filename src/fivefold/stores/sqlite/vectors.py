@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import apsw
 import numpy as np
@@ -56,6 +58,22 @@ def knn(
     return sorted(hits, key=lambda hit: (-hit.score, hit.row))
 
 
+_REMOVALS = "SELECT count FROM removals WHERE space = ? AND field = ?"
+
+
+@contextmanager
+def _one_look(connection: apsw.Connection) -> Iterator[None]:
+    """All reads inside see the file as it was at the first of them."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("COMMIT")
+
+
 class Held:
     """One field of one space in memory. Arrays are replaced or grown, never changed under a reader."""
 
@@ -77,8 +95,8 @@ class Held:
     def catch_up(self, connection: apsw.Connection, space: Space, where: Field) -> None:
         """Take in what was written since the last look."""
         code = FIELDS.index(where)
-        removals = number(connection, "SELECT count FROM removals WHERE space = ? AND field = ?", space.key, code) or 0
-        with self.lock:
+        with self.lock, _one_look(connection):
+            removals = number(connection, _REMOVALS, space.key, code) or 0
             if removals != self.removals and self.size:
                 self._drop_removed(connection, space.key, code)
             self.removals = removals
@@ -155,5 +173,9 @@ class VectorMemory:
 
     def _keep_in_budget(self) -> None:
         with self._lock:
-            while len(self._held) > 1 and sum(held.arrays.matrix.nbytes for held in self._held.values()) > HELD_BYTES:
+            while (
+                len(self._held) > 1
+                and sum(held.arrays.matrix.nbytes + held.arrays.codes.nbytes for held in self._held.values())
+                > HELD_BYTES
+            ):
                 self._held.popitem(last=False)

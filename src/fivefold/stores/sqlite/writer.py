@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import apsw
-
 from fivefold.extract.kept import kept
 from fivefold.memory import Memory
 from fivefold.recall import Recall
 from fivefold.stores.base import Entry
 from fivefold.stores.sqlite import lexical
-from fivefold.stores.sqlite.entities import Entities
+from fivefold.stores.sqlite.edges import Edges
+from fivefold.stores.sqlite.recall_log import row_of, write_row
 from fivefold.stores.sqlite.rows import WRITTEN, compact, values_of
 from fivefold.stores.sqlite.statements import Statements
 from fivefold.stores.sqlite.turns import Turns
@@ -30,11 +29,16 @@ _UPDATE = (
 )
 
 
-class SqliteWriter(Turns, Statements, Entities):
+class SqliteWriter(Turns, Statements, Edges):
     """Adds, replaces and removes memories; vectors, turns, statements and entities have their own files."""
 
     def save_settings(self, settings: Mapping[str, Any]) -> None:
         self._db.execute("UPDATE namespaces SET settings = ? WHERE key = ?", (compact(dict(settings)), self._key))
+
+    def finish(self) -> None:
+        """Write what the transaction gathered; called before it ends."""
+        self.write_counts()
+        self.write_ties()
 
     def add(self, entry: Entry) -> int:
         memory = entry.memory
@@ -49,11 +53,12 @@ class SqliteWriter(Turns, Statements, Entities):
         self._index(row, entry)
 
     def remove(self, row: int) -> None:
-        """Forget a memory and everything derived from it; what it had replaced holds again."""
+        """Forget a memory, everything derived from it and the recalls that returned it; what it had replaced holds."""
         self._unindex(row)
+        self.hand_over(row)
         self._db.execute(
-            "UPDATE memories SET superseded_by = NULL, valid_to = NULL WHERE namespace = ? AND superseded_by = "
-            "(SELECT id FROM memories WHERE row = ?)",
+            "DELETE FROM recalls WHERE namespace = ?1 AND instr(returned, '\"' || "
+            "(SELECT id FROM memories WHERE row = ?2) || '\"') > 0",
             (self._key, row),
         )
         self._db.execute("DELETE FROM memories WHERE namespace = ? AND row = ?", (self._key, row))
@@ -65,7 +70,8 @@ class SqliteWriter(Turns, Statements, Entities):
             self._put_vector(row, where, memory, vector)
         self.state(row, entry.extraction.slots)
         if memory.kind != "session":
-            self.link(row, entry.extraction.mentions)
+            self.tie(self.link(row, entry.extraction.mentions))
+            self.state_relations(row, entry.extraction.relations, memory.event_at)
 
     def _unindex(self, row: int) -> None:
         kind = self._rows("SELECT kind FROM memories WHERE row = ? AND namespace = ?", row, self._key)[0][0]
@@ -73,6 +79,7 @@ class SqliteWriter(Turns, Statements, Entities):
         for held in self._vectors_held(row):
             self._drop_vector(*held)
         self._db.execute("DELETE FROM slots WHERE memory = ?", (row,))
+        self.untie(row)
         self.unlink(row)
 
     def clear_derived(self) -> None:
@@ -82,6 +89,7 @@ class SqliteWriter(Turns, Statements, Entities):
         mine = "(SELECT key FROM entities WHERE namespace = ?)"
         self._db.execute(f"DELETE FROM links WHERE entity IN {mine}", (self._key,))
         self._db.execute("DELETE FROM slots WHERE namespace = ?", (self._key,))
+        self._db.execute("DELETE FROM edges WHERE namespace = ? AND by_hand = 0", (self._key,))
         self._db.execute("UPDATE entities SET links = 0 WHERE namespace = ?", (self._key,))
         self._entities.clear()
         for dimension in {row[0] for row in self._rows("SELECT dimension FROM spaces WHERE namespace = ?", self._key)}:
@@ -93,14 +101,14 @@ class SqliteWriter(Turns, Statements, Entities):
     def sweep(self) -> None:
         """End a rebuild: entities nothing mentions go, and the session log counts anew."""
         self.finish()
-        self._db.execute("DELETE FROM entities WHERE namespace = ? AND links = 0 AND by_hand = 0", (self._key,))
-        for (session_id,) in self._rows("SELECT id FROM sessions WHERE namespace = ?", self._key):
-            self.close_gap(session_id)
+        self.drop_unused()
+        self.settle()
+        self.recount_sessions()
 
     def mark_used(self, recall: Recall | str, rows: Sequence[int], at: datetime) -> None:
         """Note that these memories were used; the first word on each counts, repeats change nothing."""
         if isinstance(recall, Recall):
-            log_recall(self._db, self._key, recall)
+            write_row(self._db, row_of(self._key, recall))
         recall_id = recall if isinstance(recall, str) else recall.id
         moment = to_micros(at)
         for row in rows:
@@ -110,18 +118,3 @@ class SqliteWriter(Turns, Statements, Entities):
                     "UPDATE memories SET access_count = access_count + 1, last_accessed_at = ? WHERE row = ?",
                     (moment, row),
                 )
-
-
-def log_recall(connection: apsw.Connection, key: int, recall: Recall) -> None:
-    returned = [[hit.memory.id, hit.rank, round(hit.score, 6)] for hit in recall.hits]
-    connection.execute(
-        "INSERT OR IGNORE INTO recalls VALUES (?, ?, ?, ?, ?, ?)",
-        (
-            key,
-            recall.id,
-            to_micros(recall.query.now),
-            recall.plan.recipe,
-            recall.query.text,
-            compact(returned),
-        ),
-    )

@@ -36,6 +36,7 @@ CREATE TABLE memories (
   access_count     INTEGER NOT NULL DEFAULT 0,
   last_accessed_at INTEGER,
   metadata         TEXT NOT NULL DEFAULT '{}',
+  given_valid_to   INTEGER,
   content_hash     BLOB NOT NULL,
   extracted        TEXT NOT NULL DEFAULT '{}'
 ) STRICT;
@@ -83,6 +84,7 @@ CREATE TABLE entity_aliases (
   namespace INTEGER NOT NULL,
   alias     TEXT NOT NULL,
   entity    INTEGER NOT NULL REFERENCES entities(key) ON DELETE CASCADE,
+  part      INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (namespace, alias, entity)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX entity_aliases_entity ON entity_aliases (entity);
@@ -95,6 +97,8 @@ CREATE TABLE links (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX links_entity ON links (entity, memory);
 
+-- `count` is in how many memories two entities stand together (kind semantic); the memories that state
+-- a relation are in edge_memories. An edge without either goes, unless it was made by hand.
 CREATE TABLE edges (
   key        INTEGER PRIMARY KEY AUTOINCREMENT,
   namespace  INTEGER NOT NULL REFERENCES namespaces(key),
@@ -103,13 +107,21 @@ CREATE TABLE edges (
   relation   TEXT NOT NULL,
   kind       TEXT NOT NULL CHECK (kind IN ('structural', 'semantic', 'lifecycle')),
   confidence REAL NOT NULL,
+  count      INTEGER NOT NULL DEFAULT 0,
   valid_from INTEGER,
   valid_to   INTEGER,
-  memory     INTEGER REFERENCES memories(row) ON DELETE CASCADE
+  by_hand    INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-CREATE INDEX edges_source ON edges (source);
-CREATE INDEX edges_target ON edges (target);
-CREATE INDEX edges_memory ON edges (memory);
+CREATE UNIQUE INDEX edges_pair   ON edges (source, target, relation);
+CREATE INDEX        edges_source ON edges (source, confidence);
+CREATE INDEX        edges_target ON edges (target, confidence);
+
+CREATE TABLE edge_memories (
+  edge   INTEGER NOT NULL REFERENCES edges(key) ON DELETE CASCADE,
+  memory INTEGER NOT NULL REFERENCES memories(row) ON DELETE CASCADE,
+  PRIMARY KEY (edge, memory)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX edge_memories_memory ON edge_memories (memory);
 
 CREATE TABLE sessions (
   namespace  INTEGER NOT NULL REFERENCES namespaces(key),
@@ -121,7 +133,8 @@ CREATE TABLE sessions (
   memory     INTEGER REFERENCES memories(row) ON DELETE SET NULL,
   PRIMARY KEY (namespace, id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX sessions_ended ON sessions (namespace, ended_at);
+CREATE INDEX sessions_ended  ON sessions (namespace, ended_at);
+CREATE INDEX sessions_memory ON sessions (memory);
 
 -- One row per set of vectors: a namespace under one embedding model. A second row in state 'building'
 -- fills up while the active one serves; the switch is one update.

@@ -1,0 +1,46 @@
+"""`fivefold explain`: the trace as text, in colour where there is a terminal."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from rich.text import Text
+
+from fivefold.cli.safe import brief, visible
+from fivefold.cli.show import COLOURS, hang
+from fivefold.recall import Hit, Recall
+
+_ROUTE = re.compile(r"^ +(?:route )?(\w+)")
+_HIT = re.compile(r"^#\d+  [\d.]+")
+
+
+def explain(answer: Recall, full: bool = False) -> None:
+    """`Recall.explain()`, line by line, wrapped to the terminal."""
+    shown = replace(answer, hits=tuple(_shown(hit, full) for hit in answer.hits))
+    lines = visible(shown.explain()).split("\n")
+    for number, told in enumerate(lines, 1):
+        text = told.lstrip(" ")
+        lead = len(told) - len(text)
+        style = "bold cyan" if number == 1 else "dim" if number == len(lines) else ""
+        hang(" " * lead, _styled(told, text), style, further=lead + 4)
+
+
+def _shown(hit: Hit, full: bool) -> Hit:
+    memory = replace(hit.memory, content=brief(hit.memory.content, full))
+    return replace(hit, candidate=replace(hit.candidate, memory=memory))
+
+
+def _styled(told: str, text: str) -> Text:
+    """Ranks and scores stand out, each route has its colour, what was dropped steps back."""
+    styled = Text(text)
+    if hit := _HIT.match(told):
+        styled.stylize("bold", 0, hit.end())
+    elif text.startswith(("dropped ", "… and ")):
+        styled.stylize("dim")
+    elif route := _ROUTE.match(told):
+        lead = len(told) - len(text)
+        styled.stylize(COLOURS.get(route[1], ""), 0, route.end() - lead)
+        styled.highlight_regex(r"= -?[\d.]+|→ -?[\d.]+", "bold")
+        styled.highlight_regex(r" (?:failed|late) ", "red")
+    return styled

@@ -1,0 +1,166 @@
+"""Entity references of a question, resolved to the namespace's entities (R1, R7).
+
+Names are looked up by an index over aliases, so the cost grows with the question and not with the entities.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from fivefold.extract.names import common_words
+from fivefold.graph_words import RELATIVES, Relative
+from fivefold.lexemes import lexemes, stop_words
+from fivefold.recall import EntityRef, Meaning
+from fivefold.stores.base import Called, Filter, Reader
+
+LONGEST_NAME = 5
+"""Words of the longest name looked up."""
+
+MOST_WORDS = 400
+"""Words of a question that are looked at for names; what comes after is searched but not resolved."""
+
+MOST_MEANINGS = 8
+"""Meanings of one name that are followed."""
+
+OWNER = "user"
+"""The entity that stands for the one whose memory this is."""
+
+_WORD = re.compile(r"[\w@][\w@./\\:+#&~'’-]*[\w]|\w")
+_POSSESSIVE = re.compile(r"['’]s?$", re.IGNORECASE)
+_WHOLE, _PART, _INFERRED = 1.0, 0.9, 0.8
+_PRIOR, _CONTEXT, _NEAR = 0.5, 0.3, 0.2
+"""What the three signals of R7 weigh: how often it was meant, the words around it, nearness to the owner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    text: str
+    start: int
+    end: int
+
+    @property
+    def bare(self) -> str:
+        return _POSSESSIVE.sub("", self.text)
+
+
+def resolve(question: str, reader: Reader) -> tuple[EntityRef, ...]:
+    """Every name of the question that the namespace knows, longest first where they overlap, in reading order."""
+    words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(question)][:MOST_WORDS]
+    known = _known(words, reader)
+    refs: list[EntityRef] = []
+    position = 0
+    while position < len(words):
+        for size in range(min(LONGEST_NAME, len(words) - position), 0, -1):
+            candidates = known.get(_alias(words[position : position + size]))
+            if candidates and (size > 1 or _may_be_name(words[position], position)):
+                refs.append(_reference(question, words[position : position + size], candidates, reader))
+                position += size - 1
+                break
+        position += 1
+    relatives = _relatives(question, words, refs, reader)
+    whose = {ref.start for ref in relatives}
+    return (*(_stepped_back(ref) if ref.start in whose else ref for ref in refs), *relatives)
+
+
+def _stepped_back(ref: EntityRef) -> EntityRef:
+    """In 'Sarah's boss' it is the boss who is asked about, and Sarah only on the way."""
+    half = tuple(replace(meaning, confidence=round(meaning.confidence / 2, 4)) for meaning in ref.meanings)
+    return replace(ref, meanings=half, via="whose")
+
+
+def _known(words: Sequence[Word], reader: Reader) -> dict[str, list[Called]]:
+    aliases = {
+        _alias(words[start : start + size])
+        for start in range(len(words))
+        for size in range(1, LONGEST_NAME + 1)
+        if start + size <= len(words)
+    }
+    found: dict[str, list[Called]] = {}
+    for item in reader.called(sorted(aliases)):
+        if item.kind != "topic":
+            found.setdefault(item.alias, []).append(item)
+    return found
+
+
+def _alias(words: Sequence[Word]) -> str:
+    return " ".join([*(word.text for word in words[:-1]), words[-1].bare]).casefold()
+
+
+def _may_be_name(word: Word, position: int) -> bool:
+    """A word that is also a common one counts as a name only when written as one inside the sentence."""
+    folded = word.bare.casefold()
+    if folded in RELATIVES and word.text[0].islower():
+        return False
+    if folded in stop_words() or folded in common_words():
+        return position > 0 and word.text[0].isupper() and folded not in stop_words()
+    return True
+
+
+def _reference(question: str, words: Sequence[Word], candidates: Sequence[Called], reader: Reader) -> EntityRef:
+    start, end = words[0].start, words[-1].start + len(words[-1].bare)
+    quality = {item.entity: _PART if item.part else _WHOLE for item in candidates}
+    around = [lexeme for lexeme in lexemes(question) if lexeme not in lexemes(question[start:end])]
+    shares = _shares(around, candidates, reader) if len(candidates) > 1 else {candidates[0].entity: 1.0}
+    meanings = [
+        Meaning(item.entity, item.name, round(shares[item.entity] * quality[item.entity], 4)) for item in candidates
+    ]
+    meanings.sort(key=lambda meaning: (-meaning.confidence, meaning.id))
+    return EntityRef(question[start:end], start, tuple(meanings[:MOST_MEANINGS]))
+
+
+def _shares(words: Sequence[str], candidates: Sequence[Called], reader: Reader) -> dict[int, float]:
+    """How likely each meaning of an ambiguous name is; the shares add up to 1."""
+    keys = [item.entity for item in candidates]
+    around = [hit.row for hit in reader.lexical(words[:MOST_WORDS], 50, Filter())]
+    context = reader.mentioned(around, keys)
+    near = set(reader.near(OWNER, keys))
+    raw = {
+        item.entity: _PRIOR * _portion(item.links, [other.links for other in candidates])
+        + _CONTEXT * _portion(context.get(item.entity, 0), list(context.values()))
+        + _NEAR * (item.entity in near)
+        for item in candidates
+    }
+    total = sum(raw.values()) or 1.0
+    return {key: value / total for key, value in raw.items()}
+
+
+def _portion(value: float, all_values: Sequence[float]) -> float:
+    return (value + 0.5) / (sum(all_values) + 0.5 * max(1, len(all_values)))
+
+
+def _relatives(question: str, words: Sequence[Word], refs: Sequence[EntityRef], reader: Reader) -> list[EntityRef]:
+    """'Sarah's boss' and 'my sister': whom a relation word means, by the edges of whose it is."""
+    found: list[EntityRef] = []
+    ends = {ref.start + len(ref.text): ref for ref in refs}
+    for before, word in pairwise(words):
+        relative = RELATIVES.get(word.bare.casefold())
+        if relative is None:
+            continue
+        owners = _owners(before, ends, reader)
+        meanings = _meanings(owners, relative, reader)
+        if meanings:
+            text = question[before.start : word.start + len(word.bare)]
+            found.append(EntityRef(text, before.start, meanings, via=f"{relative.label} of {owners[0][1]}"))
+    return found
+
+
+def _owners(before: Word, ends: Mapping[int, EntityRef], reader: Reader) -> list[tuple[int, str, float]]:
+    """Who stands before the relation word: a resolved name with a possessive, or the owner for 'my'."""
+    if before.text.casefold() in ("my", "our"):
+        return [(item.entity, item.name, 1.0) for item in reader.called([OWNER])]
+    ref = ends.get(before.start + len(before.bare))
+    if ref is None or before.bare == before.text:
+        return []
+    return [(meaning.id, meaning.name, meaning.confidence) for meaning in ref.meanings]
+
+
+def _meanings(owners: Sequence[tuple[int, str, float]], relative: Relative, reader: Reader) -> tuple[Meaning, ...]:
+    found: dict[int, Meaning] = {}
+    for key, _, confidence in owners:
+        for relation, inverse in relative.edges:
+            for entity in reader.related(key, [relation], inverse):
+                found.setdefault(entity.id, Meaning(entity.id, entity.name, round(_INFERRED * confidence, 4)))
+    return tuple(found.values())

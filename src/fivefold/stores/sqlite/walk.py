@@ -1,0 +1,65 @@
+"""The graph search: one bounded recursive statement from the question's entities to memories (R6)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import apsw
+
+from fivefold.recall import RouteHit
+from fivefold.stores.base import Walk
+from fivefold.times import to_micros
+
+_WALK = """
+WITH RECURSIVE walk(entity, hop, factor, path, seen) AS (
+  SELECT root.value ->> 0, 0, root.value ->> 1, e.name, ',' || e.key || ','
+  FROM json_each(:roots) root CROSS JOIN entities e ON e.key = root.value ->> 0 AND e.namespace = :ns
+  UNION ALL
+  SELECT o.key, walk.hop + 1,
+         walk.factor * d.confidence * iif(d.valid_to < :now, :expired, 1.0)
+           * CASE d.kind WHEN 'structural' THEN :structural WHEN 'semantic' THEN :semantic ELSE :lifecycle END,
+         walk.path || iif(d.source = walk.entity, ' —' || d.relation || '→ ', ' ←' || d.relation || '— ') || o.name,
+         walk.seen || o.key || ','
+  FROM walk
+  CROSS JOIN edges d ON d.key IN (
+    SELECT key FROM (SELECT key, confidence FROM edges WHERE source = walk.entity
+                     ORDER BY confidence DESC LIMIT :fan)
+    UNION ALL
+    SELECT key FROM (SELECT key, confidence FROM edges WHERE target = walk.entity
+                     ORDER BY confidence DESC LIMIT :fan))
+  CROSS JOIN entities o ON o.key = iif(d.source = walk.entity, d.target, d.source)
+  WHERE walk.hop < :hops AND instr(walk.seen, ',' || o.key || ',') = 0
+),
+reached AS (
+  SELECT entity, hop, path, max(factor * CASE hop WHEN 0 THEN :hop0 WHEN 1 THEN :hop1 WHEN 2 THEN :hop2 ELSE :hop3 END)
+         AS score FROM walk GROUP BY entity
+)
+SELECT l.memory, max(r.score), r.hop, r.path, sum(r.score) AS support,
+       sum(EXISTS (SELECT 1 FROM edge_memories s JOIN edges d ON d.key = s.edge WHERE s.memory = l.memory
+                   AND (d.source = r.entity OR d.target = r.entity))) > 0 AS states
+FROM reached r CROSS JOIN links l ON l.entity = r.entity AND l.memory IN (
+  SELECT memory FROM links WHERE entity = r.entity ORDER BY memory DESC LIMIT :each)
+GROUP BY l.memory ORDER BY 2 DESC, states DESC, support DESC, l.memory DESC LIMIT :depth
+"""
+
+
+def walk(
+    connection: apsw.Connection, namespace: int, roots: Sequence[tuple[int, float]], how: Walk, depth: int
+) -> list[RouteHit]:
+    """Memories that mention an entity in reach, by their best path; the path is the hit's note.
+
+    Of equal scores, a memory that states a relation of the entity comes first, then one that mentions more of
+    those in reach. Every entity is followed along its surest edges only, and gives its latest memories only, so that
+    a hub costs no more than any other.
+    """
+    values = {
+        "roots": json.dumps([list(root) for root in roots]), "ns": namespace, "now": to_micros(how.now),
+        "expired": how.expired, "structural": how.priors["structural"], "semantic": how.priors["semantic"],
+        "lifecycle": how.priors["lifecycle"], "hops": how.hops, "fan": how.fan_out, "each": how.per_entity,
+        "depth": depth, **{f"hop{i}": score for i, score in enumerate(how.hop_scores)},
+    }  # fmt: skip
+    return [
+        RouteHit(memory, score, path if hop else f"mentions {path}", how.far if hop else 1.0)
+        for memory, score, hop, path, *_ in connection.execute(_WALK, values)
+    ]

@@ -1,0 +1,52 @@
+"""Fixtures of the command line: the small store, and a shell without a process."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import fivefold
+from fivefold.cli.app import run
+from tests.cli.shell import RECORDS, UNSET, Ran, Small
+
+
+@pytest.fixture(scope="session")
+def small_made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    path = tmp_path_factory.mktemp("small") / "small.db"
+    with fivefold.open(path) as mem:
+        mem.remember_many({**record, "event_at": "2025-01-06T09:00:00Z"} for record in RECORDS)
+        answer = mem.recall("what is my badge ID?", k=1)
+        assert [hit.memory.id for hit in answer] == ["badge"]
+        return path, answer.id
+
+
+@pytest.fixture
+def small(small_made: tuple[Path, str], tmp_path: Path) -> Small:
+    """A copy of its own for every test."""
+    made, recall = small_made
+    lines = tmp_path / "in.jsonl"
+    lines.write_text('{"content": "Mia likes the corner table"}\n', "utf-8")
+    return Small(str(shutil.copy(made, tmp_path / "small.db")), recall, str(lines), str(tmp_path))
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Ran]:
+    """Runs `fivefold` as the shell would, in an empty folder, without a process of its own."""
+    for name in UNSET:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    def ran(*args: str) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["fivefold", *args])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            run()
+        code = ended.value.code
+        said = capsys.readouterr()
+        return Ran(code if isinstance(code, int) else int(code is not None), said.out, said.err)
+
+    return ran

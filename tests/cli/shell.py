@@ -1,0 +1,92 @@
+"""A small store to try commands on, and two ways to run them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+RECORDS = [
+    {"id": "badge", "content": "My badge ID is E-47821", "speaker": "user", "session_id": "monday"},
+    {"id": "nod", "content": "Noted, the badge is E-47821.", "speaker": "assistant", "session_id": "monday"},
+    {"id": "key", "content": "The spare key is with Mrs Okafor"},
+    {"id": "home", "content": "I live in Leeds", "speaker": "user"},
+]
+
+ARGS: dict[str, list[str]] = {
+    "demo": ["-k", "1"],
+    "add": ["The plumber comes on Tuesday"],
+    "import": ["{lines}"],
+    "update": ["key", "--content", "The spare key is with Mr Okafor"],
+    "supersede": ["key", "The spare key is under the pot"],
+    "reinstate": ["key"],
+    "forget": ["--session", "monday"],
+    "used": ["{recall}", "badge"],
+    "recall": ["what is my badge ID?"],
+    "explain": ["what is my badge ID?"],
+    "plan": ["what is my badge ID?"],
+    "get": ["key"],
+    "list": [],
+    "sessions": [],
+    "stats": [],
+    "export": ["{folder}/out.jsonl"],
+    "graph show": [],
+    "graph alias": ["Okafor", "Mrs O"],
+    "graph merge": ["Okafor", "E-47821"],
+    "graph relate": ["Okafor", "owns", "E-47821"],
+    "settings": [],
+    "doctor": [],
+    "reembed": ["wordllama"],
+    "bench speed": ["--sizes", "50", "--rounds", "5"],
+}
+"""Every command with arguments that work on the small store."""
+
+UNSET = ("FIVEFOLD_STORE", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE")
+STORELESS = {"bench speed"}
+MAKES_STORES = {"demo", "add", "import"}
+READS_STORES = sorted(set(ARGS) - STORELESS - MAKES_STORES)
+
+
+class Small(NamedTuple):
+    """A store with a few memories, the id of a recall that returned only `badge`, and a file to import."""
+
+    path: str
+    recall: str
+    lines: str
+    folder: str
+
+    def args(self, command: str) -> list[str]:
+        given = [arg.format(**self._asdict()) for arg in ARGS[command]]
+        return [*command.split(), *given]
+
+
+class Ran(NamedTuple):
+    """What a command came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Command = Callable[..., Ran]
+
+
+def process(*args: str, folder: str, said: str | bytes = "", **env: str) -> Ran:
+    """Runs `fivefold` in a process of its own, piped, with only the environment it is given."""
+    done = subprocess.run(
+        [sys.executable, "-m", "fivefold", *args], cwd=folder, env=clean(env), capture_output=True, check=False,
+        input=said.encode() if isinstance(said, str) else said,
+    )  # fmt: skip
+    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def clean(env: dict[str, str]) -> dict[str, str]:
+    """This environment without what changes the output, and with `env`."""
+    return {**{name: value for name, value in os.environ.items() if name not in UNSET}, **env}

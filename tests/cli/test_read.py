@@ -1,0 +1,78 @@
+"""Commands that answer a question, and show how."""
+
+from __future__ import annotations
+
+import re
+
+from tests.cli.shell import Command, Small
+
+
+def test_recall_shows_the_memory_and_its_routes(small: Small, command: Command) -> None:
+    ran = command("recall", "what is my badge ID?", "-k", "1", "--store", small.path)
+    first, second, bars, last = ran.out.splitlines()
+    assert first == " 1. My badge ID is E-47821"
+    assert second == "    06 Jan 2025 user · fact · badge"
+    assert "dense #1" in bars
+    assert "lexical #1" in bars
+    assert re.fullmatch(
+        r"1 memory · recipe default · [\d.]+ ms \(\+ \d+ ms to encode the question\) · recall [\w-]+", last
+    )
+
+
+def test_recall_takes_time_context_and_recipe(small: Small, command: Command) -> None:
+    answer = command(
+        "recall", "badge", "--now", "2025-02-01", "--context", "hello", "--context", "again", "--recipe", "lexical",
+        "--store", small.path, "--json",
+    ).json  # fmt: skip
+    assert answer["query"]["now"] == "2025-02-01T00:00:00Z"
+    assert answer["query"]["context"] == ["hello", "again"]
+    assert [run["route"] for run in answer["routes"]] == ["lexical"]
+
+
+def test_recall_that_finds_nothing_says_so(small: Small, command: Command) -> None:
+    ran = command("recall", "zebra", "--recipe", "lexical", "--store", small.path)
+    assert ran.code == 0
+    assert ran.out.startswith("Nothing found.")
+
+
+def test_recall_that_encodes_nothing_says_nothing_of_it(small: Small, command: Command) -> None:
+    last = command("recall", "badge", "--recipe", "lexical", "--store", small.path).out.splitlines()[-1]
+    assert re.fullmatch(r"2 memories · recipe lexical · [\d.]+ ms · recall [\w-]+", last)
+
+
+def test_explain_shows_the_arithmetic(small: Small, command: Command) -> None:
+    ran = command("explain", "what is my badge ID?", "-k", "1", "--store", small.path)
+    assert re.search(r"dense +hits", ran.out)
+    assert "#1  1.0000  My badge ID is E-47821" in ran.out
+    assert "fused      0.5000 + 0.5000 = 1.0000" in ran.out
+    assert "dropped nod at select: rank 2 of" in ran.out
+
+
+def test_plan_shows_each_route(small: Small, command: Command) -> None:
+    ran = command("plan", "the", "-k", "7", "--store", small.path)
+    assert "recipe default · k 7" in ran.out
+    assert re.search(r"dense +yes", ran.out)
+    assert re.search(r"lexical +no .*only stop words", ran.out)
+
+
+def test_all_three_take_five_unless_told(small: Small, command: Command) -> None:
+    for name in ("recall", "explain"):
+        assert command(name, "badge", "--store", small.path, "--json").json["plan"]["k"] == 5
+    assert command("plan", "badge", "--store", small.path, "--json").json["k"] == 5
+
+
+def test_explain_and_plan_take_context(small: Small, command: Command) -> None:
+    said = ("--context", "hello", "--context", "again", "--store", small.path)
+    assert command("explain", "badge", *said, "--json").json["query"]["context"] == ["hello", "again"]
+    assert "recipe default · k 5" in command("plan", "badge", *said).out
+
+
+def test_long_memories_are_cut_unless_in_full(small: Small, command: Command) -> None:
+    long = "The spare parts list: " + ", ".join(f"screw number {number}" for number in range(100))
+    command("add", long, "--id", "parts", "--store", small.path)
+    for name in ("recall", "explain", "list"):
+        args = [name, *(["spare parts list"] if name != "list" else []), "--store", small.path]
+        cut = next(line for line in command(*args).out.splitlines() if "The spare parts list" in line and "…" in line)
+        assert "screw number 99" not in cut
+        assert "screw number 99" in command(*args, "--full").out
+    assert "screw number 99" in command("get", "parts", "--store", small.path).out
