@@ -108,7 +108,7 @@ def test_a_failing_embedder_leaves_the_lexical_answer(engine: Engine, store_path
 def test_hits_past_k_are_named_with_their_reason(sample_engine: Engine) -> None:
     answer = sample_engine.recall("Kestrel calibration", k=3)
     assert len(answer) == 3
-    assert len(answer.dropped) == 97
+    assert len(answer.dropped) == 61
     assert answer.dropped[0].score <= answer[2].score
     assert "beyond the 3 asked for" in answer.dropped[0].reason
 

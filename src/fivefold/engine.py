@@ -237,6 +237,9 @@ class Engine:
         if space.embedder != model.pin:
             with bar(f"Embedding with {model.pin}", self.stats().memories, show=progress) as advance:
                 maintenance.reembed(self.store, self.namespace, model, advance)
+        else:
+            with self._space.editing() as txn:
+                txn.drop_space("building")  # a move elsewhere that was begun and given up
         self._space.choice = choice
         return model.pin
 

@@ -14,7 +14,7 @@ from fivefold.extract.names import common_words
 from fivefold.graph_words import RELATIVES, Relative
 from fivefold.lexemes import lexemes, stop_words
 from fivefold.recall import EntityRef, Meaning
-from fivefold.stores.base import Called, Filter, Reader
+from fivefold.stores.base import Called, Reader
 
 LONGEST_NAME = 5
 """Words of the longest name looked up."""
@@ -24,6 +24,9 @@ MOST_WORDS = 400
 
 MOST_MEANINGS = 8
 """Meanings of one name that are followed."""
+
+AROUND = 200
+"""Memories with the words around a name that are looked at for whom they mention."""
 
 OWNER = "user"
 """The entity that stands for the one whose memory this is."""
@@ -114,7 +117,7 @@ def _reference(question: str, words: Sequence[Word], candidates: Sequence[Called
 def _shares(words: Sequence[str], candidates: Sequence[Called], reader: Reader) -> dict[int, float]:
     """How likely each meaning of an ambiguous name is; the shares add up to 1."""
     keys = [item.entity for item in candidates]
-    around = [hit.row for hit in reader.lexical(words[:MOST_WORDS], 50, Filter())]
+    around = reader.latest_with(words[:MOST_WORDS], AROUND)
     context = reader.mentioned(around, keys)
     near = set(reader.near(OWNER, keys))
     raw = {

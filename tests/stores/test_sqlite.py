@@ -196,8 +196,8 @@ def test_a_read_only_folder_can_be_read_but_not_written(tmp_path: Path) -> None:
 
 # namespaces
 
-words = st.sampled_from("alpha beta gamma delta epsilon zeta eta theta iota kappa".split())
-said = st.lists(words, min_size=1, max_size=5).map(" ".join)
+words = st.sampled_from("alpha Beta gamma Delta epsilon Zeta eta Theta iota Kappa reports to met yesterday".split())
+said = st.lists(words, min_size=1, max_size=6).map(" ".join)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -205,20 +205,27 @@ said = st.lists(words, min_size=1, max_size=5).map(" ".join)
 def test_nothing_another_namespace_holds_changes_an_answer(
     tmp_path_factory: pytest.TempPathFactory, mine: list[str], theirs: list[str], question: str
 ) -> None:
-    """Hits, scores, statistics: the same beside a neighbour as alone."""
+    """Hits, scores, entities, edges, statistics, settings: the same beside a neighbour as alone."""
     folder = tmp_path_factory.mktemp("leak")
 
     def answers(path: Path, neighbours: list[str]) -> object:
         with toy(str(path), "theirs") as other:
             other.remember_many([{"content": text, "session_id": "s"} for text in neighbours])
+            other.configure(timezone="Asia/Tokyo", hops=0)
         with toy(str(path), "mine") as engine:
             engine.remember_many([{"content": text, "session_id": "s"} for text in mine])
-            answer = engine.recall(question, k=50)
             held = engine.stats()
             return (
-                [(hit.memory.content, hit.score) for hit in answer],
-                (held.memories, held.entities, held.links, held.sessions, held.vectors, held.recalls),
-            )
+                [
+                    [(hit.memory.content, hit.score) for hit in engine.recall(question, k=50, recipe=recipe)]
+                    for recipe in ("default", "recall")
+                ],
+                [(ref.text, ref.name, ref.confidence) for ref in engine.understand(question).entities],
+                [(edge.source, edge.relation, edge.target) for item in engine.graph.entities()
+                 for edge in engine.graph.edges(item.id)],
+                (held.memories, held.entities, held.links, held.edges, held.sessions, held.vectors, held.recalls),
+                engine.settings,
+            )  # fmt: skip
 
     assert answers(folder / "alone.db", []) == answers(folder / "beside.db", theirs)
 

@@ -18,7 +18,7 @@ _MONTH = (
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
 _COUNT = r"(?P<count>\d{1,3}|a|an|one|two|three|four|five|six|seven)"
 _ANY = Pattern(
-    "#-# yesterday today tonight tomorrow morning night ago day days week weeks month months year years monday tuesday "
+    "#-# yesterday today tonight tomorrow morning night ago monday tuesday "
     "wednesday thursday friday saturday sunday january february march april may june july august september october "
     "november december jan feb mar apr jun jul aug sep sept oct nov dec",
     r"\b(?P<iso>\d{4}-\d{2}-\d{2})\b"
@@ -27,7 +27,12 @@ _ANY = Pattern(
     rf"|\b{_MONTH.replace('month', 'month3')},? (?P<year3>\d{{4}})\b"
     r"|\b(?P<near>yesterday|today|tonight|this morning|last night|tomorrow|the day before yesterday)\b"
     r"|\b(?P<which>last|next|on|this) (?P<weekday>(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
-    rf"|\b(?:(?P<in>in) )?{_COUNT} (?P<unit>day|week|month|year)s?(?P<ago> ago)?\b",
+    rf"|\b{_COUNT} (?P<unit>day|week|month|year)s? ago\b",
+    re.IGNORECASE,
+)
+_AHEAD = Pattern(
+    "day days week weeks month months year years",
+    rf"\bin {_COUNT} (?P<unit>day|week|month|year)s?\b(?! ago)",
     re.IGNORECASE,
 )
 _NEAR = {
@@ -44,9 +49,10 @@ def dates_in(text: str, said_at: datetime) -> tuple[Span, ...]:
 
 def _spans(text: str, said_at: datetime) -> Iterator[Span]:
     today = said_at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    for match in _ANY.finditer(text):
+    readings = [(match, _read) for match in _ANY.finditer(text)] + [(match, _ahead) for match in _AHEAD.finditer(text)]
+    for match, read in sorted(readings, key=lambda reading: reading[0].start()):
         try:
-            start, days = _read(match, today)
+            start, days = read(match, today)
             yield Span(start, start + timedelta(days=days), match[0])
         except (ValueError, OverflowError, LookupError):
             continue
@@ -65,7 +71,11 @@ def _read(match: re.Match[str], today: datetime) -> tuple[datetime, int]:
         return today + timedelta(days=_NEAR[match["near"].casefold()]), 1
     if match["weekday"]:
         return _weekday(match["which"].casefold(), match["weekday"].casefold(), today), 1
-    return _away(match, today)
+    return _away(match, today, -1)
+
+
+def _ahead(match: re.Match[str], today: datetime) -> tuple[datetime, int]:
+    return _away(match, today, 1)
 
 
 def _day(day: str, month: str, year: str | None, today: datetime) -> datetime:
@@ -98,10 +108,8 @@ def _weekday(which: str, name: str, today: datetime) -> datetime:
     return today + timedelta(days=ahead if ahead <= 3 else ahead - 7)
 
 
-def _away(match: re.Match[str], today: datetime) -> tuple[datetime, int]:
-    if not (match["in"] or match["ago"]):
-        raise ValueError("a length of time is no date")
+def _away(match: re.Match[str], today: datetime, direction: int) -> tuple[datetime, int]:
     count = _NUMBERS.get(match["count"].casefold()) or int(match["count"])
     width = _UNIT_DAYS[match["unit"].casefold()]
-    middle = today + timedelta(days=count * width * (-1 if match["ago"] else 1))
+    middle = today + timedelta(days=direction * count * width)
     return (middle, 1) if width == 1 else (middle - timedelta(days=width // 2), width)

@@ -33,8 +33,9 @@ _EVENT = Pattern(
     re.IGNORECASE,
 )
 _WHEN = Pattern(
-    "yesterday today tonight tomorrow morning last next ago on # january february march april may june "
-    "july august september october november december jan feb mar apr jun jul aug sep sept oct nov dec",
+    "yesterday today tonight tomorrow morning last next ago #-# monday tuesday wednesday thursday friday saturday "
+    "sunday january february march april may june july august september october november december jan feb mar apr jun "
+    "jul aug sep sept oct nov dec",
     r"\b(?:yesterday|today|tonight|tomorrow|this morning|last (?:night|week|weekend|month|year|\w+day)|next \w+|ago"
     r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w* \d{1,2}"
     r"|\d{1,2}(?:st|nd|rd|th)? (?:of )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*|\d{4}-\d{2}-\d{2})\b",
@@ -48,10 +49,13 @@ _PLANNED = Pattern(
     re.IGNORECASE,
 )
 _PROCEDURE = Pattern(
-    "how step steps first then checklist procedure instructions runbook to when",
-    r"\bhow to\b|\bstep \d|\bsteps?\b.*:|\bfirst\b.{3,120}\bthen\b|\b(?:checklist|procedure|instructions|runbook)\b"
-    r"|^(?:to|when you) \w+ .{3,80}, (?:\w+ly )?(?:run|press|hold|turn|open|add|set|mix|connect|type|use|take)\b"
-    r"|^to (?!do\b)\w+ [^.!?:\n]{3,80}: ?(?:\w+ly |first |just )?(?:run|press|hold|turn|open|add|set|mix|connect|type"
+    "how step steps first checklist procedure instructions runbook",
+    r"\bhow to\b|\bstep \d|\bsteps?\b.*:|\bfirst\b.{3,120}\bthen\b|\b(?:checklist|procedure|instructions|runbook)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_TO_DO = re.compile(
+    r"(?:to|when you) \w+ .{3,80}, (?:\w+ly )?(?:run|press|hold|turn|open|add|set|mix|connect|type|use|take)\b"
+    r"|to (?!do\b)\w+ [^.!?:\n]{3,80}: ?(?:\w+ly |first |just )?(?:run|press|hold|turn|open|add|set|mix|connect|type"
     r"|use|take|click|select|switch|unplug|plug|remove|insert|push|pull|go|log|restart|close)\b",
     re.IGNORECASE | re.DOTALL,
 )
@@ -77,7 +81,7 @@ _MAX_FACET = 600
 
 def type_of(text: str) -> Type:
     """Fact unless the wording says otherwise; a preference outranks an event, unless it was told to someone."""
-    if _PROCEDURE.search(text):
+    if _PROCEDURE.search(text) or _TO_DO.match(text):
         return "procedure"
     if _TOLD.search(text):
         return "event"

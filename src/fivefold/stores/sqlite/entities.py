@@ -111,7 +111,7 @@ class Entities(Transaction):
             "INSERT INTO entity_aliases VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET part = min(part, excluded.part)",
             (self._key, alias, entity, part),
         )
-        self._entities.clear()
+        self._entities.pop(alias, None)
 
     def rename_entity(self, key: int, name: str) -> None:
         self._db.execute("UPDATE entities SET name = ?, by_hand = 1 WHERE key = ?", (name, key))

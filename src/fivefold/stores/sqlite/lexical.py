@@ -14,6 +14,7 @@ import apsw
 
 from fivefold.recall import RouteHit
 from fivefold.stores.base import Filter
+from fivefold.stores.sqlite.connection import rows
 
 PREDICATE_WEIGHT = 4.0
 """A hit in the short predicate weighs four times one in the content (R4)."""
@@ -63,7 +64,7 @@ def search(
 ) -> list[RouteHit]:
     """The best by BM25, higher is better; any of the lexemes may match."""
     table = table_of(namespace, "turn")
-    wanted = " OR ".join(f'"{lexeme}"' for lexeme in dict.fromkeys(lexemes))
+    wanted = _any_of(lexemes)
     narrowed = f" CROSS JOIN memories m ON m.row = {table}.rowid" if keep.types else ""
     condition = f" AND m.type IN ({', '.join('?' * len(keep.types))})" if keep.types else ""
     found = connection.execute(
@@ -72,3 +73,14 @@ def search(
         (wanted, *keep.types, depth),
     )
     return [RouteHit(row, score) for row, score in found]
+
+
+def latest(connection: apsw.Connection, namespace: int, lexemes: Sequence[str], limit: int) -> list[int]:
+    """The latest rows that hold any of the lexemes; unranked, which is what makes it quick."""
+    table = table_of(namespace, "turn")
+    sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT ?"
+    return [row for (row,) in rows(connection, sql, _any_of(lexemes), limit)]
+
+
+def _any_of(lexemes: Sequence[str]) -> str:
+    return " OR ".join(f'"{lexeme}"' for lexeme in dict.fromkeys(lexemes))

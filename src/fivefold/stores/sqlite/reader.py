@@ -143,6 +143,14 @@ class SqliteReader:
         )
         return [Called(alias, key, name, kind, links, bool(part)) for alias, key, name, kind, links, part in found]
 
+    def latest_with(self, lexemes: Sequence[str], limit: int) -> list[int]:
+        """The latest memories that hold any of these lexemes, unranked."""
+        key = self._key()
+        if key is None or not lexemes:
+            return []
+        with self._store.connections.reader() as connection:
+            return lexical.latest(connection, key, lexemes, limit)
+
     def mentioned(self, rows: Sequence[int], entities: Sequence[int]) -> dict[int, int]:
         """In how many of these memories each of these entities is mentioned."""
         found = self._rows(
@@ -244,6 +252,7 @@ class SqliteReader:
             first_event_at=None if first is None else from_micros(first),
             last_event_at=None if last is None else from_micros(last),
             bytes_on_disk=self._store.size(),
+            settings=self.settings(),
         )
 
     def _entities(self, condition: str, **values: object) -> list[Entity]:
