@@ -170,6 +170,15 @@ def test_a_first_name_means_the_one_full_name_it_is_part_of(engine: Engine) -> N
     assert (entity.name, entity.links) == ("Sarah Chen", 3)
 
 
+def test_a_title_grows_into_the_name_and_a_greeting_does_not(engine: Engine) -> None:
+    engine.remember_many(
+        ["Kestrel drifts", "Project Kestrel is late", "Bertil bubbles", "we said O Bertil and laughed"]
+    )
+    assert engine.graph.entity("Kestrel").name == "Project Kestrel"
+    assert engine.graph.entities("project") == []
+    assert engine.graph.entity("Bertil").name == "Bertil"
+
+
 def test_a_first_name_of_two_people_stays_apart(engine: Engine) -> None:
     engine.remember_many(["Sam Whitfield climbs", "Sam Osei sells parts", "Sam called today"])
     assert {entity.name for entity in engine.graph.entities("Sam")} == {"Sam Whitfield", "Sam Osei", "Sam"}

@@ -91,7 +91,7 @@ class Entities(Transaction):
         """A new entity; a full name takes over the entity known by its first or last name alone."""
         alias = alias_of(mention.name)
         parts = name_parts(mention)
-        key = self._known_by_part(parts)
+        key = self._known_by_part(alias.split()) if parts else None
         if key is None:
             self._db.execute(
                 "INSERT INTO entities (namespace, name, kind, by_hand, created_at) VALUES (?, ?, ?, ?, ?)",
@@ -163,18 +163,14 @@ class Entities(Transaction):
         )
         self._entities.clear()
 
-    def _known_by_part(self, parts: Sequence[str]) -> int | None:
+    def _known_by_part(self, words: Sequence[str]) -> int | None:
         """The one entity known by the new name's part alone, unless another full name shares that part.
 
         A first name grows into a full one; a last word only behind a title, as 'Kestrel' into 'Project Kestrel'.
         """
-        for part in parts if parts and parts[0] in TITLES else parts[:1]:
-            known = self._rows(
-                "SELECT entity, part FROM entity_aliases WHERE namespace = ? AND alias = ?", self._key, part
-            )
-            if len(known) == 1 and not known[0][1]:
-                return int(known[0][0])
-        return None
+        part = words[-1] if words[0] in TITLES else words[0]
+        known = self._rows("SELECT entity, part FROM entity_aliases WHERE namespace = ? AND alias = ?", self._key, part)
+        return int(known[0][0]) if len(known) == 1 and not known[0][1] else None
 
 
 TITLES = frozenset("project team dr mr mrs ms miss prof professor aunt uncle captain lake mount".split())
@@ -195,7 +191,7 @@ def name_parts(mention: Mention) -> list[str]:
     words = alias_of(mention.name).split()
     if mention.kind not in ("name", "person") or not 2 <= len(words) <= 4:
         return []
-    return [word for word in dict.fromkeys((words[0], words[-1])) if len(word) > 2]
+    return [word for word in dict.fromkeys((words[0], words[-1])) if len(word) > 2 and word not in TITLES]
 
 
 def _meant(candidates: Sequence[tuple[int, int]]) -> int | None:
