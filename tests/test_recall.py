@@ -77,6 +77,7 @@ def test_a_failing_route_is_named_and_the_other_answers(sample_engine: Engine, m
         unable = ROUTES["lexical"].unable
         idle = ROUTES["lexical"].idle
         share = ROUTES["lexical"].share
+        bound = ROUTES["lexical"].bound
 
         def search(self, sight: Any, depth: int, keep: Any) -> Any:
             raise OSError("index gone")

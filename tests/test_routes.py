@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import fivefold
+from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.routes import ROUTES
 from fivefold.routes.temporal import SPECULATIVE
@@ -27,6 +28,22 @@ def test_a_relation_without_a_shared_word_is_found_through_the_graph_alone(engin
     graph = next(item for item in hit.candidate.evidence if item.route == "graph")
     assert graph.note == "Sarah —reports to→ Tom"
     assert graph.weight == 0.8
+
+
+@pytest.mark.parametrize("id", ["q30", "q31", "q32", "q33"])
+def test_relations_of_the_sample_are_reached_through_the_graph(sample_engine: Engine, id: str) -> None:
+    """The answering memory shares no word with the question, and the graph leads to it."""
+    question = next(item for item in sample.questions() if item.id == id)
+    answer = sample_engine.recall(question.query, recipe="recall", now=question.now)
+    rows = {sample_engine.get(relevant).row for relevant in question.relevant}
+    found = {run.route: {hit.row for hit in run.hits} for run in answer.routes}
+    assert rows <= found["graph"]
+
+
+def test_the_bounds_of_a_walk_show_in_the_trace(engine: Engine) -> None:
+    engine.remember("Sarah reports to Tom")
+    reason = run_of(engine.recall("Sarah", recipe="recall"), "graph").reason
+    assert "within 2 hops, along at most 32 edges and 200 memories of an entity" in reason
 
 
 def test_weights_and_scores_of_r10(engine: Engine) -> None:
@@ -115,6 +132,7 @@ def test_a_late_route_is_left_out_and_named(typed: Engine, monkeypatch: pytest.M
         unable = ROUTES["lexical"].unable
         idle = ROUTES["lexical"].idle
         share = ROUTES["lexical"].share
+        bound = ROUTES["lexical"].bound
 
         def search(self, sight: Any, depth: int, keep: Any) -> Any:
             time.sleep(0.5)
@@ -139,7 +157,6 @@ def test_namespace_weights_override_the_recipe(typed: Engine) -> None:
 def test_skipping_leaves_the_answers_alike(sample_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """The optimizer may change at most a tenth of the top ten, taken over the sample's questions."""
     from fivefold import engine as engine_module
-    from fivefold import sample
     from fivefold.recipe import load_recipe
 
     def top_ten(optimize: bool) -> list[set[str]]:

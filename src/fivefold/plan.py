@@ -17,6 +17,7 @@ def plan(query: Query, recipe: Recipe, k: int, settings: Settings) -> Plan:
         depth = max(spec.depth, k)
         types = query.type_hints if spec.typed else ()
         told = f"the {depth} best" + (f" of type {' or '.join(types)}" if types else "")
+        told = ", ".join(filter(None, (told, route.bound(query, settings))))
         weight = settings.weight(spec.name, spec.weight)
         routes.append(RoutePlan(spec.name, idle is None, depth, weight, idle or told, types, settings.route_budget_ms))
     fusion = recipe.fusion

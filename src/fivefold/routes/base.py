@@ -41,6 +41,9 @@ class Route(Protocol):
     def idle(self, query: Query) -> str | None:
         """Why this route could run but would not help the question, or None when it may (R2)."""
 
+    def bound(self, query: Query, settings: Settings) -> str:
+        """What else limits the search besides its depth, in words; empty when nothing does."""
+
     def search(self, sight: Sight, depth: int, keep: Filter) -> list[RouteHit]: ...
 
     def share(self, scores: Sequence[float]) -> list[float]:

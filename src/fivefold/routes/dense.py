@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fivefold.recall import Query, RouteHit
 from fivefold.routes.base import Sight
+from fivefold.settings import Settings
 from fivefold.stores.base import Filter
 
 
@@ -19,6 +20,9 @@ class Dense:
 
     def idle(self, query: Query) -> str | None:
         return None
+
+    def bound(self, query: Query, settings: Settings) -> str:
+        return ""
 
     def search(self, sight: Sight, depth: int, keep: Filter) -> list[RouteHit]:
         if sight.space is None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fivefold.recall import Query, RouteHit
 from fivefold.routes.base import Sight
+from fivefold.settings import Settings
 from fivefold.stores.base import Filter, Walk
 
 
@@ -20,14 +21,23 @@ class Graph:
     def idle(self, query: Query) -> str | None:
         return None
 
+    def bound(self, query: Query, settings: Settings) -> str:
+        how = _walk(query, settings)
+        return f"within {how.hops} hops, along at most {how.fan_out} edges and {how.per_entity} memories of an entity"
+
     def search(self, sight: Sight, depth: int, keep: Filter) -> list[RouteHit]:
-        settings, query = sight.settings, sight.query
-        asked = any(cue.kind == "many hops" for cue in query.cues)
-        how = Walk(query.now, settings.hops_asked if asked else settings.hops, fan_out=settings.fan_out)
-        return sight.reader.walk(roots(query, settings.sure_entity), how, depth)
+        return sight.reader.walk(
+            roots(sight.query, sight.settings.sure_entity), _walk(sight.query, sight.settings), depth
+        )
 
     def share(self, scores: Sequence[float]) -> list[float]:
         return list(scores)
+
+
+def _walk(query: Query, settings: Settings) -> Walk:
+    """Two hops, or three when the question asks for many (R6)."""
+    asked = any(cue.kind == "many hops" for cue in query.cues)
+    return Walk(query.now, settings.hops_asked if asked else settings.hops, fan_out=settings.fan_out)
 
 
 def roots(query: Query, sure: float) -> list[tuple[int, float]]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fivefold.lexemes import lexemes
 from fivefold.recall import Query, RouteHit
 from fivefold.routes.base import Sight
+from fivefold.settings import Settings
 from fivefold.stores.base import Filter
 
 MAX_LEXEMES = 256
@@ -30,6 +31,9 @@ class Lexical:
             return None
         rest = set(query.lexemes) - set(lexemes(query.window.text)) - set(lexemes(_ASKING))
         return None if rest else f"the question asks for {query.window.text!r} and no subject"
+
+    def bound(self, query: Query, settings: Settings) -> str:
+        return ""
 
     def search(self, sight: Sight, depth: int, keep: Filter) -> list[RouteHit]:
         return sight.reader.lexical(sight.query.lexemes[:MAX_LEXEMES], depth, keep)

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from fivefold.recall import Query, RouteHit
 from fivefold.routes.base import Sight
+from fivefold.settings import Settings
 from fivefold.stores.base import Filter
 
 SPECULATIVE = 0.5
@@ -26,6 +27,9 @@ class Temporal:
 
     def idle(self, query: Query) -> str | None:
         return None
+
+    def bound(self, query: Query, settings: Settings) -> str:
+        return ""
 
     def search(self, sight: Sight, depth: int, keep: Filter) -> list[RouteHit]:
         window = sight.query.window
