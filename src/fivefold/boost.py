@@ -15,11 +15,12 @@ Boost = Callable[[Sequence[Candidate], Sight, Mapping[str, float]], list[Candida
 def superseded(candidates: Sequence[Candidate], sight: Sight, constants: Mapping[str, float]) -> list[Candidate]:
     """A memory that has ended stops winning; where something newer replaced it, that takes its place."""
     found = {candidate.memory.id: candidate for candidate in candidates}
+    known = {id: candidate.memory for id, candidate in found.items()}
     factor = constants.get("factor", 0.5)
     for old in candidates:
         if old.memory.current(sight.query.now):
             continue
-        heir = _heir(old.memory, sight, found)
+        heir = _heir(old.memory, sight, known)
         why = f"× {factor:g}, ended {old.memory.valid_to:%d %b %Y}"
         if heir is not None:
             why = f"× {factor:g}, replaced by {heir.id}"
@@ -31,16 +32,15 @@ def superseded(candidates: Sequence[Candidate], sight: Sight, constants: Mapping
     return list(found.values())
 
 
-def _heir(memory: Memory, sight: Sight, found: Mapping[str, Candidate]) -> Memory | None:
+def _heir(memory: Memory, sight: Sight, known: dict[str, Memory]) -> Memory | None:
     """What holds at the time of the question in place of `memory`, along the whole chain; None if it holds itself."""
     heir, seen = memory, {memory.id}
     while heir.superseded_by and not heir.current(sight.query.now) and heir.superseded_by not in seen:
         seen.add(heir.superseded_by)
-        known = found.get(heir.superseded_by)
-        newer = known.memory if known else sight.reader.get(heir.superseded_by)
+        newer = known.get(heir.superseded_by) or sight.reader.get(heir.superseded_by)
         if newer is None:
             break
-        heir = newer
+        heir = known[newer.id] = newer
     return heir if heir.id != memory.id else None
 
 

@@ -25,7 +25,7 @@ SHOWN_TEXT = 100
 """Characters of a memory shown where only a glimpse is wanted."""
 
 SHOWN_DROPPED = 5
-"""How many dropped candidates a printed explanation names; `Recall.dropped` has all."""
+"""How many dropped candidates a printed explanation names; `Recall.dropped` has all that reached selection."""
 
 
 @dataclass(frozen=True, slots=True)

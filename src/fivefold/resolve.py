@@ -25,7 +25,7 @@ MOST_WORDS = 400
 MOST_MEANINGS = 8
 """Meanings of one name that are followed."""
 
-AROUND = 200
+AROUND = 50
 """Memories with the words around a name that are looked at for whom they mention."""
 
 OWNER = "user"

@@ -48,6 +48,7 @@ class Measure(Value):
 def measure(sizes: Sequence[int], rounds: int, progress: bool = False) -> Iterator[Measure]:
     """All figures, smallest namespace first. Nothing is left behind."""
     model = VariedSample()
+    _warm_up(model)
     for size in sorted(sizes):
         with tempfile.TemporaryDirectory() as folder:
             store = SqliteStore(str(Path(folder) / "speed.db"))
@@ -59,9 +60,15 @@ def measure(sizes: Sequence[int], rounds: int, progress: bool = False) -> Iterat
     yield _encoding(rounds)
 
 
+def _warm_up(model: VariedSample) -> None:
+    """A few hundred other memories first, so that models and caches are as in a process at work."""
+    engine = Engine(SqliteStore(":memory:"), embedder=model)
+    engine.remember_many(records(500, seed=1))
+    engine.close()
+
+
 def _measure_one(engine: Engine, store: SqliteStore, size: int, rounds: int, progress: bool) -> Iterator[Measure]:
     source = records(size)
-    engine.remember("warm up the models before the clock starts")
     taken = 0.0
     with bar(f"Writing {size:,} memories", size, show=progress) as advance:
         while batch := list(islice(source, BATCH)):
