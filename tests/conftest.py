@@ -12,6 +12,14 @@ from fivefold import sample
 from fivefold.engine import Engine
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Benchmarks in tests keep their vectors to themselves."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FIVEFOLD_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture
 def store_path(tmp_path: Path) -> str:
     return str(tmp_path / "memory.db")

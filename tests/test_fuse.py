@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.fuse import FORMULAS, convex, fuse, rrf, score_rrf
+from fivefold.fuse import FORMULAS, composite, convex, fuse, rrf, score_rrf
 from fivefold.memory import Memory
 from fivefold.recall import Plan, RouteHit, RoutePlan, RouteRun
 from fivefold.recipe import METHODS, FusionSpec, Method
@@ -33,7 +34,7 @@ def fetch(rows: Sequence[int]) -> dict[int, Memory]:
 
 
 def planned(k: int, **weights: float) -> Plan:
-    routes = tuple(RoutePlan(name, True, 100, weight, "") for name, weight in weights.items())
+    routes = tuple(RoutePlan(name, True, 100, weight, "", search=name) for name, weight in weights.items())
     return Plan("test", k, routes, "", ())
 
 
@@ -106,7 +107,7 @@ def test_convex_counts_a_list_of_equals_in_full() -> None:
 
 def test_a_memory_found_by_two_routes_adds_both_shares() -> None:
     runs = [run("dense", [(1, 0.9), (2, 0.5)]), run("lexical", [(2, 8.0), (3, 4.0)])]
-    fused = fuse(runs, planned(10, dense=1.0, lexical=2.0), FusionSpec("rrf", 60), fetch)
+    fused = fuse(runs, planned(10, dense=1.0, lexical=2.0), FusionSpec("rrf", 60), fetch).candidates
     scores = {candidate.memory.row: candidate.fused for candidate in fused}
     assert scores == pytest.approx({1: 1 / 61, 2: 1 / 62 + 2 / 61, 3: 2 / 62})
     assert [candidate.memory.row for candidate in fused] == [2, 3, 1]
@@ -114,13 +115,27 @@ def test_a_memory_found_by_two_routes_adds_both_shares() -> None:
 
 def test_a_keyword_only_hit_can_win() -> None:
     runs = [run("dense", [(1, 0.5), (2, 0.49)]), run("lexical", [(9, 12.0)])]
-    best = fuse(runs, planned(10, dense=0.4, lexical=0.6), FusionSpec("convex"), fetch)[0]
+    best = fuse(runs, planned(10, dense=0.4, lexical=0.6), FusionSpec("convex"), fetch).candidates[0]
     assert best.memory.row == 9
+
+
+def test_a_route_that_supports_makes_no_candidates_and_its_shares_are_summed_by_row() -> None:
+    plan = planned(10, dense=1.0, lexical=2.0)
+    plan = replace(plan, routes=(plan.routes[0], replace(plan.routes[1], supports=True)))
+    fused = fuse([run("dense", [(1, 0.9)]), run("lexical", [(7, 8.0), (1, 4.0)])], plan, FusionSpec("rrf", 60), fetch)
+    assert [(candidate.memory.row, candidate.fused) for candidate in fused.candidates] == [(1, 1 / 61)]
+    assert fused.supporting == {7: 2 / 61, 1: 2 / 62}
+
+
+def test_what_the_store_has_fused_is_taken_as_it_is() -> None:
+    given_ = [RouteHit(1, 0.9, given=0.5), RouteHit(2, 0.4, given=0.25)]
+    assert [part.contribution for part in rrf(given_, "dense", 1.0, 60, 100)] == [0.5, 0.25]
+    assert [part.contribution for part in composite(given_, "dense", 1.0, 60, 100)] == [0.5, 0.25]
 
 
 def test_a_memory_forgotten_in_between_is_left_out() -> None:
     runs = [run("dense", [(1, 0.9), (2, 0.5)])]
-    fused = fuse(runs, planned(10, dense=1.0), FusionSpec("rrf"), lambda rows: {2: memory(2)})
+    fused = fuse(runs, planned(10, dense=1.0), FusionSpec("rrf"), lambda rows: {2: memory(2)}).candidates
     assert [candidate.memory.row for candidate in fused] == [2]
 
 
@@ -134,7 +149,7 @@ def test_contributions_add_up_to_the_fused_score(
     dense: list[tuple[int, float]], lexical: list[tuple[int, float]], method: Method, weight: float, k: float
 ) -> None:
     plan = planned(5, dense=weight, lexical=1.0)
-    fused = fuse([run("dense", dense), run("lexical", lexical)], plan, FusionSpec(method, k, 50), fetch)
+    fused = fuse([run("dense", dense), run("lexical", lexical)], plan, FusionSpec(method, k, 50), fetch).candidates
     assert {candidate.memory.row for candidate in fused} == {row for row, _ in dense + lexical}
     for candidate in fused:
         assert candidate.score == candidate.fused == math.fsum(item.contribution for item in candidate.evidence)

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 import fivefold
 from fivefold import sample
 from fivefold.engine import Engine
+from fivefold.recipe import known_recipes
 from fivefold.routes import ROUTES
+from fivefold.routes.lexical import Lexical
 
 
 def lawful(answer: fivefold.Recall) -> None:
@@ -32,7 +34,7 @@ def lawful(answer: fivefold.Recall) -> None:
     assert [hit.rank for hit in answer] == list(range(1, len(answer) + 1))
 
 
-@pytest.mark.parametrize("recipe", ["default", "dense", "lexical", "recall"])
+@pytest.mark.parametrize("recipe", known_recipes())
 def test_every_sample_question_obeys_the_law(sample_engine: Engine, recipe: str) -> None:
     for question in sample.questions():
         lawful(sample_engine.recall(question.query, recipe=recipe, now=question.now))
@@ -72,19 +74,13 @@ def test_a_question_of_stop_words_skips_the_lexical_route_and_says_so(sample_eng
 
 
 def test_a_failing_route_is_named_and_the_other_answers(sample_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken:
-        encodes = False
-        unable = ROUTES["lexical"].unable
-        idle = ROUTES["lexical"].idle
-        share = ROUTES["lexical"].share
-        bound = ROUTES["lexical"].bound
-
-        def search(self, sight: Any, depth: int, keep: Any) -> Any:
+    class Broken(Lexical):
+        def search(self, sight: Any, depth: int, keep: Any, options: Any) -> Any:
             raise OSError("index gone")
 
     monkeypatch.setitem(ROUTES, "lexical", Broken())
     answer = sample_engine.recall("what's my badge ID?")
-    assert answer.degraded == ("lexical",)
+    assert answer.degraded == ("lexical", "session_lexical")
     assert "index gone" in next(run.reason for run in answer.routes if run.route == "lexical")
     assert len(answer) == 10
     assert {item.route for hit in answer for item in hit.candidate.evidence} == {"dense"}
@@ -102,16 +98,19 @@ def test_a_failing_embedder_leaves_the_lexical_answer(engine: Engine, store_path
 
     with fivefold.open(store_path, embedder=Failing()) as broken:
         answer = broken.recall("badge E-47821")
-    assert answer.degraded == ("dense",)
+    assert answer.degraded == ("dense", "session_dense")
     assert answer[0].memory.content == "My badge ID is E-47821"
 
 
 def test_hits_past_k_are_named_with_their_reason(sample_engine: Engine) -> None:
     answer = sample_engine.recall("Kestrel calibration", k=3)
     assert len(answer) == 3
-    assert len(answer.dropped) == 61
     assert answer.dropped[0].score <= answer[2].score
-    assert "beyond the 3 asked for" in answer.dropped[0].reason
+    total = 3 + len(answer.dropped)
+    assert [item.reason for item in answer.dropped] == [
+        f"rank {rank} of {total}, beyond the 3 asked for" for rank in range(4, total + 1)
+    ]
+    assert len(sample_engine.recall("Kestrel calibration", k=3, recipe="dense").dropped) == 97
 
 
 def test_every_stage_is_timed(sample_engine: Engine) -> None:
@@ -130,7 +129,10 @@ def test_the_trace_is_plain_json_and_frozen(sample_engine: Engine) -> None:
     assert set(shown) == {
         "id", "namespace", "query", "plan", "routes", "hits", "dropped", "timings", "embedder",
     }  # fmt: skip
-    assert set(shown["hits"][0]) == {"rank", "score", "memory", "evidence", "fused", "steps"}
+    assert set(shown["hits"][0]) == {
+        "rank", "score", "rrf_score", "final_score", "routes", "memory", "evidence", "fused", "steps", "support",
+        "neighbours", "explain",
+    }  # fmt: skip
     assert shown["hits"][0]["memory"]["id"] == answer[0].memory.id
     assert "row" not in shown["hits"][0]["memory"]
     with pytest.raises(FrozenInstanceError):
@@ -160,7 +162,9 @@ def test_understand_gives_the_query_of_the_recall(sample_engine: Engine) -> None
 
 
 def test_an_unknown_recipe_lists_the_known(sample_engine: Engine) -> None:
-    with pytest.raises(fivefold.UnknownRecipe, match="default, dense, lexical, recall"):
+    with pytest.raises(
+        fivefold.UnknownRecipe, match="default, dense, ditto, engram, five-stage, lexical, memsense, recall"
+    ):
         sample_engine.recall("x y", recipe="nope")
 
 
@@ -199,12 +203,13 @@ def test_a_superseded_memory_steps_back_but_not_before_its_time(engine: Engine) 
     after = engine.recall("where do I live, in Leeds?", now="2025-12-01T00:00:00Z")
     assert [hit.memory.content for hit in after] == ["I moved from Leeds to Bristol", "I live in Leeds"]
     new, old = after
-    assert old.candidate.steps[0].why.startswith("× 0.5, replaced by")
-    assert old.score == old.candidate.fused * 0.5
-    assert new.score == old.candidate.fused
+    stepped_back, took_over = old.candidate.steps[-1], new.candidate.steps[-1]
+    assert stepped_back.why.startswith("× 0.5, replaced by")
+    assert old.score == stepped_back.before * 0.5
+    assert new.score == took_over.after == stepped_back.before
     lawful(after)
     before = engine.recall("where do I live, in Leeds?", now="2025-03-01T00:00:00Z")
-    assert all(not hit.candidate.steps for hit in before)
+    assert all(step.stage != "superseded" for hit in before for step in hit.candidate.steps)
     assert before[0].memory.content == "I live in Leeds"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +10,9 @@ import pytest
 import fivefold
 from fivefold import sample
 from fivefold.engine import Engine
+from fivefold.recipe import load_recipe
 from fivefold.routes import ROUTES
+from fivefold.routes.lexical import Lexical
 from fivefold.routes.temporal import SPECULATIVE
 
 
@@ -127,21 +128,15 @@ def test_the_widening_threshold_is_a_setting(typed: Engine) -> None:
 
 
 def test_a_late_route_is_left_out_and_named(typed: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Slow:
-        encodes = False
-        unable = ROUTES["lexical"].unable
-        idle = ROUTES["lexical"].idle
-        share = ROUTES["lexical"].share
-        bound = ROUTES["lexical"].bound
-
-        def search(self, sight: Any, depth: int, keep: Any) -> Any:
+    class Slow(Lexical):
+        def search(self, sight: Any, depth: int, keep: Any, options: Any) -> Any:
             time.sleep(0.5)
-            return ROUTES["dense"].search(sight, depth, keep)
+            return super().search(sight, depth, keep, options)
 
-    typed.recall("tea")
+    typed.recall("tea", recipe="recall")
     monkeypatch.setitem(ROUTES, "lexical", Slow())
     typed.configure(route_budget_ms=200)
-    answer = typed.recall("tea")
+    answer = typed.recall("tea", recipe="recall")
     assert run_of(answer, "lexical").status == "late"
     assert run_of(answer, "lexical").reason == "not done after 200 ms"
     assert answer.degraded == ("lexical",)
@@ -154,16 +149,13 @@ def test_namespace_weights_override_the_recipe(typed: Engine) -> None:
     assert {part.route: part.weight for part in plan.routes}["lexical"] == 0.0
 
 
-def test_skipping_leaves_the_answers_alike(sample_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_skipping_leaves_the_answers_alike(sample_engine: Engine) -> None:
     """The optimizer may change at most a tenth of the top ten, taken over the sample's questions."""
-    from fivefold import engine as engine_module
-    from fivefold.recipe import load_recipe
 
     def top_ten(optimize: bool) -> list[set[str]]:
-        chosen = replace(load_recipe("recall"), optimize=optimize)
-        monkeypatch.setattr(engine_module, "load_recipe", lambda name: chosen)
+        chosen = load_recipe("recall", {"optimize": optimize})
         return [
-            {hit.memory.id for hit in sample_engine.recall(question.query, now=question.now)}
+            {hit.memory.id for hit in sample_engine.recall(question.query, recipe=chosen, now=question.now)}
             for question in sample.questions()
         ]
 

@@ -11,6 +11,7 @@ _HOME = {
     "open": "engine",
     "DiskFull": "errors",
     "EmbedderError": "errors",
+    "RerankerError": "errors",
     "EmbedderMismatch": "errors",
     "FivefoldError": "errors",
     "InvalidInput": "errors",
@@ -34,6 +35,7 @@ _HOME = {
     "Step": "recall",
     "Window": "recall",
     "Recipe": "recipe",
+    "load_recipe": "recipe",
     "Edge": "memory",
     "Entity": "memory",
     "Settings": "settings",
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from fivefold.errors import NewerSchema as NewerSchema
     from fivefold.errors import NotFound as NotFound
     from fivefold.errors import ReadOnly as ReadOnly
+    from fivefold.errors import RerankerError as RerankerError
     from fivefold.errors import StoreClosed as StoreClosed
     from fivefold.errors import StoreError as StoreError
     from fivefold.errors import UnknownRecipe as UnknownRecipe
@@ -72,6 +75,7 @@ if TYPE_CHECKING:
     from fivefold.recall import Step as Step
     from fivefold.recall import Window as Window
     from fivefold.recipe import Recipe as Recipe
+    from fivefold.recipe import load_recipe as load_recipe
     from fivefold.settings import Settings as Settings
 
 

@@ -23,7 +23,7 @@ from fivefold.memory import Memory, Record, Report, Session
 from fivefold.plan import plan as make_plan
 from fivefold.progress import bar
 from fivefold.recall import Plan, Query, Recall, Vector
-from fivefold.recipe import load_recipe
+from fivefold.recipe import Recipe, load_recipe
 from fivefold.remember import Draft, Tally
 from fivefold.settings import Settings, settings_of
 from fivefold.stores import open_store
@@ -135,16 +135,21 @@ class Engine:
         self,
         question: str,
         k: int = 10,
-        recipe: str = "default",
+        recipe: str | os.PathLike[str] | Recipe = "default",
         now: datetime | str | None = None,
         context: Sequence[str] = (),
+        changes: Mapping[str, object] | None = None,
     ) -> Recall:
-        """The `k` memories that answer `question` best, with the whole trace of how they were found."""
+        """The `k` memories that answer `question` best, with the whole trace of how they were found.
+
+        `recipe` is a name, the path of a TOML file or a `Recipe`; `changes` alters it for this recall,
+        as in `{"fusion.k": 30, "routes.lexical.weight": 0.7}`.
+        """
         reader = self._space.reader
         space = reader.space()
         answer = pipeline.run(
-            checked_text(question, "the question"), k=checked_k(k), recipe=load_recipe(recipe), now=self._now(now),
-            context=checked_context(context), reader=reader, settings=self.settings, space=space,
+            checked_text(question, "the question"), k=checked_k(k), recipe=load_recipe(recipe, changes),
+            now=self._now(now), context=checked_context(context), reader=reader, settings=self.settings, space=space,
             encode=partial(self._encode, space), pool=self._pool,
         )  # fmt: skip
         self.store.log(answer)
@@ -154,12 +159,14 @@ class Engine:
         self,
         question: str,
         k: int = 10,
-        recipe: str = "default",
+        recipe: str | os.PathLike[str] | Recipe = "default",
         now: datetime | str | None = None,
         context: Sequence[str] = (),
+        changes: Mapping[str, object] | None = None,
     ) -> Plan:
         """What `recall` would do, without doing it."""
-        return make_plan(self.understand(question, now, context), load_recipe(recipe), checked_k(k), self.settings)
+        chosen = load_recipe(recipe, changes)
+        return make_plan(self.understand(question, now, context), chosen, checked_k(k), self.settings)
 
     def understand(self, question: str, now: datetime | str | None = None, context: Sequence[str] = ()) -> Query:
         """The question as the engine reads it."""

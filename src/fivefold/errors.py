@@ -30,6 +30,10 @@ class EmbedderError(FivefoldError):
     """The embedder could not be loaded or did not answer."""
 
 
+class RerankerError(FivefoldError):
+    """The reranker could not be loaded or did not answer."""
+
+
 class EmbedderMismatch(FivefoldError):
     """The namespace is pinned to another embedding model (R3)."""
 

@@ -29,7 +29,7 @@ def rrf(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: in
     """weight / (k + rank), rank from 1: M3 with k 15, F3 and E2 with k 60."""
     return [
         Part(
-            hit, rank, weight * hit.factor / (k + rank),
+            hit, rank, weight * hit.factor / (k + rank) if hit.given is None else hit.given,
             lambda rank=rank, w=weight * hit.factor: f"{w:g} / ({k:g} + {rank})",  # type: ignore[misc]
         )
         for rank, hit in enumerate(hits, 1)
@@ -72,7 +72,26 @@ def convex(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth:
     ]  # fmt: skip
 
 
-FORMULAS: dict[Method, Formula] = {"rrf": rrf, "score-rrf": score_rrf, "convex": convex}
+def composite(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: int) -> list[Part]:
+    """weight · score (D1); the store has computed it."""
+    return [
+        Part(
+            hit, rank, hit.given if hit.given is not None else weight * hit.score,
+            lambda score=hit.score: f"{weight:g} · {score:.4f}",  # type: ignore[misc]
+        )
+        for rank, hit in enumerate(hits, 1)
+    ]  # fmt: skip
+
+
+FORMULAS: dict[Method, Formula] = {"rrf": rrf, "score-rrf": score_rrf, "convex": convex, "composite": composite}
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """The candidates, and by row what routes that only support others say."""
+
+    candidates: list[Candidate]
+    supporting: dict[int, float]
 
 
 def fuse(
@@ -80,27 +99,32 @@ def fuse(
     plan: Plan,
     spec: FusionSpec,
     fetch: Callable[[Sequence[int]], dict[int, Memory]],
-) -> list[Candidate]:
+) -> Fused:
     """The best `pool` candidates; one that was forgotten while the recall ran is no longer there to fetch."""
-    weights = {part.route: part.weight for part in plan.routes}
-    depths = {part.route: part.depth for part in plan.routes}
+    planned = {part.route: part for part in plan.routes}
     formula = FORMULAS[spec.method]
     found: dict[int, list[tuple[str, Part]]] = {}
+    supporting: dict[int, float] = {}
     for run in runs:
-        for part in formula(run.hits, run.route, weights[run.route], spec.k, depths[run.route]):
-            found.setdefault(part.hit.row, []).append((run.route, part))
-    fused = {row: math.fsum(part.contribution for _, part in parts) for row, parts in found.items()}
-    best = sorted(fused, key=lambda row: (-fused[row], row))[: max(spec.pool, plan.k)]
+        part = planned[run.route]
+        for share in formula(run.hits, part.search, part.weight, spec.k, part.depth):
+            if part.supports:
+                supporting[share.hit.row] = supporting.get(share.hit.row, 0.0) + share.contribution
+            else:
+                found.setdefault(share.hit.row, []).append((run.route, share))
+    fused = {row: math.fsum(share.contribution for _, share in shares) for row, shares in found.items()}
+    best = sorted(fused, key=lambda row: (-fused[row], row))[: max(spec.pool, spec.pool_per_k * plan.k, plan.k)]
     memories = fetch(best)
-    return [
+    candidates = [
         Candidate(
             memories[row],
-            tuple(_evidence(route, part, weights[route]) for route, part in found[row]),
+            tuple(_evidence(route, share, planned[route].weight) for route, share in found[row]),
             fused[row],
         )
         for row in best
         if row in memories
     ]
+    return Fused(candidates, supporting)
 
 
 def _evidence(route: str, part: Part, weight: float) -> Evidence:

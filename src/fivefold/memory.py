@@ -80,6 +80,10 @@ class Memory(Value):
     metadata: Mapping[str, Any]
     row: int = hidden(default=0)
 
+    def known(self, now: datetime) -> bool:
+        """Whether it had been told or had happened by then."""
+        return self.event_at <= now or self.created_at <= now
+
     def current(self, now: datetime) -> bool:
         """Whether the memory still holds at `now`."""
         return self.valid_to is None or self.valid_to > now

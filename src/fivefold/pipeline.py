@@ -15,7 +15,6 @@ from dataclasses import replace
 from datetime import datetime
 from time import perf_counter
 
-from fivefold.boost import boost
 from fivefold.errors import EmbedderError, FivefoldError
 from fivefold.fuse import fuse
 from fivefold.ids import new_id
@@ -24,8 +23,9 @@ from fivefold.recall import SHOWN_TOP, Candidate, Plan, Recall, RouteRun, Timing
 from fivefold.recipe import Recipe
 from fivefold.retrieve import retrieve
 from fivefold.routes import ROUTES, Sight
-from fivefold.select import select
+from fivefold.select import answer, known_by
 from fivefold.settings import Settings
+from fivefold.stages import Pool, run_stages
 from fivefold.stores.base import Reader, Space
 from fivefold.understand import understand
 
@@ -64,18 +64,19 @@ def run(
     watch.stage("plan")
     vector = _encoded(chosen, question, encode)
     watch.stage("encode")
-    sight = Sight(query, reader, settings, space, vector)
-    runs = retrieve(chosen, sight, pool)
+    id = new_id()
+    sight = Sight(query, reader, settings, space, vector, k, id, recipe.unit)
+    runs = retrieve(chosen, sight, pool, recipe.fusion)
     watch.stage("retrieve")
-    candidates = fuse(runs, chosen, recipe.fusion, reader.fetch)
-    runs = [with_top(run, candidates) for run in runs]
+    fused = fuse(runs, chosen, recipe.fusion, reader.fetch)
+    runs = [with_top(run, fused.candidates) for run in runs]
     watch.stage("fuse")
-    candidates = boost(candidates, sight, recipe.boosts)
+    found = run_stages(known_by(Pool(fused.candidates, supporting=fused.supporting), now), sight, recipe.boosts)
     watch.stage("boost")
-    hits, dropped = select(candidates, k, now)
+    hits, dropped = answer(run_stages(found, sight, recipe.select), k, recipe.unit)
     watch.stage("select")
     return Recall(
-        id=new_id(), namespace=reader.namespace, query=query, plan=chosen, routes=tuple(runs), hits=tuple(hits),
+        id=id, namespace=reader.namespace, query=query, plan=chosen, routes=tuple(runs), hits=tuple(hits),
         dropped=tuple(dropped), timings=tuple(watch.timings),
         embedder=space.embedder if space else "",
     )  # fmt: skip
@@ -94,7 +95,7 @@ def with_top(run: RouteRun, candidates: Sequence[Candidate]) -> RouteRun:
 
 def _encoded(chosen: Plan, question: str, encode: Callable[[str], Vector]) -> Vector | FivefoldError | None:
     """The question's vector if a route needs it; a failing embedder fails those routes, not the recall."""
-    if not any(part.run and ROUTES[part.route].encodes for part in chosen.routes):
+    if not any(part.run and ROUTES[part.search].encodes for part in chosen.routes):
         return None
     try:
         return encode(question)

@@ -3,23 +3,44 @@
 from __future__ import annotations
 
 from fivefold.recall import Plan, Query, RoutePlan
-from fivefold.recipe import Recipe
+from fivefold.recipe import FusionSpec, Recipe, RouteSpec
 from fivefold.routes import ROUTES
 from fivefold.settings import Settings
 
 
 def plan(query: Query, recipe: Recipe, k: int, settings: Settings) -> Plan:
     """Routes that cannot help this question are skipped, with the reason."""
-    routes = []
-    for spec in recipe.routes:
-        route = ROUTES[spec.name]
-        idle = route.unable(query) or (route.idle(query) if recipe.optimize else None)
-        depth = max(spec.depth, k)
-        types = query.type_hints if spec.typed else ()
-        told = f"the {depth} best" + (f" of type {' or '.join(types)}" if types else "")
-        told = ", ".join(filter(None, (told, route.bound(query, settings))))
-        weight = settings.weight(spec.name, spec.weight)
-        routes.append(RoutePlan(spec.name, idle is None, depth, weight, idle or told, types, settings.route_budget_ms))
-    fusion = recipe.fusion
-    told = f"{fusion.method} over {fusion.pool}" if fusion.method == "convex" else f"{fusion.method} k={fusion.k:g}"
-    return Plan(recipe.name, k, tuple(routes), told, tuple(boost.name for boost in recipe.boosts))
+    routes = tuple(_route(spec, query, recipe, k, settings) for spec in recipe.routes)
+    stages = tuple(stage.name for stage in (*recipe.boosts, *recipe.select))
+    return Plan(recipe.name, k, routes, _told(recipe.fusion), stages)
+
+
+def _route(spec: RouteSpec, query: Query, recipe: Recipe, k: int, settings: Settings) -> RoutePlan:
+    route = ROUTES[spec.search]
+    idle = route.unable(query) or (route.idle(query) if recipe.optimize else None)
+    if recipe.unit == "turn" and route.sessions(spec.options) and not spec.supports:
+        idle = "it finds sessions, and only turns are wanted"
+    depth = max(spec.depth, spec.depth_per_k * k, 1 if route.of_candidates else k)
+    types = query.type_hints if spec.typed else ()
+    told = f"the {depth} best" + (f" of type {' or '.join(types)}" if types else "")
+    told = ", ".join(filter(None, (told, route.bound(query, settings))))
+    if route.of_candidates:
+        told = "scored over the candidates of the dense route"
+    weight = settings.weight(spec.name, spec.weight)
+    if recipe.fusion.method == "composite":
+        told += f", weight {weight:g} by default" if query.weights is None else f", weight {weight:g}"
+    if query.intent in spec.by_intent:
+        weight *= spec.by_intent[query.intent]
+        told += f", × {spec.by_intent[query.intent]:g} since it asks {query.intent}"
+    return RoutePlan(
+        spec.name, idle is None, depth, weight, idle or told, types, settings.route_budget_ms, spec.search,
+        spec.supports, spec.options,
+    )  # fmt: skip
+
+
+def _told(fusion: FusionSpec) -> str:
+    if fusion.method == "convex":
+        return f"convex over {fusion.pool}"
+    if fusion.method == "composite":
+        return "composite score in one statement"
+    return f"{fusion.method} k={fusion.k:g}" + (" in one statement" if fusion.store else "")

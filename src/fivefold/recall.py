@@ -5,10 +5,10 @@ These values are the trace. Every view (terminal, JSON, page) reads them; nothin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from fivefold.memory import Memory, Type
 from fivefold.values import Json, Value, hidden
 
 Vector = npt.NDArray[np.float32]
+Matrix = npt.NDArray[np.float32]
 
 SHOWN_TOP = 3
 """How many hits of each route the trace names."""
@@ -148,6 +149,9 @@ class RoutePlan(Value):
     reason: str
     types: tuple[Type, ...] = ()
     budget_ms: int = 2_000
+    search: str = ""
+    supports: bool = False
+    options: Any = hidden(default=None)  # noqa: RUF009
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +170,14 @@ class RouteHit(Value):
     """One memory as one route saw it; `score` is on the route's own scale, higher is better.
 
     `factor` multiplies the route's weight for this hit, as a far hop counts less than a direct one (R10).
+    `given` is what the hit adds to the fused score, where the store has fused it.
     """
 
     row: int
     score: float
     note: str | None = None
     factor: float = 1.0
+    given: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +227,16 @@ class Step(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class Support(Value):
+    """What its turns add to a session memory (M5, M8)."""
+
+    session_rrf_score: float
+    turn_support: float
+    supporting_turn_count: int
+    best_turn_routes: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Candidate(Value):
     """A memory on its way to the answer, with its evidence.
 
@@ -232,6 +248,8 @@ class Candidate(Value):
     evidence: tuple[Evidence, ...]
     fused: float
     steps: tuple[Step, ...] = ()
+    support: Support | None = None
+    neighbours: tuple[Memory, ...] = ()
 
     @property
     def score(self) -> float:
@@ -274,22 +292,56 @@ class Hit(Value):
     def score(self) -> float:
         return self.candidate.score
 
+    @property
+    def rrf_score(self) -> float:
+        """The fused score, before any later stage."""
+        return self.candidate.fused
+
+    @property
+    def routes(self) -> dict[str, int]:
+        """The routes that found the memory, with its rank in each."""
+        return {item.route: item.rank for item in self.candidate.evidence}
+
+    @property
+    def final_score(self) -> float:
+        """The score that diversity selection started from; the score itself where there was none."""
+        return next((step.before for step in self.candidate.steps if step.stage == "mmr"), self.score)
+
+    @property
+    def support(self) -> Support | None:
+        """What its turns added, when the hit is a session (M5)."""
+        return self.candidate.support
+
+    @property
+    def neighbours(self) -> tuple[Memory, ...]:
+        """The turns just before and after, where the recipe brings them along (M7)."""
+        return self.candidate.neighbours
+
     def explain(self) -> str:
         """The arithmetic behind the score, one line for each route and each step."""
+        names = [item.route for item in self.candidate.evidence] + [step.stage for step in self.candidate.steps]
+        wide = max((10, *map(len, names)))
         lines = [f"#{self.rank}  {self.score:.4f}  {self.memory.content}"]
         for item in self.candidate.evidence:
             note = f"  ({item.note})" if item.note else ""
-            lines.append(f"    {item.route:<10} rank {item.rank:<3} {item.arithmetic} = {item.contribution:.4f}{note}")
+            lines.append(
+                f"    {item.route:<{wide}} rank {item.rank:<3} {item.arithmetic} = {item.contribution:.4f}{note}"
+            )
         parts = " + ".join(f"{item.contribution:.4f}" for item in self.candidate.evidence)
-        lines.append(f"    {'fused':<10} {parts} = {self.candidate.fused:.4f}")
+        lines.append(f"    {'fused':<{wide}} {parts} = {self.candidate.fused:.4f}")
         lines += [
-            f"    {step.stage:<10} {step.before:.4f} → {step.after:.4f}  {step.why}" for step in self.candidate.steps
+            f"    {step.stage:<{wide}} {step.before:.4f} → {step.after:.4f}  {step.why}"
+            for step in self.candidate.steps
         ]
+        lines += [f"    {'beside':<{wide}} {_short(memory.content)}" for memory in self.neighbours]
         return "\n".join(lines)
 
     def to_dict(self) -> Json:
         shown = self.candidate.to_dict()
-        return {"rank": self.rank, "score": self.score, **shown}
+        return {
+            "rank": self.rank, "score": self.score, "rrf_score": self.rrf_score, "final_score": self.final_score,
+            "routes": self.routes, **shown, "explain": self.explain(),
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,8 +376,9 @@ class Recall(Value):
         """The whole trace as text: the question as it was read, the plan, every route, the arithmetic."""
         lines = [self.query.marked(), *self.query.read(), ""]
         lines.append(f"recipe {self.plan.recipe}, k {self.plan.k}, {self.plan.fusion}")
+        wide = max((10, *(len(run.route) for run in self.routes)))
         for run in self.routes:
-            lines.append(f"  {run.route:<10} {run.status:<8} {run.found:>4} found  {run.ms:7.2f} ms  {run.reason}")
+            lines.append(f"  {run.route:<{wide}} {run.status:<8} {run.found:>4} found  {run.ms:7.2f} ms  {run.reason}")
             lines += [
                 f"      {rank}. {top.score:.4g}  {_short(top.content)}" + (f"  ({top.note})" if top.note else "")
                 for rank, top in enumerate(run.top, 1)

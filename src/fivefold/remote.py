@@ -1,10 +1,11 @@
-"""Calls to a model server that speaks the OpenAI shape: key from the environment, time-outs, retries."""
+"""Calls to model servers: address and key from the environment, time-outs, retries."""
 
 from __future__ import annotations
 
 import os
 import random
 import time
+from dataclasses import dataclass
 from typing import Any
 
 from fivefold.errors import FivefoldError, MissingExtra
@@ -18,23 +19,40 @@ class RemoteError(FivefoldError):
     """The model server could not be reached or refused."""
 
 
-def post(path: str, body: dict[str, Any]) -> dict[str, Any]:
-    """POST to `OPENAI_BASE_URL` + path; retried with growing pauses while the server is busy or away."""
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where a service answers: the variable that may name another address, its usual one, the variable of its key."""
+
+    address: str
+    usual: str
+    key: str
+
+
+OPENAI = Server("OPENAI_BASE_URL", "https://api.openai.com/v1", "OPENAI_API_KEY")
+
+
+def post(path: str, body: dict[str, Any], server: Server = OPENAI, patience_s: float | None = None) -> dict[str, Any]:
+    """POST to the server's path; retried with growing pauses while it is busy or away and there is time."""
     try:
         import httpx
     except ImportError:
         raise MissingExtra("a remote model", "openai") from None
 
-    base = os.environ.get("OPENAI_BASE_URL", "https://api.openai.com/v1").rstrip("/")
-    key = os.environ.get("OPENAI_API_KEY")
+    base = os.environ.get(server.address, server.usual).rstrip("/")
+    key = os.environ.get(server.key)
+    end = None if patience_s is None else time.monotonic() + patience_s
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     pause, problem = 0.5, ""
     for attempt in range(ATTEMPTS):
         if attempt:
-            time.sleep(pause + random.random() * pause / 2)
+            wait = pause + random.random() * pause / 2
+            if end is not None and time.monotonic() + wait >= end:
+                break
+            time.sleep(wait)
             pause *= 2
+        left = TIMEOUT_S if end is None else min(TIMEOUT_S, max(0.001, end - time.monotonic()))
         try:
-            answer = httpx.post(f"{base}{path}", json=body, headers=headers, timeout=TIMEOUT_S)
+            answer = httpx.post(f"{base}{path}", json=body, headers=headers, timeout=left)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             problem = f"{type(error).__name__}: {error}"
             continue
@@ -43,5 +61,5 @@ def post(path: str, body: dict[str, Any]) -> dict[str, Any]:
         problem = f"HTTP {answer.status_code}: {answer.text[:200]}"
         if answer.status_code not in _AGAIN:
             break
-    hint = "" if key else " (OPENAI_API_KEY is not set)"
+    hint = "" if key else f" ({server.key} is not set)"
     raise RemoteError(f"{base}{path} did not answer{hint}: {problem}")

@@ -9,20 +9,39 @@ from time import perf_counter
 
 from fivefold.errors import StoreClosed
 from fivefold.recall import Plan, RouteHit, RoutePlan, RouteRun
+from fivefold.recipe import FusionSpec
 from fivefold.routes import ROUTES, Sight
 from fivefold.stores.base import Filter
+from fivefold.together import search_together
 
 _log = logging.getLogger("fivefold")
 
 
-def retrieve(plan: Plan, sight: Sight, pool: ThreadPoolExecutor) -> list[RouteRun]:
-    """One run a route, in the plan's order."""
+def retrieve(plan: Plan, sight: Sight, pool: ThreadPoolExecutor, fusion: FusionSpec) -> list[RouteRun]:
+    """One run a route, in the plan's order: side by side, or by the store in one statement."""
     start = perf_counter()
+    if fusion.store:
+        together = pool.submit(search_together, plan, sight, fusion)
+        return _in_time(plan, together, start)
     futures = {part.route: pool.submit(_run, part, sight) for part in plan.routes if part.run}
-    return [
-        _outcome(part, futures[part.route], start) if part.run else RouteRun(part.route, "skipped", part.reason, 0, 0.0)
-        for part in plan.routes
-    ]
+    return [_outcome(part, futures[part.route], start) if part.run else _skipped(part) for part in plan.routes]
+
+
+def _in_time(plan: Plan, together: Future[list[RouteRun]], start: float) -> list[RouteRun]:
+    budget = max((part.budget_ms for part in plan.routes), default=0)
+    try:
+        return together.result(timeout=budget / 1000)
+    except Late:
+        together.cancel()
+        _log.warning("the routes took over %d ms and were left out", budget)
+        return [
+            RouteRun(part.route, "late", f"not done after {budget} ms", 0, _ms(start)) if part.run else _skipped(part)
+            for part in plan.routes
+        ]
+
+
+def _skipped(part: RoutePlan) -> RouteRun:
+    return RouteRun(part.route, "skipped", part.reason, 0, 0.0)
 
 
 def _outcome(part: RoutePlan, future: Future[RouteRun], start: float) -> RouteRun:
@@ -50,11 +69,11 @@ def _run(part: RoutePlan, sight: Sight) -> RouteRun:
 
 def _search(part: RoutePlan, sight: Sight) -> tuple[list[RouteHit], str]:
     """Search among the implied types first; too few of those, and the filter is dropped (R9)."""
-    route = ROUTES[part.route]
-    hits = route.search(sight, part.depth, Filter(part.types))
+    route = ROUTES[part.search]
+    hits = route.search(sight, part.depth, Filter(part.types), part.options)
     if not part.types or len(hits) >= sight.settings.widen_below:
         return hits, part.reason
-    wide = route.search(sight, part.depth, Filter())
+    wide = route.search(sight, part.depth, Filter(), part.options)
     return wide, f"only {len(hits)} of type {' or '.join(part.types)}, so all types were searched"
 
 

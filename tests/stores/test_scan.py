@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.stores.sqlite import scan
-from fivefold.stores.sqlite.scan import Arrays, coded, nearest
+from fivefold.stores.sqlite.scan import Arrays, closest, coded
 
 
 def held(matrix: scan.Floats) -> Arrays:
@@ -39,9 +39,10 @@ def test_the_scan_finds_exactly_the_nearest(size: int, dimension: int, depth: in
     question, matrix = matrix[0], matrix[1:]
     arrays = held(matrix)
     possible = scan._possible(arrays, question, depth)
-    found = nearest(arrays, question, depth, possible)
+    found, scores = closest(arrays, question, depth, possible)
     expected = np.sort(matrix @ question)[::-1][:depth]
-    assert [hit.score for hit in found] == pytest.approx(expected.tolist(), abs=1e-6)
+    assert scores.tolist() == pytest.approx(expected.tolist(), abs=1e-6)
+    assert (matrix[found] @ question).tolist() == pytest.approx(scores.tolist(), abs=1e-6)
 
 
 def test_few_of_many_are_scored_in_full() -> None:
@@ -52,16 +53,28 @@ def test_few_of_many_are_scored_in_full() -> None:
 
 def test_ties_break_by_memory() -> None:
     matrix = np.tile(np.eye(1, 16, dtype=np.float32), (6, 1))
-    assert [hit.row for hit in nearest(held(matrix), matrix[0], 3)] == [0, 10, 20]
+    arrays = held(matrix)
+    assert closest(arrays, matrix[0], 3)[0].tolist() == [0, 1, 2]
+    backwards = arrays.only(np.arange(6)[::-1])
+    assert backwards.memories[closest(backwards, matrix[0], 3)[0]].tolist() == [0, 10, 20]
 
 
 def test_a_large_scan_takes_the_short_way_and_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = unit_rows(6_000, 64, 1.0, 3)
     arrays = held(matrix)
-    short = nearest(arrays, matrix[9], 25)
+    short, _ = closest(arrays, matrix[9], 25)
     monkeypatch.setattr(scan, "PLAIN", 10_000)
-    plain = nearest(arrays, matrix[9], 25)
-    assert [hit.row for hit in short] == [hit.row for hit in plain]
+    plain, _ = closest(arrays, matrix[9], 25)
+    assert short.tolist() == plain.tolist()
+
+
+def test_only_the_chosen_are_looked_at() -> None:
+    matrix = unit_rows(100, 16, 1.0, 5)
+    chosen = np.array([3, 50, 97])
+    found, scores = closest(held(matrix), matrix[50], 2, chosen)
+    assert found[0] == 50
+    assert set(found.tolist()) < set(chosen.tolist())
+    assert scores.tolist() == sorted(scores.tolist(), reverse=True)
 
 
 def test_the_error_is_what_the_bytes_leave_out() -> None:

@@ -24,6 +24,7 @@ from fivefold.stores.sqlite import vectors
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.schema import APPLICATION_ID, migrate, migrations
 from fivefold.stores.sqlite.store import SqliteStore
+from tests.recipes import steady_recipes
 
 
 class Toy:
@@ -208,17 +209,22 @@ def test_nothing_another_namespace_holds_changes_an_answer(
     """Hits, scores, entities, edges, statistics, settings: the same beside a neighbour as alone."""
     folder = tmp_path_factory.mktemp("leak")
 
+    def talk(texts: list[str]) -> list[dict[str, str]]:
+        return [
+            {"content": text, "session_id": "s", "event_at": f"2025-02-01T09:0{i}:00Z"} for i, text in enumerate(texts)
+        ]
+
     def answers(path: Path, neighbours: list[str]) -> object:
         with toy(str(path), "theirs") as other:
-            other.remember_many([{"content": text, "session_id": "s"} for text in neighbours])
+            other.remember_many(talk(neighbours))
             other.configure(timezone="Asia/Tokyo", hops=0)
         with toy(str(path), "mine") as engine:
-            engine.remember_many([{"content": text, "session_id": "s"} for text in mine])
+            engine.remember_many(talk(mine))
             held = engine.stats()
             return (
                 [
-                    [(hit.memory.content, hit.score) for hit in engine.recall(question, k=50, recipe=recipe)]
-                    for recipe in ("default", "recall")
+                    [(hit.memory.content, hit.score) for hit in engine.recall(question, 50, recipe, now="2025-03-01")]
+                    for recipe in steady_recipes()
                 ],
                 [(ref.text, ref.name, ref.confidence) for ref in engine.understand(question).entities],
                 [(edge.source, edge.relation, edge.target) for item in engine.graph.entities()
@@ -296,7 +302,7 @@ def test_memory_over_the_budget_is_let_go(store_path: str, monkeypatch: pytest.M
         b = Engine(a.store, "b", Toy())
         for engine in (a, b):
             engine.remember_many([f"text number {i}" for i in range(20)])
-            engine.recall("text")
+            engine.recall("text", recipe="dense")
         assert len(a.store.held._held) == 1
         assert len(a.recall("text number 3")) == 10
 

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from fivefold.recall import Query, RouteHit
-from fivefold.routes.base import Sight
-from fivefold.settings import Settings
-from fivefold.stores.base import Filter
+from fivefold.recall import RouteHit
+from fivefold.routes.base import Searching, Sight
+from fivefold.stores.base import Field, Filter
 
 
-class Dense:
+@dataclass(frozen=True, slots=True)
+class DenseOptions:
+    """Which of a memory's texts is compared (M1)."""
+
+    field: Field = "full"
+
+
+class Dense(Searching):
     """Scores are cosines; below zero means unrelated and counts as nothing."""
 
     encodes = True
+    options = DenseOptions
 
-    def unable(self, query: Query) -> str | None:
-        return None
+    def sessions(self, options: DenseOptions) -> bool:
+        return options.field == "session"
 
-    def idle(self, query: Query) -> str | None:
-        return None
-
-    def bound(self, query: Query, settings: Settings) -> str:
-        return ""
-
-    def search(self, sight: Sight, depth: int, keep: Filter) -> list[RouteHit]:
+    def search(self, sight: Sight, depth: int, keep: Filter, options: DenseOptions) -> list[RouteHit]:
         if sight.space is None:
             return []
-        return sight.reader.dense(sight.space, "full", sight.question_vector(), depth, keep)
+        return sight.reader.dense(sight.space, options.field, sight.question_vector(), depth, keep)
 
     def share(self, scores: Sequence[float]) -> list[float]:
         return [min(1.0, max(0.0, score)) for score in scores]

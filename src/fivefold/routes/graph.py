@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from fivefold.recall import Query, RouteHit
-from fivefold.routes.base import Sight
+from fivefold.routes.base import Options, Searching, Sight
 from fivefold.settings import Settings
 from fivefold.stores.base import Filter, Walk
 
 
-class Graph:
+class Graph(Searching):
     """Scores are products of hop, confidence, freshness and kind of edge, all in 0..1; the note is the path."""
-
-    encodes = False
 
     def unable(self, query: Query) -> str | None:
         return None if query.entities else "the question names no entity the namespace knows"
-
-    def idle(self, query: Query) -> str | None:
-        return None
 
     def bound(self, query: Query, settings: Settings) -> str:
         how = _walk(query, settings)
         return f"within {how.hops} hops, along at most {how.fan_out} edges and {how.per_entity} memories of an entity"
 
-    def search(self, sight: Sight, depth: int, keep: Filter) -> list[RouteHit]:
+    def search(self, sight: Sight, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
         return sight.reader.walk(
             roots(sight.query, sight.settings.sure_entity), _walk(sight.query, sight.settings), depth
         )
-
-    def share(self, scores: Sequence[float]) -> list[float]:
-        return list(scores)
 
 
 def _walk(query: Query, settings: Settings) -> Walk:

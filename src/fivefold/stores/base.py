@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol, get_args
 
+from fivefold.decay import Decay
 from fivefold.memory import Edge, Entity, Extraction, Link, Memory, Mention, Session, Slot, Type
-from fivefold.recall import Recall, RouteHit, Vector
+from fivefold.recall import Matrix, Recall, RouteHit, Vector
 from fivefold.values import Value
 
 Field = Literal["full", "user", "assistant", "next_user", "personal_info", "preferences", "events", "session"]
@@ -22,9 +23,45 @@ SpaceState = Literal["active", "building"]
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A hard filter inside the index (R9): only memories of these types."""
+    """A hard filter inside the index (R9): only memories of these types, or sessions instead of turns and notes."""
 
     types: tuple[Type, ...] = ()
+    sessions: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One route's share in a statement that searches and fuses at once: a dense field, or words."""
+
+    route: str
+    depth: int
+    weight: float
+    field: Field | None = None
+    sessions: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """The signals of D1: the nearest `depth`, scored by similarity, recency and frequency with these weights."""
+
+    depth: int
+    similarity: tuple[str, float]
+    recency: tuple[str, float] | None
+    frequency: tuple[str, float] | None
+    decay: Decay
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """One memory's share from one route, as the store computed it, and the sum over its routes."""
+
+    route: str
+    row: int
+    rank: int
+    score: float
+    contribution: float
+    total: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +154,13 @@ class Reader(Protocol):
     def settings(self) -> dict[str, Any]: ...
     def dense(self, space: Space, where: Field, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]: ...
     def lexical(self, lexemes: Sequence[str], depth: int, keep: Filter) -> list[RouteHit]: ...
+    def patterns(self, space: Space, where: Field, vector: Vector, size: int, keep: Filter) -> Matrix: ...
+    def rrf(
+        self, space: Space | None, vector: Vector | None, lexemes: Sequence[str], arms: Sequence[Arm], k: float
+    ) -> list[Fused]: ...
+    def composite(self, space: Space, vector: Vector, how: Composite) -> list[Fused]: ...
+    def vectors(self, space: Space, rows: Sequence[int]) -> dict[int, Vector]: ...
+    def neighbours(self, rows: Sequence[int]) -> dict[int, tuple[int | None, int | None]]: ...
     def fetch(self, rows: Sequence[int]) -> dict[int, Memory]: ...
     def get(self, id: str) -> Memory | None: ...
     def known(self, ids: Sequence[str]) -> set[str]: ...
@@ -134,6 +178,7 @@ class Reader(Protocol):
     def walk(self, roots: Sequence[tuple[int, float]], how: Walk, depth: int) -> list[RouteHit]: ...
     def temporal(self, start: datetime, end: datetime, depth: int) -> list[RouteHit]: ...
     def holds_type(self, type: Type, at_least: int) -> bool: ...
+    def session_rows(self, session_ids: Sequence[str]) -> dict[str, int]: ...
     def last_talk(self, before: datetime) -> datetime | None: ...
     def sessions(self, limit: int) -> list[Session]: ...
     def recalled(self, recall_id: str) -> tuple[str, ...] | None: ...

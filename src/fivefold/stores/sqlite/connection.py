@@ -6,7 +6,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -101,14 +101,16 @@ def plain_errors(location: str) -> Iterator[None]:
 class Connections:
     """One writer and a few readers on the same file; in memory, one connection does both in turn."""
 
-    def __init__(self, location: str, *, read_only: bool) -> None:
+    def __init__(self, location: str, *, read_only: bool, prepare: Callable[[apsw.Connection], None]) -> None:
         self.location = location
         self.read_only = read_only
         self.in_memory = location == ":memory:"
         self.closed = False
         self._process = os.getpid()
         self._writing = threading.RLock()
+        self._prepare = prepare
         self._writer = connect(location, read_only=read_only)
+        prepare(self._writer)
         self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
         self._room = threading.Semaphore(_READERS)
         self._all: list[apsw.Connection] = [self._writer]
@@ -146,6 +148,7 @@ class Connections:
                 connection = self._idle.get_nowait()
             except queue.Empty:
                 connection = connect(self.location, read_only=self.read_only)
+                self._prepare(connection)
                 self._all.append(connection)
             try:
                 yield connection

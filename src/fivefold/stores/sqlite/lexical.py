@@ -63,8 +63,8 @@ def search(
     connection: apsw.Connection, namespace: int, lexemes: Sequence[str], depth: int, keep: Filter
 ) -> list[RouteHit]:
     """The best by BM25, higher is better; any of the lexemes may match."""
-    table = table_of(namespace, "turn")
-    wanted = _any_of(lexemes)
+    table = table_of(namespace, "session" if keep.sessions else "turn")
+    wanted = any_of(lexemes)
     narrowed = f" CROSS JOIN memories m ON m.row = {table}.rowid" if keep.types else ""
     condition = f" AND m.type IN ({', '.join('?' * len(keep.types))})" if keep.types else ""
     found = connection.execute(
@@ -79,8 +79,8 @@ def latest(connection: apsw.Connection, namespace: int, lexemes: Sequence[str], 
     """The latest rows that hold any of the lexemes; unranked, which is what makes it quick."""
     table = table_of(namespace, "turn")
     sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT ?"
-    return [row for (row,) in rows(connection, sql, _any_of(lexemes), limit)]
+    return [row for (row,) in rows(connection, sql, any_of(lexemes), limit)]
 
 
-def _any_of(lexemes: Sequence[str]) -> str:
+def any_of(lexemes: Sequence[str]) -> str:
     return " OR ".join(f'"{lexeme}"' for lexeme in dict.fromkeys(lexemes))

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from fivefold.extract.kept import restored
 from fivefold.memory import Edge, Entity, Extraction, Link, Memory, Session, Type
-from fivefold.recall import RouteHit, Vector
-from fivefold.stores.base import Called, Field, Filter, Space, Stats, Walk
-from fivefold.stores.sqlite import lexical
+from fivefold.recall import Matrix, RouteHit, Vector
+from fivefold.stores.base import Arm, Called, Composite, Field, Filter, Fused, Space, Stats, Walk
+from fivefold.stores.sqlite import lexical, together
 from fivefold.stores.sqlite.rows import COLUMNS, memory_of
+from fivefold.stores.sqlite.vectors import stored
 from fivefold.stores.sqlite.walk import walk
 from fivefold.times import from_micros, to_micros
 
@@ -52,6 +53,42 @@ class SqliteReader:
             return []
         with self._store.connections.reader() as connection:
             return lexical.search(connection, key, lexemes, depth, keep)
+
+    def patterns(self, space: Space, where: Field, vector: Vector, size: int, keep: Filter) -> Matrix:
+        with self._store.connections.reader() as connection:
+            return self._store.held.patterns(connection, space, where, vector, size, keep)
+
+    def rrf(
+        self, space: Space | None, vector: Vector | None, lexemes: Sequence[str], arms: Sequence[Arm], k: float
+    ) -> list[Fused]:
+        key = self._key()
+        if key is None:
+            return []
+        with self._store.connections.reader() as connection:
+            return together.rrf(connection, key, space, vector, lexemes, arms, k)
+
+    def composite(self, space: Space, vector: Vector, how: Composite) -> list[Fused]:
+        with self._store.connections.reader() as connection:
+            return together.composite(connection, space, vector, how)
+
+    def vectors(self, space: Space, rows: Sequence[int]) -> dict[int, Vector]:
+        """What these memories say as a whole, turns, notes and sessions alike."""
+        with self._store.connections.reader() as connection:
+            return stored(connection, space, rows, ["full", "session"])
+
+    def neighbours(self, rows: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
+        """The turn before and the turn after each of these turns in its session."""
+        beside = (
+            "(SELECT n.row FROM memories n WHERE n.namespace = :ns AND n.session_id = m.session_id "
+            "AND n.kind = 'turn' AND (n.turn_index, n.row) {0} (m.turn_index, m.row) "
+            "ORDER BY n.turn_index {1}, n.row {1} LIMIT 1)"
+        )
+        found = self._rows(
+            f"SELECT m.row, {beside.format('<', 'DESC')}, {beside.format('>', 'ASC')} FROM json_each(:rows) wanted "
+            "CROSS JOIN memories m ON m.row = wanted.value WHERE m.kind = 'turn' AND +m.namespace = :ns",
+            rows=json.dumps(list(rows)),
+        )
+        return {row: (before, after) for row, before, after in found}
 
     def fetch(self, rows: Sequence[int]) -> dict[int, Memory]:
         found = self._rows(
@@ -206,6 +243,15 @@ class SqliteReader:
             type=type, most=at_least,
         )  # fmt: skip
         return bool(counted[0] and counted[0] >= at_least)
+
+    def session_rows(self, session_ids: Sequence[str]) -> dict[str, int]:
+        """The rows of the memories of these sessions."""
+        found = self._rows(
+            "SELECT s.id, s.memory FROM json_each(:ids) wanted CROSS JOIN sessions s ON s.namespace = :ns "
+            "AND s.id = wanted.value WHERE s.memory IS NOT NULL",
+            ids=json.dumps(list(session_ids)),
+        )
+        return dict(found)
 
     def last_talk(self, before: datetime) -> datetime | None:
         """When the last session ended that is over at that time."""

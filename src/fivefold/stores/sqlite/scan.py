@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import simsimd
 
-from fivefold.recall import RouteHit, Vector
+from fivefold.recall import Vector
 
 PLAIN = 4_096
 """Up to this many vectors one plain product is as fast."""
@@ -76,15 +76,15 @@ def coded(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats, Floats]:
     return codes, scales.astype(np.float32), errors.astype(np.float32)
 
 
-def nearest(held: Arrays, vector: Vector, depth: int, chosen: Rows | None = None) -> list[RouteHit]:
-    """The `depth` vectors with the greatest product, ties by memory; of all, or of the chosen rows."""
+def closest(held: Arrays, vector: Vector, depth: int, chosen: Rows | None = None) -> tuple[Rows, Floats]:
+    """Where the `depth` vectors with the greatest product stand, ties by memory, and their products."""
     if chosen is None and len(held.ids) > PLAIN:
         chosen = _possible(held, vector, depth)
     matrix, memories = (held.matrix, held.memories) if chosen is None else (held.matrix[chosen], held.memories[chosen])
     scores = matrix @ vector
     top = np.arange(len(scores)) if len(scores) <= depth else np.flatnonzero(scores >= _least_of_best(scores, depth))
     order = top[np.lexsort((memories[top], -scores[top]))][:depth]
-    return [RouteHit(row, score) for row, score in zip(memories[order].tolist(), scores[order].tolist(), strict=True)]
+    return order if chosen is None else chosen[order], scores[order]
 
 
 def _possible(held: Arrays, vector: Vector, depth: int) -> Rows:

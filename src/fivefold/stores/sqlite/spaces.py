@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 
 import apsw
-import numpy as np
 
 from fivefold.extract.kept import restored
 from fivefold.memory import TYPES, Extraction, Memory
@@ -125,13 +124,7 @@ class Spaces(Transaction):
         space = self.space(state)
         if space is None:
             return {}
-        found = self._rows(
-            f"SELECT v.memory, e.embedding FROM json_each(?) wanted "
-            "CROSS JOIN vectors v ON v.memory = wanted.value AND v.space = ? AND v.field = ? "
-            f"JOIN {vectors.table_of(space.dimension)} e ON e.rowid = v.id",
-            json.dumps(list(memories)), space.key, FIELDS.index(where),
-        )  # fmt: skip
-        return {row: np.frombuffer(blob, dtype=np.float32) for row, blob in found}
+        return vectors.stored(self._db, space, memories, [where])
 
     def _drop_stray_vectors(self, dimension: int) -> None:
         table = vectors.table_of(dimension)

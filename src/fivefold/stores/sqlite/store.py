@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -18,6 +19,7 @@ from fivefold.stores.sqlite.connection import Connections, connect, make_durable
 from fivefold.stores.sqlite.reader import SqliteReader
 from fivefold.stores.sqlite.recall_log import RecallLog
 from fivefold.stores.sqlite.schema import migrate, migrations, version_of
+from fivefold.stores.sqlite.together import offer_nearest
 from fivefold.stores.sqlite.vectors import VectorMemory
 from fivefold.stores.sqlite.writer import SqliteWriter
 from fivefold.times import to_micros, utc_now
@@ -29,8 +31,11 @@ class SqliteStore:
     def __init__(self, location: str) -> None:
         self.location = location if location == ":memory:" else os.path.abspath(location)
         self.read_only = _prepare(self.location)
+        self.held = VectorMemory()
         with plain_errors(self.location):
-            self.connections = Connections(self.location, read_only=self.read_only)
+            self.connections = Connections(
+                self.location, read_only=self.read_only, prepare=partial(offer_nearest, held=self.held)
+            )
         with self.connections.writer() as connection:
             if self.read_only:
                 version_of(connection, self.location, migrations()[-1][0])
@@ -38,7 +43,6 @@ class SqliteStore:
                 migrate(connection, self.location, migrations())
             else:
                 make_durable(connection)
-        self.held = VectorMemory()
         self._keys: dict[str, int] = {}
         self.recalls = RecallLog(self.connections, self.key_of)
 

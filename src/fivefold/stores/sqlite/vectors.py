@@ -6,19 +6,20 @@ each search it takes in the vectors added since, and drops those removed.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import apsw
 import numpy as np
 
 from fivefold.memory import TYPES
-from fivefold.recall import RouteHit, Vector
+from fivefold.recall import Matrix, RouteHit, Vector
 from fivefold.stores.base import FIELDS, Field, Filter, Space
 from fivefold.stores.sqlite.connection import number, rows
-from fivefold.stores.sqlite.scan import Arrays, nearest
+from fivefold.stores.sqlite.scan import Arrays, Rows, closest
 
 CHUNK = 64
 """Vectors in one vec0 chunk: small, so that a namespace of a few memories takes little room."""
@@ -58,6 +59,20 @@ def knn(
     return sorted(hits, key=lambda hit: (-hit.score, hit.row))
 
 
+def stored(
+    connection: apsw.Connection, space: Space, memories: Sequence[int], where: Sequence[Field]
+) -> dict[int, Vector]:
+    """The vectors of these memories, straight from the file."""
+    found = rows(
+        connection,
+        "SELECT v.memory, e.embedding FROM json_each(?) wanted CROSS JOIN vectors v ON v.memory = wanted.value "
+        f"AND v.space = ? AND v.field IN ({', '.join('?' * len(where))}) "
+        f"CROSS JOIN {table_of(space.dimension)} e ON e.rowid = v.id",
+        json.dumps(list(memories)), space.key, *(FIELDS.index(name) for name in where),
+    )  # fmt: skip
+    return {row: np.frombuffer(blob, dtype=np.float32) for row, blob in found}
+
+
 _REMOVALS = "SELECT count FROM removals WHERE space = ? AND field = ?"
 
 
@@ -85,12 +100,21 @@ class Held:
         self.lock = threading.Lock()
 
     def search(self, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
+        held, chosen = self._kept(keep)
+        order, scores = closest(held, vector, depth, chosen)
+        memories = held.memories[order].tolist()
+        return [RouteHit(row, score) for row, score in zip(memories, scores.tolist(), strict=True)]
+
+    def patterns(self, vector: Vector, size: int, keep: Filter) -> Matrix:
+        held, chosen = self._kept(keep)
+        return held.matrix[closest(held, vector, size, chosen)[0]]
+
+    def _kept(self, keep: Filter) -> tuple[Arrays, Rows | None]:
         with self.lock:
             held = self.arrays.first(self.size)
-        chosen = None
-        if keep.types:
-            chosen = np.flatnonzero(np.isin(held.types, [TYPES.index(name) for name in keep.types]))
-        return nearest(held, vector, depth, chosen)
+        if not keep.types:
+            return held, None
+        return held, np.flatnonzero(np.isin(held.types, [TYPES.index(name) for name in keep.types]))
 
     def catch_up(self, connection: apsw.Connection, space: Space, where: Field) -> None:
         """Take in what was written since the last look."""
@@ -152,6 +176,18 @@ class VectorMemory:
         held.catch_up(connection, space, where)
         self._keep_in_budget()
         return held.search(vector, depth, keep)
+
+    def patterns(
+        self, connection: apsw.Connection, space: Space, where: Field, vector: Vector, size: int, keep: Filter
+    ) -> Matrix:
+        """The vectors nearest to `vector`, side by side."""
+        held = self._holding(connection, space, where)
+        if held is None:
+            near = knn(connection, space, where, vector, size, keep)
+            found = stored(connection, space, [hit.row for hit in near], [where])
+            return np.array(list(found.values()), dtype=np.float32)
+        held.catch_up(connection, space, where)
+        return held.patterns(vector, size, keep)
 
     def _holding(self, connection: apsw.Connection, space: Space, where: Field) -> Held | None:
         key = (space.key, where)

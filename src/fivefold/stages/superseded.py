@@ -1,23 +1,30 @@
-"""Boosts: later looks at the candidates that raise or lower their scores. A new one is one function and one line."""
+"""What has ended steps back behind what replaced it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from fivefold.memory import Memory
 from fivefold.recall import Candidate
-from fivefold.recipe import BoostSpec
 from fivefold.routes import Sight
+from fivefold.shape import number
+from fivefold.stages.base import Pool
+from fivefold.values import Value
 
-Boost = Callable[[Sequence[Candidate], Sight, Mapping[str, float]], list[Candidate]]
+
+@dataclass(frozen=True, slots=True)
+class Superseded(Value):
+    """What is left of the score of a memory that has ended."""
+
+    factor: float = number(0.5, 0, 1)
 
 
-def superseded(candidates: Sequence[Candidate], sight: Sight, constants: Mapping[str, float]) -> list[Candidate]:
+def superseded(pool: Pool, sight: Sight, by: Superseded) -> Pool:
     """A memory that has ended stops winning; where something newer replaced it, that takes its place."""
-    found = {candidate.memory.id: candidate for candidate in candidates}
+    found = {candidate.memory.id: candidate for candidate in pool.candidates}
     known = {id: candidate.memory for id, candidate in found.items()}
-    factor = constants.get("factor", 0.5)
-    for old in candidates:
+    factor = by.factor
+    for old in pool.candidates:
         if old.memory.current(sight.query.now):
             continue
         heir = _heir(old.memory, sight, known)
@@ -29,7 +36,7 @@ def superseded(candidates: Sequence[Candidate], sight: Sight, constants: Mapping
                 new = new.stepped("superseded", old.score, f"takes the place of {old.memory.id}")
             found[heir.id] = new
         found[old.memory.id] = found[old.memory.id].stepped("superseded", old.score * factor, why)
-    return list(found.values())
+    return pool.with_(found.values())
 
 
 def _heir(memory: Memory, sight: Sight, known: dict[str, Memory]) -> Memory | None:
@@ -38,17 +45,7 @@ def _heir(memory: Memory, sight: Sight, known: dict[str, Memory]) -> Memory | No
     while heir.superseded_by and not heir.current(sight.query.now) and heir.superseded_by not in seen:
         seen.add(heir.superseded_by)
         newer = known.get(heir.superseded_by) or sight.reader.get(heir.superseded_by)
-        if newer is None:
+        if newer is None or not newer.known(sight.query.now):
             break
         heir = known[newer.id] = newer
     return heir if heir.id != memory.id else None
-
-
-BOOSTS: dict[str, Boost] = {"superseded": superseded}
-
-
-def boost(candidates: list[Candidate], sight: Sight, specs: tuple[BoostSpec, ...]) -> list[Candidate]:
-    """Every boost of the recipe, in its order."""
-    for spec in specs:
-        candidates = BOOSTS[spec.name](candidates, sight, spec.constants)
-    return candidates

@@ -1,0 +1,31 @@
+"""Signals of a candidate set: how new its memories are, how often spoken of (D2). Alone they find nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fivefold.decay import Decay
+from fivefold.recall import RouteHit
+from fivefold.routes.base import Options, Searching, Sight
+from fivefold.stores.base import Filter
+
+
+class Signal(Searching):
+    """Scored by the store over the candidates of a dense route, in the same statement (D9)."""
+
+    of_candidates = True
+
+    def search(self, sight: Sight, depth: int, keep: Filter, options: Any) -> list[RouteHit]:
+        raise AssertionError("a signal is scored with the candidates it belongs to")
+
+
+class Recency(Signal):
+    """How new a memory is among the candidates; with a curve, how old at the time of the question (D12)."""
+
+    options = Decay
+
+
+class Frequency(Signal):
+    """How often what the memory speaks of is spoken of."""
+
+    options = Options
