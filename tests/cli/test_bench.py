@@ -1,9 +1,18 @@
-"""Measurements as a table."""
+"""Measurements and races as tables."""
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
+from pathlib import Path
 
+import pytest
+
+from fivefold.cli import show
+from fivefold.recipe import RACED
+from tests.bench import tiny
 from tests.cli.shell import Command
 
 
@@ -22,3 +31,185 @@ def test_sizes_from_a_thousand_are_held_against_their_bars(command: Command) -> 
     found = command("bench", "speed", "--sizes", "50,1000", "--rounds", "5", "--json").json
     assert all(item["ok"] is None and item["bar"] == "" for item in found if item["memories"] < 1000)
     assert {item["what"] for item in found if item["bar"]} == {"write, no embedding", "room on disk", "recall default"}
+
+
+@pytest.fixture
+def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A small talk in LoCoMo's format, the other formats beside it, and a place for vectors."""
+    monkeypatch.setenv("FIVEFOLD_CACHE", str(tmp_path / "cache"))
+    tiny.write(tmp_path)
+    return "talk.json"
+
+
+QUICK = ("--embedder", "wordllama")
+
+
+def test_a_race_prints_its_tables_and_what_to_know(talk: str, command: Command) -> None:
+    ran = command("bench", "locomo", talk, "--recipes", "default,bm25", *QUICK)
+    assert ran.code == 0, ran.err
+    table, kinds, notes = ran.out.split("\n\n")
+    assert re.match(r"recipe +recall@5 +recall@10 +recall@20 +all@10 +hit@5 +ndcg@10 +mrr +p50 ms +p95 ms", table)
+    assert [line.split()[0] for line in table.splitlines()[1:]] == ["bm25", "default"]
+    assert re.search(r"^recipe +multi-hop \(1\) +single-hop \(4\) +temporal \(1\)", kinds, re.MULTILINE)
+    assert notes.startswith("locomo, 6 questions, scored by turn, embedder wordllama@")
+    assert "evidence strings repaired" in notes
+    assert not (Path.cwd() / "results.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("width", "columns"),
+    [("90", "recall @5 recall @10 recall @20 all @10 hit @5 ndcg @10 mrr p50 ms p95 ms"), ("60", "@5 @10 @10 ms")],
+)
+def test_a_narrow_terminal_breaks_no_figure(
+    width: str, columns: str, talk: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    monkeypatch.setattr(show, "console", show._console())
+    table = command("bench", "locomo", talk, "--recipes", "bm25,default", *QUICK).out.split("\n\n")[0].splitlines()
+    assert all(len(line.rstrip()) <= int(width) for line in table)
+    assert sorted(word for line in table[:-2] for word in line.split() if word != "recipe" and word in columns.split())
+    for line in table[-2:]:
+        assert re.fullmatch(r"(bm25|default)( +(1\.000|\.\d{3}))+( +[\d.]+)+ *", line)
+
+
+def test_a_race_without_names_is_of_all(talk: str, command: Command) -> None:
+    found = command("bench", "locomo", talk, "--json", *QUICK).json
+    assert list(found["recipes"]) == ["dense", "bm25", *RACED]
+    assert all(each["n"] == 6 for each in found["recipes"].values())
+    assert found["recipes"]["default"]["overall"]["recall@5"] > 0.8
+
+
+def test_sessions_pooled_or_not(talk: str, command: Command) -> None:
+    for flag in ("--pool", "--no-pool"):
+        found = command("bench", "longmemeval", "chats.json", flag, "--recipes", "default", "--json", *QUICK).json
+        assert (found["dataset"], found["unit"]) == ("longmemeval", "session")
+        assert found["recipes"]["default"]["overall"]["hit@5"] == 1
+
+
+def test_lines_by_turn_or_by_session(talk: str, command: Command) -> None:
+    args = ("bench", "jsonl", "lines", "--recipes", "bm25", "--json", *QUICK)
+    assert command(*args).json["unit"] == "turn"
+    assert command(*args, "--unit", "turn").json["unit"] == "turn"
+    by_session = command(*args, "--unit", "session").json
+    assert by_session["unit"] == "session"
+    assert by_session["recipes"]["bm25"]["overall"]["recall@5"] == 1
+
+
+def test_files_go_where_they_are_asked_for(talk: str, command: Command) -> None:
+    args = ("bench", "locomo", talk, "--recipes", "bm25,recipe:lexical", "--out", "out", *QUICK)
+    ran = command(*args)
+    assert ran.out.splitlines()[-1] == "9 files in out"
+    assert json.loads(Path("out/results.json").read_text("utf-8"))["dataset"] == "locomo"
+    assert command(*args).code == 0
+    told = command("bench", "diff", "out/results.json", "--recipes", "bm25,recipe:lexical", "--metric", "mrr")
+    assert told.code == 0
+    assert re.search(r"^mrr: 6 questions, \d better, \d worse, \d the same", told.out, re.MULTILINE)
+
+
+def test_a_folder_of_other_things_is_refused_before_the_race(talk: str, command: Command) -> None:
+    ran = command("bench", "locomo", talk, "--out", ".")
+    assert ran.code == 1
+    assert "holds other things" in ran.err
+
+
+def test_depths_changes_seed_and_limit_are_taken(talk: str, command: Command) -> None:
+    found = command(
+        "bench", "locomo", talk, "--recipes", "recipe:dense", "--k", "3,30", "--set", "routes.dense.depth=4", "--set",
+        "fusion.method=rrf", "--limit", "4", "--seed", "2", "--json", *QUICK,
+    ).json  # fmt: skip
+    assert found["k"] == [3, 30]
+    assert {"recall@3", "recall@30", "recall@20"} <= set(found["recipes"]["recipe:dense"]["overall"])
+    assert found["recipes"]["recipe:dense"]["n"] == 4
+    assert "4 of 6 questions, drawn by seed 2" in found["notes"]
+    recipe = found["definitions"]["recipe:dense"]
+    assert (recipe["routes"][0]["depth"], recipe["fusion"]["method"]) == (4, "rrf")
+
+
+def test_tests_are_printed_beside_the_table(talk: str, command: Command) -> None:
+    args = ("bench", "locomo", talk, "--recipes", "dense,bm25,default", "--significance", *QUICK)
+    out = command(*args).out
+    assert re.search(r"^recipe +against +metric +difference +better +worse +p +p Holm", out, re.MULTILINE)
+    assert len(re.findall(r"^(?:dense|bm25) +default +recall@(?:5|10) ", out, re.MULTILINE)) == 4
+    found = command(*args, "--json").json
+    assert {item["against"] for item in found["significance"]} == {"default"}
+
+
+@pytest.mark.parametrize("args", [["--ablate"], ["--ablate", "default"], ["--ablate", "--limit", "6"]])
+def test_an_ablation_alone_is_of_default(args: list[str], talk: str, command: Command) -> None:
+    found = command("bench", "locomo", talk, *QUICK, "--json", *args).json
+    assert list(found["recipes"]) == ["default"]
+    assert [part["part"] for part in found["ablation"]["parts"]]
+
+
+def test_an_ablation_is_printed(talk: str, command: Command) -> None:
+    out = command("bench", "locomo", talk, *QUICK, "--ablate", "recipe:lexical").out
+    assert "what each part of recipe:lexical is worth; above 0: it helps" in out
+    assert re.search(r"^part +recall@5 +recall@10 +ndcg@10 +better +worse +p", out, re.MULTILINE)
+    assert "routes.lexical cannot go: " in out
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (["bench", "locomo", "nowhere.json"], "nowhere.json does not exist"),
+        (["bench", "locomo", "."], "is a folder"),
+        (["bench", "locomo", "chats.json"], "chats.json"),
+        (["bench", "longmemeval", "talk.json"], "talk.json"),
+        (["bench", "jsonl", "talk.json"], "is a file, not a folder"),
+        (["bench", "longmemeval", "chats.json", "--unit", "turn", "--recipes", "bm25"], "names sessions"),
+        (["bench", "locomo", "talk.json", "--recipes", "defualt"], "unknown recipe 'defualt'"),
+        (["bench", "locomo", "talk.json", "--recipes", "x.toml"], "x.toml"),
+        (["bench", "locomo", "talk.json", "--recipes", ""], "recipes is empty"),
+        (["bench", "locomo", "talk.json", "--embedder", "nonsense"], "unknown embedder 'nonsense'"),
+        (["bench", "locomo", "talk.json", "--k", "five"], "--k takes whole numbers separated by commas, not 'five'"),
+        (["bench", "locomo", "talk.json", "--k", "0"], "--k takes whole numbers from 1 to 1,000"),
+        (["bench", "locomo", "talk.json", "--k", "5,9999"], "--k takes whole numbers from 1 to 1,000"),
+        (["bench", "locomo", "talk.json", "--limit", "0"], "--limit must be at least 1, not 0"),
+        (["bench", "locomo", "talk.json", "--jobs", "0"], "--jobs takes a number from 1 to 61, not 0"),
+        (["bench", "locomo", "talk.json", "--seed", "-1"], "--seed must not be negative"),
+        (["bench", "locomo", "talk.json", "--set", "fusion.k"], "--set takes KEY=VALUE, such as fusion.k=30"),
+        (["bench", "locomo", "talk.json", "--set", "=3"], "--set takes KEY=VALUE"),
+        (["bench", "locomo", "talk.json", "--set", "fusion.k=many"], "fusion"),
+        (["bench", "locomo", "talk.json", "--ablate", "bm25"], "--ablate takes one recipe"),
+        (["bench", "locomo", "talk.json", "--out", "talk.json"], "is a file; name a folder"),
+        (["bench", "diff", "nowhere.json", "--recipes", "a,b"], "nowhere.json does not exist"),
+        (["bench", "diff", "talk.json", "--recipes", "a,b"], "talk.json holds no recipes"),
+        (["bench", "diff", "race/results.json", "--limit", "0", "--recipes", "old,new"], "--limit must be at least 1"),
+    ],
+)
+def test_mistakes_are_said_in_one_sentence(args: list[str], told: str, talk: str, command: Command) -> None:
+    ran = command(*args)
+    assert ran.code == 1
+    assert ran.out == ""
+    assert ran.err.startswith("fivefold: ")
+    assert ran.err.count("\n") == 1
+    assert told in ran.err
+
+
+@pytest.mark.parametrize("package", ["ir_measures", "matplotlib"])
+def test_a_missing_package_is_named_before_the_race(
+    package: str, talk: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    ran = command("bench", "locomo", talk, "--out", "out")
+    assert ran.code == 1
+    assert ran.err.endswith("install it with: pip install 'fivefold[bench]'\n")
+    assert not Path("out").exists()
+
+
+def test_a_difference_shows_both_sides(talk: str, command: Command) -> None:
+    out = command("bench", "diff", "race/results.json", "--recipes", "old,new").out
+    assert out.startswith("A  old\nB  new\nrecall@10: 1 question, 0 better, 1 worse, 0 the same, mean −1.000\n")
+    assert "  q0 · 4 · 1.000 → .000\n" in out
+    assert "  A: gold D1:3 #1\n" in out
+    assert "  B: gold D1:3 not found\n" in out
+
+
+def test_help_of_a_race_loads_nothing_heavy(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom fivefold.cli import main\nsys.argv = ['fivefold', 'bench', 'locomo', '--help']\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print([name for name in ('numpy', 'apsw', 'rich', 'matplotlib', 'ir_measures') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

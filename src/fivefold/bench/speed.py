@@ -105,7 +105,7 @@ def _understanding(engine: Engine, store: SqliteStore, size: int, rounds: int) -
     reader, routes = store.reader(engine.namespace), ROUTES
     sights = [Sight(engine.understand(text, now=NOW), reader, engine.settings, None, None) for text in names]
     for route, limit in (("graph", 5), ("temporal", 3)):
-        calls = [partial(routes[route].search, sight, 100, Filter()) for sight in sights]
+        calls = [partial(routes[route].search, sight, 100, Filter(), routes[route].options()) for sight in sights]
         yield _timed(f"{route} route", size, limit if held else None, calls)
 
 

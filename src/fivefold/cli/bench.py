@@ -1,4 +1,4 @@
-"""`fivefold bench`: measurements as commands."""
+"""`fivefold bench`: measurements as commands. `speed` is here, the races in `race`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fivefold.cli import race
 from fivefold.cli.app import JsonOption, app, print_json
 from fivefold.errors import InvalidInput
 
@@ -46,6 +47,11 @@ def speed(
         print_json([item.to_dict() for item in found])
     else:
         _show(found)
+
+
+for raced in (race.locomo, race.longmemeval, race.jsonl):
+    bench.command(cls=race.OptionalAblate)(raced)
+bench.command()(race.diff)
 
 
 def _held(item: Measure) -> Measure:

@@ -1,0 +1,67 @@
+"""What each part of a recipe is worth: the recipe without it, beside the whole one, on the same questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fivefold.bench.field import Racer
+from fivefold.bench.scores import Scores
+from fivefold.bench.significance import compare
+from fivefold.errors import InvalidInput
+from fivefold.recipe import Recipe
+from fivefold.values import Json, Value
+
+METRICS = ("recall@5", "recall@10", "ndcg@10")
+
+
+@dataclass(frozen=True, slots=True)
+class PartWorth(Value):
+    """One part: what the whole recipe has over the one without it (positive: the part helps), or why it cannot go."""
+
+    part: str
+    worth: Mapping[str, float]
+    better: int = 0
+    worse: int = 0
+    p: float | None = None
+    kept: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation(Value):
+    """All parts of one recipe, the most useful first; `p` is of the paired test on recall@10."""
+
+    recipe: str
+    parts: tuple[PartWorth, ...]
+
+    def to_dict(self) -> Json:
+        return {"recipe": self.recipe, "parts": [part.to_dict() for part in self.parts]}
+
+
+def cut_racers(name: str, recipe: Recipe) -> tuple[list[Racer], dict[str, str]]:
+    """The recipe less each of its parts in turn, and the parts it cannot do without, with the reason."""
+    cut, kept = [], {}
+    for part in recipe.parts():
+        try:
+            cut.append(Racer(cut_name(name, part), recipe.without(part)))
+        except InvalidInput as error:
+            kept[part] = str(error)
+    return cut, kept
+
+
+def cut_name(name: str, part: str) -> str:
+    return f"{name} − {part}"
+
+
+def worth_of(name: str, recipe: Recipe, scored: Mapping[str, Scores], kept: Mapping[str, str], seed: int) -> Ablation:
+    """What every part adds."""
+    parts = [_worth(name, part, scored, seed) for part in recipe.parts() if part not in kept]
+    parts.sort(key=lambda item: -item.worth["recall@10"])
+    return Ablation(name, (*parts, *(PartWorth(part, {}, kept=why) for part, why in kept.items())))
+
+
+def _worth(name: str, part: str, scored: Mapping[str, Scores], seed: int) -> PartWorth:
+    found = {metric: compare(name, cut_name(name, part), scored, metric, seed) for metric in METRICS}
+    test = found["recall@10"]
+    worth = {metric: round(item.difference, 6) for metric, item in found.items()}
+    return PartWorth(part, worth, test.better, test.worse, test.p)

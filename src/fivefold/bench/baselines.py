@@ -1,0 +1,109 @@
+"""The plain baselines every recipe is measured against: cosine alone and BM25 alone, without the engine."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import apsw
+import numpy as np
+
+from fivefold.bench.data import Dataset, Question
+from fivefold.embedders import Embedder, Progress, unit
+from fivefold.intake import checked_k
+from fivefold.lexemes import lexemes
+
+Hits = list[tuple[str, float]]
+"""Ids with their scores, best first; equal scores stand in the order of their ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What a baseline found for each question, and the milliseconds each search took."""
+
+    name: str
+    hits: Mapping[str, Hits]
+    ms: Mapping[str, float]
+
+
+def dense(dataset: Dataset, model: Embedder, k: int, progress: Progress | None = None) -> Ranking:
+    """Exact cosine; the best text of an id speaks for it. Times leave out the encoding of the question."""
+    checked_k(k)
+    asked = unit(model.embed([question.text for question in dataset.questions], progress))
+    vector_of = {question.id: vector for question, vector in zip(dataset.questions, asked, strict=True)}
+
+    def opened(texts: Sequence[tuple[str, str]]) -> Callable[[Question], Hits]:
+        ids = list(dict.fromkeys(id for id, _ in texts))
+        place = {id: number for number, id in enumerate(ids)}
+        owner = np.array([place[id] for id, _ in texts], dtype=np.intp)
+        vectors = unit(model.embed([text for _, text in texts], progress))
+
+        def search(question: Question) -> Hits:
+            best = np.full(len(ids), -np.inf, dtype=np.float32)
+            np.maximum.at(best, owner, vectors @ vector_of[question.id])
+            return _top(zip(ids, best.tolist(), strict=True), k)
+
+        return search
+
+    return _run("dense", dataset, opened)
+
+
+def bm25(dataset: Dataset, k: int) -> Ranking:
+    """SQLite's BM25 (k1 1.2, b 0.75) over stemmed lexemes; all texts of an id are one document.
+
+    For a session that finds more than its best turn does, and a baseline should be as strong as it can be.
+    """
+    checked_k(k)
+
+    def opened(texts: Sequence[tuple[str, str]]) -> Callable[[Question], Hits]:
+        documents: dict[str, list[str]] = {}
+        for id, text in texts:
+            documents.setdefault(id, []).extend(lexemes(text))
+        ids, index = list(documents), _index(documents.values())
+
+        def search(question: Question) -> Hits:
+            wanted = " OR ".join(f'"{lexeme}"' for lexeme in dict.fromkeys(lexemes(question.text)))
+            if not wanted:
+                return []
+            found = index.execute("SELECT rowid, -rank FROM plain WHERE plain MATCH ?", (wanted,))
+            return _top(((ids[row], score) for row, score in found), k)
+
+        return search
+
+    return _run("bm25", dataset, opened)
+
+
+def _index(documents: Iterable[list[str]]) -> apsw.Connection:
+    """An FTS5 table in memory; lexemes come ready made, so its tokenizer only splits at spaces."""
+    index = apsw.Connection(":memory:")
+    index.execute(
+        "CREATE VIRTUAL TABLE plain USING fts5(lexemes, content='', tokenize=\"ascii tokenchars '-._/@:+#&~=?%\\'\")"
+    )
+    with index:
+        rows = ((row, " ".join(document)) for row, document in enumerate(documents))
+        index.executemany("INSERT INTO plain(rowid, lexemes) VALUES (?, ?)", rows)
+    return index
+
+
+def _run(
+    name: str, dataset: Dataset, opened: Callable[[Sequence[tuple[str, str]]], Callable[[Question], Hits]]
+) -> Ranking:
+    """All questions of a namespace after its texts are indexed, so that only one index is held at a time."""
+    hits: dict[str, Hits] = {}
+    ms: dict[str, float] = {}
+    asked: dict[str, list[Question]] = {}
+    for question in dataset.questions:
+        asked.setdefault(question.namespace, []).append(question)
+    for namespace, questions in asked.items():
+        search = opened(dataset.plain[namespace])
+        for question in questions:
+            start = perf_counter()
+            hits[question.id] = search(question)
+            ms[question.id] = (perf_counter() - start) * 1000
+    return Ranking(name, hits, ms)
+
+
+def _top(scored: Iterable[tuple[str, float]], k: int) -> Hits:
+    return heapq.nsmallest(k, scored, key=lambda hit: (-hit[1], hit[0]))

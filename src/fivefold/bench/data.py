@@ -1,0 +1,43 @@
+"""What a benchmark is made of: memories to store, questions to ask, and what each should find."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, get_args
+
+from fivefold.memory import Record
+from fivefold.values import Value
+
+Unit = Literal["turn", "session"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Value):
+    """A question and the ids, of memories or of sessions, that answer it."""
+
+    id: str
+    namespace: str
+    text: str
+    relevant: tuple[str, ...]
+    category: str = "all"
+    now: datetime | None = None
+    context: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A benchmark, ready to be stored and asked.
+
+    `unit` says what `Question.relevant` names: memories (turn) or sessions. `plain` holds for each namespace what the
+    plain baselines search: pairs of the id they are counted by and the text, without dates.
+    """
+
+    name: str
+    unit: Unit
+    memories: Mapping[str, Sequence[Record]]
+    questions: Sequence[Question]
+    plain: Mapping[str, Sequence[tuple[str, str]]]
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,184 @@
+"""Two runs beside each other, question by question: what changed, and the arithmetic on both sides."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fivefold.bench.asking import EXPLAINED
+from fivefold.bench.results import QUESTIONS, RESULTS
+from fivefold.errors import InvalidInput
+from fivefold.values import Json, Value
+
+EVEN = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Side(Value):
+    """One run's answer: its score, the places of the gold (None: not found), the arithmetic of gold and first hits."""
+
+    score: float
+    gold: Mapping[str, int | None]
+    explained: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Value):
+    """A question whose score differs; negative is a loss."""
+
+    question: str
+    text: str
+    category: str
+    change: float
+    a: Side
+    b: Side
+
+
+@dataclass(frozen=True, slots=True)
+class Diff(Value):
+    """What became of every question both runs asked, losses first, the worst of them at the top."""
+
+    a: str
+    b: str
+    metric: str
+    questions: int
+    better: int
+    worse: int
+    same: int
+    mean: float
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A question as one recipe of a run answered it."""
+
+    recipe: str
+    question: str
+    text: str
+    category: str
+    relevant: tuple[str, ...]
+    ranking: tuple[str, ...]
+    scores: Mapping[str, float]
+    explained: Mapping[str, str]
+
+
+def diff(a: Path, b: Path, recipes: str | None = None, metric: str = "recall@10") -> Diff:
+    """What changed from one recipe's run in `a` to another's in `b`; without names `default`, or what both have."""
+    first, second = _recipes(a), _recipes(b)
+    mine, theirs = _chosen(recipes, first, second, a, b)
+    before, after = _answers(a, mine), _answers(b, theirs)
+    shared = [id for id in before if id in after]
+    if not shared:
+        raise InvalidInput(f"{a} and {b} have no question in common; compare two runs on the same data")
+    known = before[shared[0]].scores.keys() & after[shared[0]].scores.keys()
+    if metric not in known:
+        raise InvalidInput(f"metric {metric!r} is not in both runs; there are {', '.join(sorted(known))}")
+    gaps = {id: after[id].scores[metric] - before[id].scores[metric] for id in shared}
+    moved = sorted((id for id in shared if abs(gaps[id]) > EVEN), key=lambda id: gaps[id])
+    same_file = a.resolve() == b.resolve()
+    return Diff(
+        a=mine if same_file else f"{a}: {mine}",
+        b=theirs if same_file else f"{b}: {theirs}",
+        metric=metric,
+        questions=len(shared),
+        better=sum(gap > EVEN for gap in gaps.values()),
+        worse=sum(gap < -EVEN for gap in gaps.values()),
+        same=len(shared) - len(moved),
+        mean=round(sum(gaps.values()) / len(gaps), 6),
+        changes=tuple(_change(before[id], after[id], gaps[id], metric) for id in moved),
+    )
+
+
+def _change(before: Line, after: Line, gap: float, metric: str) -> Change:
+    a, b = _side(before, metric), _side(after, metric)
+    return Change(before.question, before.text, before.category, round(gap, 6), a, b)
+
+
+def _side(line: Line, metric: str) -> Side:
+    places = {id: place for place, id in enumerate(line.ranking, 1)}
+    shown = [id for id in line.ranking if id in line.relevant or places[id] <= EXPLAINED]
+    told = tuple(_told(line, id, places[id]) for id in shown)
+    return Side(line.scores[metric], {id: places.get(id) for id in line.relevant}, told)
+
+
+def _told(line: Line, id: str, place: int) -> str:
+    mark = "gold " if id in line.relevant else ""
+    return f"{mark}{id}\n{line.explained.get(id, f'#{place}  a baseline, nothing but its rank')}"
+
+
+def _chosen(recipes: str | None, a: Sequence[str], b: Sequence[str], first: Path, second: Path) -> tuple[str, str]:
+    """Which recipe of each run: those named, X for both or X,Y; else `default`, or the only one both have."""
+    if recipes is None:
+        common = [name for name in a if name in b]
+        if first.resolve() == second.resolve():
+            raise InvalidInput(f"name two recipes of the run with --recipes X,Y; there are {', '.join(a)}")
+        if "default" in common or len(common) == 1:
+            name = "default" if "default" in common else common[0]
+            return name, name
+        raise InvalidInput(f"name the recipes with --recipes X,Y; there are {', '.join(a)} and {', '.join(b)}")
+    named = [part.strip() for part in recipes.split(",")]
+    if len(named) > 2 or not all(named):
+        raise InvalidInput(f"--recipes takes one name, or two separated by a comma, not {recipes!r}")
+    mine, theirs = named[0], named[-1]
+    for name, there, path in ((mine, a, first), (theirs, b, second)):
+        if name not in there:
+            raise InvalidInput(f"{path} has no recipe {name!r}; there are {', '.join(there)}")
+    return mine, theirs
+
+
+def _recipes(path: Path) -> list[str]:
+    """The recipes of a results file."""
+    try:
+        read = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise InvalidInput(f"{path} does not exist; give the {RESULTS} of a race run with --out") from None
+    except OSError as error:
+        raise InvalidInput(f"{path} could not be read: {error.strerror or error}; give a {RESULTS}") from None
+    except (ValueError, RecursionError):
+        raise InvalidInput(f"{path} is no JSON; give the {RESULTS} of a race") from None
+    recipes = read.get("recipes") if isinstance(read, dict) else None
+    if not isinstance(recipes, dict) or not recipes:
+        raise InvalidInput(f"{path} holds no recipes; give the {RESULTS} of a race")
+    return list(recipes)
+
+
+def _answers(path: Path, recipe: str) -> dict[str, Line]:
+    """What a recipe answered, from the file beside the results."""
+    beside = path.with_name(QUESTIONS)
+    try:
+        found = {line.question: line for line in _lines(beside) if line.recipe == recipe}
+    except FileNotFoundError:
+        raise InvalidInput(f"{QUESTIONS} is missing beside {path}; a race writes both with --out") from None
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InvalidInput(f"{beside} is damaged ({error or type(error).__name__}); run the race again") from None
+    if not found:
+        raise InvalidInput(f"{beside} has no answers of {recipe!r}, so it is not of the same run as {path.name}")
+    return found
+
+
+def _lines(path: Path) -> Iterator[Line]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for text in lines:
+            yield _line(json.loads(text))
+
+
+def _line(read: Json) -> Line:
+    def texts(value: Any) -> tuple[str, ...]:
+        return tuple(str(item) for item in value)
+
+    return Line(
+        recipe=read["recipe"],
+        question=read["question"],
+        text=read["text"],
+        category=read["category"],
+        relevant=texts(read["relevant"]),
+        ranking=texts(read["ranking"]),
+        scores={str(name): float(value) for name, value in read["scores"].items()},
+        explained={str(id): str(text) for id, text in read["explained"].items()},
+    )

@@ -1,0 +1,148 @@
+"""LongMemEval: one user's sessions with an assistant, and questions whose evidence is whole sessions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from fivefold.bench.data import Dataset, Question
+from fivefold.bench.jsonl import Fields, document, kind_of
+from fivefold.bench.locomo import APART, moment
+from fivefold.errors import InvalidInput
+from fivefold.intake import checked_name, visible
+from fivefold.memory import Record
+
+POOL = "longmemeval"
+"""The namespace that all sessions share when they are pooled."""
+
+DATE = "%Y/%m/%d (%a) %H:%M"
+UNANSWERABLE = "_abs"
+"""How the ids of questions end that no session answers."""
+
+Sessions = dict[str, list[Record]]
+
+
+def load(path: str | Path, pool: bool) -> Dataset:
+    """One memory a turn; with `pool` every session once in one namespace, else a namespace for each question."""
+    held: dict[str, Sessions] = {}
+    questions: list[Question] = []
+    seen: set[str] = set()
+    tally: Counter[str] = Counter()
+    file = Path(path).name
+    for number, value in enumerate(document(path), 1):
+        asked = Fields.of(f"{file}, question {number}", value)
+        id = asked.name("question_id")
+        if id in seen:
+            raise asked.fault("question_id", f"{id!r} names an earlier question already")
+        seen.add(id)
+        answerable = not id.endswith(UNANSWERABLE)
+        tally["unanswerable"] += not answerable
+        if answerable or pool:
+            namespace = POOL if pool else id
+            given = _haystack(asked, held.setdefault(namespace, {}), tally)
+        if answerable:
+            questions.append(_question(asked, id, namespace, given))
+    if not questions:
+        raise InvalidInput(f"{file}: no question can be answered from its sessions")
+    memories = {
+        namespace: [turn for turns in sessions.values() for turn in turns] for namespace, sessions in held.items()
+    }
+    return Dataset(
+        name="longmemeval",
+        unit="session",
+        memories=memories,
+        questions=questions,
+        plain={
+            namespace: [(turn.session_id or "", turn.content) for turn in turns if turn.speaker == "user"]
+            for namespace, turns in memories.items()
+        },
+        notes=_notes(tally),
+    )
+
+
+def _notes(tally: Counter[str]) -> tuple[str, ...]:
+    said = (
+        ("unanswerable", f"questions left out that no session answers (…{UNANSWERABLE})"),
+        ("empty", "empty turns skipped"),
+        ("redated", "sessions given again with another date, the first one kept"),
+    )
+    return tuple(f"{words}: {tally[what]}" for what, words in said if what != "redated" or tally[what])
+
+
+def _question(asked: Fields, id: str, namespace: str, given: frozenset[str]) -> Question:
+    relevant = [
+        asked.checked("answer_session_ids", checked_name, session, "answer_session_ids")
+        for session in asked.entries("answer_session_ids")
+    ]
+    if not relevant:
+        raise asked.fault("answer_session_ids", "is empty; name the sessions that answer the question")
+    unknown = next((session for session in relevant if session not in given), None)
+    if unknown is not None:
+        raise asked.fault("answer_session_ids", f"{unknown!r} is not among the question's haystack_session_ids")
+    return Question(
+        id=id,
+        namespace=namespace,
+        text=asked.text("question"),
+        relevant=tuple(dict.fromkeys(relevant)),
+        category=asked.name("question_type"),
+        now=_end_of_day(moment(asked, "question_date", DATE)),
+    )
+
+
+def _haystack(asked: Fields, sessions: Sessions, tally: Counter[str]) -> frozenset[str]:
+    """Adds the question's sessions to those of its namespace, each once, and gives their ids."""
+    names = ("haystack_session_ids", "haystack_dates", "haystack_sessions")
+    ids, dates, talks = (asked.entries(name) for name in names)
+    for name, values in zip(names[1:], (dates, talks), strict=True):
+        if len(values) != len(ids):
+            raise asked.fault(name, f"has {len(values)} entries, haystack_session_ids has {len(ids)}")
+    given: set[str] = set()
+    for number, (id, date, talk) in enumerate(zip(ids, dates, talks, strict=True), 1):
+        session = Fields(f"{asked.where}, session {number}", {names[0]: id, names[1]: date, names[2]: talk})
+        name, start = session.name(names[0]), moment(session, names[1], DATE)
+        if not isinstance(talk, list):
+            raise session.fault(names[2], f"must be a list of turns, not {kind_of(talk)}")
+        before = sessions.get(name)
+        empty: Counter[str] = Counter()
+        turns = list(_turns(session.where, name, start, talk, empty))
+        given.add(name)
+        if before is None:
+            sessions[name] = turns
+            tally.update(empty)
+        elif _said(before) != _said(turns):
+            raise session.fault(names[0], f"{name!r} names an earlier session already that has other turns")
+        else:
+            tally["redated"] += before != turns
+    return frozenset(given)
+
+
+def _said(turns: list[Record]) -> list[tuple[str | None, str]]:
+    return [(turn.speaker, turn.content) for turn in turns]
+
+
+def _turns(where: str, session: str, start: datetime, talk: list[object], empty: Counter[str]) -> Iterator[Record]:
+    for index, value in enumerate(talk):
+        turn = Fields.of(f"{where}, turn {index + 1}", value)
+        content, role = turn.text("content", empty=True), turn.name("role")
+        if not visible(content):
+            empty["empty"] += 1
+            continue
+        id = turn.checked("haystack_session_ids", checked_name, f"{session}:{index}", "the id of the turn")
+        yield Record(
+            id=id,
+            content=content,
+            speaker=role,
+            session_id=session,
+            turn_index=index,
+            kind="turn",
+            user_text=content if role == "user" else None,
+            assistant_text=content if role == "assistant" else None,
+            event_at=start + index * APART,
+        )
+
+
+def _end_of_day(asked: datetime) -> datetime:
+    """Some questions carry an earlier hour than the sessions of the same day that answer them."""
+    return asked.replace(hour=23, minute=59, second=59)

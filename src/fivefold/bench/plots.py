@@ -1,0 +1,209 @@
+"""Plots of a race: recall against depth, recall by category, quality against time."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fivefold.bench.field import BASELINES
+from fivefold.bench.scores import DEPTH, curve
+from fivefold.errors import MissingExtra
+from fivefold.values import Json
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from fivefold.bench.race import Race
+
+COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's palette, told apart by colour-blind readers too; the raced recipe `default` has the first."""
+
+GREYS = ("#9A9A9A", "#5C5C5C")
+MARKERS = "osD^vPX"
+INK = "#333333"
+DPI = 130
+MOST_KINDS = 12
+"""Categories that have room in one plot; the largest are shown."""
+
+LINE = 16
+"""Characters below a group of bars."""
+
+DOT = 8.0
+"""Half of a mark and a little air, in dots of the page."""
+
+POINT = 0.72
+"""A dot of the page in the points texts are placed by."""
+
+Box = tuple[float, float, float, float]
+"""Left, bottom, right, top, in dots."""
+
+
+def need_plots() -> None:
+    """Say what to install before a long run, not after it."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise MissingExtra("drawing the plots of a benchmark", "bench") from None
+
+
+def draw(folder: Path, race: Race, results: Json) -> None:
+    """Every plot as a PNG file in `folder`."""
+    need_plots()
+    names = list(results["recipes"])
+    depth = max(DEPTH, *results["k"])
+    curves = {name: curve(race.dataset.questions, race.rankings(name), depth) for name in names}
+    recall_at_k(folder / "recall_at_k.png", results, curves)
+    recall_by_category(folder / "recall_by_category.png", results)
+    quality_latency(folder / "quality_latency.png", results)
+
+
+def recall_at_k(path: Path, results: Json, curves: Mapping[str, Sequence[float]]) -> None:
+    """One line a recipe, the legend in the order of their ends."""
+    figure, axes = _page(f"Recall by depth: {results['dataset']}, by {results['unit']}")
+    looks = _looks(list(curves))
+    for name in sorted(curves, key=lambda each: -curves[each][-1]):
+        values = curves[name]
+        axes.plot(
+            range(1, len(values) + 1), values, label=name, markevery=_marked(len(values)), markersize=5, **looks[name]
+        )
+    axes.set_xlabel("k, memories returned" if results["unit"] == "turn" else "k, sessions returned")
+    axes.set_ylabel("recall@k")
+    axes.set_xlim(1, max(len(values) for values in curves.values()))
+    axes.set_xticks([1, *(k for k in range(5, len(next(iter(curves.values()))) + 1, 5))])
+    axes.set_ylim(0, 1)
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    _save(figure, path)
+
+
+def recall_by_category(path: Path, results: Json) -> None:
+    """Groups of bars, one group a category, with its number of questions."""
+    kinds, names = _largest(results["categories"]), list(results["recipes"])
+    figure, axes = _page(f"Recall@10 by category: {results['dataset']}", width=max(7.0, 1.7 * len(kinds) + 2.2))
+    looks, room = _looks(names), 0.84
+    for place, name in enumerate(names):
+        left = [at - room / 2 + (place + 0.5) * room / len(names) for at in range(len(kinds))]
+        values = [results["recipes"][name]["by_category"][kind]["recall@10"] for kind in kinds]
+        axes.bar(left, values, 0.92 * room / len(names), color=looks[name]["color"], label=name)
+    axes.set_xticks(range(len(kinds)), [f"{wrapped(kind)}\nn = {results['categories'][kind]}" for kind in kinds])
+    axes.tick_params(axis="x", length=0)
+    axes.set_ylabel("recall@10")
+    axes.set_ylim(0, 1)
+    axes.grid(False, axis="x")
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    _save(figure, path)
+
+
+def _largest(categories: Mapping[str, int]) -> list[str]:
+    """The categories there is room for, in their order."""
+    most = sorted(categories, key=lambda kind: -categories[kind])[:MOST_KINDS]
+    return [kind for kind in categories if kind in most]
+
+
+def wrapped(kind: str) -> str:
+    """A category's name on as many lines as its group of bars is wide, three at most."""
+    return "\n".join(textwrap.wrap(kind, LINE, max_lines=3, placeholder="…"))
+
+
+def quality_latency(path: Path, results: Json) -> None:
+    """One point a recipe, up is better and left is faster; names beside the points, moved apart where they meet."""
+    figure, axes = _page(f"Quality against time: {results['dataset']}")
+    names = list(results["recipes"])
+    times = {name: max(0.01, results["recipes"][name]["latency_ms"]["recall"]["p50"]) for name in names}
+    heights = {name: results["recipes"][name]["overall"]["recall@10"] for name in names}
+    looks = _looks(names)
+    for name in names:
+        axes.plot(times[name], heights[name], marker=looks[name]["marker"], color=looks[name]["color"], markersize=8)
+    low, high = min(heights.values()), max(heights.values())
+    margin = max(0.03, 0.15 * (high - low))
+    axes.set_ylim(max(0.0, low - margin), min(1.02, high + margin))
+    axes.set_xscale("log")
+    first, last = min(times.values()), max(times.values())
+    axes.set_xlim(first / 1.6, last * (last / first) ** 0.1 * 1.8)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.xaxis.set_minor_formatter(lambda value, _: f"{value:g}" if f"{value:.0e}"[0] in "25" else "")
+    axes.tick_params(axis="x", which="minor", labelsize=9)
+    axes.set_xlabel("recall time, ms (p50, without encoding the question)")
+    axes.set_ylabel("recall@10")
+    _label(figure, axes, {name: (times[name], heights[name]) for name in names})
+    _save(figure, path)
+
+
+def _label(figure: Figure, axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
+    """Names to the right of their points, those that had to move with a thin line back."""
+    figure.draw_without_rendering()  # settles the layout, so that places on the page are known
+    dots = {name: _place(axes, point) for name, point in points.items()}
+    for name, up in raised(dots).items():
+        axes.annotate(
+            name, points[name], (1.5 * DOT * POINT, up * POINT), textcoords="offset points", va="center", color=INK,
+            fontsize=10, arrowprops={"arrowstyle": "-", "color": "#BBBBBB", "linewidth": 0.7} if up > DOT else None,
+        )  # fmt: skip
+
+
+def _place(axes: Axes, point: tuple[float, float]) -> tuple[float, float]:
+    x, y = axes.transData.transform(point)
+    return float(x), float(y)
+
+
+def raised(dots: Mapping[str, tuple[float, float]]) -> dict[str, float]:
+    """How far up each name goes so that it covers no other name and no point, the lowest placed first."""
+    taken = [(x - DOT, y - DOT, x + DOT, y + DOT) for x, y in dots.values()]
+    up = dict.fromkeys(dots, 0.0)
+    for name in sorted(dots, key=lambda each: dots[each][1]):
+        x, y = dots[name]
+        while any(_meet(box(name, x, y + up[name]), other) for other in taken):
+            up[name] += 3.0
+        taken.append(box(name, x, y + up[name]))
+    return up
+
+
+def box(name: str, x: float, y: float) -> Box:
+    """Where on the page the name of a point stands."""
+    return (x + 1.2 * DOT, y - 7, x + 1.5 * DOT + 8.6 * len(name), y + 7)
+
+
+def _meet(a: Box, b: Box) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Colour, mark and line of each racer: baselines grey and dashed, `default` in front."""
+    looks: dict[str, dict[str, Any]] = {}
+    recipes = sorted((name for name in names if name not in BASELINES), key=lambda name: name != "default")
+    for place, name in enumerate(name for name in names if name in BASELINES):
+        looks[name] = {"color": GREYS[place], "marker": "sx"[place], "linestyle": "--", "linewidth": 1.4, "zorder": 2}
+    for place, name in enumerate(recipes):
+        looks[name] = {
+            "color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)],
+            "linestyle": "-" if place < len(COLOURS) else ":", "linewidth": 2.4 if name == "default" else 1.6,
+            "zorder": 4 if name == "default" else 3,
+        }  # fmt: skip
+    return looks
+
+
+def _marked(count: int) -> list[int]:
+    return [0, *range(4, count, 5)]
+
+
+def _page(title: str, width: float = 8.0) -> tuple[Figure, Axes]:
+    """An empty plot in the house style, without pyplot and its global state."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, 4.6), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_title(title, loc="left", fontsize=12, color=INK, pad=10)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color("#AAAAAA")
+    axes.grid(True, color="#E6E6E6", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(colors=INK)
+    return figure, axes
+
+
+def _save(figure: Figure, path: Path) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    FigureCanvasAgg(figure)
+    figure.savefig(path, dpi=DPI, metadata={"Software": None}, pil_kwargs={"optimize": True})

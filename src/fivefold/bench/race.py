@@ -1,0 +1,135 @@
+"""The race: every memory stored once, every question asked by every recipe, the plain baselines beside them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from time import perf_counter
+
+from fivefold.bench import baselines
+from fivefold.bench.asking import Answered, ask_all, askers, chunks
+from fivefold.bench.cache import CachedEmbedder
+from fivefold.bench.data import Dataset, Question
+from fivefold.bench.field import Racer
+from fivefold.embedders import Embedder
+from fivefold.embedders import embedder as load_embedder
+from fivefold.engine import Engine
+from fivefold.memory import Record
+from fivefold.progress import bar
+from fivefold.stores import open_store
+
+ENCODED = 50
+"""Questions whose encoding is timed."""
+
+BATCH = 200
+"""Memories stored between two looks at the progress bar, or a session more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """All answers, by racer and in the order of the questions, and how long encoding a question takes."""
+
+    dataset: Dataset
+    racers: tuple[Racer, ...]
+    answers: Mapping[str, Sequence[Answered]]
+    encode_ms: tuple[float, ...]
+    embedder: str
+    jobs: int
+    notes: tuple[str, ...]
+
+    def rankings(self, name: str) -> dict[str, tuple[str, ...]]:
+        return {answer.question: answer.ranking for answer in self.answers[name]}
+
+
+def run_race(
+    dataset: Dataset, racers: Sequence[Racer], choice: str, depth: int, jobs: int = 1, progress: bool = False
+) -> Race:
+    """Store once, ask by all. The store is a temporary file and goes when the race is over."""
+    bare = load_embedder(choice)
+    model = CachedEmbedder(bare)
+    encode_ms = tuple(_encode_times(bare, dataset.questions))
+    _encode_all(model, dataset.questions, progress)
+    answers: dict[str, Sequence[Answered]] = {}
+    jobs = min(jobs, chunks(len(dataset.questions))) if any(racer.recipe for racer in racers) else 1
+    for racer in racers:
+        if racer.recipe is None:
+            answers[racer.name] = _baseline(racer.name, dataset, model, depth, progress)
+    if any(racer.recipe for racer in racers):
+        with tempfile.TemporaryDirectory() as folder:
+            location = str(Path(folder) / "race.db")
+            _store(dataset, location, model, progress)
+            with askers(location, choice, depth, dataset.unit, jobs) as ask:
+                for racer in racers:
+                    if racer.recipe is not None:
+                        with bar(f"Asking {racer.name}", len(dataset.questions), show=progress) as advance:
+                            answers[racer.name] = ask_all(ask, racer.recipe, dataset, advance)
+    return Race(dataset, tuple(racers), answers, encode_ms, bare.pin, jobs, tuple(_degraded(answers)))
+
+
+def _encode_times(model: Embedder, questions: Sequence[Question]) -> Iterator[float]:
+    """Real encoding of some of the questions, spread over all; one more goes first, since the model loads with it."""
+    model.embed([questions[0].text])
+    for question in questions[:: max(1, len(questions) // ENCODED)][:ENCODED]:
+        start = perf_counter()
+        model.embed([question.text])
+        yield (perf_counter() - start) * 1000
+
+
+def _encode_all(model: Embedder, questions: Sequence[Question], progress: bool) -> None:
+    """One by one, as a recall does it, so that no vector hangs on what else was in its batch."""
+    with bar("Encoding questions", len(questions), show=progress) as advance:
+        for question in questions:
+            model.embed([question.text])
+            advance(1)
+
+
+def _baseline(name: str, dataset: Dataset, model: Embedder, depth: int, progress: bool) -> list[Answered]:
+    if name == "bm25":
+        found = baselines.bm25(dataset, depth)
+    else:
+        texts = len(dataset.questions) + sum(len(held) for held in dataset.plain.values())
+        with bar(f"Asking {name}", texts, show=progress) as advance:
+            found = baselines.dense(dataset, model, depth, advance)
+    return [
+        Answered(item.id, tuple(id for id, _ in found.hits[item.id]), found.ms[item.id], encoded=name == "dense")
+        for item in dataset.questions
+    ]
+
+
+def _store(dataset: Dataset, location: str, model: Embedder, progress: bool) -> None:
+    """Every namespace, a few hundred memories at a time."""
+    store = open_store(location)
+    total = sum(len(records) for records in dataset.memories.values())
+    try:
+        with bar("Storing memories", total, show=progress) as advance:
+            for space, records in dataset.memories.items():
+                engine = Engine(store, space, model)
+                for batch in _batches(records):
+                    engine.remember_many(batch)
+                    advance(len(batch))
+    finally:
+        store.close()
+
+
+def _batches(records: Sequence[Record]) -> Iterator[list[Record]]:
+    """Sessions stay whole."""
+    batch: list[Record] = []
+    for _, turns in groupby(records, key=lambda record: record.session_id):
+        batch += turns
+        if len(batch) >= BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _degraded(answers: Mapping[str, Sequence[Answered]]) -> Iterator[str]:
+    """A route that failed or was late makes a recall worse than its recipe is; that is said."""
+    for name, given in answers.items():
+        short = [answer for answer in given if answer.degraded]
+        if short:
+            routes = ", ".join(sorted({route for answer in short for route in answer.degraded}))
+            yield f"{name}: {len(short)} recalls without all of their routes ({routes} failed or late)"

@@ -1,0 +1,204 @@
+"""What a race came to: results.json and its siblings, all written elsewhere first and then moved in place."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from fivefold import __version__
+from fivefold.bench.ablate import Ablation
+from fivefold.bench.asking import Answered
+from fivefold.bench.data import Question
+from fivefold.bench.field import Racer
+from fivefold.bench.race import Race
+from fivefold.bench.scores import Scores, by_category, gains, means, score
+from fivefold.bench.significance import Comparison
+from fivefold.errors import InvalidInput, StoreError
+from fivefold.values import Json
+
+RESULTS = "results.json"
+QUESTIONS = "questions.jsonl.gz"
+TABLE = "table.md"
+QRELS = "qrels.trec"
+RUNS = "runs"
+PLOTS = ("recall_at_k.png", "recall_by_category.png", "quality_latency.png")
+OWN = frozenset({RESULTS, QUESTIONS, TABLE, QRELS, *PLOTS})
+UNFINISHED = ".unfinished-"
+"""How the folder begins in which the files are made; one that a killed race left behind is swept away by the next."""
+
+PERCENTILES = (50, 95, 99)
+
+
+def scored_of(race: Race, names: Sequence[str]) -> dict[str, Scores]:
+    """Every racer's metrics of every question."""
+    return {racer.name: score(race.dataset.questions, race.rankings(racer.name), names) for racer in race.racers}
+
+
+def results_of(
+    race: Race,
+    scored: Mapping[str, Scores],
+    *,
+    ks: Sequence[int],
+    seed: int | None,
+    notes: Sequence[str] = (),
+    significance: Sequence[Comparison] = (),
+    ablation: Ablation | None = None,
+) -> Json:
+    """The whole result as data: the schema other programs read first, then how it was made."""
+    questions = race.dataset.questions
+    kinds = sorted({question.category for question in questions})
+    return {
+        "dataset": race.dataset.name,
+        "unit": race.dataset.unit,
+        "embedder": race.embedder,
+        "recipes": {racer.name: _result(race, racer, scored[racer.name]) for racer in race.racers},
+        "fivefold": __version__,
+        "k": list(ks),
+        "seed": seed,
+        "jobs": race.jobs,
+        "categories": {kind: sum(question.category == kind for question in questions) for kind in kinds},
+        "notes": [*race.dataset.notes, *notes, *race.notes, *_time_notes(race)],
+        "definitions": {racer.name: racer.recipe.to_dict() if racer.recipe else None for racer in race.racers},
+        "significance": [item.to_dict() for item in significance],
+        "ablation": ablation.to_dict() if ablation else None,
+    }
+
+
+def _result(race: Race, racer: Racer, scores: Scores) -> Json:
+    answers = race.answers[racer.name]
+    encoded = any(answer.encoded for answer in answers)
+    kinds = by_category(scores, race.dataset.questions)
+    return {
+        "n": len(answers),
+        "overall": _rounded(means(scores, race.dataset.questions)),
+        "by_category": {kind: _rounded(values) for kind, values in kinds.items()},
+        "latency_ms": {
+            "encode": _spread(race.encode_ms if encoded else (0.0,)),
+            "recall": _spread([answer.ms for answer in answers]),
+        },
+    }
+
+
+def _time_notes(race: Race) -> Iterator[str]:
+    if race.jobs > 1:
+        yield f"times were measured with {race.jobs} processes side by side"
+
+
+def _rounded(values: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(value, 6) for name, value in values.items()}
+
+
+def _spread(times: Sequence[float]) -> dict[str, float]:
+    return {f"p{share}": round(float(np.percentile(times, share)), 3) for share in PERCENTILES}
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse before the race a folder that cannot take its files, or holds what is not a race's."""
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInput(f"--out {str(folder)!r} is a file; name a folder")
+    strange = sorted(_strange(folder)) if folder.is_dir() else []
+    if strange:
+        raise InvalidInput(
+            f"--out {str(folder)!r} holds other things ({', '.join(strange[:3])}{', …' if strange[3:] else ''}); "
+            "name a new or empty folder, or one of an earlier race"
+        )
+    there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise InvalidInput(f"--out {str(folder)!r} cannot be written: {str(there)!r} is no folder you may write to")
+
+
+def _strange(folder: Path) -> Iterator[str]:
+    """What in the folder is not from an earlier race."""
+    for entry in folder.iterdir():
+        if entry.name == RUNS and entry.is_dir():
+            yield from (f"{RUNS}/{inner.name}" for inner in entry.iterdir() if inner.suffix != ".trec")
+        elif not entry.name.startswith(UNFINISHED) and (entry.name not in OWN or not entry.is_file()):
+            yield entry.name
+
+
+def write_folder(folder: Path, race: Race, results: Json, scored: Mapping[str, Scores]) -> list[Path]:
+    """Every file of the race, each whole or not there; what an earlier race left goes. results.json comes last."""
+    from fivefold.bench.plots import draw
+    from fivefold.bench.tables import markdown
+
+    check_folder(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=folder) as made:
+            new = Path(made)
+            (new / RUNS).mkdir()
+            write_questions(new / QUESTIONS, race, scored)
+            (new / TABLE).write_text(markdown(results), "utf-8")
+            (new / QRELS).write_text("".join(_qrels(race.dataset.questions)), "utf-8")
+            for racer in race.racers:
+                text = "".join(_run_lines(racer.name, race.answers[racer.name]))
+                (new / RUNS / f"{file_name(racer.name)}.trec").write_text(text, "utf-8")
+            draw(new, race, results)
+            (new / RESULTS).write_text(json.dumps(results, ensure_ascii=False, indent=2) + "\n", "utf-8")
+            return _move(new, folder)
+    except OSError as error:
+        raise StoreError(f"the results could not be written to {str(folder)!r}: {error.strerror or error}") from None
+
+
+def _move(new: Path, folder: Path) -> list[Path]:
+    made = sorted((path for path in new.rglob("*") if path.is_file()), key=lambda path: (path.name == RESULTS, path))
+    targets = [folder / path.relative_to(new) for path in made]
+    (folder / RESULTS).unlink(missing_ok=True)
+    (folder / RUNS).mkdir(exist_ok=True)
+    for path, target in zip(made, targets, strict=True):
+        os.replace(path, target)
+    for old in (*folder.glob("*"), *folder.glob(f"{RUNS}/*")):
+        if old.is_file() and old not in targets:
+            old.unlink()
+        elif old.name.startswith(UNFINISHED) and old.name != new.name:
+            shutil.rmtree(old, ignore_errors=True)
+    return targets
+
+
+def write_questions(path: Path, race: Race, scored: Mapping[str, Scores]) -> None:
+    """One line for each recipe and question, packed; without a time inside, so that equal runs give equal bytes."""
+    with path.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
+        for racer in race.racers:
+            for question, answer in zip(race.dataset.questions, race.answers[racer.name], strict=True):
+                line = {
+                    "recipe": racer.name,
+                    "question": question.id,
+                    "namespace": question.namespace,
+                    "text": question.text,
+                    "category": question.category,
+                    "relevant": list(question.relevant),
+                    "ranking": list(answer.ranking),
+                    "scores": _rounded(scored[racer.name][question.id]),
+                    "explained": dict(answer.explained),
+                }
+                packed.write((json.dumps(line, ensure_ascii=False) + "\n").encode())
+
+
+def _qrels(questions: Sequence[Question]) -> Iterator[str]:
+    for question in questions:
+        for id in question.relevant:
+            yield f"{_word(question.id)} 0 {_word(id)} 1\n"
+
+
+def _run_lines(name: str, answers: Sequence[Answered]) -> Iterator[str]:
+    """TREC's six columns. Scores fall by one a rank, so that a scorer that sorts keeps the recipe's order."""
+    for answer in answers:
+        for rank, (id, gain) in enumerate(gains(answer.ranking).items(), 1):
+            yield f"{_word(answer.question)} Q0 {_word(id)} {rank} {gain:g} {_word(name)}\n"
+
+
+def _word(text: str) -> str:
+    """TREC files part their columns by blanks; an id that holds one gets %20 and the like."""
+    return re.sub(r"[\s%]", lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), text)
+
+
+def file_name(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "_", name)

@@ -1,0 +1,105 @@
+"""How good a ranking is: recall, all, hit, nDCG and MRR of every question, by ir-measures.
+
+`recall@k` is R@k, the share of a question's gold found. `all@k` says whether that is the whole of it, `hit@k` is
+Success@k, `ndcg@k` is nDCG@k as trec_eval counts it, and `mrr` is RR@20, so that it does not hang on how deep one asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from fivefold.bench.data import Question
+from fivefold.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from ir_measures import Measure
+
+LISTED = ("recall@5", "recall@10", "recall@20", "all@5", "all@10", "hit@5", "hit@10", "ndcg@10", "mrr")
+"""What every results file holds."""
+
+DEPTH = 20
+"""How deep every recipe is asked at least; `mrr` looks no further."""
+
+Scores = Mapping[str, Mapping[str, float]]
+"""For every question, by its id, each metric's value."""
+
+Rankings = Mapping[str, Sequence[str]]
+"""For every question, by its id, what was found, best first."""
+
+
+def metric_names(ks: Iterable[int]) -> tuple[str, ...]:
+    """The listed metrics, and all four kinds for every depth that is not among them."""
+    further = sorted(set(ks) - {5, 10, 20})
+    return (*LISTED, *(f"{kind}@{k}" for k in further for kind in ("recall", "all", "hit", "ndcg")))
+
+
+def depth_for(ks: Iterable[int]) -> int:
+    return max(DEPTH, *ks)
+
+
+def score(questions: Sequence[Question], rankings: Rankings, names: Sequence[str] = LISTED) -> Scores:
+    """Every metric of every question; one that found nothing has zeros."""
+    measures = {name: _measure(name) for name in names}
+    found = _values(questions, rankings, set(measures.values()))
+    return {
+        item.id: {name: _told(name, found.get((item.id, str(measure)), 0.0)) for name, measure in measures.items()}
+        for item in questions
+    }
+
+
+def means(scores: Scores, questions: Iterable[Question]) -> dict[str, float]:
+    """Each metric over `questions`, every question counted alike."""
+    asked = [scores[question.id] for question in questions]
+    return {name: sum(each[name] for each in asked) / len(asked) for name in asked[0]} if asked else {}
+
+
+def by_category(scores: Scores, questions: Sequence[Question]) -> dict[str, dict[str, float]]:
+    kinds = sorted({question.category for question in questions})
+    return {kind: means(scores, [question for question in questions if question.category == kind]) for kind in kinds}
+
+
+def curve(questions: Sequence[Question], rankings: Rankings, depth: int) -> list[float]:
+    """Mean recall at 1, 2, … `depth`."""
+    names = [f"recall@{k}" for k in range(1, depth + 1)]
+    mean = means(score(questions, rankings, names), questions)
+    return [mean[name] for name in names]
+
+
+def gains(ranking: Sequence[str]) -> dict[str, float]:
+    """A ranking as scores that fall by one a place: scorers that sort, and break ties by id, keep its order."""
+    once = list(dict.fromkeys(ranking))
+    return {id: float(len(once) - place) for place, id in enumerate(once)}
+
+
+def need_measures() -> None:
+    """Say what to install before a long run, not after it."""
+    try:
+        import ir_measures  # noqa: F401
+    except ImportError:
+        raise MissingExtra("scoring a benchmark", "bench") from None
+
+
+def _measure(name: str) -> Measure:
+    need_measures()
+    from ir_measures import RR, R, Success, nDCG
+
+    kind, _, k = name.partition("@")
+    if kind == "mrr":
+        return RR @ DEPTH
+    return {"recall": R, "all": R, "hit": Success, "ndcg": nDCG}[kind] @ int(k)
+
+
+def _values(questions: Sequence[Question], rankings: Rankings, measures: set[Measure]) -> dict[tuple[str, str], float]:
+    from ir_measures import iter_calc
+
+    gold = {question.id: dict.fromkeys(question.relevant, 1) for question in questions}
+    run = {question.id: gains(found) for question in questions if (found := rankings.get(question.id))}
+    if not run:
+        return {}
+    return {(each.query_id, str(each.measure)): each.value for each in iter_calc(list(measures), gold, run)}
+
+
+def _told(name: str, value: float) -> float:
+    """`all@k` is what R@k comes to when nothing is missing."""
+    return float(value > 1 - 1e-9) if name.startswith("all@") else value

@@ -1,0 +1,137 @@
+"""The tables of a race, as rows for the terminal and as Markdown for a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from fivefold.bench.field import BASELINES
+from fivefold.values import Json
+
+QUALITY = ("recall@5", "recall@10", "recall@20", "all@10", "hit@5", "ndcg@10", "mrr")
+"""The columns everyone sees; depths asked for beside them add their recall."""
+
+TIMES = ("p50", "p95")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line: what it is about, its cells, and which of these are the best of their column."""
+
+    name: str
+    cells: tuple[str, ...]
+    best: frozenset[int] = frozenset()
+    baseline: bool = False
+
+
+def overall(results: Json) -> tuple[list[str], list[Row]]:
+    """Quality and the middle and tail of recall times, a row for each recipe."""
+    further = [f"recall@{k}" for k in results["k"] if k not in (5, 10, 20)]
+    metrics = [*QUALITY[:3], *further, *QUALITY[3:]]
+    values = {
+        name: [*(each["overall"][metric] for metric in metrics), *(each["latency_ms"]["recall"][p] for p in TIMES)]
+        for name, each in results["recipes"].items()
+    }
+    return [*metrics, *(f"{p} ms" for p in TIMES)], _rows(values, times=len(TIMES))
+
+
+def categories(results: Json) -> tuple[list[str], list[Row]]:
+    """Recall@10 for each category, with its number of questions in the heading."""
+    kinds = list(results["categories"])
+    values = {
+        name: [each["by_category"][kind]["recall@10"] for kind in kinds] for name, each in results["recipes"].items()
+    }
+    return [f"{kind} ({results['categories'][kind]})" for kind in kinds], _rows(values, times=0)
+
+
+def significance(results: Json) -> list[tuple[str, ...]]:
+    return [
+        (
+            item["recipe"], item["against"], item["metric"], signed(item["difference"]),
+            str(item["better"]), str(item["worse"]), p_text(item["p"]), p_text(item["p_holm"]),
+        )
+        for item in results["significance"]
+    ]  # fmt: skip
+
+
+COMPARED = ("recipe", "against", "metric", "difference", "better", "worse", "p", "p Holm")
+WORTHS = ("part", "recall@5", "recall@10", "ndcg@10", "better", "worse", "p")
+
+
+def ablation(results: Json) -> list[tuple[str, ...]]:
+    """What each part is worth; one the recipe cannot do without has no figures."""
+    return [
+        (
+            item["part"], *(signed(item["worth"][metric]) for metric in WORTHS[1:4]),
+            str(item["better"]), str(item["worse"]), p_text(item["p"]),
+        )
+        if item["p"] is not None
+        else (item["part"], "–", "–", "–", "–", "–", "–")
+        for item in results["ablation"]["parts"]
+    ]  # fmt: skip
+
+
+def notes(results: Json) -> Iterator[str]:
+    """What a reader of the figures should know."""
+    asked = sum(results["categories"].values())
+    encode = max(each["latency_ms"]["encode"]["p50"] for each in results["recipes"].values())
+    yield (
+        f"{results['dataset']}, {asked:,} {'question' if asked == 1 else 'questions'}, scored by {results['unit']}, "
+        f"embedder {results['embedder']}"
+    )
+    took = f", which takes {encode:.1f} ms (p50)" if encode else ""
+    yield f"Times are of a recall without the encoding of its question{took}."
+    yield from results["notes"]
+
+
+def markdown(results: Json) -> str:
+    """All tables of a race as one page."""
+    columns, rows = overall(results)
+    lines = [f"# {results['dataset']}", "", *_markdown(("recipe", *columns), rows)]
+    if len(results["categories"]) > 1:
+        columns, rows = categories(results)
+        lines += ["", "## Recall@10 by category", "", *_markdown(("recipe", *columns), rows)]
+    if results["significance"]:
+        plain = [Row(cells[0], cells[1:]) for cells in significance(results)]
+        lines += ["", "## Paired randomisation tests", "", *_markdown(COMPARED, plain)]
+    if results["ablation"]:
+        plain = [Row(cells[0], cells[1:]) for cells in ablation(results)]
+        lines += ["", f"## What each part of {results['ablation']['recipe']} is worth", "", *_markdown(WORTHS, plain)]
+    return "\n".join([*lines, "", *(f"- {note}" for note in notes(results))]) + "\n"
+
+
+def _markdown(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
+    yield "| " + " | ".join(columns) + " |"
+    yield "|---|" + "---:|" * (len(columns) - 1)
+    for row in rows:
+        cells = [f"**{cell}**" if place in row.best else cell for place, cell in enumerate(row.cells)]
+        yield "| " + " | ".join((row.name.replace("|", "\\|"), *cells)) + " |"
+
+
+def _rows(values: dict[str, list[float]], times: int) -> list[Row]:
+    """The best of each column stands out; times are told but not contested, they have no quality beside them."""
+    contested = len(next(iter(values.values()), [])) - times
+    best = [max(row[place] for row in values.values()) for place in range(contested)]
+    return [
+        Row(
+            name,
+            tuple(share(value) if place < contested else f"{value:.1f}" for place, value in enumerate(row)),
+            frozenset(place for place in range(contested) if row[place] >= best[place] and len(values) > 1),
+            name in BASELINES,
+        )
+        for name, row in values.items()
+    ]
+
+
+def share(value: float) -> str:
+    """A value from 0 to 1 as .612."""
+    return f"{value:.3f}".removeprefix("0") if value < 0.9995 else "1.000"
+
+
+def signed(value: float) -> str:
+    told = f"{abs(value):.3f}".removeprefix("0")
+    return f"{'+' if value > 0 else '−'}{told}" if told != ".000" else told
+
+
+def p_text(p: float) -> str:
+    return "< .001" if p < 0.001 else share(p)

@@ -1,0 +1,200 @@
+"""`fivefold bench locomo`, `longmemeval`, `jsonl` and `diff`: recipes raced on a benchmark, and two races compared."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from typer.core import TyperCommand
+
+from fivefold.cli.app import JsonOption, print_json
+from fivefold.cli.recipes import changes_of
+from fivefold.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from fivefold.bench.data import Dataset
+
+RecipesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--recipes",
+        help="all, or names and paths of TOML files, comma separated; dense and bm25 are the plain baselines, "
+        "recipe:dense the engine's recipe of that name [default: all]",
+    ),
+]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", help="KEY=VALUE, such as fusion.k=30, for every recipe; may be given again")
+]
+KsOption = Annotated[str, typer.Option("--k", help="Depths to score at, comma separated")]
+UnitOption = Annotated[
+    Literal["turn", "session"] | None, typer.Option("--unit", help="What counts as found [default: as the data says]")
+]
+EmbedderOption = Annotated[str, typer.Option("--embedder", help="minilm, wordllama, fastembed:NAME, openai:MODEL, …")]
+LimitOption = Annotated[int | None, typer.Option("--limit", help="Ask only so many questions [default: all]")]
+JobsOption = Annotated[int, typer.Option("--jobs", help="Processes that ask side by side")]
+OutOption = Annotated[Path | None, typer.Option("--out", help="Folder for results, tables, plots and TREC files")]
+SeedOption = Annotated[int | None, typer.Option("--seed", help="Draws the questions of --limit, and feeds the tests")]
+TestOption = Annotated[bool, typer.Option("--significance", help="Test every recipe against default, or the best")]
+AblateOption = Annotated[
+    str | None, typer.Option("--ablate", help="Drop each part of this recipe in turn; alone it means default")
+]
+
+
+class OptionalAblate(TyperCommand):
+    """`--ablate` may stand alone."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, list(_with_default(args)))
+
+
+def _with_default(args: Sequence[str]) -> list[str]:
+    given: list[str] = []
+    for place, arg in enumerate(args):
+        alone = arg == "--ablate" and (place + 1 == len(args) or args[place + 1].startswith("-"))
+        given += [arg, "default"] if alone else [arg]
+    return given
+
+
+def locomo(
+    file: Annotated[Path, typer.Argument(help="LoCoMo's JSON file")],
+    recipes: RecipesOption = None,
+    changes: SetOption = None,
+    ks: KsOption = "5,10,20",
+    unit: UnitOption = None,
+    embedder: EmbedderOption = "minilm",
+    limit: LimitOption = None,
+    jobs: JobsOption = 1,
+    out: OutOption = None,
+    seed: SeedOption = None,
+    significance: TestOption = False,
+    ablate: AblateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Race recipes on LoCoMo: long talks, questions answered by single turns."""
+
+    def load() -> Dataset:
+        from fivefold.bench.locomo import load
+
+        return load(file)
+
+    _race(load, recipes, changes, ks, unit, embedder, limit, jobs, out, seed, significance, ablate, as_json)
+
+
+def longmemeval(
+    file: Annotated[Path, typer.Argument(help="LongMemEval's JSON file")],
+    pool: Annotated[
+        bool, typer.Option("--pool/--no-pool", help="All sessions in one namespace, or one for each question")
+    ] = True,
+    recipes: RecipesOption = None,
+    changes: SetOption = None,
+    ks: KsOption = "5,10,20",
+    unit: UnitOption = None,
+    embedder: EmbedderOption = "minilm",
+    limit: LimitOption = None,
+    jobs: JobsOption = 1,
+    out: OutOption = None,
+    seed: SeedOption = None,
+    significance: TestOption = False,
+    ablate: AblateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Race recipes on LongMemEval: sessions with an assistant, questions answered by whole sessions."""
+
+    def load() -> Dataset:
+        from fivefold.bench.longmemeval import load
+
+        return load(file, pool)
+
+    _race(load, recipes, changes, ks, unit, embedder, limit, jobs, out, seed, significance, ablate, as_json)
+
+
+def jsonl(
+    folder: Annotated[Path, typer.Argument(help="The folder with memories.jsonl and queries.jsonl")],
+    recipes: RecipesOption = None,
+    changes: SetOption = None,
+    ks: KsOption = "5,10,20",
+    unit: UnitOption = None,
+    embedder: EmbedderOption = "minilm",
+    limit: LimitOption = None,
+    jobs: JobsOption = 1,
+    out: OutOption = None,
+    seed: SeedOption = None,
+    significance: TestOption = False,
+    ablate: AblateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Race recipes on data of your own, as JSON lines."""
+
+    def load() -> Dataset:
+        from fivefold.bench.jsonl import load
+
+        try:
+            return load(folder, unit)
+        except InvalidInput:
+            return load(folder)  # gold that names turns can be counted by session; other faults are told again
+
+    _race(load, recipes, changes, ks, unit, embedder, limit, jobs, out, seed, significance, ablate, as_json)
+
+
+def diff(
+    a: Annotated[Path, typer.Argument(help="results.json of a race run with --out")],
+    b: Annotated[Path | None, typer.Argument(help="results.json of another [default: the same]")] = None,
+    recipes: Annotated[
+        str | None, typer.Option("--recipes", help="X in both, or X,Y: X of the first, Y of the second")
+    ] = None,
+    metric: Annotated[str, typer.Option("--metric", help="What is compared")] = "recall@10",
+    limit: Annotated[int, typer.Option("--limit", help="Questions shown, worst losses first")] = 10,
+    as_json: JsonOption = False,
+) -> None:
+    """Show question by question what changed between two races, with both explanations."""
+    if limit < 1:
+        raise InvalidInput(f"limit must be at least 1, not {limit}")
+    from fivefold.bench.diff import diff as compared
+
+    found = compared(a, b or a, recipes, metric)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        from fivefold.cli.raced import show_diff
+
+        show_diff(found, limit)
+
+
+def _race(
+    load: Callable[[], Dataset],
+    recipes: str | None,
+    changes: list[str] | None,
+    ks: str,
+    unit: Literal["turn", "session"] | None,
+    embedder: str,
+    limit: int | None,
+    jobs: int,
+    out: Path | None,
+    seed: int | None,
+    significance: bool,
+    ablate: str | None,
+    as_json: bool,
+) -> None:
+    depths, changed = _depths(ks), changes_of(changes)
+    from fivefold.bench.contest import Options, compete
+
+    options = Options(
+        recipes, changed, depths, unit, embedder, limit, jobs, out, seed, significance, ablate
+    )  # fmt: skip
+    results, files = compete(load, options, progress=sys.stderr.isatty())
+    if as_json:
+        print_json(results)
+        return
+    from fivefold.cli.raced import show_race
+
+    show_race(results, out, files)
+
+
+def _depths(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(sorted({int(part) for part in text.split(",")}))
+    except ValueError:
+        raise InvalidInput(f"--k takes whole numbers separated by commas, not {text!r}") from None

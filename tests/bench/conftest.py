@@ -1,0 +1,46 @@
+"""Fixtures of the benchmarks: vectors are kept for one run of the tests and nowhere else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fivefold.bench.data import Dataset
+from fivefold.bench.field import racers_of
+from fivefold.bench.race import Race, run_race
+from fivefold.bench.results import scored_of
+from fivefold.bench.scores import LISTED, Scores
+from tests.bench import tiny
+
+
+@pytest.fixture(scope="session")
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("vectors")
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FIVEFOLD_CACHE", str(cache_folder))
+
+
+@pytest.fixture
+def mill(tmp_path: Path) -> Dataset:
+    """Eight turns of three sessions and six questions."""
+    folder = tmp_path / "mill"
+    folder.mkdir()
+    return tiny.dataset(folder)
+
+
+@pytest.fixture(scope="session")
+def race(tmp_path_factory: pytest.TempPathFactory, cache_folder: Path) -> Race:
+    """The eight turns asked by both baselines and two recipes."""
+    mill = tiny.dataset(tmp_path_factory.mktemp("mill"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FIVEFOLD_CACHE", str(cache_folder))
+        return run_race(mill, racers_of("dense,bm25,recipe:dense,default", {}, mill.unit)[0], "wordllama", 20)
+
+
+@pytest.fixture(scope="session")
+def scored(race: Race) -> dict[str, Scores]:
+    return scored_of(race, LISTED)
