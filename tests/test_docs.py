@@ -9,11 +9,14 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import pytest
 
 import fivefold
+from fivefold.recipe import RACED, FusionSpec, RouteSpec, parse_recipe
+from fivefold.routes import ROUTES
+from fivefold.stages import STAGES
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [
@@ -55,7 +58,9 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/python.md", "docs/questions.md", "docs/statements.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/python.md", "docs/questions.md", "docs/recipes.md", "docs/statements.md"]
+)
 def test_python_blocks_run_and_print_what_they_promise(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -65,7 +70,7 @@ def test_python_blocks_run_and_print_what_they_promise(
     assert found
     names = {"__name__": "page"}
     for block in found:
-        exec(compile("\n" * block.line + block.text, page, "exec"), names)
+        exec(compile("\n" * block.line + block.text, page, "exec", dont_inherit=True), names)
         printed = capsys.readouterr().out
         for promise in PROMISED.findall(block.text):
             assert promise in printed
@@ -82,7 +87,7 @@ def test_the_readme_example_ends_the_old_address(
     assert printed[1].endswith("I moved from Leeds to Bristol")
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/cli.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/cli.md", "docs/recipes.md"])
 def test_shell_blocks_run(page: str, tmp_path: Path) -> None:
     """All lines of a page in one folder and one shell, which stops at the first that fails."""
     lines = [line for block in blocks(ROOT / page, "sh") for line in block.text.splitlines()]
@@ -162,3 +167,119 @@ def test_the_trace_table_names_every_field(value: str) -> None:
     row = next(line for line in text.splitlines() if line.startswith(f"| `{value}` |"))
     fields = {field.name for field in dataclasses.fields(getattr(fivefold, value))}
     assert fields <= set(re.findall(r"`(\w+)`", row))
+
+
+RECIPES = ROOT / "docs" / "recipes.md"
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of every table row under a heading of the recipes page."""
+    section = RECIPES.read_text("utf-8").split(f"\n### {heading}\n", 1)[1].split("\n#", 1)[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:3] == "| `"]
+
+
+def fields(kind: type[Any], *before: str) -> dict[tuple[str, ...], tuple[str, str]]:
+    """What a table has to say of each field: its default, and its range where a dataclass knows one."""
+    return {
+        (*before, f"`{field.name}`"): (_default(field), _range(field, get_type_hints(kind)[field.name]))
+        for field in dataclasses.fields(kind)
+        if field.name != "options"
+    }
+
+
+def _default(field: dataclasses.Field[Any]) -> str:
+    if field.default is dataclasses.MISSING:
+        return "needed" if field.default_factory is dataclasses.MISSING else "empty"
+    value = field.default
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return ", ".join(f"`{item}`" for item in value) or "empty"
+    return f"{value:g}" if isinstance(value, int | float) else f"`{value}`" if value else "the name"
+
+
+def _range(field: dataclasses.Field[Any], hint: Any) -> str:
+    if "low" in field.metadata:
+        return f"{field.metadata['low']:g}..{field.metadata['high']:g}"
+    if get_origin(hint) is Literal:
+        return ", ".join(f"`{choice}`" for choice in get_args(hint))
+    return "true, false" if hint is bool else ""
+
+
+def stage_fields(group: str) -> dict[tuple[str, ...], tuple[str, str]]:
+    found: dict[tuple[str, ...], tuple[str, str]] = {}
+    for name, stage in STAGES.items():
+        if stage.group == group:
+            found |= fields(stage.constants, f"`{name}`") or {(f"`{name}`", "–"): ("", "")}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("heading", "wanted"),
+    [
+        (
+            "A route",
+            fields(RouteSpec)
+            | {
+                key: value
+                for name, route in ROUTES.items()
+                for key, value in fields(route.options, f"`{name}`").items()
+            },
+        ),
+        ("Fusion", fields(FusionSpec)),
+        ("Boosts", stage_fields("boosts")),
+        ("Selection", stage_fields("select")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_tables_of_the_recipes_page_are_those_of_the_code(
+    heading: str, wanted: dict[tuple[str, ...], tuple[str, str]]
+) -> None:
+    """Every field with its default and range, and no field that is not there."""
+    told = {tuple(row[:-3]): (row[-2], row[-1]) for row in rows(heading) if len(row) > 2}
+    assert set(told) == set(wanted)
+    for key, (default, range_) in wanted.items():
+        if default != "empty":
+            assert told[key][0] == default, key
+        if range_:
+            assert told[key][1] == range_, key
+
+
+def test_the_recipes_page_tells_of_every_recipe_and_its_file_is_one() -> None:
+    text = RECIPES.read_text("utf-8")
+    assert set(RACED) <= set(re.findall(r"^## (.+)$", text, re.MULTILINE))
+    (file,) = blocks(RECIPES, "toml")
+    assert parse_recipe("page", tomllib.loads(file.text)).unit == "turn"
+    told = {row.split("|")[1].strip() for row in text.split("### A route")[0].splitlines() if row.startswith("| `")}
+    known = {"summary", "unit", "optimize", "routes", "fusion", "boosts", "select"}
+    assert (
+        told == {f"`{name}`" for name in known} <= {f"`{field.name}`" for field in dataclasses.fields(fivefold.Recipe)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "told"),
+    [
+        ("ditto", "routes.similarity.depth", "{:g} candidates"),
+        ("ditto", "routes.recency.weight", "weights .6, {:.2f}, .15"),
+        ("memsense", "fusion.k", "k {:g},"),
+        ("memsense", "select.mmr.lam", "λ {:g},"),
+        ("memsense", "boosts.session_first.most", "min({:g}, 0.6"),
+        ("five-stage", "fusion.k", "is {:g}, as where"),
+        ("five-stage", "fusion.pool", "{:g} kept"),
+        ("engram", "routes.associative.depth", "we take {:g}"),
+        ("engram", "routes.associative.weight", "({:g}: it looks"),
+        ("engram", "boosts.episodic.half_life_days", "({:g} days)"),
+        ("engram", "select.noise.sigma", "σ {:g}"),
+        ("recall", "routes.graph.depth", "we take {:g}"),
+    ],
+)
+def test_the_constants_the_recipes_page_speaks_of_are_those_of_the_recipes(name: str, path: str, told: str) -> None:
+    group, *rest = path.split(".")
+    place: Any = fivefold.load_recipe(name).to_dict()[group]
+    if group != "fusion":
+        place = next(part for part in place if part["name"] == rest[0])
+    spec = FusionSpec() if group == "fusion" else RouteSpec("") if group == "routes" else STAGES[rest[0]].constants()
+    value = place.get(rest[-1], getattr(spec, rest[-1]))
+    section = RECIPES.read_text("utf-8").split(f"\n## {name}\n", 1)[1].split("\n## ", 1)[0]
+    assert told.format(value).replace(" 0.25", " .25") in " ".join(section.split())

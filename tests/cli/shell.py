@@ -7,7 +7,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
+
+from tests.bench import tiny
 
 RECORDS = [
     {"id": "badge", "content": "My badge ID is E-47821", "speaker": "user", "session_id": "monday"},
@@ -28,6 +31,8 @@ ARGS: dict[str, list[str]] = {
     "recall": ["what is my badge ID?"],
     "explain": ["what is my badge ID?"],
     "plan": ["what is my badge ID?"],
+    "recipes list": [],
+    "recipes show": ["engram"],
     "get": ["key"],
     "list": [],
     "sessions": [],
@@ -41,11 +46,15 @@ ARGS: dict[str, list[str]] = {
     "doctor": [],
     "reembed": ["wordllama"],
     "bench speed": ["--sizes", "50", "--rounds", "5"],
+    "bench locomo": ["{folder}/talk.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
+    "bench longmemeval": ["{folder}/chats.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
+    "bench jsonl": ["{folder}/lines", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
+    "bench diff": ["{folder}/race/results.json", "--recipes", "old,new"],
 }
 """Every command with arguments that work on the small store."""
 
 UNSET = ("FIVEFOLD_STORE", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE")
-STORELESS = {"bench speed"}
+STORELESS = {name for name in ARGS if name.startswith(("bench ", "recipes "))}
 MAKES_STORES = {"demo", "add", "import"}
 READS_STORES = sorted(set(ARGS) - STORELESS - MAKES_STORES)
 
@@ -59,6 +68,8 @@ class Small(NamedTuple):
     folder: str
 
     def args(self, command: str) -> list[str]:
+        if command.startswith("bench "):
+            tiny.write(Path(self.folder))
         given = [arg.format(**self._asdict()) for arg in ARGS[command]]
         return [*command.split(), *given]
 

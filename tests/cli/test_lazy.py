@@ -40,7 +40,11 @@ def test_errors_and_record_load_nothing_heavy(tmp_path: Path) -> None:
     assert loaded("import fivefold\nfivefold.FivefoldError, fivefold.Record, fivefold.Report", tmp_path) == set()
 
 
-@pytest.mark.parametrize("args", [["--help"], ["recall", "--help"], ["bench", "speed", "--help"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "args",
+    [["--help"], ["recall", "--help"], ["recipes", "show", "--help"], ["bench", "speed", "--help"]],
+    ids=" ".join,
+)
 def test_help_loads_nothing_heavy(args: list[str], tmp_path: Path) -> None:
     assert loaded(HELP.format(args=args, code=0), tmp_path) == set()
 

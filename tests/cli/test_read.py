@@ -43,8 +43,9 @@ def test_recall_that_encodes_nothing_says_nothing_of_it(small: Small, command: C
 def test_explain_shows_the_arithmetic(small: Small, command: Command) -> None:
     ran = command("explain", "what is my badge ID?", "-k", "1", "--store", small.path)
     assert re.search(r"dense +hits", ran.out)
-    assert "#1  1.0000  My badge ID is E-47821" in ran.out
-    assert "fused      0.5000 + 0.5000 = 1.0000" in ran.out
+    assert re.search(r"^#1  \d\.\d{4}  My badge ID is E-47821$", ran.out, re.MULTILINE)
+    dense, lexical, fused = map(float, re.search(r"fused +([\d.]+) \+ ([\d.]+) = ([\d.]+)", ran.out).groups())  # type: ignore[union-attr]
+    assert abs(dense + lexical - fused) < 2e-4
     assert "dropped nod at select: rank 2 of" in ran.out
 
 

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from rich.text import Text
 
 from fivefold.cli.safe import brief, visible
-from fivefold.cli.show import COLOURS, hang
+from fivefold.cli.show import colours_of, hang
 from fivefold.recall import Hit, Recall
 
-_ROUTE = re.compile(r"^ +(?:route )?(\w+)")
+_ROUTE = re.compile(r"^ +(?:route )?([\w-]+)")
 _HIT = re.compile(r"^#\d+  [\d.]+")
 
 
-def explain(answer: Recall, full: bool = False) -> None:
-    """`Recall.explain()`, line by line, wrapped to the terminal."""
+def explain(answer: Recall, full: bool = False, still: bool = False) -> None:
+    """`Recall.explain()`, line by line, wrapped to the terminal; `still` tells that noise was left out."""
     shown = replace(answer, hits=tuple(_shown(hit, full) for hit in answer.hits))
-    lines = visible(shown.explain()).split("\n")
+    lines, colours = visible(shown.explain()).split("\n"), colours_of(answer)
     for number, told in enumerate(lines, 1):
         text = told.lstrip(" ")
         lead = len(told) - len(text)
         style = "bold cyan" if number == 1 else "dim" if number == len(lines) else ""
-        hang(" " * lead, _styled(told, text), style, further=lead + 4)
+        hang(" " * lead, _styled(told, text, colours), style, further=lead + 4)
+    if still:
+        hang("  ", "the recipe's noise is left out here, so that the explanation can be repeated", "dim")
 
 
 def _shown(hit: Hit, full: bool) -> Hit:
@@ -31,7 +34,7 @@ def _shown(hit: Hit, full: bool) -> Hit:
     return replace(hit, candidate=replace(hit.candidate, memory=memory))
 
 
-def _styled(told: str, text: str) -> Text:
+def _styled(told: str, text: str, colours: Mapping[str, str]) -> Text:
     """Ranks and scores stand out, each route has its colour, what was dropped steps back."""
     styled = Text(text)
     if hit := _HIT.match(told):
@@ -40,7 +43,7 @@ def _styled(told: str, text: str) -> Text:
         styled.stylize("dim")
     elif route := _ROUTE.match(told):
         lead = len(told) - len(text)
-        styled.stylize(COLOURS.get(route[1], ""), 0, route.end() - lead)
+        styled.stylize(colours.get(route[1], ""), 0, route.end() - lead)
         styled.highlight_regex(r"= -?[\d.]+|→ -?[\d.]+", "bold")
         styled.highlight_regex(r" (?:failed|late) ", "red")
     return styled

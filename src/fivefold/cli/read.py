@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fivefold.cli.app import FullOption, JsonOption, NamespaceOption, StoreOption, app, print_json, reading
-
-if TYPE_CHECKING:
-    pass
+from fivefold.cli.recipes import RecipeOption, SetOption, is_still, recipe_of
 
 Question = Annotated[str, typer.Argument(help="The question")]
 KOption = Annotated[int, typer.Option("-k", help="How many memories")]
-RecipeOption = Annotated[str, typer.Option("--recipe", "-r", help="The recipe that ranks them")]
 NowOption = Annotated[str | None, typer.Option("--now", help="Answer as of this time, ISO 8601 [default: now]")]
 ContextOption = Annotated[list[str] | None, typer.Option("--context", help="An earlier turn; may be given again")]
 
@@ -23,6 +20,7 @@ def recall(
     question: Question,
     k: KOption = 5,
     recipe: RecipeOption = "default",
+    changes: SetOption = None,
     now: NowOption = None,
     context: ContextOption = None,
     full: FullOption = False,
@@ -32,7 +30,8 @@ def recall(
 ) -> None:
     """Find the memories that answer a question."""
     with reading(store, namespace, anyway=True) as engine:
-        answer = engine.recall(question, k=k, recipe=recipe, now=now, context=context or ())
+        chosen = recipe_of(recipe, changes)
+        answer = engine.recall(question, k=k, recipe=chosen, now=now, context=context or ())
     if as_json:
         print_json(answer.to_dict())
     else:
@@ -46,6 +45,7 @@ def explain(
     question: Question,
     k: KOption = 5,
     recipe: RecipeOption = "default",
+    changes: SetOption = None,
     now: NowOption = None,
     context: ContextOption = None,
     full: FullOption = False,
@@ -55,13 +55,14 @@ def explain(
 ) -> None:
     """Show how a recall came about: every route, the fusion arithmetic, every later step."""
     with reading(store, namespace, anyway=True) as engine:
-        answer = engine.recall(question, k=k, recipe=recipe, now=now, context=context or ())
+        chosen = recipe_of(recipe, changes, still=True)
+        answer = engine.recall(question, k=k, recipe=chosen, now=now, context=context or ())
     if as_json:
         print_json(answer.to_dict())
     else:
         from fivefold.cli.explained import explain
 
-        explain(answer, full)
+        explain(answer, full, still=is_still(chosen))
 
 
 @app.command()
@@ -69,6 +70,7 @@ def plan(
     question: Question,
     k: KOption = 5,
     recipe: RecipeOption = "default",
+    changes: SetOption = None,
     now: NowOption = None,
     context: ContextOption = None,
     store: StoreOption = None,
@@ -77,10 +79,10 @@ def plan(
 ) -> None:
     """Show what a recall would do, without doing it."""
     with reading(store, namespace, anyway=True) as engine:
-        chosen = engine.plan(question, k=k, recipe=recipe, now=now, context=context or ())
+        made = engine.plan(question, k=k, recipe=recipe_of(recipe, changes), now=now, context=context or ())
     if as_json:
-        print_json(chosen.to_dict())
+        print_json(made.to_dict())
     else:
         from fivefold.cli import show
 
-        show.plan(chosen)
+        show.plan(made)

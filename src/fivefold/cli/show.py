@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from textwrap import shorten
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -15,14 +17,14 @@ from rich.text import Text
 from fivefold.cli.app import with_options
 from fivefold.cli.safe import brief, visible
 from fivefold.memory import Memory, Report
-from fivefold.recall import Hit, Plan, Recall
+from fivefold.recall import SHOWN_TEXT, Evidence, Hit, Plan, Recall
 from fivefold.stores.base import Stats
 
 COLOURS = {
     "dense": "blue", "lexical": "magenta", "graph": "cyan", "temporal": "bright_blue", "recency": "yellow",
-    "frequency": "green",
+    "frequency": "green", "associative": "bright_cyan",
 }  # fmt: skip
-"""One colour a signal, wherever it is shown."""
+"""One colour a kind of search, wherever it is shown (D10)."""
 
 PIPED = 1_000_000
 """Columns when the output goes to a program: lines are as long as they are."""
@@ -33,6 +35,8 @@ WIDE = 110
 
 BAR = 24
 SHORTEST_BAR = 4
+FIGURES = 13
+"""Columns of a rank and a contribution."""
 
 
 def _console() -> Console:
@@ -88,44 +92,82 @@ def recall(answer: Recall, full: bool = False) -> None:
         line("Nothing found.", "dim")
     best = max((item.contribution for hit in answer for item in hit.candidate.evidence), default=1.0) or 1.0
     room = min((_room(hit) for hit in answer), default=BAR)
+    colours = colours_of(answer)
     for hit in answer:
         hang(f"{hit.rank:>2}. ", brief(hit.memory.content, full))
         hang("    ", _origin(hit.memory))
         if room >= SHORTEST_BAR:
-            hang("    ", Text("  ").join(_parts(hit, best, room)))
+            hang("    ", Text("  ").join(_parts(hit, best, room, colours)))
         else:
-            for part in _parts(hit, best, min(BAR, console.width // 3)):
-                hang("    ", part)
+            _stacked(hit, best, colours)
+        _company(hit, full)
     for run in answer.routes:
         if run.status in ("failed", "late"):
             hang("", f"route {run.route} {run.status}: {run.reason}", "red")
     hang("", _closing(answer), "dim")
 
 
+def colours_of(answer: Recall) -> dict[str, str]:
+    """The colour of each route of a recall, whatever the recipe calls it."""
+    return {part.route: COLOURS.get(part.search, "white") for part in answer.plan.routes}
+
+
 def _origin(memory: Memory) -> Text:
     who = f" {memory.speaker}" if memory.speaker else ""
-    told = Text(visible(f"{memory.event_at:%d %b %Y}{who} · {memory.type} · {memory.id}"), style="dim")
+    what = f"session {memory.session_id}" if memory.kind == "session" else memory.type
+    told = Text(visible(f"{memory.event_at:%d %b %Y}{who} · {what} · {memory.id}"), style="dim")
     if memory.superseded_by:
         told.append(visible(f" · superseded by {memory.superseded_by}"), style="yellow")
     return told
 
 
-def _parts(hit: Hit, best: float, room: int) -> Iterator[Text]:
-    """The bar and figures of each route, what later stages did, and the score."""
+def _parts(hit: Hit, best: float, room: int, colours: Mapping[str, str]) -> Iterator[Text]:
+    """On one line: the bar and figures of each route, what later stages did, and the score."""
     for item in hit.candidate.evidence:
-        filled = max(1, round(room * item.contribution / best)) if item.contribution > 0 and room else 0
-        part = Text("█" * filled, style=COLOURS.get(item.route, "white"))
-        part.append(f" {item.route} #{item.rank} {item.contribution:.3f}", style="dim")
+        part = Text(_bar(item, best, room), style=colours.get(item.route, "white"))
+        part.append(visible(f" {item.route} #{item.rank} {item.contribution:.3f}"), style="dim")
         yield part
     for step in hit.candidate.steps:
         yield Text(visible(f"{step.stage} {step.why}"), style="yellow")
     yield Text(f"= {hit.score:.3f}", style="bold")
 
 
+def _stacked(hit: Hit, best: float, colours: Mapping[str, str]) -> None:
+    """The same below each other, in columns."""
+    evidence, steps = hit.candidate.evidence, hit.candidate.steps
+    named = [cell_len(visible(item.route)) for item in evidence] + [cell_len(step.stage) for step in steps]
+    names = min(max(named, default=0), console.width // 2)
+    room = min(BAR, console.width // 3, console.width - names - 4 - FIGURES)
+    for item in evidence:
+        figures = f"{set_cell_size(visible(item.route), names)} #{item.rank:<4} {item.contribution:.3f} "
+        part = Text(figures, style="dim").append(_bar(item, best, room), style=f"not dim {colours.get(item.route, '')}")
+        hang("    ", part)
+    for step in steps:
+        told = Text(visible(f"{set_cell_size(step.stage, names)} {step.why}"), style="yellow")
+        hang("    ", told, further=min(names + 5, console.width // 2))
+    hang("    ", Text(f"{set_cell_size('=', names)} {hit.score:.3f}", style="bold"))
+
+
+def _bar(item: Evidence, best: float, room: int) -> str:
+    return "█" * max(1, round(room * item.contribution / best)) if item.contribution > 0 and room > 0 else ""
+
+
 def _room(hit: Hit) -> int:
     """How long each bar may be for the whole of a hit's evidence to stand on one line."""
-    figures = Text("  ").join(_parts(hit, 1.0, 0)).cell_len
+    figures = Text("  ").join(_parts(hit, 1.0, 0, {})).cell_len
     return min(BAR, (console.width - 4 - figures) // max(1, len(hit.candidate.evidence)))
+
+
+def _company(hit: Hit, full: bool) -> None:
+    """What speaks for a session, and the turns a recipe brings along with a hit."""
+    if hit.support is not None:
+        ranks = ", ".join(f"{route} #{rank}" for route, rank in hit.support.best_turn_routes.items())
+        turns = counted(hit.support.supporting_turn_count, "turn speaks", "turns speak")
+        hang("    ", f"{turns} for it" + (f", the best is {ranks}" if ranks else ""), "dim")
+    for memory in hit.neighbours:
+        who = f"{memory.speaker}: " if memory.speaker else ""
+        text = brief(memory.content, full)
+        hang("    ", f"beside  {who}{text if full else shorten(text, SHOWN_TEXT, placeholder='…')}", "dim", further=12)
 
 
 def _closing(answer: Recall) -> str:

@@ -1,0 +1,199 @@
+"""`fivefold recipes`: a recipe drawn from the question to the answer, top to bottom."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
+from typing import Any
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from fivefold.cli.recipes import constants, route_constants
+from fivefold.cli.safe import visible
+from fivefold.cli.show import COLOURS, PIPED, console, hang, line
+from fivefold.recipe import Recipe, RouteSpec, StageSpec
+
+SOURCES = {"D": "Ditto", "M": "Memsense", "F": "five-stage", "E": "Engram", "R": "Recall"}
+"""The five systems by the letter their requirements begin with."""
+
+PLAIN = 80
+"""Columns of a drawing that goes to a program."""
+
+WIDEST = 100
+LEAST_ROOM = 24
+"""Columns beside the names below which the constants go under them."""
+
+_ID = re.compile(rf"[{''.join(SOURCES)}]\d+")
+_CITED = re.compile(r" ?\([A-Z]\d+(?:, [A-Z]\d+)*\)")
+_TIED = "\u00a0"
+"""Keeps a name and its value on one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the drawing: where it hangs, what it is, what is said of it, and where that comes from."""
+
+    lead: str
+    below: str
+    name: str
+    told: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    style: str = ""
+
+    @property
+    def cited(self) -> str:
+        return visible(" ".join(self.ids))
+
+
+def draw(recipe: Recipe) -> None:
+    """The name and summary, the pipeline, and what the ids mean."""
+    line(_flat(recipe.name), "bold")
+    if recipe.summary:
+        hang("  ", _flat(recipe.summary))
+    line("")
+    rows = list(_rows(recipe))
+    width = PLAIN if console.width >= PIPED else min(console.width, WIDEST)
+    names = min(max(cell_len(row.lead + row.name) for row in rows), width // 3) + 2
+    ids = min(max(cell_len(row.cited) for row in rows), width // 5)
+    for row in rows:
+        if width - names - ids - 2 >= LEAST_ROOM:
+            _beside(row, names, ids, width)
+        else:
+            _under(row, width)
+    _legend(rows)
+
+
+def listed(found: Sequence[Recipe]) -> None:
+    """Each recipe in a few lines; a table would leave its summary no room."""
+    for recipe in found:
+        line(_flat(recipe.name), "bold")
+        hang("  ", _flat(recipe.summary))
+        hang("  ", f"routes  {', '.join(_flat(route.name) for route in recipe.routes)}", "dim", further=10)
+        hang("  ", f"fusion  {recipe.fusion.method}", "dim")
+        stages = [stage.name for stage in (*recipe.boosts, *recipe.select)]
+        hang("  ", f"stages  {len(stages)}{': ' if stages else ''}{', '.join(stages)}", "dim", further=10)
+    line("")
+    hang("", "fivefold recipes show NAME draws one; --toml prints it as a file to edit.", "dim")
+
+
+def _rows(recipe: Recipe) -> Iterator[Row]:
+    gap = Row("  │", "  │", "")
+    yield Row("  ", "  ", "question", style="bold")
+    yield gap
+    yield Row("  ", "  │ ", "understand", ("entities, time window, intent, types, words",), ("E1", "R1"), "bold")
+    yield gap
+    skips = "routes that cannot help are skipped" if recipe.optimize else "every route that can search runs"
+    yield Row("  ", "  │ ", "plan", (f"optimize{_TIED}{_shown(recipe.optimize)}: {skips}",),
+              ("R2",) if recipe.optimize else (), "bold")  # fmt: skip
+    yield gap
+    yield from _routes(recipe.routes)
+    yield gap
+    fusion = constants(recipe.fusion)
+    if recipe.fusion.method in {"convex", "composite"}:
+        del fusion["k"]  # no ranks, no k
+    how = "in one statement of the store" if recipe.fusion.store else "from the routes' lists, run in parallel"
+    yield Row("  ", "  │ ", "fuse", (_pairs(fusion), how), recipe.fusion.ids, "bold")
+    yield gap
+    for title, stages in (("boost", recipe.boosts), ("select", recipe.select)):
+        if stages:
+            yield from _stages(title, stages)
+            yield gap
+    yield Row("  ", "    ", "answer", (f"the k best, unit{_TIED}{recipe.unit}",), (), "bold")
+
+
+def _routes(routes: Sequence[RouteSpec]) -> Iterator[Row]:
+    """Side by side: they leave the stem together and come back to it together."""
+    last = len(routes) - 1
+    for number, route in enumerate(routes):
+        held = route_constants(route)
+        by_intent = held.pop("by_intent")
+        told = [f"{route.search}, {_pairs(held)}"]
+        if by_intent:
+            told.append("by_intent " + ", ".join(f"{key}{_TIED}×{_TIED}{by_intent[key]:g}" for key in by_intent))
+        lead = "  ├── " if not last else "  ├─┬ " if not number else "  ├─┘ " if number == last else "  │ ├ "
+        below = "  │ │ " if number < last else "  │   "
+        yield Row(lead, below, _flat(route.name), tuple(told), route.ids, COLOURS.get(route.search, ""))
+
+
+def _stages(title: str, stages: Sequence[StageSpec]) -> Iterator[Row]:
+    """One after the other, with what each does to a score."""
+    from fivefold.stages import STAGES
+
+    yield Row("  ", "  │ ", title, style="bold")
+    for stage in stages:
+        does = ((STAGES[stage.name].run.__doc__ or "").strip().splitlines() or [""])[0]
+        told = (_pairs(constants(stage.constants)), _CITED.sub("", does).rstrip("."))
+        yield Row("  ├▷ ", "  │  ", stage.name, tuple(filter(None, told)), stage.ids, "yellow")
+
+
+def _pairs(held: Mapping[str, Any]) -> str:
+    """Constants by the names by which `--set` changes them."""
+    left = {key: value for key, value in held.items() if key not in {"name", "search", "ids"}}
+    return ", ".join(f"{key}{_TIED}{_shown(value)}" for key, value in left.items())
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    if is_dataclass(value):
+        return f"({_pairs(constants(value))})"
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key}{_TIED}{_shown(item)}" for key, item in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return _TIED.join(map(_shown, value)) or "none"
+    return str(value)
+
+
+def _beside(row: Row, names: int, ids: int, width: int) -> None:
+    """The name, what is told of it in a column of its own, the ids at the right edge."""
+    told = [part for item in row.told for part in _wrapped(item, width - names - ids - 2)]
+    if cell_len(row.lead + row.name) > names - 2 or not told:
+        told = ["", *told]
+    for number, part in enumerate(told):
+        shown = Text(row.below if number else row.lead, style="dim")
+        if not number:
+            shown.append(_cut(row.name, width - len(row.lead) - ids - 2), style=f"not dim {row.style}")
+        if part:
+            shown.append(" " * (names - shown.cell_len)).append(part, style="not dim")
+        if row.cited and not number:
+            cited = _cut(row.cited, ids)
+            shown.append(" " * (width - shown.cell_len - cell_len(cited))).append(cited)
+        shown.rstrip()
+        line(shown)
+
+
+def _under(row: Row, width: int) -> None:
+    """In a narrow terminal: the name with its ids, and what is told of it below."""
+    hang(row.lead, row.name + (f" [{row.cited}]" if row.ids else ""), row.style)
+    for item in row.told:
+        for part in _wrapped(item, max(12, width - len(row.below) - 2)):
+            line(f"{row.below}  {part}")
+
+
+def _cut(text: str, room: int) -> str:
+    return text if cell_len(text) <= room else set_cell_size(text, max(0, room - 1)) + "…"
+
+
+def _flat(text: str) -> str:
+    return " ".join(visible(text).split())
+
+
+def _wrapped(text: str, room: int) -> list[str]:
+    parts = textwrap.wrap(visible(text), room, break_on_hyphens=False)
+    return [part.replace(_TIED, " ") for part in parts]
+
+
+def _legend(rows: Sequence[Row]) -> None:
+    """Only the systems that are cited."""
+    cited = {found[0] for row in rows for id in row.ids for found in _ID.findall(id)}
+    if cited:
+        named = ", ".join(f"{letter} {SOURCES[letter]}" for letter in SOURCES if letter in cited)
+        line("")
+        hang("", f"Ids on the right are requirements of the source systems: {named}.", "dim")

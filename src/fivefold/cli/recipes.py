@@ -1,0 +1,199 @@
+"""`fivefold recipes`: which there are, what each is made of; and `--set`, which changes one for a single command."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fivefold.cli.app import JsonOption, app, print_json
+from fivefold.cli.safe import visible
+from fivefold.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from fivefold.recipe import Recipe
+
+recipes = typer.Typer(help="See which recipes there are and what they are made of.", no_args_is_help=True,
+                      rich_markup_mode=None)  # fmt: skip
+app.add_typer(recipes, name="recipes")
+
+RecipeOption = Annotated[
+    str, typer.Option("--recipe", "-r", help="The recipe that ranks them: a name, or the path of a TOML file")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="KEY=VALUE, such as fusion.k=30, changes the recipe; may be given again"),
+]
+
+STILL: dict[str, object] = {"select.noise.sigma": 0}
+"""What makes a recipe with noise answer the same each time."""
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@recipes.command("list")
+def list_(as_json: JsonOption = False) -> None:
+    """List the recipes that come with fivefold."""
+    from fivefold.recipe import known_recipes, load_recipe
+
+    found = [load_recipe(name) for name in known_recipes()]
+    if as_json:
+        print_json([
+            {
+                "name": recipe.name, "summary": recipe.summary, "routes": [route.name for route in recipe.routes],
+                "fusion": recipe.fusion.method, "stages": len(recipe.boosts) + len(recipe.select),
+            }
+            for recipe in found
+        ])  # fmt: skip
+        return
+    from fivefold.cli import drawn
+
+    drawn.listed(found)
+
+
+@recipes.command()
+def show(
+    ctx: typer.Context,
+    recipe: Annotated[str, typer.Argument(help="A name, or the path of a TOML file")],
+    changes: SetOption = None,
+    as_toml: Annotated[bool, typer.Option("--toml", help="Print it as a file to save and edit")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Draw a recipe from the question to the answer, with every constant."""
+    if as_toml and as_json:
+        ctx.fail("Choose either --toml or --json.")
+    chosen = recipe_of(recipe, changes)
+    if as_json:
+        print_json(chosen.to_dict())
+    elif as_toml:
+        sys.stdout.write(to_toml(chosen))
+    else:
+        from fivefold.cli import drawn
+
+        drawn.draw(chosen)
+
+
+def recipe_of(choice: str, changes: Sequence[str] | None, still: bool = False) -> Recipe:
+    """The recipe as `--recipe` and `--set` name it; `still`, without noise unless `--set` asks for it."""
+    from fivefold.recipe import load_recipe
+
+    asked = changes_of(changes)
+    recipe = load_recipe(choice)
+    if still and has_noise(recipe):
+        recipe = load_recipe(recipe, STILL)
+    try:
+        return load_recipe(recipe, asked)
+    except InvalidInput as error:
+        only = "".join(f" {key}" for key in asked) if len(asked) == 1 else ""
+        raise InvalidInput(f"--set{only}: {error}") from None
+
+
+def has_noise(recipe: Recipe) -> bool:
+    return any(stage.name == "noise" for stage in recipe.select)
+
+
+def is_still(recipe: Recipe) -> bool:
+    """Whether its noise is turned off."""
+    return any(stage.name == "noise" and not stage.constants.sigma for stage in recipe.select)
+
+
+def changes_of(given: Sequence[str] | None) -> dict[str, object]:
+    """Each KEY=VALUE of `--set`; of a key given twice the last counts."""
+    return dict(_change(text) for text in given or ())
+
+
+def _change(text: str) -> tuple[str, object]:
+    key, _, value = (part.strip() for part in text.partition("="))
+    if not key or not value:
+        raise InvalidInput(f"--set takes KEY=VALUE, such as fusion.k=30, not {text!r}")
+    return key, _read(value)
+
+
+def _read(value: str) -> object:
+    """The value as TOML writes it, else the text itself."""
+    import tomllib
+
+    try:
+        found = tomllib.loads(f"value = {value}")
+    except (ValueError, RecursionError):
+        return value
+    read = found["value"]
+    return read if len(found) == 1 and isinstance(read, bool | int | float | str | list | dict) else value
+
+
+def to_toml(recipe: Recipe) -> str:
+    """The recipe as a file with every constant in it, which `load_recipe` reads back as the same recipe."""
+    name = re.sub(r"[^\w.-]+", "-", visible(recipe.name))
+    lines = [
+        f"# The recipe {name}. Save it under a name of your own, change what you like, and use it by its path:",
+        "# fivefold recall QUESTION --recipe ./NAME.toml",
+        "",
+        *_pairs({"summary": recipe.summary, "unit": recipe.unit, "optimize": recipe.optimize}),
+    ]
+    for route in recipe.routes:
+        lines += ["", "[[routes]]", *_pairs(route_constants(route))]
+    lines += ["", "[fusion]", *_pairs(constants(recipe.fusion))]
+    for group, stages in (("boosts", recipe.boosts), ("select", recipe.select)):
+        for stage in stages:
+            lines += ["", f"[[{group}]]", *_pairs({"name": stage.name, **constants(stage.constants), "ids": stage.ids})]
+    return "\n".join(lines) + "\n"
+
+
+def route_constants(route: Any) -> dict[str, Any]:
+    """A route's fields with those of its search; one that only scores candidates has no depth of its own."""
+    from fivefold.routes import ROUTES
+
+    own = {key: value for key, value in constants(route).items() if key not in {"name", "search", "options", "ids"}}
+    if ROUTES[route.search].of_candidates:
+        own = {key: value for key, value in own.items() if key not in {"depth", "depth_per_k", "typed"}}
+    return {"name": route.name, "search": route.search, **constants(route.options), **own, "ids": route.ids}
+
+
+def constants(held: Any) -> dict[str, Any]:
+    """The fields of a dataclass, defaults included."""
+    from fivefold.shape import fields_of
+
+    return {name: getattr(held, name) for name in fields_of(type(held))}
+
+
+def _pairs(table: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in table.items():
+        if value is None:
+            yield f"# {key} is not set"
+        elif key != "ids" or value:
+            yield f"{_key(key)} = {_value(value)}"
+
+
+def _value(value: Any) -> str:
+    import dataclasses
+
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items() if item is not None)
+        return f"{{ {inner} }}" if inner else "{}"
+    if dataclasses.is_dataclass(value):
+        return _value(constants(value))
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    return repr(value)
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _text(key)
+
+
+def _text(text: str) -> str:
+    """A basic string; what does not print is escaped, so that nothing in it is obeyed by a terminal."""
+    return '"' + "".join(map(_letter, text)) + '"'
+
+
+def _letter(c: str) -> str:
+    if c in '"\\':
+        return f"\\{c}"
+    return c if c.isprintable() else f"\\u{ord(c):04x}" if ord(c) <= 0xFFFF else f"\\U{ord(c):08x}"

@@ -1,0 +1,201 @@
+"""`fivefold recipes`, and `--set`: what a recipe is made of can be seen, saved, edited and changed."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from fivefold.cli.recipes import changes_of, constants, route_constants, to_toml
+from fivefold.recipe import Recipe, known_recipes, load_recipe, parse_recipe
+from tests.cli.shell import Command, Small, process
+
+BESIDE = ("--set", "routes.vec_full_session.on=false", "--set", "routes.lexical_session.on=false")
+"""Memsense where no session memory is found: the path on which neighbours come along."""
+
+
+def test_list_names_every_recipe_with_what_it_is_made_of(command: Command) -> None:
+    out = command("recipes", "list").out
+    assert re.findall(r"^(\S+)$", out, re.MULTILINE) == list(known_recipes())
+    assert "routes  vec_full, vec_user, vec_asst, vec_next_user, lexical, facet_personal_info" in out
+    assert "fusion  composite\n  stages  0\n" in out
+    assert "stages  4: memory_score, session_first, mmr, neighbours" in out
+
+
+def test_list_as_json_counts_the_stages(command: Command) -> None:
+    found = {item["name"]: item for item in command("recipes", "list", "--json").json}
+    assert found["memsense"]["stages"] == 4
+    assert found["ditto"]["routes"] == ["similarity", "recency", "frequency"]
+
+
+@pytest.mark.parametrize("name", known_recipes())
+def test_show_draws_every_part_with_every_constant(name: str, command: Command) -> None:
+    recipe = load_recipe(name)
+    out = command("recipes", "show", name).out
+    flat = " ".join(re.sub(r"[│├┘┬─▷]", " ", out).split())
+    wanted = {key: value for route in recipe.routes for key, value in route_constants(route).items()}
+    wanted |= {
+        key: value for stage in (*recipe.boosts, *recipe.select) for key, value in constants(stage.constants).items()
+    }
+    for key in set(wanted) - {"name", "search", "ids", "by_intent"}:
+        assert re.search(rf"\b{key} \S", flat), key
+    order = ["question", "understand", "plan", *(route.name for route in recipe.routes), "fuse"]
+    order += [stage.name for stage in (*recipe.boosts, *recipe.select)] + ["answer"]
+    drawn = re.findall(r"^[ │├┘┬─▷]+(\w+)", out.split("\n\n", 1)[1], re.MULTILINE)
+    assert [word for word in drawn if word in order and drawn.count(word) == 1] == [
+        word for word in order if drawn.count(word) == 1
+    ]
+    parts = [part.ids for part in recipe.routes] + [part.ids for part in (*recipe.boosts, *recipe.select)]
+    for id in (id for ids in (recipe.fusion.ids, *parts) for id in ids):
+        assert re.search(rf" {id}\b", out), id
+
+
+def test_show_has_the_weights_by_intent_and_a_legend(command: Command) -> None:
+    out = command("recipes", "show", "engram").out
+    assert "by_intent why × 1.5, when × 0.8, who × 1.8" in out
+    assert "requirements of the source systems: E Engram" in out
+    assert "D Ditto, M Memsense" not in out
+
+
+def test_show_draws_what_a_change_makes_of_it(command: Command) -> None:
+    out = command("recipes", "show", "engram", "--set", "fusion.k=7", "--set", "select.noise.on=false").out
+    assert "method rrf, k 7," in out
+    assert "sigma" not in out
+
+
+@pytest.mark.parametrize("width", [30, 60, 80, 120])
+@pytest.mark.parametrize("name", ["memsense", "engram"])
+def test_a_drawing_fits_its_terminal_and_has_no_style_in_a_pipe(name: str, width: int, tmp_path: Path) -> None:
+    ran = process("recipes", "show", name, folder=str(tmp_path), COLUMNS=str(width))
+    assert ran.code == 0, ran.err
+    assert max(map(cell_len, ran.out.splitlines())) <= width
+    assert "\x1b" not in ran.out
+    assert not [line for line in ran.out.splitlines() if line != line.rstrip()]
+
+
+def test_a_piped_drawing_is_as_wide_as_a_common_terminal(command: Command) -> None:
+    assert max(map(cell_len, command("recipes", "show", "memsense").out.split("\n\n", 1)[1].splitlines()[:-1])) <= 80
+
+
+def test_names_that_are_long_or_would_be_obeyed_are_tamed(tmp_path: Path) -> None:
+    name = "routes.dense.name=\x1b[31m" + "n" * 200
+    ran = process(
+        "recipes", "show", "dense", "--set", "routes.dense.ids=['" + "x" * 99 + "']", "--set", name,
+        folder=str(tmp_path), COLUMNS="80",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert "\x1b" not in ran.out
+    assert max(map(cell_len, ran.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("name", known_recipes())
+def test_the_printed_file_is_the_same_recipe(name: str, command: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(command("recipes", "show", name, "--toml").out, "utf-8")
+    assert dataclasses.replace(load_recipe("./mine.toml"), name=name) == load_recipe(name)
+
+
+@given(
+    summary=st.text(),
+    name=st.text(min_size=1).filter(lambda text: text.strip() and "." not in text),
+    id=st.text(),
+    intent=st.sampled_from(["why", "when", "who", "how", "what"]),
+    weight=st.floats(0, 100),
+)
+def test_any_text_comes_back_from_the_file(summary: str, name: str, id: str, intent: str, weight: float) -> None:
+    dense = {"name": name, "search": "dense", "weight": weight, "ids": [id], "by_intent": {intent: weight}}
+    recipe = parse_recipe("mine", {"summary": summary, "routes": [dense]})
+    written = to_toml(recipe)
+    assert all(line.isprintable() for line in written.split("\n"))
+    assert parse_recipe("mine", tomllib.loads(written)) == recipe
+
+
+def test_constants_left_unset_stay_so_in_the_file() -> None:
+    text = to_toml(load_recipe("engram"))
+    assert "# seed is not set\n" in text
+    assert tomllib.loads(text)["select"][0] == {"name": "noise", "sigma": 0.02, "ids": ["E6"]}
+
+
+def test_toml_and_json_exclude_each_other(command: Command) -> None:
+    ran = command("recipes", "show", "dense", "--toml", "--json")
+    assert ran.code == 2
+    assert "Choose either --toml or --json." in ran.err
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("fusion.k=30", 30), (" fusion.k = 0.5 ", 0.5), ("optimize=true", True), ("fusion.method=rrf", "rrf"),
+        ('summary="with = in it"', "with = in it"), ("a.types=['event']", ["event"]), ("a.all={floor=1}", {"floor": 1}),
+        ("summary=two words", "two words"), ("summary=2024-01-01", "2024-01-01"), ("summary=1\nk=2", "1\nk=2"),
+        ("summary=" + "[" * 5000, "[" * 5000), ("fusion.k=" + "9" * 5000, "9" * 5000),
+    ],
+    ids=lambda text: str(text)[:24],
+)  # fmt: skip
+def test_values_are_read_as_toml_else_as_text(text: str, value: object) -> None:
+    (read,) = changes_of([text]).values()
+    assert read == value
+    assert type(read) is type(value)
+
+
+def test_the_last_of_two_changes_to_the_same_counts() -> None:
+    assert changes_of(["fusion.k=1", "fusion.k=2"]) == {"fusion.k": 2}
+    assert changes_of(None) == {}
+
+
+def test_recall_and_plan_take_changes_and_paths(small: Small, command: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(to_toml(load_recipe("lexical")), "utf-8")
+    told = ("badge", "--store", small.path, "--recipe", "mine.toml", "--set", "routes.lexical.weight=0.25", "--json")
+    answer = command("recall", *told).json
+    assert answer["plan"]["recipe"] == "mine"
+    assert answer["hits"][0]["evidence"][0]["weight"] == 0.25
+    assert command("plan", *told).json["routes"][0]["weight"] == 0.25
+
+
+def stages(answer: dict[str, list[dict[str, list[dict[str, str]]]]]) -> set[str]:
+    return {step["stage"] for hit in answer["hits"] for step in hit["steps"]}
+
+
+def test_explain_leaves_noise_out_unless_asked_for_it(small: Small, command: Command) -> None:
+    asked = ("badge", "--store", small.path, "--recipe", "engram", "--now", "2025-02-01")
+    assert "noise" in stages(command("recall", *asked, "--json").json)
+    assert "noise" not in stages(command("explain", *asked, "--json").json)
+    scores = [[hit["score"] for hit in command("explain", *asked, "--json").json["hits"]] for _ in range(2)]
+    assert scores[0] == scores[1]
+    again = command("explain", *asked, "--set", "select.noise.sigma=0.5", "--json").json
+    assert "noise" in stages(again)
+    assert "noise is left out" in command("explain", *asked).out
+    assert "noise is left out" not in command("explain", *asked, "--set", "select.noise.on=false").out
+
+
+def test_a_hit_shows_the_turns_beside_it(small: Small, command: Command) -> None:
+    asked = ("badge", "--store", small.path, "-k", "1", "--recipe", "memsense", *BESIDE)
+    assert "    beside  assistant: Noted, the badge is E-47821.\n" in command("recall", *asked).out
+    assert re.search(r"^    beside +Noted, the badge is E-47821\.$", command("explain", *asked).out, re.MULTILINE)
+
+
+def test_a_session_shows_what_speaks_for_it(small: Small, command: Command) -> None:
+    out = command("recall", "badge", "--store", small.path, "-k", "1", "--recipe", "memsense").out
+    assert re.search(r"^    06 Jan 2025 · session monday · ", out, re.MULTILINE)
+    assert re.search(r"^    2 turns speak for it, the best is vec_full #\d, ", out, re.MULTILINE)
+
+
+def test_long_route_names_keep_their_columns(small: Small) -> None:
+    ran = process(
+        "recall", "badge", "--store", small.path, "--recipe", "memsense", *BESIDE, folder=small.folder, COLUMNS="80"
+    )
+    assert max(map(cell_len, ran.out.splitlines())) <= 80
+    ranks = [line.index("#") for line in ran.out.split("06 Jan 2025")[1].splitlines() if " #" in line]
+    assert len(ranks) > 2
+    assert len(set(ranks)) == 1
+
+
+def test_a_recipe_of_the_library_is_what_show_prints(command: Command) -> None:
+    shown = command("recipes", "show", "recall", "--json").json
+    assert shown == load_recipe("recall").to_dict()
+    assert isinstance(load_recipe("recall"), Recipe)
