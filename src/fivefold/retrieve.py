@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
+from functools import partial
 from time import perf_counter
+from typing import TypeVar
 
 from fivefold.errors import StoreClosed
 from fivefold.recall import Plan, RouteHit, RoutePlan, RouteRun
@@ -16,15 +19,24 @@ from fivefold.together import search_together
 
 _log = logging.getLogger("fivefold")
 
+Found = TypeVar("Found")
+
 
 def retrieve(plan: Plan, sight: Sight, pool: ThreadPoolExecutor, fusion: FusionSpec) -> list[RouteRun]:
     """One run a route, in the plan's order: side by side, or by the store in one statement."""
     start = perf_counter()
     if fusion.store:
-        together = pool.submit(search_together, plan, sight, fusion)
+        together = _begin(pool, partial(search_together, plan, sight, fusion))
         return _in_time(plan, together, start)
-    futures = {part.route: pool.submit(_run, part, sight) for part in plan.routes if part.run}
+    futures = {part.route: _begin(pool, partial(_run, part, sight)) for part in plan.routes if part.run}
     return [_outcome(part, futures[part.route], start) if part.run else _skipped(part) for part in plan.routes]
+
+
+def _begin(pool: ThreadPoolExecutor, work: Callable[[], Found]) -> Future[Found]:
+    try:
+        return pool.submit(work)
+    except RuntimeError:  # the engine was closed since the recall began
+        raise StoreClosed("this engine was closed; open the store again") from None
 
 
 def _in_time(plan: Plan, together: Future[list[RouteRun]], start: float) -> list[RouteRun]:
