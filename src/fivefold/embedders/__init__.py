@@ -1,6 +1,6 @@
 """Embedders, chosen by a string.
 
-`minilm`, `wordllama`, `fastembed:NAME`, `sentence-transformers:NAME`, `openai:MODEL`.
+`fivefold-minilm`, `minilm`, `wordllama`, `fastembed:NAME`, `sentence-transformers:NAME`, `openai:MODEL`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import numpy as np
 from fivefold.embedders.base import Embedder, Matrix, Progress, unit
 from fivefold.errors import EmbedderError, InvalidInput
 
-DEFAULT = "minilm"
+DEFAULT = "fivefold-minilm"
 
 _BUILTIN = {
+    "fivefold-minilm": ("fivefold.embedders.fivefold_minilm", "FivefoldMiniLM"),
     "minilm": ("fivefold.embedders.minilm", "MiniLM"),
     "wordllama": ("fivefold.embedders.wordllama", "WordLlama"),
 }
