@@ -1,0 +1,30 @@
+"""What a reranker is: a question and passages in, how well each answers it out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A memory as a reranker reads it: who, when and what, and what was said just before."""
+
+    told: str
+    before: str = ""
+
+    @property
+    def joined(self) -> str:
+        return f"{self.told}\n(said before: {self.before})" if self.before else self.told
+
+
+class Reranker(Protocol):
+    """Construction is light; a model loads at the first call."""
+
+    @property
+    def pin(self) -> str:
+        """Name and version, such as 'local@1': what scores are cached under and the trace names."""
+
+    def scores(self, question: str, passages: Sequence[Passage], timeout_s: float) -> list[float]:
+        """One score in 0..1 a passage, in order. Gives up with an error when the time is over."""
