@@ -4,8 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 DEV := $(VENV)/.dev
+TRAIN := $(VENV)/.train
+# Scripts that import each other by bare names, checked folder by folder and with or without PyTorch.
+LOOSELY := --allow-subclassing-any --allow-untyped-decorators --no-warn-return-any --no-warn-unused-ignores
 
-.PHONY: demo test lint format clean
+.PHONY: demo test test-training lint format clean
 
 demo: $(CORE)
 	@$(BIN)/fivefold demo
@@ -13,14 +16,19 @@ demo: $(CORE)
 test: $(DEV) lint
 	$(BIN)/python -m pytest
 
+test-training: $(TRAIN)
+	$(BIN)/python -m pytest tests/training
+
 lint: $(DEV)
-	$(BIN)/ruff check src tests
-	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests training
+	$(BIN)/ruff format --check src tests training
 	$(BIN)/mypy
+	MYPYPATH=training/embedder $(BIN)/mypy $(LOOSELY) training/embedder
+	MYPYPATH=training/cross_encoder:training/embedder $(BIN)/mypy $(LOOSELY) training/cross_encoder
 
 format: $(DEV)
-	$(BIN)/ruff check --fix src tests
-	$(BIN)/ruff format src tests
+	$(BIN)/ruff check --fix src tests training
+	$(BIN)/ruff format src tests training
 
 $(CORE): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -32,6 +40,10 @@ $(CORE): pyproject.toml
 
 $(DEV): $(CORE)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+$(TRAIN): $(DEV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[train]' 'torch==2.13.0'
 	@touch $@
 
 clean:

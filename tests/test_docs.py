@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hint
 import pytest
 
 import fivefold
+from fivefold.cli.recipes import changes_of
 from fivefold.recipe import RACED, FusionSpec, RouteSpec, parse_recipe
 from fivefold.routes import ROUTES
 from fivefold.stages import STAGES
@@ -29,8 +30,8 @@ PAGES = [
     )
     if page.exists()
 ]
-SETTING_UP = ("make ", "pip install ", ". .venv/")
-"""Lines that prepare an environment; the tests run in one that is ready."""
+SETTING_UP = ("make ", "pip install ", ". .venv/", "fivefold train weights", "python -m training.")
+"""Lines that prepare an environment, which is ready here, or train with PyTorch, which tests of their own do."""
 
 PROMISED = re.compile(r"^\s*print\(.*\)  # → (.+)$", re.MULTILINE)
 
@@ -59,8 +60,12 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/python.md", "docs/questions.md", "docs/recipes.md", "docs/statements.md"]
-)
+    "page",
+    [
+        "README.md", "docs/learning.md", "docs/python.md", "docs/questions.md", "docs/recipes.md",
+        "docs/statements.md",
+    ],
+)  # fmt: skip
 def test_python_blocks_run_and_print_what_they_promise(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -87,7 +92,7 @@ def test_the_readme_example_ends_the_old_address(
     assert printed[1].endswith("I moved from Leeds to Bristol")
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/cli.md", "docs/recipes.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/cli.md", "docs/learning.md", "docs/recipes.md"])
 def test_shell_blocks_run(page: str, tmp_path: Path) -> None:
     """All lines of a page in one folder and one shell, which stops at the first that fails."""
     lines = [line for block in blocks(ROOT / page, "sh") for line in block.text.splitlines()]
@@ -228,6 +233,7 @@ def stage_fields(group: str) -> dict[tuple[str, ...], tuple[str, str]]:
         ),
         ("Fusion", fields(FusionSpec)),
         ("Boosts", stage_fields("boosts")),
+        ("Reranking", stage_fields("rerank")),
         ("Selection", stage_fields("select")),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -251,7 +257,7 @@ def test_the_recipes_page_tells_of_every_recipe_and_its_file_is_one() -> None:
     (file,) = blocks(RECIPES, "toml")
     assert parse_recipe("page", tomllib.loads(file.text)).unit == "turn"
     told = {row.split("|")[1].strip() for row in text.split("### A route")[0].splitlines() if row.startswith("| `")}
-    known = {"summary", "unit", "optimize", "routes", "fusion", "boosts", "select"}
+    known = {"summary", "unit", "optimize", "routes", "fusion", "boosts", "rerank", "select"}
     assert (
         told == {f"`{name}`" for name in known} <= {f"`{field.name}`" for field in dataclasses.fields(fivefold.Recipe)}
     )
@@ -283,3 +289,30 @@ def test_the_constants_the_recipes_page_speaks_of_are_those_of_the_recipes(name:
     value = place.get(rest[-1], getattr(spec, rest[-1]))
     section = RECIPES.read_text("utf-8").split(f"\n## {name}\n", 1)[1].split("\n## ", 1)[0]
     assert told.format(value).replace(" 0.25", " .25") in " ".join(section.split())
+
+
+LEARNING = ROOT / "docs" / "learning.md"
+
+
+def test_every_switch_of_the_learning_page_is_one() -> None:
+    """Where it names no recipe it speaks of `default`."""
+    section = LEARNING.read_text("utf-8").split("\n## Switching parts off\n", 1)[1].split("\n## ", 1)[0]
+    switches = re.findall(r"`(?:--recipe ([\w-]+) )?--set ([\w.-]+=\w+)`", section)
+    assert len(switches) >= 4
+    for recipe, change in switches:
+        assert fivefold.load_recipe(recipe or "default", changes_of([change]))
+
+
+def test_the_learning_page_has_all_its_figures_and_names_what_is_shipped() -> None:
+    text = LEARNING.read_text("utf-8")
+    assert "FIGURE_" not in text
+    shipped = {path.name for path in (ROOT / "src/fivefold/data").iterdir() if path.suffix in {".onnx", ".bin"}}
+    assert shipped <= set(re.findall(r"`data/([\w.-]+)`", text))
+    (most,) = re.findall(r"no file over (\d+) MB", text)
+    assert all((ROOT / "src/fivefold/data" / name).stat().st_size <= int(most) * 1_000_000 for name in shipped)
+
+
+def test_the_settings_table_names_every_setting() -> None:
+    text = (ROOT / "docs" / "questions.md").read_text("utf-8").split("\n## Settings\n", 1)[1]
+    told = {name for line in text.splitlines() if line.startswith("| `") for name in re.findall(r"`(\w+)`", line)}
+    assert {field.name for field in dataclasses.fields(fivefold.Settings)} <= told

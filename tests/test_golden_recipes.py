@@ -15,6 +15,9 @@ from fivefold.ids import content_hash
 from fivefold.recipe import load_recipe
 from tests.stores.test_sqlite import toy
 
+UNREAD = {"rerank.cross_encoder.on": False}
+"""Without the cross-encoder, whose scores no hand computes; its stage has tests of its own."""
+
 ROUTES_M1 = (
     "vec_full", "vec_user", "vec_asst", "vec_next_user", "lexical", "facet_personal_info", "facet_preferences",
     "facet_events",
@@ -192,7 +195,7 @@ def test_f4_age_fades_the_fused_score(store_path: str) -> None:
     with toy(store_path) as engine:
         engine.remember("apple pie", id="old", event_at="2025-01-01T00:00:00Z")
         engine.remember("apple tart", id="new", event_at="2025-04-01T00:00:00Z")
-        answer = engine.recall("apple", recipe="five-stage", now="2025-04-01T00:00:00Z")
+        answer = engine.recall("apple", recipe="five-stage", now="2025-04-01T00:00:00Z", changes=UNREAD)
     left = {hit.memory.id: hit.score / hit.rrf_score for hit in answer}
     assert left == pytest.approx({"old": 0.5, "new": 1.0})
 
@@ -222,7 +225,7 @@ def test_e1_channel_weights_by_intent(
 
 def test_e2_weighted_ranks_with_k_60(sample_engine: Engine) -> None:
     """w/(60 + rank + 1) with ranks from 0."""
-    answer = sample_engine.recall("why does Sarah work on the Kestrel?", recipe="engram")
+    answer = sample_engine.recall("why does Sarah work on the Kestrel?", recipe="engram", changes=UNREAD)
     weights = {"dense": 1.0, "lexical": 0.8, "graph": 1.5, "associative": 0.5}
     evidence = [item for hit in answer for item in hit.candidate.evidence]
     assert {item.route for item in evidence} == set(weights)
@@ -234,9 +237,9 @@ def test_e3_the_boosts_of_engram_follow_each_other(store_path: str) -> None:
     with toy(store_path) as engine:
         engine.remember("I visited the mill", id="it", type="event", event_at="2025-06-10T12:00:00Z")
         engine.remember("The mill is old", id="fact", type="fact", event_at="2025-01-10T12:00:00Z")
-        first = engine.recall("mill", recipe="engram", now="2025-06-11T12:00:00Z")
+        first = engine.recall("mill", recipe="engram", now="2025-06-11T12:00:00Z", changes=UNREAD)
         engine.used(first, ["it"])
-        answer = engine.recall("the mill yesterday", recipe="engram", now="2025-06-11T12:00:00Z")
+        answer = engine.recall("the mill yesterday", recipe="engram", now="2025-06-11T12:00:00Z", changes=UNREAD)
     half_life = next(spec for spec in load_recipe("engram").boosts if spec.name == "episodic").constants.half_life_days
     steps = {step.stage: step for hit in answer if hit.memory.id == "it" for step in hit.candidate.steps}
     assert list(steps) == ["date match", "episodic", "access", "scale", "noise"]
@@ -260,6 +263,6 @@ def test_e6_noise_differs_between_recalls_and_can_be_seeded_or_switched_off(samp
 
 
 def test_e6_without_a_cross_encoder_the_threshold_drops_nothing(sample_engine: Engine) -> None:
-    answer = sample_engine.recall("Kestrel", recipe="engram", changes={"select.threshold.least": 1_000.0})
+    answer = sample_engine.recall("Kestrel", recipe="engram", changes={**UNREAD, "select.threshold.least": 1_000.0})
     assert len(answer) == 10
     assert all(item.stage != "threshold" for item in answer.dropped)

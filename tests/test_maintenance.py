@@ -44,14 +44,17 @@ def test_a_new_namespace_has_no_findings(engine: Engine) -> None:
 def test_the_doctor_finds_damage_and_repairs_it(store_path: str, damage: str, check: str) -> None:
     with fivefold.open(store_path) as engine:
         engine.remember_many([{"content": text, "session_id": "s"} for text in TEXTS])
-        healthy = [(hit.memory.id, round(hit.score, 6)) for hit in engine.recall("rye flour for Bertil")]
+        healthy = {hit.memory.id: hit.score for hit in engine.recall("rye flour for Bertil")}
     connection = connect(store_path)
     connection.execute(damage)
     connection.close()
     with fivefold.open(store_path) as engine:
         assert check in failing(engine)
         assert all(finding.ok for finding in engine.doctor(repair=True))
-        assert [(hit.memory.id, round(hit.score, 6)) for hit in engine.recall("rye flour for Bertil")] == healthy
+        repaired = {hit.memory.id: hit.score for hit in engine.recall("rye flour for Bertil")}
+    assert list(repaired) == list(healthy)
+    # Texts embedded in another company differ a little: int8 takes its scale from the whole batch.
+    assert repaired == pytest.approx(healthy, abs=1e-2)
 
 
 def test_a_repair_changes_no_answer(sample_path: str, tmp_path: Path) -> None:
@@ -71,7 +74,7 @@ def test_another_embedder_is_an_error_that_names_both(store_path: str) -> None:
     with fivefold.open(store_path) as engine:
         engine.remember(TEXTS[0])
     with pytest.raises(
-        fivefold.EmbedderMismatch, match=r"'minilm@1\.0\.0', but 'wordllama@.*fivefold reembed wordllama"
+        fivefold.EmbedderMismatch, match=r"'fivefold-minilm@1', but 'wordllama@.*fivefold reembed wordllama"
     ):
         fivefold.open(store_path, embedder="wordllama")
 
@@ -92,7 +95,7 @@ def test_two_namespaces_of_one_file_may_have_different_models(store_path: str) -
     ):
         one.remember_many(TEXTS)
         two.remember_many(TEXTS)
-        assert (one.recall("rye").embedder, two.recall("rye").embedder[:9]) == ("minilm@1.0.0", "wordllama")
+        assert (one.recall("rye").embedder, two.recall("rye").embedder[:9]) == ("fivefold-minilm@1", "wordllama")
 
 
 def test_reembedding_moves_a_namespace(store_path: str) -> None:
@@ -136,7 +139,7 @@ def test_a_killed_reembedding_goes_on_where_it_stopped(store_path: str) -> None:
         assert process.stdout.readline() == "halfway\n"
         process.send_signal(signal.SIGKILL)
     with fivefold.open(store_path) as engine:
-        assert engine.stats().embedder == "minilm@1.0.0"
+        assert engine.stats().embedder == "fivefold-minilm@1"
         assert engine.recall("rye flour number 1")[0].memory.content == texts[1]
         connection = connect(store_path)
         done = connection.execute(

@@ -57,7 +57,9 @@ def test_every_part_can_be_taken_out_or_its_absence_is_explained(name: str) -> N
 
 
 def test_the_parts_of_a_recipe_are_named_by_group() -> None:
-    assert load_recipe("five-stage").parts() == ("routes.dense", "routes.lexical", "boosts.decay")
+    assert load_recipe("five-stage").parts() == (
+        "routes.dense", "routes.lexical", "boosts.decay", "rerank.cross_encoder",
+    )  # fmt: skip
     assert load_recipe("engram").parts()[-2:] == ("select.noise", "select.threshold")
 
 

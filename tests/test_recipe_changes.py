@@ -23,7 +23,8 @@ def test_changes_from_python(sample_engine: Engine) -> None:
     assert next(route.weight for route in recipe.routes if route.name == "lexical") == 0.5
     assert "boosts.session_first" not in recipe.parts()
     assert load_recipe("memsense").fusion.k == 15.0
-    answer = sample_engine.recall("badge", recipe="five-stage", changes={"fusion.k": 30, "boosts.decay.on": False})
+    plain = {"fusion.k": 30, "boosts.decay.on": False, "rerank.cross_encoder.on": False}
+    answer = sample_engine.recall("badge", recipe="five-stage", changes=plain)
     assert answer[0].score == pytest.approx(sum(1 / (30 + rank) for rank in answer[0].routes.values()))
 
 

@@ -39,8 +39,10 @@ class Decay(Value):
         return max(self.floor, _LEFT[self.curve](max(0.0, age_days) / self.half_life_days))
 
     def told(self) -> str:
-        if self.curve == "none" or self.half_life_days is None:
+        if self.curve == "none":
             return "no decay"
+        if self.half_life_days is None:
+            return "from the oldest candidate to the newest"
         floor = f", at least {self.floor:g}" if self.floor else ""
         return f"{self.curve}, half-life {self.half_life_days:g} d{floor}"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,10 @@ from fivefold.extract import Extractor
 from fivefold.extract import extractor as load_extractor
 from fivefold.graph import Graph
 from fivefold.intake import checked_context, checked_k, checked_limit, checked_name, checked_text, record_of
+from fivefold.learning.adapt import Adaptation, faded, restored
+from fivefold.learning.apprentice import Apprentice
+from fivefold.learning.reranker import Verdict
+from fivefold.learning.training import forget_reranker, learned_by, train_reranker
 from fivefold.memory import Memory, Record, Report, Session
 from fivefold.plan import plan as make_plan
 from fivefold.progress import bar
@@ -30,7 +35,7 @@ from fivefold.stores import open_store
 from fivefold.stores.base import Finding, Space, Stats, Store
 from fivefold.times import as_utc, utc_now
 from fivefold.understand import understand
-from fivefold.values import plain
+from fivefold.values import Value, plain
 from fivefold.workspace import Workspace
 
 
@@ -43,7 +48,7 @@ def open(
 ) -> Engine:
     """Open the store at `location`, a path or ':memory:', and look at it through one namespace.
 
-    The first write pins the namespace to an embedder (`minilm` unless named); later it need not be named.
+    The first write pins the namespace to an embedder (`fivefold-minilm` unless named); later it need not be named.
     Any object with `pin`, `dimension` and `embed` serves as an embedder too.
     """
     checked_name(namespace, "namespace")
@@ -58,6 +63,17 @@ def open(
     except BaseException:
         store.close()
         raise
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedFromUse(Value):
+    """What feedback has taught a namespace: the verdict on its reranker, and the correction of predicted weights."""
+
+    reranker: Verdict | None
+    reason: str
+    """Why the reranker is on or off."""
+    weights: Adaptation
+    """As time has left it."""
 
 
 class Engine:
@@ -76,6 +92,7 @@ class Engine:
         reads = load_extractor(extractor) if isinstance(extractor, str) else extractor
         self._space = Workspace(store, self.namespace, embedder, reads, clock)
         self._pool = ThreadPoolExecutor(max_workers=8, thread_name_prefix="fivefold-route")
+        self._apprentice = Apprentice(self._space)
         if embedder is not None:
             self._space.embedder()
 
@@ -128,6 +145,17 @@ class Engine:
     def used(self, recall: Recall | str, ids: Sequence[str]) -> None:
         """Feedback: these returned memories were really used. Being returned alone counts for nothing."""
         writing.mark_used(self._space, recall, ids)
+        self._apprentice.notice(self.settings.learn_after)
+
+    def train_reranker(self, progress: bool = False) -> Verdict:
+        """Learn from the namespace's feedback which hits are used; it serves only if that wins on unseen feedback."""
+        return train_reranker(self._space, progress)
+
+    def unlearn(self) -> None:
+        """Forget what was learned from use: the reranker and the correction of the weights. The feedback stays."""
+        forget_reranker(self._space)
+        with self._space.editing() as txn:
+            txn.save_learned("weights", None)
 
     # reading
 
@@ -150,7 +178,7 @@ class Engine:
         answer = pipeline.run(
             checked_text(question, "the question"), k=checked_k(k), recipe=load_recipe(recipe, changes),
             now=self._now(now), context=checked_context(context), reader=reader, settings=self.settings, space=space,
-            encode=partial(self._encode, space), pool=self._pool,
+            encode=partial(self._encode, space), pool=self._pool, learned=learned_by(self._space),
         )  # fmt: skip
         self.store.log(answer)
         return answer
@@ -189,6 +217,11 @@ class Engine:
     def stats(self) -> Stats:
         """What the namespace holds."""
         return self._space.reader.stats()
+
+    def learned(self) -> LearnedFromUse:
+        """What the namespace has learned from use so far, and how far it counts."""
+        reranker, weights = learned_by(self._space), restored(self._space.reader.learned("weights"))
+        return LearnedFromUse(reranker.verdict, reranker.reason, faded(weights, self._space.clock()))
 
     @property
     def graph(self) -> Graph:

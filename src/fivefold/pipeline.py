@@ -3,7 +3,8 @@
 understand(question)  →  Query       what is asked
 plan(query, recipe)   →  Plan        which routes, how deep, and why
 retrieve(plan)        →  runs        every route's hits, in parallel
-fuse → boost → select →  hits        candidates that carry their evidence
+fuse → boost → rerank →
+                select →  hits        candidates that carry their evidence
 Recall                               all of the above in one value
 """
 
@@ -18,8 +19,10 @@ from time import perf_counter
 from fivefold.errors import EmbedderError, FivefoldError
 from fivefold.fuse import fuse
 from fivefold.ids import new_id
-from fivefold.plan import plan
-from fivefold.recall import SHOWN_TOP, Candidate, Plan, Recall, RouteRun, Timing, TopHit, Vector
+from fivefold.learning.adapt import adapted, restored
+from fivefold.learning.shelf import Learned
+from fivefold.plan import plan, weighed
+from fivefold.recall import SHOWN_TOP, Candidate, Plan, Query, Recall, RouteRun, Timing, TopHit, Vector, Weights
 from fivefold.recipe import Recipe
 from fivefold.retrieve import retrieve
 from fivefold.routes import ROUTES, Sight
@@ -55,6 +58,7 @@ def run(
     space: Space | None,
     encode: Callable[[str], Vector],
     pool: ThreadPoolExecutor,
+    learned: Learned | None = None,
 ) -> Recall:
     """Answer `question` from one namespace, with the whole trace."""
     watch = Stopwatch()
@@ -64,8 +68,12 @@ def run(
     watch.stage("plan")
     vector = _encoded(chosen, question, encode)
     watch.stage("encode")
+    if recipe.fusion.weights == "learned":
+        weights = predicted(query, vector, space, reader)
+        query, chosen = replace(query, weights=weights), weighed(chosen, weights)
+        watch.stage("weigh")
     id = new_id()
-    sight = Sight(query, reader, settings, space, vector, k, id, recipe.unit)
+    sight = Sight(query, reader, settings, space, vector, k, id, recipe.unit, chosen, learned)
     runs = retrieve(chosen, sight, pool, recipe.fusion)
     watch.stage("retrieve")
     fused = fuse(runs, chosen, recipe.fusion, reader.fetch)
@@ -73,12 +81,15 @@ def run(
     watch.stage("fuse")
     found = run_stages(known_by(Pool(fused.candidates, supporting=fused.supporting), now), sight, recipe.boosts)
     watch.stage("boost")
-    hits, dropped = answer(run_stages(found, sight, recipe.select), k, recipe.unit)
+    found = run_stages(found, sight, recipe.rerank)
+    watch.stage("rerank")
+    found = run_stages(found, sight, recipe.select)
+    hits, dropped = answer(found, k, recipe.unit)
     watch.stage("select")
     return Recall(
         id=id, namespace=reader.namespace, query=query, plan=chosen, routes=tuple(runs), hits=tuple(hits),
         dropped=tuple(dropped), timings=tuple(watch.timings),
-        embedder=space.embedder if space else "",
+        embedder=space.embedder if space else "", notes=found.notes,
     )  # fmt: skip
 
 
@@ -91,6 +102,15 @@ def with_top(run: RouteRun, candidates: Sequence[Candidate]) -> RouteRun:
         if hit.row in memories
     ]
     return replace(run, top=tuple(top))
+
+
+def predicted(query: Query, vector: Vector | FivefoldError | None, space: Space | None, reader: Reader) -> Weights:
+    """The weights a model reads out of the question, corrected by what use has taught the namespace (D3, D12)."""
+    from fivefold.weights import predict, without
+
+    if space is None or vector is None or isinstance(vector, FivefoldError):
+        return without("the question has no vector")
+    return adapted(predict(query.text, vector, space.embedder), restored(reader.learned("weights")), query.now)
 
 
 def _encoded(chosen: Plan, question: str, encode: Callable[[str], Vector]) -> Vector | FivefoldError | None:

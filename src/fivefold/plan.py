@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fivefold.recall import Plan, Query, RoutePlan
+from dataclasses import replace
+
+from fivefold.recall import Plan, Query, RoutePlan, Weights
 from fivefold.recipe import FusionSpec, Recipe, RouteSpec
 from fivefold.routes import ROUTES
 from fivefold.settings import Settings
@@ -11,8 +13,20 @@ from fivefold.settings import Settings
 def plan(query: Query, recipe: Recipe, k: int, settings: Settings) -> Plan:
     """Routes that cannot help this question are skipped, with the reason."""
     routes = tuple(_route(spec, query, recipe, k, settings) for spec in recipe.routes)
-    stages = tuple(stage.name for stage in (*recipe.boosts, *recipe.select))
+    stages = tuple(stage.name for stage in (*recipe.boosts, *recipe.rerank, *recipe.select))
     return Plan(recipe.name, k, routes, _told(recipe.fusion), stages)
+
+
+def weighed(plan: Plan, weights: Weights) -> Plan:
+    """The plan with the weights predicted for this question (D1)."""
+    by_search = {"dense": weights.similarity, "recency": weights.recency, "frequency": weights.frequency}
+    return replace(
+        plan,
+        routes=tuple(
+            replace(part, weight=by_search[part.search], reason=f"{part.reason}: {by_search[part.search]:.3f}")
+            for part in plan.routes
+        ),
+    )
 
 
 def _route(spec: RouteSpec, query: Query, recipe: Recipe, k: int, settings: Settings) -> RoutePlan:
@@ -28,7 +42,7 @@ def _route(spec: RouteSpec, query: Query, recipe: Recipe, k: int, settings: Sett
         told = "scored over the candidates of the dense route"
     weight = settings.weight(spec.name, spec.weight)
     if recipe.fusion.method == "composite":
-        told += f", weight {weight:g} by default" if query.weights is None else f", weight {weight:g}"
+        told += ", weight predicted from the question" if recipe.fusion.weights == "learned" else f", weight {weight:g}"
     if query.intent in spec.by_intent:
         weight *= spec.by_intent[query.intent]
         told += f", × {spec.by_intent[query.intent]:g} since it asks {query.intent}"

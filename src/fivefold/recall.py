@@ -83,6 +83,13 @@ class Weights(Value):
     recency: float
     frequency: float
     source: str = "fixed"
+    before: tuple[float, float, float] | None = None
+    """What the model had said, where use has corrected it (D12)."""
+
+    def told(self) -> str:
+        """In percent, with where they come from (D10)."""
+        shares = f"similarity {self.similarity:.0%}, recency {self.recency:.0%}, frequency {self.frequency:.0%}"
+        return f"{shares} ({self.source})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +277,16 @@ class Dropped(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class StageNote(Value):
+    """What became of a stage that may fail or rest: a model that judged, was late, or is not switched on."""
+
+    stage: str
+    status: Literal["done", "failed", "off"]
+    why: str
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Timing(Value):
     """How long one stage took."""
 
@@ -357,6 +374,7 @@ class Recall(Value):
     dropped: tuple[Dropped, ...]
     timings: tuple[Timing, ...]
     embedder: str
+    notes: tuple[StageNote, ...] = ()
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -369,8 +387,9 @@ class Recall(Value):
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        """Routes that failed or were late, so that the answer may miss what they would have found."""
-        return tuple(run.route for run in self.routes if run.status in ("failed", "late"))
+        """Routes that failed or were late and stages that failed, so that the answer may be less than it could."""
+        routes = tuple(run.route for run in self.routes if run.status in ("failed", "late"))
+        return routes + tuple(note.stage for note in self.notes if note.status == "failed")
 
     def explain(self) -> str:
         """The whole trace as text: the question as it was read, the plan, every route, the arithmetic."""
@@ -383,6 +402,9 @@ class Recall(Value):
                 f"      {rank}. {top.score:.4g}  {_short(top.content)}" + (f"  ({top.note})" if top.note else "")
                 for rank, top in enumerate(run.top, 1)
             ]
+        if self.query.weights is not None:
+            lines.append(f"  weights {self.query.weights.told()}")
+        lines += [f"  {note.stage:<{wide}} {note.status:<8} {note.model}  {note.why}" for note in self.notes]
         lines.append("")
         lines += [hit.explain() for hit in self.hits]
         lines += [f"  dropped {item.id} at {item.stage}: {item.reason}" for item in self.dropped[:SHOWN_DROPPED]]

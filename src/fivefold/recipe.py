@@ -22,6 +22,9 @@ Unit = Literal["memory", "turn", "session"]
 RACED = ("ditto", "memsense", "five-stage", "engram", "recall", "default")
 """The five source systems and our own recipe: what a benchmark races."""
 
+STAGED = ("boosts", "rerank", "select")
+"""The groups of stages, in the order in which they run."""
+
 MOST = 4096
 """How deep a list may go."""
 
@@ -56,6 +59,8 @@ class FusionSpec(Value):
     k: float = number(60.0, 0, 10_000)
     pool: int = number(100, 1, MOST)
     pool_per_k: int = number(0, 0, 100)
+    weights: Literal["fixed", "learned"] = "fixed"
+    """Whether the weights of a composite are the routes' own or predicted from the question (D3)."""
     store: bool = False
     """Whether the store searches and fuses in one statement (D9, M3)."""
     ids: tuple[str, ...] = ()
@@ -79,6 +84,7 @@ class Recipe(Value):
     routes: tuple[RouteSpec, ...]
     fusion: FusionSpec
     boosts: tuple[StageSpec, ...] = ()
+    rerank: tuple[StageSpec, ...] = ()
     select: tuple[StageSpec, ...] = ()
     optimize: bool = True
     """Whether routes that cannot help a question are skipped (R2)."""
@@ -91,7 +97,7 @@ class Recipe(Value):
     def parts(self) -> tuple[str, ...]:
         """What can be taken out or changed, as `routes.dense` or `boosts.decay`."""
         groups: dict[str, Sequence[RouteSpec | StageSpec]] = {
-            "routes": self.routes, "boosts": self.boosts, "select": self.select,
+            "routes": self.routes, "boosts": self.boosts, "rerank": self.rerank, "select": self.select,
         }  # fmt: skip
         return tuple(f"{group}.{part.name}" for group, parts in groups.items() for part in parts)
 
@@ -147,10 +153,11 @@ def parse_recipe(name: str, given: Mapping[str, Any]) -> Recipe:
     from fivefold.routes import ROUTES
 
     where = f"recipe {name!r}"
-    unknown = sorted(set(given) - {"summary", "optimize", "unit", "routes", "fusion", "boosts", "select"})
+    unknown = sorted(set(given) - {"summary", "optimize", "unit", "routes", "fusion", "boosts", "rerank", "select"})
     if unknown:
         raise InvalidInput(
-            f"{where}: unknown field {unknown[0]!r}; known are boosts, fusion, optimize, routes, select, summary, unit"
+            f"{where}: unknown field {unknown[0]!r}; known are boosts, fusion, optimize, rerank, "
+            "routes, select, summary, unit"
         )
     tables = _tables(given, "routes", where)
     routes = tuple(_route(item, f"{where} {at}") for at, item in tables)
@@ -163,8 +170,7 @@ def parse_recipe(name: str, given: Mapping[str, Any]) -> Recipe:
             "summary": given.get("summary", ""),
             "routes": routes,
             "fusion": build(FusionSpec, given.get("fusion", {}), f"{where} fusion"),
-            "boosts": tuple(_stage("boosts", item, f"{where} {at}") for at, item in _tables(given, "boosts", where)),
-            "select": tuple(_stage("select", item, f"{where} {at}") for at, item in _tables(given, "select", where)),
+            **{group: _stages(given, group, where) for group in STAGED},
             **{key: given[key] for key in ("optimize", "unit") if key in given},
         },
         where,
@@ -206,7 +212,11 @@ def _route(item: dict[str, Any], where: str) -> RouteSpec:
     return RouteSpec(**{**{name: getattr(spec, name) for name in fields_of(RouteSpec)}, "options": options})
 
 
-def _stage(group: Literal["boosts", "select"], item: dict[str, Any], where: str) -> StageSpec:
+def _stages(given: Mapping[str, Any], group: str, where: str) -> tuple[StageSpec, ...]:
+    return tuple(_stage(group, item, f"{where} {at}") for at, item in _tables(given, group, where))
+
+
+def _stage(group: str, item: dict[str, Any], where: str) -> StageSpec:
     from fivefold.stages import STAGES
 
     name = item.pop("name", None)
@@ -222,7 +232,7 @@ def _check_whole(recipe: Recipe, where: str, places: Sequence[str]) -> None:
     from fivefold.cues import INTENTS
     from fivefold.routes import ROUTES
 
-    for group in ("routes", "boosts", "select"):
+    for group in ("routes", *STAGED):
         names = [part.name for part in getattr(recipe, group)]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice:
@@ -257,7 +267,8 @@ def data(recipe: Recipe) -> dict[str, Any]:
         for route in recipe.routes
     ]
     shown["fusion"] = {"method": recipe.fusion.method, **data_of(recipe.fusion)}
-    for group, parts in (("boosts", recipe.boosts), ("select", recipe.select)):
+    for group in STAGED:
+        parts: tuple[StageSpec, ...] = getattr(recipe, group)
         shown[group] = [{"name": part.name, **data_of(part.constants), "ids": list(part.ids)} for part in parts]
     return shown
 
@@ -273,7 +284,7 @@ def changed(recipe: Recipe, changes: Mapping[str, object]) -> Recipe:
 def _put(shown: dict[str, Any], path: str, value: object, recipe: Recipe) -> None:
     group, _, rest = path.partition(".")
     place: Any = shown
-    if group in {"routes", "boosts", "select"}:
+    if group in {"routes", *STAGED}:
         part, _, rest = rest.partition(".")
         place = next((item for item in shown[group] if item["name"] == part), None)
         if place is None or not rest:
@@ -285,8 +296,8 @@ def _put(shown: dict[str, Any], path: str, value: object, recipe: Recipe) -> Non
         place = shown["fusion"]
     elif rest or group not in {"summary", "optimize", "unit"}:
         raise InvalidInput(
-            f"{path!r} changes nothing; a change begins with routes.NAME, fusion, boosts.NAME, select.NAME, "
-            "or is unit or optimize"
+            f"{path!r} changes nothing; a change begins with routes.NAME, fusion, boosts.NAME, rerank.NAME, "
+            "select.NAME, or is unit or optimize"
         )
     else:
         rest = group

@@ -36,7 +36,7 @@ def post(path: str, body: dict[str, Any], server: Server = OPENAI, patience_s: f
     try:
         import httpx
     except ImportError:
-        raise MissingExtra("a remote model", "openai") from None
+        raise MissingExtra("a remote model", "openai" if server is OPENAI else "rerank") from None
 
     base = os.environ.get(server.address, server.usual).rstrip("/")
     key = os.environ.get(server.key)

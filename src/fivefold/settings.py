@@ -38,6 +38,7 @@ class Settings(Value):
     lexical_weight: float | None = None
     graph_weight: float | None = None
     temporal_weight: float | None = None
+    learn_after: int = 0
 
     @property
     def zone(self) -> ZoneInfo:
@@ -56,7 +57,7 @@ class Settings(Value):
 _RANGES: dict[str, tuple[float, float]] = {
     "widen_below": (0, 100), "hops": (0, 3), "hops_asked": (0, 3), "fan_out": (1, 500), "sure_entity": (0, 1),
     "route_budget_ms": (1, 600_000), "dense_weight": (0, 100), "lexical_weight": (0, 100), "graph_weight": (0, 100),
-    "temporal_weight": (0, 100),
+    "temporal_weight": (0, 100), "learn_after": (0, 1_000_000),
 }  # fmt: skip
 
 

@@ -9,11 +9,13 @@ from time import perf_counter
 
 from fivefold.decay import Decay
 from fivefold.errors import FivefoldError, StoreClosed
+from fivefold.learning.horizon import Horizon, horizon
 from fivefold.recall import Plan, RouteHit, RoutePlan, RouteRun, Vector
 from fivefold.recipe import FusionSpec
 from fivefold.routes import ROUTES, Sight
 from fivefold.routes.dense import DenseOptions
 from fivefold.routes.lexical import LexicalOptions, words
+from fivefold.routes.signals import RecencyOptions
 from fivefold.stores.base import Arm, Composite, Fused
 
 _log = logging.getLogger("fivefold")
@@ -47,7 +49,12 @@ def _outcome(part: RoutePlan, found: Sequence[Fused], sight: Sight, start: float
         return RouteRun(part.route, "failed", f"{type(error).__name__}: {error}", 0, ms)
     ranked = sorted(found, key=lambda item: item.rank)
     hits = tuple(RouteHit(item.row, item.score, given=item.contribution) for item in ranked)
-    return RouteRun(part.route, "hits", part.reason, len(hits), ms, hits=hits)
+    return RouteRun(part.route, "hits", _reason(part, sight), len(hits), ms, hits=hits)
+
+
+def _reason(part: RoutePlan, sight: Sight) -> str:
+    chosen = _horizon(part, sight) if part.search == "recency" else None
+    return f"{part.reason}; {chosen.decay.told()}, since {chosen.reason}" if chosen and chosen.reason else part.reason
 
 
 def _unencoded(part: RoutePlan, sight: Sight) -> FivefoldError | None:
@@ -70,15 +77,24 @@ def _composite(parts: Sequence[RoutePlan], sight: Sight) -> list[Fused]:
     if dense is None or sight.space is None or vector is None:
         return []
     recency = by_search.get("recency")
+    decay = _horizon(recency, sight).decay
     how = Composite(
         depth=dense.depth,
         similarity=(dense.route, dense.weight),
         recency=_weighed(recency),
         frequency=_weighed(by_search.get("frequency")),
-        decay=recency.options if recency is not None else Decay(),
+        decay=decay,
         now=sight.query.now,
     )
     return sight.reader.composite(sight.space, vector, how)
+
+
+def _horizon(recency: RoutePlan | None, sight: Sight) -> Horizon:
+    """The recipe's curve, or one that fits the question's own horizon (D12)."""
+    if recency is None:
+        return Horizon(Decay(), "")
+    options: RecencyOptions = recency.options
+    return horizon(sight.query, span_days=0.0) if options.per_query else Horizon(options, "")
 
 
 def _weighed(part: RoutePlan | None) -> tuple[str, float] | None:

@@ -9,6 +9,7 @@ from typing import Any
 from fivefold import maintenance
 from fivefold.errors import EmbedderMismatch, InvalidInput, NotFound
 from fivefold.intake import checked_name, record_of
+from fivefold.learning.adapt import after_use, restored, signals_of
 from fivefold.memory import BY_HAND, Extraction, Link, Memory, Merged, Record
 from fivefold.progress import bar
 from fivefold.recall import Recall
@@ -212,9 +213,12 @@ def mark_used(space: Workspace, recall: Recall | str, ids: Sequence[str]) -> Non
     stray = [id for id in ids if id not in returned]
     if stray:
         raise InvalidInput(f"{stray[0]!r} was not returned by recall {recall_id}")
+    signals = signals_of(recall) if isinstance(recall, Recall) else space.reader.signals(recall)
     with space.editing() as txn:
         rows = [memory.row for memory in map(txn.get, dict.fromkeys(ids)) if memory is not None]
-        txn.mark_used(recall, rows, space.clock())
+        if txn.mark_used(recall, rows, space.clock()) and signals is not None:
+            taught = after_use(restored(txn.learned("weights")), signals, set(ids), space.clock())
+            txn.save_learned("weights", taught.to_dict())
 
 
 def _restore_one(txn: Writer, item: Draft, tally: Tally) -> None:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import fivefold
 from fivefold.cli.app import run
+from fivefold.cli.learn import NEEDED
 from tests.cli.shell import RECORDS, UNSET, Ran, Small
+
+collect_ignore = [] if all(map(find_spec, NEEDED)) else ["test_train_weights.py"]
+"""Training needs the extra `train`. Without it its tests are not collected, rather than skipped."""
 
 
 @pytest.fixture(scope="session")

@@ -43,6 +43,10 @@ ARGS: dict[str, list[str]] = {
     "graph merge": ["Okafor", "E-47821"],
     "graph relate": ["Okafor", "owns", "E-47821"],
     "settings": [],
+    "weights": ["what is my badge ID?"],
+    "train weights": ["--embedder", "wordllama", "--epochs", "1", "--out", "{folder}/weights.bin"],
+    "train reranker": [],
+    "train reset": [],
     "doctor": [],
     "reembed": ["wordllama"],
     "bench speed": ["--sizes", "50", "--rounds", "5"],
@@ -54,7 +58,10 @@ ARGS: dict[str, list[str]] = {
 """Every command with arguments that work on the small store."""
 
 UNSET = ("FIVEFOLD_STORE", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE")
-STORELESS = {name for name in ARGS if name.startswith(("bench ", "recipes "))}
+STORELESS = {name for name in ARGS if name.startswith(("bench ", "recipes ", "weights", "train weights"))}
+NEEDS_TORCH = {"train weights"}
+"""Commands that only run where the extra `train` is installed; they have a file of tests of their own."""
+
 MAKES_STORES = {"demo", "add", "import"}
 READS_STORES = sorted(set(ARGS) - STORELESS - MAKES_STORES)
 

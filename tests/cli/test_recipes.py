@@ -40,18 +40,17 @@ def test_show_draws_every_part_with_every_constant(name: str, command: Command) 
     out = command("recipes", "show", name).out
     flat = " ".join(re.sub(r"[│├┘┬─▷]", " ", out).split())
     wanted = {key: value for route in recipe.routes for key, value in route_constants(route).items()}
-    wanted |= {
-        key: value for stage in (*recipe.boosts, *recipe.select) for key, value in constants(stage.constants).items()
-    }
+    stages = (*recipe.boosts, *recipe.rerank, *recipe.select)
+    wanted |= {key: value for stage in stages for key, value in constants(stage.constants).items()}
     for key in set(wanted) - {"name", "search", "ids", "by_intent"}:
         assert re.search(rf"\b{key} \S", flat), key
     order = ["question", "understand", "plan", *(route.name for route in recipe.routes), "fuse"]
-    order += [stage.name for stage in (*recipe.boosts, *recipe.select)] + ["answer"]
+    order += [stage.name for stage in stages] + ["answer"]
     drawn = re.findall(r"^[ │├┘┬─▷]+(\w+)", out.split("\n\n", 1)[1], re.MULTILINE)
     assert [word for word in drawn if word in order and drawn.count(word) == 1] == [
         word for word in order if drawn.count(word) == 1
     ]
-    parts = [part.ids for part in recipe.routes] + [part.ids for part in (*recipe.boosts, *recipe.select)]
+    parts = [part.ids for part in recipe.routes] + [part.ids for part in stages]
     for id in (id for ids in (recipe.fusion.ids, *parts) for id in ids):
         assert re.search(rf" {id}\b", out), id
 
@@ -61,6 +60,30 @@ def test_show_has_the_weights_by_intent_and_a_legend(command: Command) -> None:
     assert "by_intent why × 1.5, when × 0.8, who × 1.8" in out
     assert "requirements of the source systems: E Engram" in out
     assert "D Ditto, M Memsense" not in out
+
+
+def test_reranking_is_drawn_listed_and_saved_between_boosts_and_selection(command: Command, tmp_path: Path) -> None:
+    given = {
+        "routes": [{"name": "lexical"}],
+        "boosts": [{"name": "scale"}],
+        "rerank": [{"name": "cross_encoder", "weight": 0.4, "ids": ["F5"]}, {"name": "learned"}],
+        "select": [{"name": "neighbours"}],
+    }
+    recipe = parse_recipe("judged", given)
+    (tmp_path / "judged.toml").write_text(to_toml(recipe), "utf-8")
+    assert load_recipe("judged.toml") == recipe
+    out = command("recipes", "show", "judged.toml").out
+    drawn = re.findall(r"^  (?:├▷ )?(boost|scale|rerank|cross_encoder|learned|select|neighbours)\b", out, re.MULTILINE)
+    assert drawn == ["boost", "scale", "rerank", "cross_encoder", "learned", "select", "neighbours"]
+    assert re.search(r"cross_encoder +model local, depth 20, weight 0\.4, .* F5$", out, re.MULTILINE)
+    off = command("recipes", "show", "judged.toml", "--set", "rerank.cross_encoder.on=false").out
+    assert "cross_encoder" not in off
+
+
+def test_weights_are_drawn_where_they_count(command: Command) -> None:
+    assert "weights learned" in command("recipes", "show", "ditto").out
+    assert "weights fixed" in command("recipes", "show", "ditto", "--set", "fusion.weights=fixed").out
+    assert "weights fixed" not in command("recipes", "show", "lexical").out
 
 
 def test_show_draws_what_a_change_makes_of_it(command: Command) -> None:

@@ -171,6 +171,7 @@ def test_the_composite_in_sql_is_the_composite_in_python(
     changes: dict[str, object] = {
         "routes.similarity.depth": depth, "routes.similarity.weight": weights[0], "routes.recency.weight": weights[1],
         "routes.frequency.weight": weights[2], "routes.recency.curve": decay.curve, "routes.recency.floor": decay.floor,
+        "fusion.weights": "fixed",
     }  # fmt: skip
     if decay.half_life_days is not None:
         changes["routes.recency.half_life_days"] = decay.half_life_days

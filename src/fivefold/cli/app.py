@@ -21,7 +21,7 @@ from fivefold.errors import FivefoldError, InvalidInput, NotFound
 if TYPE_CHECKING:
     from fivefold.engine import Engine
 
-COMMANDS = ("demo", "write", "move", "read", "recipes", "look", "graph", "settings", "care", "bench")
+COMMANDS = ("demo", "write", "move", "read", "recipes", "look", "graph", "settings", "learn", "care", "bench")
 """The modules that hold the commands, in the order of the help; each registers its own on `app`."""
 
 OPTIONS = {

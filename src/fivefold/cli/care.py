@@ -34,7 +34,7 @@ def doctor(
 
 @app.command()
 def reembed(
-    embedder: Annotated[str, typer.Argument(help="minilm, wordllama, fastembed:NAME, openai:MODEL, …")],
+    embedder: Annotated[str, typer.Argument(help="fivefold-minilm, minilm, wordllama, openai:MODEL, …")],
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,

@@ -73,7 +73,7 @@ def listed(found: Sequence[Recipe]) -> None:
         hang("  ", _flat(recipe.summary))
         hang("  ", f"routes  {', '.join(_flat(route.name) for route in recipe.routes)}", "dim", further=10)
         hang("  ", f"fusion  {recipe.fusion.method}", "dim")
-        stages = [stage.name for stage in (*recipe.boosts, *recipe.select)]
+        stages = [stage.name for stage in (*recipe.boosts, *recipe.rerank, *recipe.select)]
         hang("  ", f"stages  {len(stages)}{': ' if stages else ''}{', '.join(stages)}", "dim", further=10)
     line("")
     hang("", "fivefold recipes show NAME draws one; --toml prints it as a file to edit.", "dim")
@@ -94,10 +94,12 @@ def _rows(recipe: Recipe) -> Iterator[Row]:
     fusion = constants(recipe.fusion)
     if recipe.fusion.method in {"convex", "composite"}:
         del fusion["k"]  # no ranks, no k
+    if recipe.fusion.method != "composite":
+        del fusion["weights"]  # those of the routes are all there are
     how = "in one statement of the store" if recipe.fusion.store else "from the routes' lists, run in parallel"
     yield Row("  ", "  │ ", "fuse", (_pairs(fusion), how), recipe.fusion.ids, "bold")
     yield gap
-    for title, stages in (("boost", recipe.boosts), ("select", recipe.select)):
+    for title, stages in (("boost", recipe.boosts), ("rerank", recipe.rerank), ("select", recipe.select)):
         if stages:
             yield from _stages(title, stages)
             yield gap

@@ -11,13 +11,17 @@ from rich.text import Text
 from fivefold.cli.safe import brief, visible
 from fivefold.cli.show import colours_of, hang
 from fivefold.recall import Hit, Recall
+from fivefold.routes import ROUTES
 
 _ROUTE = re.compile(r"^ +(?:route )?([\w-]+)")
 _HIT = re.compile(r"^#\d+  [\d.]+")
 
 
 def explain(answer: Recall, full: bool = False, still: bool = False) -> None:
-    """`Recall.explain()`, line by line, wrapped to the terminal; `still` tells that noise was left out."""
+    """`Recall.explain()`, line by line, wrapped to the terminal, and the models that had a say.
+
+    `still` tells that noise was left out.
+    """
     shown = replace(answer, hits=tuple(_shown(hit, full) for hit in answer.hits))
     lines, colours = visible(shown.explain()).split("\n"), colours_of(answer)
     for number, told in enumerate(lines, 1):
@@ -25,8 +29,19 @@ def explain(answer: Recall, full: bool = False, still: bool = False) -> None:
         lead = len(told) - len(text)
         style = "bold cyan" if number == 1 else "dim" if number == len(lines) else ""
         hang(" " * lead, _styled(told, text, colours), style, further=lead + 4)
+    hang("  ", f"models: {', '.join(models(answer)) or 'none'}", "dim", further=6)
     if still:
         hang("  ", "the recipe's noise is left out here, so that the explanation can be repeated", "dim")
+
+
+def models(answer: Recall) -> list[str]:
+    """The models behind an answer, each with what it was asked for."""
+    encoded = any(part.run and ROUTES[part.search].encodes for part in answer.plan.routes)
+    found = [f"{answer.embedder} (embedder)"] if encoded and answer.embedder else []
+    weights = answer.query.weights
+    if weights is not None and not weights.source.startswith("fallback"):
+        found.append(f"{weights.source.partition(';')[0].removeprefix('model ')} (weights)")
+    return found + [f"{note.model} ({note.stage})" for note in answer.notes if note.status == "done" and note.model]
 
 
 def _shown(hit: Hit, full: bool) -> Hit:

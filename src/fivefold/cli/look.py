@@ -108,12 +108,13 @@ def sessions(
 
 @app.command()
 def stats(store: StoreOption = None, namespace: NamespaceOption = "default", as_json: JsonOption = False) -> None:
-    """Show what a namespace holds, and which others there are."""
+    """Show what a namespace holds and has learned, and which others there are."""
     with reading(store, namespace) as engine:
-        held, namespaces = engine.stats(), engine.store.namespaces()
+        held, learned, namespaces = engine.stats(), engine.learned(), engine.store.namespaces()
     if as_json:
-        print_json({**held.to_dict(), "namespaces": list(namespaces)})
+        print_json({**held.to_dict(), "learned": learned.to_dict(), "namespaces": list(namespaces)})
     else:
         from fivefold.cli import show
+        from fivefold.cli.learn import lines
 
-        show.stats(held, namespaces)
+        show.stats(held, lines(learned), namespaces)

@@ -32,7 +32,9 @@ KsOption = Annotated[str, typer.Option("--k", help="Depths to score at, comma se
 UnitOption = Annotated[
     Literal["turn", "session"] | None, typer.Option("--unit", help="What counts as found [default: as the data says]")
 ]
-EmbedderOption = Annotated[str, typer.Option("--embedder", help="minilm, wordllama, fastembed:NAME, openai:MODEL, …")]
+EmbedderOption = Annotated[
+    str, typer.Option("--embedder", help="fivefold-minilm, minilm, wordllama, fastembed:NAME, openai:MODEL, …")
+]
 LimitOption = Annotated[int | None, typer.Option("--limit", help="Ask only so many questions [default: all]")]
 JobsOption = Annotated[int, typer.Option("--jobs", help="Processes that ask side by side")]
 OutOption = Annotated[Path | None, typer.Option("--out", help="Folder for results, tables, plots and TREC files")]
@@ -64,7 +66,7 @@ def locomo(
     changes: SetOption = None,
     ks: KsOption = "5,10,20",
     unit: UnitOption = None,
-    embedder: EmbedderOption = "minilm",
+    embedder: EmbedderOption = "fivefold-minilm",
     limit: LimitOption = None,
     jobs: JobsOption = 1,
     out: OutOption = None,
@@ -92,7 +94,7 @@ def longmemeval(
     changes: SetOption = None,
     ks: KsOption = "5,10,20",
     unit: UnitOption = None,
-    embedder: EmbedderOption = "minilm",
+    embedder: EmbedderOption = "fivefold-minilm",
     limit: LimitOption = None,
     jobs: JobsOption = 1,
     out: OutOption = None,
@@ -117,7 +119,7 @@ def jsonl(
     changes: SetOption = None,
     ks: KsOption = "5,10,20",
     unit: UnitOption = None,
-    embedder: EmbedderOption = "minilm",
+    embedder: EmbedderOption = "fivefold-minilm",
     limit: LimitOption = None,
     jobs: JobsOption = 1,
     out: OutOption = None,

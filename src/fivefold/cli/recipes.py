@@ -37,14 +37,14 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 @recipes.command("list")
 def list_(as_json: JsonOption = False) -> None:
     """List the recipes that come with fivefold."""
-    from fivefold.recipe import known_recipes, load_recipe
+    from fivefold.recipe import STAGED, known_recipes, load_recipe
 
     found = [load_recipe(name) for name in known_recipes()]
     if as_json:
         print_json([
             {
                 "name": recipe.name, "summary": recipe.summary, "routes": [route.name for route in recipe.routes],
-                "fusion": recipe.fusion.method, "stages": len(recipe.boosts) + len(recipe.select),
+                "fusion": recipe.fusion.method, "stages": sum(len(getattr(recipe, group)) for group in STAGED),
             }
             for recipe in found
         ])  # fmt: skip
@@ -126,6 +126,8 @@ def _read(value: str) -> object:
 
 def to_toml(recipe: Recipe) -> str:
     """The recipe as a file with every constant in it, which `load_recipe` reads back as the same recipe."""
+    from fivefold.recipe import STAGED
+
     name = re.sub(r"[^\w.-]+", "-", visible(recipe.name))
     lines = [
         f"# The recipe {name}. Save it under a name of your own, change what you like, and use it by its path:",
@@ -136,8 +138,8 @@ def to_toml(recipe: Recipe) -> str:
     for route in recipe.routes:
         lines += ["", "[[routes]]", *_pairs(route_constants(route))]
     lines += ["", "[fusion]", *_pairs(constants(recipe.fusion))]
-    for group, stages in (("boosts", recipe.boosts), ("select", recipe.select)):
-        for stage in stages:
+    for group in STAGED:
+        for stage in getattr(recipe, group):
             lines += ["", f"[[{group}]]", *_pairs({"name": stage.name, **constants(stage.constants), "ids": stage.ids})]
     return "\n".join(lines) + "\n"
 

@@ -104,6 +104,9 @@ def recall(answer: Recall, full: bool = False) -> None:
     for run in answer.routes:
         if run.status in ("failed", "late"):
             hang("", f"route {run.route} {run.status}: {run.reason}", "red")
+    for note in answer.notes:
+        if note.status == "failed":
+            hang("", f"stage {note.stage} failed: {note.why}", "red")
     hang("", _closing(answer), "dim")
 
 
@@ -211,12 +214,14 @@ def memories(found: Sequence[Memory], total: int, full: bool = False) -> None:
     line(f"{len(found):,} of {counted(total, 'memory', 'memories')}{more}", "dim")
 
 
-def stats(held: Stats, namespaces: Sequence[str]) -> None:
+def stats(held: Stats, learned: Mapping[str, str], namespaces: Sequence[str]) -> None:
+    """What there is, what use has taught, and the other namespaces."""
     sessions = held.by_kind.get("session", 0)
     remembered = f"{held.memories - sessions:,} remembered"
     whole = f" + {counted(sessions, 'session memory', 'session memories')}" if sessions else ""
     rows = {name: _cell(value) for name, value in held.to_dict().items() if value not in (None, {}, [])}
     rows["memories"] = f"{held.memories:,} ({remembered}{whole})"
+    rows |= learned
     rows["namespaces"] = ", ".join(namespaces)
     table(("", ""), [(name.replace("_", " "), value) for name, value in rows.items()])
 

@@ -18,7 +18,7 @@ AtOption = Annotated[str | None, typer.Option("--at", help="When it happened, IS
 TypeOption = Annotated[str | None, typer.Option("--type", help="fact, preference, event, entity or procedure")]
 TagOption = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be given again")]
 ImportanceOption = Annotated[float | None, typer.Option("--importance", help="From 0 to 1 [default: as read]")]
-EmbedderOption = Annotated[str | None, typer.Option(help="Embedder for a new namespace [default: minilm]")]
+EmbedderOption = Annotated[str | None, typer.Option(help="Embedder for a new namespace [default: fivefold-minilm]")]
 ExtractorOption = Annotated[str, typer.Option(help="rules, or openai:MODEL")]
 
 

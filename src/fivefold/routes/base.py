@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from fivefold.errors import FivefoldError
-from fivefold.recall import Query, RouteHit, Vector
+from fivefold.learning.shelf import Learned
+from fivefold.recall import Plan, Query, RouteHit, Vector
 from fivefold.settings import Settings
 from fivefold.stores.base import Filter, Reader, Space
 
@@ -29,6 +30,8 @@ class Sight:
     k: int = 10
     recall_id: str = ""
     unit: str = "memory"
+    plan: Plan | None = None
+    learned: Learned | None = None
 
     def question_vector(self) -> Vector:
         if isinstance(self.vector, Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from fivefold.decay import Decay
@@ -19,10 +20,17 @@ class Signal(Searching):
         raise AssertionError("a signal is scored with the candidates it belongs to")
 
 
+@dataclass(frozen=True, slots=True)
+class RecencyOptions(Decay):
+    """A curve of its own, or one that fits the question's own horizon (D12)."""
+
+    per_query: bool = False
+
+
 class Recency(Signal):
     """How new a memory is among the candidates; with a curve, how old at the time of the question (D12)."""
 
-    options = Decay
+    options = RecencyOptions
 
 
 class Frequency(Signal):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fivefold.recipe import StageSpec
 from fivefold.routes import Sight
-from fivefold.stages import ageing, chance, diversity, sessions, superseded, support
+from fivefold.stages import ageing, chance, diversity, learned, rerank, sessions, superseded, support
 from fivefold.stages.base import NoConstants, Pool, Stage, best_first
 
 STAGES: dict[str, Stage] = {
@@ -19,6 +19,9 @@ STAGES: dict[str, Stage] = {
     "scale": Stage(ageing.scale, NoConstants, "boosts"),
     "support": Stage(support.support, support.SupportBy, "boosts"),
     "session_first": Stage(sessions.session_first, sessions.SessionFirst, "boosts"),
+    "cross_encoder": Stage(rerank.cross_encoder, rerank.CrossEncoder, "rerank"),
+    "learned": Stage(learned.learned, learned.LearnedBy, "rerank"),
+    "ended": Stage(superseded.superseded, superseded.Superseded, "select"),
     "noise": Stage(chance.noise, chance.Noise, "select"),
     "threshold": Stage(chance.threshold, chance.Threshold, "select"),
     "mmr": Stage(diversity.mmr, diversity.Mmr, "select"),

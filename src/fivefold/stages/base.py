@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from fivefold.recall import Candidate, Dropped
+from fivefold.recall import Candidate, Dropped, StageNote
 from fivefold.routes import Sight
 from fivefold.values import Value
 
@@ -19,6 +19,10 @@ class Pool:
     dropped: tuple[Dropped, ...] = ()
     supporting: Mapping[int, float] = field(default_factory=dict)
     """What memories that are no candidates say for others, by row."""
+    notes: tuple[StageNote, ...] = ()
+
+    def noting(self, note: StageNote) -> Pool:
+        return replace(self, notes=(*self.notes, note))
 
     def with_(self, candidates: Iterable[Candidate]) -> Pool:
         return replace(self, candidates=list(candidates))
@@ -43,7 +47,7 @@ class Stage:
 
     run: Callable[[Pool, Sight, Any], Pool]
     constants: type[Any]
-    group: Literal["boosts", "select"]
+    group: Literal["boosts", "rerank", "select"]
 
 
 def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:

@@ -35,8 +35,13 @@ def superseded(pool: Pool, sight: Sight, by: Superseded) -> Pool:
             if old.score > new.score:
                 new = new.stepped("superseded", old.score, f"takes the place of {old.memory.id}")
             found[heir.id] = new
-        found[old.memory.id] = found[old.memory.id].stepped("superseded", old.score * factor, why)
+        found[old.memory.id] = found[old.memory.id].stepped("superseded", lowered(old.score, factor), why)
     return pool.with_(found.values())
+
+
+def lowered(score: float, factor: float) -> float:
+    """The factor's share of a score, or of the way up from a negative one, which a cross-encoder may give."""
+    return score * factor if score >= 0 else score - (1 - factor) * max(1.0, abs(score))
 
 
 def _heir(memory: Memory, sight: Sight, known: dict[str, Memory]) -> Memory | None:

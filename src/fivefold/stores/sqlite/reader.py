@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from fivefold.extract.kept import restored
 from fivefold.memory import Edge, Entity, Extraction, Link, Memory, Session, Type
 from fivefold.recall import Matrix, RouteHit, Vector
-from fivefold.stores.base import Arm, Called, Composite, Field, Filter, Fused, Space, Stats, Walk
+from fivefold.stores.base import Arm, Called, Composite, Feedback, Field, Filter, Fused, Space, Stats, Walk
 from fivefold.stores.sqlite import lexical, together
 from fivefold.stores.sqlite.rows import COLUMNS, memory_of
 from fivefold.stores.sqlite.vectors import stored
@@ -276,6 +276,37 @@ class SqliteReader:
             return waiting
         found = self._rows("SELECT returned FROM recalls WHERE namespace = :ns AND id = :id", id=recall_id)
         return tuple(item[0] for item in json.loads(found[0][0])) if found else None
+
+    def feedback(self, most: int) -> list[Feedback]:
+        """The latest recalls of which something was used, oldest first."""
+        self._store.recalls.flush()
+        found = self._rows(
+            "SELECT r.id, r.returned, r.features, json_group_array(m.id) FROM feedback f "
+            "JOIN recalls r ON r.namespace = f.namespace AND r.id = f.recall JOIN memories m ON m.row = f.memory "
+            "WHERE f.namespace = :ns GROUP BY r.id ORDER BY r.id DESC LIMIT :most",
+            most=most,
+        )
+        return [
+            Feedback(id, tuple(item[0] for item in json.loads(returned)), frozenset(json.loads(used)), features)
+            for id, returned, features, used in reversed(found)
+        ]
+
+    def feedback_count(self) -> int:
+        """Of how many recalls something was used."""
+        return int(self._one("SELECT count(DISTINCT recall) FROM feedback WHERE namespace = :ns", 1)[0] or 0)
+
+    def signals(self, recall_id: str) -> dict[str, Any] | None:
+        """What a recall weighed and by which weights, where its recipe predicts them."""
+        key = self._key()
+        waiting = None if key is None else self._store.recalls.signals(key, recall_id)
+        text = (
+            waiting or self._one("SELECT signals FROM recalls WHERE namespace = :ns AND id = :id", 1, id=recall_id)[0]
+        )
+        return None if text is None else dict(json.loads(text))
+
+    def learned(self, name: str) -> dict[str, Any] | None:
+        text = self._one("SELECT value FROM learned WHERE namespace = :ns AND name = :name", 1, name=name)[0]
+        return None if text is None else dict(json.loads(text))
 
     def stats(self) -> Stats:
         self._store.recalls.flush()

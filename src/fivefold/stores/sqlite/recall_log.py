@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 import apsw
 
+from fivefold.learning.adapt import signals_of
+from fivefold.learning.features import packed
 from fivefold.recall import Recall
 from fivefold.stores.sqlite.connection import Connections, connect
 from fivefold.stores.sqlite.rows import compact
@@ -24,18 +26,28 @@ TOGETHER = 64
 PATIENCE_MS = 5_000
 """How long a look at the log waits for another writer; a recall itself never does."""
 
-Row = tuple[int, str, int, str, str, str]
+Row = tuple[int, str, int, str, str, str, bytes, str | None]
 
 _log = logging.getLogger("fivefold")
 
 
 def row_of(key: int, recall: Recall) -> Row:
     returned = [[hit.memory.id, hit.rank, round(hit.score, 6)] for hit in recall.hits]
-    return key, recall.id, to_micros(recall.query.now), recall.plan.recipe, recall.query.text, compact(returned)
+    at, recipe, text = to_micros(recall.query.now), recall.plan.recipe, recall.query.text
+    return key, recall.id, at, recipe, text, compact(returned), packed(recall), _signals(recall)
+
+
+def _signals(recall: Recall) -> str | None:
+    found = signals_of(recall)
+    return None if found is None else compact(found)
 
 
 def write_row(connection: apsw.Connection, row: Row) -> None:
-    connection.execute("INSERT OR IGNORE INTO recalls VALUES (?, ?, ?, ?, ?, ?)", row)
+    connection.execute(
+        "INSERT OR IGNORE INTO recalls (namespace, id, at, recipe, query, returned, features, signals) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        row,
+    )
 
 
 class RecallLog:
@@ -62,6 +74,10 @@ class RecallLog:
             if waiting[0] == key and waiting[1] == recall_id:
                 return tuple(item[0] for item in json.loads(waiting[5]))
         return None
+
+    def signals(self, key: int, recall_id: str) -> str | None:
+        """What a recall that still waits to be written had weighed."""
+        return next((row[7] for row in list(self._waiting) if row[0] == key and row[1] == recall_id), None)
 
     def flush(self, patience_ms: int = PATIENCE_MS) -> None:
         """Write what waits; while another writer is at work it waits on."""

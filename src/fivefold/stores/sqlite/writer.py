@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -105,12 +106,26 @@ class SqliteWriter(Turns, Statements, Edges):
         self.settle()
         self.recount_sessions()
 
-    def mark_used(self, recall: Recall | str, rows: Sequence[int], at: datetime) -> None:
-        """Note that these memories were used; the first word on each counts, repeats change nothing."""
+    def learned(self, name: str) -> dict[str, Any] | None:
+        found = self._rows("SELECT value FROM learned WHERE namespace = ? AND name = ?", self._key, name)
+        return dict(json.loads(found[0][0])) if found else None
+
+    def save_learned(self, name: str, value: Mapping[str, Any] | None) -> None:
+        """Keep what was learned under a name; None takes it away."""
+        if value is None:
+            self._db.execute("DELETE FROM learned WHERE namespace = ? AND name = ?", (self._key, name))
+        else:
+            sql = "INSERT OR REPLACE INTO learned VALUES (?, ?, ?)"
+            self._db.execute(sql, (self._key, name, compact(dict(value))))
+
+    def mark_used(self, recall: Recall | str, rows: Sequence[int], at: datetime) -> bool:
+        """Note that these memories were used; repeats change nothing. Gives whether the recall had no feedback yet."""
         if isinstance(recall, Recall):
             write_row(self._db, row_of(self._key, recall))
         recall_id = recall if isinstance(recall, str) else recall.id
         moment = to_micros(at)
+        known = "SELECT count(*) FROM feedback WHERE namespace = ? AND recall = ?"
+        first = not self._number(known, self._key, recall_id)
         for row in rows:
             self._db.execute("INSERT OR IGNORE INTO feedback VALUES (?, ?, ?, ?)", (self._key, recall_id, row, moment))
             if self._db.changes():
@@ -118,3 +133,4 @@ class SqliteWriter(Turns, Statements, Edges):
                     "UPDATE memories SET access_count = access_count + 1, last_accessed_at = ? WHERE row = ?",
                     (moment, row),
                 )
+        return first

@@ -1,0 +1,165 @@
+"""`fivefold weights` and `fivefold train`: what the learned parts say, how they are trained, and how to start over."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from contextlib import chdir
+from importlib import import_module
+from importlib.util import find_spec
+from math import exp
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, print_json, reading, say
+from fivefold.errors import MissingExtra, NotFound
+
+if TYPE_CHECKING:
+    from fivefold.engine import LearnedFromUse
+    from fivefold.learning.adapt import Adaptation
+    from fivefold.recall import Weights
+
+train = typer.Typer(help="Train what fivefold learns, or forget it again.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(train, name="train")
+
+TRAINING = Path("training/weights/train.py")
+"""What a checkout has and an installed package has not."""
+
+NEEDED = ("torch", "onnx", "onnxscript")
+"""The packages of the extra `train`."""
+
+
+@app.command()
+def weights(
+    query: Annotated[str, typer.Argument(help="The question")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as it does in any case")] = False,
+) -> None:
+    """Show how much similarity, recency and frequency count for a question, as JSON."""
+    from fivefold.embedders import DEFAULT, embedder, vectors_by
+    from fivefold.intake import checked_text
+    from fivefold.weights import predict
+
+    text, model = checked_text(query, "the question"), embedder(DEFAULT)
+    print_json(_shown(predict(text, vectors_by(model, [text])[0], model.pin)))
+
+
+def _shown(found: Weights) -> dict[str, Any]:
+    from fivefold.weights import intent, is_fallback
+
+    kind, _, name = found.source.partition(" ")
+    return {
+        "weights": {
+            "similarity": round(found.similarity, 4),
+            "recency": round(found.recency, 4),
+            "frequency": round(found.frequency, 4),
+        },
+        "intent": intent(found),
+        "model": name if kind == "model" else f"none: {name}",
+        "fallback": is_fallback(found),
+    }
+
+
+@train.command("weights")
+def weights_(
+    embedder: Annotated[
+        str | None, typer.Option("--embedder", help="Whose vectors it reads [default: the default embedder]")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Where the model goes [default: the file the package ships]")
+    ] = None,
+    epochs: Annotated[int, typer.Option("--epochs", min=1, help="Rounds over the queries")] = 25,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed draws the same queries")] = 5,
+    as_json: JsonOption = False,
+) -> None:
+    """Train the weight model anew: make the queries, embed them, train, export, measure."""
+    from fivefold.embedders import DEFAULT
+    from fivefold.embedders import embedder as load_embedder
+
+    root = checkout()
+    chosen = embedder or DEFAULT
+    model = load_embedder(chosen)
+    path = (out or root / "src/fivefold/data/weights.bin").resolve()
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    logging.disable(logging.WARNING)  # the exporter tells of its insides
+    with chdir(root):
+        code = import_module("training.weights.train")
+        found = code.train(chosen, path, seed=seed, epochs=epochs, show=sys.stderr.isatty())
+    figures = {
+        "queries": found.count, "dominant": found.dominant, "four_way": found.four_way, "kl": found.divergence,
+        "mae": found.error,
+    }  # fmt: skip
+    if as_json:
+        print_json({"model": code.NAME, "embedder": model.pin, "path": str(path), **figures})
+        return
+    say(f"{code.NAME} for {model.pin} is in {path}")
+    say(
+        f"on {found.count:,} queries in wordings it has not seen, the strongest weight is right for "
+        f"{found.dominant:.1%} and the intent for {found.four_way:.1%}; KL {found.divergence:.4f}, mean error of a "
+        f"weight {found.error:.4f}"
+    )
+
+
+def checkout() -> Path:
+    """The folder that holds the training code: this one, or that of an editable install."""
+    import fivefold
+
+    places = (Path.cwd(), Path(fivefold.__file__).resolve().parents[2])
+    root = next((place for place in places if (place / TRAINING).is_file()), None)
+    if root is None:
+        raise NotFound(
+            "the training code is not part of the installed package; run this in a checkout of fivefold, "
+            "the folder that holds training/"
+        )
+    if any(find_spec(name) is None for name in NEEDED):
+        raise MissingExtra("training the weights", "train")
+    return root
+
+
+@train.command()
+def reranker(store: StoreOption = None, namespace: NamespaceOption = "default", as_json: JsonOption = False) -> None:
+    """Learn from feedback which memories are used; it serves only where it wins on feedback it has not seen."""
+    with reading(store, namespace) as engine:
+        verdict = engine.train_reranker(progress=sys.stderr.isatty())
+    if as_json:
+        print_json(verdict.to_dict())
+    else:
+        say(verdict.told())
+
+
+@train.command()
+def reset(store: StoreOption = None, namespace: NamespaceOption = "default", as_json: JsonOption = False) -> None:
+    """Forget what was learned from use: the reranker and the correction of the weights. Feedback stays."""
+    with reading(store, namespace) as engine:
+        before = engine.learned()
+        engine.unlearn()
+    if as_json:
+        print_json({"namespace": namespace, "forgotten": before.to_dict()})
+        return
+    say(f"namespace {namespace!r} has forgotten what it had learned from use; its feedback stays")
+    for part, told in lines(before).items():
+        say(f"  {part}: {told}")
+
+
+def lines(learned: LearnedFromUse) -> dict[str, str]:
+    """What was learned in a line for each part, as `stats` shows it."""
+    reranker = learned.reranker.told() if learned.reranker is not None else f"off: {learned.reason}"
+    return {"learned reranker": reranker, "learned weights": _correction(learned.weights)}
+
+
+def _correction(found: Adaptation) -> str:
+    """What the predicted weights are multiplied by, before they are scaled to add up to 1."""
+    from fivefold.cli.show import counted
+
+    heard = counted(found.count, "feedback", "feedbacks")
+    if not found.count:
+        return "as predicted: no feedback on recalls that predict them"
+    if not found.trust:
+        return f"as predicted: a correction from {heard} has foretold nothing better yet"
+    names = ("similarity", "recency", "frequency")
+    factors = ", ".join(
+        f"{name} × {exp(found.trust * offset):.2f}" for name, offset in zip(names, found.offsets, strict=True)
+    )
+    return f"{factors}; from {heard}, trusted to {found.trust:.0%}"

@@ -1,0 +1,89 @@
+"""What the learned reranker knows of a hit (E5): taken down with each recall, so that training recomputes nothing."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from math import log1p, nan
+
+import numpy as np
+
+from fivefold.decay import age_in_days
+from fivefold.memory import TYPES, Memory
+from fivefold.recall import Candidate, Matrix, Plan, Recall
+
+STEP = "learned"
+"""The name of the step by which a candidate shows that the learned reranker has moved it."""
+
+SHARES = ("dense", "lexical", "graph", "temporal")
+"""The kinds of search whose part in the fused score is a feature."""
+
+NAMES = (
+    "cosine", "importance", "access count", "age", "retention", *TYPES, *(f"{kind} share" for kind in SHARES),
+)  # fmt: skip
+"""The ten features of E5, its layer being the memory's type, and the routes' shares."""
+
+VERSION = 1
+"""Of the features' meaning and order; a log or a model of another version is left alone."""
+
+HALF_LIFE_DAYS = 30.0
+"""How long an unused memory takes to be half forgotten."""
+
+_WIDTH = 1 + len(NAMES)
+_TYPES = {kind: tuple(float(kind == other) for other in TYPES) for kind in TYPES}
+
+
+def searches(plan: Plan | None) -> dict[str, str]:
+    """Each route's kind of search by the route's name."""
+    return {} if plan is None else {part.route: part.search or part.route for part in plan.routes}
+
+
+def base_score(candidate: Candidate) -> float:
+    """The score without the learned reranker: where it stepped in, the one it began from."""
+    return next((step.before for step in candidate.steps if step.stage == STEP), candidate.score)
+
+
+def rows_of(candidates: Iterable[Candidate], now: datetime, kinds: Mapping[str, str]) -> Matrix:
+    """The base score and the features of each candidate, a row each."""
+    flat = [number for candidate in candidates for number in _row(candidate, now, kinds)]
+    return np.array(flat, dtype=np.float32).reshape(-1, _WIDTH)
+
+
+def packed(recall: Recall) -> bytes:
+    """What a recall's log keeps: the version in one byte, then for each hit, best first, its row in float32."""
+    kinds = searches(recall.plan)
+    flat = [number for hit in recall.hits for number in _row(hit.candidate, recall.query.now, kinds)]
+    return struct.pack(f"<B{len(flat)}f", VERSION, *flat)
+
+
+def unpacked(blob: bytes | None) -> Matrix | None:
+    """The rows of a logged recall; None where it was logged without, or by another version."""
+    if not blob or blob[0] != VERSION or (len(blob) - 1) % (4 * _WIDTH):
+        return None
+    return np.frombuffer(blob, dtype="<f4", offset=1).astype(np.float32).reshape(-1, _WIDTH)
+
+
+def retention(memory: Memory, now: datetime) -> float:
+    """What a forgetting curve leaves since it was last used or told; every use makes it last longer."""
+    last = memory.last_accessed_at or memory.event_at
+    return float(0.5 ** (max(0.0, age_in_days(last, now)) / (HALF_LIFE_DAYS * (1 + memory.access_count))))
+
+
+def _row(candidate: Candidate, now: datetime, kinds: Mapping[str, str]) -> tuple[float, ...]:
+    """A cosine nobody took is not a number; the reranker then takes it to be average."""
+    memory = candidate.memory
+    cosine = nan
+    parts = dict.fromkeys(SHARES, 0.0)
+    for item in candidate.evidence:
+        kind = kinds.get(item.route, item.route)
+        if kind == "dense" and not item.score <= cosine:
+            cosine = item.score
+        if kind in parts:
+            parts[kind] += item.contribution
+    whole = candidate.fused or 1.0
+    return (
+        base_score(candidate), cosine, memory.importance, log1p(memory.access_count),
+        log1p(max(0.0, age_in_days(memory.event_at, now))), retention(memory, now), *_TYPES[memory.type],
+        *(part / whole for part in parts.values()),
+    )  # fmt: skip

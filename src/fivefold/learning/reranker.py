@@ -1,0 +1,166 @@
+"""The learned reranker: a two-layer network over a hit's features that corrects the order it is given (E5)."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fivefold.learning.features import NAMES, VERSION
+from fivefold.recall import Matrix, Vector
+from fivefold.times import as_utc, iso
+from fivefold.values import Value
+from fivefold.weights.binary import BadModel
+
+FORMAT = 1
+"""Of the file; one of another format is left alone."""
+
+HIDDEN = 16
+BLEND = 0.7
+"""How much the model's word counts beside the order it is given."""
+
+_SHAPES = {
+    "mean": (len(NAMES),), "spread": (len(NAMES),), "inner": (len(NAMES), HIDDEN), "bias": (HIDDEN,),
+    "outer": (HIDDEN,), "trust": (),
+}  # fmt: skip
+
+Tensor = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures(Value):
+    """How a model did on the newest feedback, which it never saw."""
+
+    held_out: int
+    """Recalls it was judged by."""
+    before: float
+    """nDCG of what was used, in the order without the model."""
+    after: float
+    least_gain: float
+    """What the gain is at least, as far as luck goes."""
+    position_bias: float
+    """How steeply being used falls with the rank alone, at least: by 1 / rank to this power."""
+
+    @property
+    def gain(self) -> float:
+        return self.after - self.before
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict(Value):
+    """Whether a trained model is switched on, and the figures that decided it."""
+
+    on: bool
+    reason: str
+    model: str
+    trained_at: datetime
+    noted: int
+    """Recalls with feedback at that time."""
+    feedbacks: int
+    """Those of them that could be learned from."""
+    figures: Figures | None = None
+
+    def told(self) -> str:
+        """The verdict in a line, as stats show it."""
+        if self.figures is None:
+            return f"off: {self.reason}"
+        found = self.figures
+        return (
+            f"{'on' if self.on else 'off'}, {self.model}: nDCG {found.before:.3f} → {found.after:.3f} "
+            f"on the newest {found.held_out} of {self.feedbacks} recalls; {self.reason}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ranker:
+    """The network's numbers. `trust` is how much the order it is given counts beside its own corrections."""
+
+    tensors: Mapping[str, Tensor]
+
+    @property
+    def name(self) -> str:
+        """Version and a digest of the numbers: the same name is the same model."""
+        digest = hashlib.blake2b(digest_size=4)
+        for key in sorted(self.tensors):
+            digest.update(np.ascontiguousarray(self.tensors[key], dtype="<f8").tobytes())
+        return f"learned-{VERSION}.{digest.hexdigest()}"
+
+    def scores(self, base: Vector, features: Matrix) -> Tensor:
+        """trust · standing + outer · tanh(inner · features + bias), one score a row."""
+        known = self.tensors
+        scaled = np.nan_to_num((features - known["mean"]) / known["spread"])
+        hidden = np.tanh(scaled @ known["inner"] + known["bias"])
+        return np.asarray(known["trust"] * standing(base) + hidden @ known["outer"])
+
+    def blended(self, base: Vector, features: Matrix, blend: float = BLEND) -> tuple[Tensor, Tensor, Tensor]:
+        """blend · model + (1 − blend) · order as given, both stretched to 0..1; and the two parts."""
+        judged, given = stretched(self.scores(base, features)), stretched(np.asarray(base, dtype=np.float64))
+        return blend * judged + (1 - blend) * given, judged, given
+
+
+def standing(base: npt.ArrayLike) -> Tensor:
+    """How far each score lies below the best of its list, as a share of it; 0 for the best. Lists are the last axis."""
+    scores = np.asarray(base, dtype=np.float64)
+    best = scores.max(axis=-1, keepdims=True, initial=-np.inf)
+    return np.asarray((scores - best) / np.maximum(np.abs(best), 1e-9))
+
+
+def stretched(scores: Tensor) -> Tensor:
+    """Scores moved to 0..1 over their list; all alike are all 1."""
+    low, span = scores.min(initial=np.inf), np.ptp(scores) if scores.size else 0.0
+    return np.asarray((scores - low) / span) if span > 0 else np.ones_like(scores)
+
+
+def saved(ranker: Ranker | None, verdict: Verdict, namespace: str) -> bytes:
+    """The file's bytes: an `.npz` of the numbers, if there are any, and a header in JSON."""
+    shown = asdict(verdict) | {"trained_at": iso(verdict.trained_at)}
+    header = {"format": FORMAT, "features": list(NAMES), "version": VERSION, "namespace": namespace, "verdict": shown}
+    tensors = {} if ranker is None else dict(ranker.tensors)
+    out = io.BytesIO()
+    np.savez(out, header=np.array(json.dumps(header)), **tensors)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+def loaded(data: bytes, namespace: str) -> tuple[Ranker | None, Verdict]:
+    """The model and the verdict on it; BadModel where the file cannot be used here."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as held:
+            tensors = {name: held[name] for name in held.files}
+        header = json.loads(str(tensors.pop("header")))
+        _fits(header, namespace)
+        return _ranker(tensors), _verdict(header["verdict"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        raise BadModel(f"the learned reranker's file is damaged ({type(error).__name__})") from None
+
+
+def _fits(header: Mapping[str, Any], namespace: str) -> None:
+    if header["format"] != FORMAT:
+        raise BadModel(f"the learned reranker's file has format {header['format']}, this fivefold reads {FORMAT}")
+    if (header["version"], tuple(header["features"])) != (VERSION, NAMES):
+        raise BadModel("the learned reranker was trained on other features than this fivefold takes; train it anew")
+    if header["namespace"] != namespace:
+        raise BadModel(f"the learned reranker's file belongs to namespace {header['namespace']!r}, not {namespace!r}")
+
+
+def _ranker(tensors: Mapping[str, npt.NDArray[Any]]) -> Ranker | None:
+    if not tensors:
+        return None
+    for name, shape in _SHAPES.items():
+        tensor = tensors.get(name)
+        if tensor is None or tensor.shape != shape or tensor.dtype != np.float64 or not np.isfinite(tensor).all():
+            raise BadModel(f"the learned reranker's file lacks usable numbers for {name!r}")
+    return Ranker({name: tensors[name] for name in _SHAPES})
+
+
+def _verdict(given: Mapping[str, Any]) -> Verdict:
+    values = {field.name: given[field.name] for field in fields(Verdict)}
+    figures = None if values["figures"] is None else Figures(**values["figures"])
+    return Verdict(**{**values, "trained_at": as_utc(values["trained_at"], "trained_at")[0], "figures": figures})

@@ -1,0 +1,130 @@
+"""What is taken down of a hit, number by number, and how the log keeps it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from math import log1p
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fivefold
+from fivefold.learning.features import NAMES, VERSION, base_score, packed, retention, rows_of, searches, unpacked
+from fivefold.learning.feedback import lessons
+from fivefold.recall import Candidate, Evidence, Plan, RoutePlan
+from fivefold.stores.sqlite.connection import connect
+from fivefold.stores.sqlite.schema import migrate, migrations
+from tests.learning.users import furnished
+from tests.stages.asked import NOW, aged, of
+from tests.stores.test_sqlite import toy
+
+
+def found(*evidence: tuple[str, float, float]) -> Candidate:
+    """A candidate with these routes, scores and contributions."""
+    parts = tuple(Evidence(route, 1, score, 1.0, share, "") for route, score, share in evidence)
+    return replace(of(1, sum(share for *_, share in evidence)), evidence=parts)
+
+
+def named(candidate: Candidate, kinds: dict[str, str] | None = None) -> dict[str, float]:
+    row = rows_of([candidate], NOW, kinds or {})[0]
+    return dict(zip(("score", *NAMES), row.tolist(), strict=True))
+
+
+def test_e5_has_ten_features_and_the_routes_shares() -> None:
+    assert NAMES[:10] == (
+        "cosine", "importance", "access count", "age", "retention",
+        "fact", "preference", "event", "entity", "procedure",
+    )  # fmt: skip
+    assert NAMES[10:] == ("dense share", "lexical share", "graph share", "temporal share")
+
+
+def test_a_row_by_hand() -> None:
+    candidate = found(("dense", 0.62, 0.3), ("lexical", 7.5, 0.1))
+    candidate = replace(
+        candidate,
+        memory=replace(candidate.memory, type="event", importance=0.8, access_count=2, event_at=aged(90)),
+    )
+    row = named(candidate)
+    wanted = {
+        "score": 0.4, "cosine": 0.62, "importance": 0.8, "access count": log1p(2), "age": log1p(90), "retention": 0.5,
+        "event": 1.0, "fact": 0.0, "dense share": 0.75, "lexical share": 0.25, "graph share": 0.0,
+    }  # fmt: skip
+    assert {name: row[name] for name in wanted} == pytest.approx(wanted)
+
+
+def test_a_route_counts_by_its_kind_of_search() -> None:
+    plan = Plan(
+        "p", 5, tuple(RoutePlan(name, True, 10, 1.0, "", search="dense") for name in ("vec_a", "vec_b")), "", ()
+    )
+    row = named(found(("vec_a", 0.4, 0.1), ("vec_b", 0.7, 0.1)), searches(plan))
+    assert (row["cosine"], row["dense share"]) == pytest.approx((0.7, 1.0))
+
+
+def test_a_cosine_nobody_took_is_no_number() -> None:
+    assert np.isnan(named(found(("lexical", 3.0, 0.2)))["cosine"])
+
+
+def test_retention_halves_in_a_month_and_lasts_longer_with_use() -> None:
+    memory = of(1, event_at=aged(30)).memory
+    assert retention(memory, NOW) == pytest.approx(0.5)
+    assert retention(replace(memory, access_count=1), NOW) == pytest.approx(0.5**0.5)
+    assert retention(replace(memory, last_accessed_at=aged(0)), NOW) == 1.0
+    assert retention(memory, NOW - timedelta(days=60)) == 1.0
+
+
+def test_the_score_is_that_without_the_reranker() -> None:
+    moved = of(1, 0.5).stepped("decay", 0.4, "").stepped("learned", 0.9, "").stepped("noise", 0.91, "")
+    assert base_score(moved) == 0.4
+    assert base_score(of(1, 0.5)) == 0.5
+
+
+def test_a_recall_is_packed_and_unpacked() -> None:
+    with furnished(":memory:", notes=30) as engine:
+        answer = engine.recall("harbour garden")
+        rows = unpacked(packed(answer))
+        assert rows is not None
+        wanted = rows_of([hit.candidate for hit in answer], answer.query.now, searches(answer.plan))
+        np.testing.assert_array_equal(rows, wanted)
+        assert rows[:, 0] == pytest.approx([hit.score for hit in answer])
+        nothing = unpacked(packed(replace(answer, hits=())))
+        assert nothing is not None
+        assert nothing.shape == (0, 1 + len(NAMES))
+
+
+def test_another_version_or_a_broken_row_is_left_alone() -> None:
+    whole = bytes([VERSION]) + bytes(4 * (1 + len(NAMES)))
+    assert unpacked(whole) is not None
+    assert unpacked(bytes([VERSION + 1]) + whole[1:]) is None
+    assert unpacked(whole[:-1]) is None
+    assert unpacked(b"") is None
+    assert unpacked(None) is None
+
+
+def test_feedback_by_a_recall_s_id_is_learned_from_too(store_path: str) -> None:
+    """Also while the recall still waits to be written."""
+    with toy(store_path) as engine:
+        ids = engine.remember_many(["the first harbour", "the second harbour"]).stored
+        engine.used(engine.recall("harbour").id, [ids[0]])
+        reader = engine.store.reader("default")
+        assert len(lessons(reader)) == 1
+        assert reader.feedback_count() == 1
+        engine.forget(ids[1])
+        assert lessons(reader) == []
+
+
+def test_a_file_of_the_first_version_opens_with_its_log(store_path: str) -> None:
+    """Its recalls have no features: they stay, and teach nothing."""
+    connection = connect(store_path, create=True)
+    migrate(connection, store_path, migrations()[:1])
+    connection.execute(
+        "INSERT INTO namespaces (key, name, created_at) VALUES (1, 'default', 0);"
+        "INSERT INTO recalls VALUES (1, 'r1', 0, 'default', 'where?', '[[\"m1\",1,0.5]]')"
+    )
+    connection.close()
+    with fivefold.open(store_path) as engine:
+        reader = engine.store.reader("default")
+        assert reader.recalled("r1") == ("m1",)
+        assert lessons(reader) == []
+    assert Path(f"{store_path}.v1.bak").exists()

@@ -1,0 +1,112 @@
+"""The weights' training, for real but short: the queries, the loss, and the three forms of the same network."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+from training.weights.evaluate import figures, forward
+from training.weights.export import rounded, to_binary, to_onnx
+from training.weights.generate import DOMINANT, TARGETS, Row, consistent, generate, split_of
+from training.weights.network import Examples, WeightNetwork, loss_of, predicted, trained
+from training.weights.wordings import families
+
+from fivefold.embedders import DEFAULT, embedder, vectors_by
+from fivefold.weights import features, load
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[Row]:
+    return generate()
+
+
+@pytest.fixture(scope="module")
+def few(rows: list[Row]) -> tuple[list[Row], Examples]:
+    """Every 40th row, embedded."""
+    chosen = rows[::40]
+    model = embedder(DEFAULT)
+    return chosen, Examples(
+        vectors_by(model, [row.text for row in chosen]),
+        np.stack([features(row.text) for row in chosen]),
+        np.array([row.target for row in chosen], dtype=np.float32),
+    )
+
+
+def test_there_are_ten_thousand_different_queries_of_all_intents(rows: list[Row]) -> None:
+    assert len({row.text.casefold() for row in rows}) == len(rows) >= 10_000
+    for intent in TARGETS:
+        assert sum(row.intent == intent for row in rows) >= 2_000
+        assert len(families(intent)) >= 50
+
+
+def test_every_row_says_what_its_intent_says(rows: list[Row]) -> None:
+    for row in rows:
+        assert consistent(row.intent, row.target)
+        assert int(np.argmax(row.target)) in DOMINANT[row.intent]
+
+
+def test_weights_that_contradict_their_intent_are_seen() -> None:
+    assert not consistent("temporal", (0.7, 0.2, 0.1))
+    assert not consistent("mixed", (0.6, 0.2, 0.2))
+    assert not consistent("semantic", (0.8, 0.3, 0.1))
+
+
+def test_a_family_is_on_one_side_only(rows: list[Row]) -> None:
+    sides = defaultdict(set)
+    for row in rows:
+        sides[row.family].add(split_of(row.family))
+    assert all(len(side) == 1 for side in sides.values())
+    held_out = {intent: sum(split_of(family.name) == "test" for family in families(intent)) for intent in TARGETS}
+    assert min(held_out.values()) >= 5
+
+
+def test_no_pattern_is_in_two_families() -> None:
+    patterns = [pattern for intent in TARGETS for family in families(intent) for pattern in family.patterns]
+    assert len(patterns) == len(set(patterns))
+
+
+def test_the_same_seed_gives_the_same_queries(rows: list[Row]) -> None:
+    assert generate() == rows
+    assert generate(seed=6) != rows
+
+
+def test_the_loss_by_hand() -> None:
+    wanted = torch.tensor([[0.5, 0.25, 0.25]])
+    # KL of a half and two quarters from thirds: log 3 minus 1.5 log 2; the entropy, log 3, is over the floor.
+    assert float(loss_of(torch.full((1, 3), 1 / 3), wanted)) == pytest.approx(np.log(3) - 1.5 * np.log(2), abs=1e-6)
+    # Nearly all on one signal: H(w) = 0.0560, so that 0.1 · (0.5 − 0.0560) is added.
+    sure = torch.tensor([[0.99, 0.005, 0.005]])
+    spread = -(0.99 * np.log(0.99) + 2 * 0.005 * np.log(0.005))
+    parting = 0.5 * np.log(0.5 / 0.99) + 0.5 * np.log(0.25 / 0.005)
+    assert float(loss_of(sure, wanted)) == pytest.approx(parting + 0.1 * (0.5 - spread), abs=1e-5)
+
+
+def test_a_short_training_learns(few: tuple[list[Row], Examples]) -> None:
+    chosen, given = few
+    losses: list[float] = []
+    network = trained(given, seed=1, epochs=20, done=lambda epoch, loss: losses.append(loss))
+    assert losses[-1] < losses[0] / 2
+    assert figures(chosen, predicted(network, given)).dominant > 0.9
+
+
+def test_pytorch_onnx_and_numpy_agree(few: tuple[list[Row], Examples], tmp_path: Path) -> None:
+    chosen, given = few
+    model = embedder(DEFAULT)
+    network = rounded(trained(given, seed=2, epochs=2))
+    graph = to_onnx(network, model.dimension, given.features.shape[1], tmp_path / "weights.onnx")
+    path = to_binary(graph, "short", model.pin, model.dimension, tmp_path / "weights.bin")
+    session = onnxruntime.InferenceSession(str(graph), providers=["CPUExecutionProvider"])
+    (by_onnx,) = session.run(["weights"], {"vectors": given.vectors, "features": given.features})
+    by_numpy = forward(load(path), chosen, given.vectors)
+    assert np.abs(by_onnx - predicted(network, given)).max() < 1e-5
+    assert np.abs(by_onnx - by_numpy).max() < 1e-5
+
+
+def test_the_network_has_the_size_of_the_design() -> None:
+    # D3: about 118 thousand parameters at 384 dimensions, 216 thousand at 768.
+    sizes = [sum(part.numel() for part in WeightNetwork(width).parameters()) for width in (384, 768)]
+    assert sizes == [118_083, 216_387]
