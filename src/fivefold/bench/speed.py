@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,9 +16,10 @@ import numpy as np
 from fivefold import sample
 from fivefold.bench.corpus import MINUTE, START, VariedSample, records
 from fivefold.bench.crowd import add_crowd, name
-from fivefold.embedders import embedder
+from fivefold.embedders import DEFAULT, embedder
 from fivefold.engine import Engine
 from fivefold.progress import bar
+from fivefold.rerankers import Passage, reranker
 from fivefold.routes import ROUTES, Sight
 from fivefold.stores.base import Filter
 from fivefold.stores.sqlite.store import SqliteStore
@@ -58,6 +60,7 @@ def measure(sizes: Sequence[int], rounds: int, progress: bool = False) -> Iterat
             finally:
                 engine.close()
     yield _encoding(rounds)
+    yield from _reranking(min(rounds, 60))
 
 
 def _warm_up(model: VariedSample) -> None:
@@ -127,7 +130,7 @@ def _recall(engine: Engine, recipe: str, size: int, rounds: int, limit: float) -
         start = perf_counter()
         answer = engine.recall(question, recipe=recipe)
         whole = (perf_counter() - start) * 1000
-        return whole - sum(timing.ms for timing in answer.timings if timing.stage == "encode")
+        return whole - sum(timing.ms for timing in answer.timings if timing.stage in {"encode", "rerank"})
 
     p50, p95 = _spread(once, rounds)
     held = recipe == "default" and size <= 100_000
@@ -159,7 +162,7 @@ def _plain_knn(engine: Engine, store: SqliteStore, size: int, rounds: int) -> Me
 
 
 def _encoding(rounds: int) -> Measure:
-    model = embedder("minilm")
+    model = embedder(DEFAULT)
 
     def once(question: str) -> float:
         start = perf_counter()
@@ -167,7 +170,25 @@ def _encoding(rounds: int) -> Measure:
         return (perf_counter() - start) * 1000
 
     p50, p95 = _spread(once, rounds)
-    return Measure("encode a question, minilm", 0, p50, p95, "ms", "", None)
+    return Measure(f"encode a question, {DEFAULT}", 0, p50, p95, "ms", "≤ 5", p50 <= 5)
+
+
+def _reranking(rounds: int) -> Iterator[Measure]:
+    """The cross-encoder alone over the sample's turns, each with the turn before it, nothing cached."""
+    model = reranker("local")
+    turns = [item["content"] for item in sample.memories()]
+    for count, limit in ((10, 30), (20, 60)):
+        chance = random.Random(count)
+
+        def once(question: str, count: int = count, chance: random.Random = chance) -> float:
+            places = [chance.randrange(1, len(turns)) for _ in range(count)]
+            passages = [Passage(f"user (7 May 2025): {turns[i]}", turns[i - 1]) for i in places]
+            start = perf_counter()
+            model.scores(question, passages, timeout_s=60.0)
+            return (perf_counter() - start) * 1000
+
+        p50, p95 = _spread(once, rounds)
+        yield Measure(f"rerank {count} turns", 0, p50, p95, "ms", f"≤ {limit}", p50 <= limit)
 
 
 def _spread(once: Callable[[str], float], rounds: int) -> tuple[float, float]:
