@@ -63,10 +63,19 @@ def test_a_repair_changes_no_answer(sample_path: str, tmp_path: Path) -> None:
     with fivefold.open(tmp_path / "copy.db") as engine:
         engine.import_(tmp_path / "x.jsonl")
         questions = ["what's my badge ID?", "where do I live now?", "Bertil"]
-        before = [[(hit.memory.id, hit.score) for hit in engine.recall(question)] for question in questions]
+        whole = {"rerank.cross_encoder.budget_ms": 0}
+
+        def answers() -> list[list[tuple[str, float]]]:
+            """To the full depth, whatever it takes; vectors differ a little with the batch they were made in."""
+            return [
+                [(hit.memory.id, round(hit.score, 1)) for hit in engine.recall(question, k=3, changes=whole)]
+                for question in questions
+            ]
+
+        before = answers()
         entities = engine.stats().entities
         engine.doctor(repair=True)
-        assert [[(hit.memory.id, hit.score) for hit in engine.recall(question)] for question in questions] == before
+        assert answers() == before
         assert engine.stats().entities == entities
 
 

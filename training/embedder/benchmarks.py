@@ -1,4 +1,4 @@
-"""LoCoMo and LongMemEval read for evaluation; nothing is trained or chosen on them."""
+"""LoCoMo and LongMemEval read for evaluation; nothing is trained on them."""
 
 from __future__ import annotations
 
