@@ -219,7 +219,7 @@ def test_what_holds_now_is_brought_along_even_if_no_route_found_it(engine: Engin
     old = engine.remember("My locker combination is 12-34-56").id
     newer = engine.supersede(old, "Zebras graze").stored[0]
     newest = engine.supersede(newer, "Quiet harbour").stored[0]
-    answer = engine.recall("locker combination", k=3, changes={"rerank.cross_encoder.on": False})
+    answer = engine.recall("locker combination", k=3)
     assert answer[0].memory.id == newest
     assert {hit.memory.id for hit in answer} == {old, newer, newest}
     lawful(answer)
