@@ -348,10 +348,14 @@ def _taken_back(path: str) -> None:
     for name in ("features", "signals"):
         connection.execute(f"ALTER TABLE recalls DROP COLUMN {name}")
     connection.execute("DROP TABLE learned")
+    for name in ("links", "edge_memories"):
+        connection.execute(f"ALTER TABLE {name} DROP COLUMN namespace")
+    connection.execute("DROP INDEX edges_pair")
+    connection.execute("CREATE UNIQUE INDEX edges_pair ON edges (source, target, relation)")
     connection.execute("PRAGMA user_version = 1")
     fresh = connect(":memory:")
     fresh.execute(migrations()[0][1])
-    for table in ("recalls", "feedback", "memories"):
+    for table in ("recalls", "feedback", "memories", "links", "edge_memories"):
         columns = [[row[1] for row in db.execute(f"PRAGMA table_info({table})")] for db in (connection, fresh)]
         assert columns[0] == columns[1]
     connection.close()

@@ -38,8 +38,8 @@ def add_crowd(
             "INSERT OR IGNORE INTO entity_aliases VALUES (?, ?, ?, ?)", _aliases(keys, first, namespace)
         )
         connection.executemany(
-            "INSERT OR IGNORE INTO links VALUES (?, ?, 1)",
-            ((chance.choice(memories), _skewed(chance, keys)) for _ in range(links)),
+            "INSERT OR IGNORE INTO links (memory, entity, namespace, count) VALUES (?, ?, ?, 1)",
+            ((chance.choice(memories), _skewed(chance, keys), namespace) for _ in range(links)),
         )
         connection.executemany(
             "INSERT OR IGNORE INTO edges (namespace, source, target, relation, kind, confidence, count) "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,16 +14,19 @@ import apsw
 from fivefold.errors import ReadOnly, StoreError
 from fivefold.recall import Recall
 from fivefold.stores.base import Finding
+from fivefold.stores.sql.recall_log import RecallLog, Row, write_rows
 from fivefold.stores.sqlite import lexical
 from fivefold.stores.sqlite.checks import check
 from fivefold.stores.sqlite.connection import Connections, connect, make_durable, number, plain_errors
+from fivefold.stores.sqlite.dialect import SqliteDatabase
 from fivefold.stores.sqlite.reader import SqliteReader
-from fivefold.stores.sqlite.recall_log import RecallLog
 from fivefold.stores.sqlite.schema import migrate, migrations, version_of
 from fivefold.stores.sqlite.together import offer_nearest
 from fivefold.stores.sqlite.vectors import VectorMemory
 from fivefold.stores.sqlite.writer import SqliteWriter
 from fivefold.times import to_micros, utc_now
+
+_log = logging.getLogger("fivefold")
 
 
 class SqliteStore:
@@ -44,7 +48,8 @@ class SqliteStore:
             else:
                 make_durable(connection)
         self._keys: dict[str, int] = {}
-        self.recalls = RecallLog(self.connections, self.key_of)
+        self.recalls = RecallLog(self._log_recalls)
+        self._logging: apsw.Connection | None = None
 
     def reader(self, namespace: str) -> SqliteReader:
         return SqliteReader(self, namespace)
@@ -54,7 +59,8 @@ class SqliteStore:
         if self.read_only:
             raise ReadOnly(f"{self.location!r} cannot be written: the file or its folder is read-only")
         with self.connections.transaction() as connection:
-            writer = SqliteWriter(connection, self._make_namespace(connection, namespace), namespace, utc_now())
+            key = self._make_namespace(connection, namespace)
+            writer = SqliteWriter(SqliteDatabase(connection), key, namespace, utc_now())
             yield writer
             writer.finish()
 
@@ -80,7 +86,9 @@ class SqliteStore:
 
     def log(self, recall: Recall) -> None:
         """Note the recall; it is written with others, and never makes a recall wait."""
-        self.recalls.add(recall)
+        key = self.key_of(recall.namespace)
+        if key is not None and not self.read_only:
+            self.recalls.add(key, recall)
 
     def settle(self) -> None:
         """After a forgetting: what was deleted leaves the write-ahead log too, as far as no reader holds it."""
@@ -104,8 +112,31 @@ class SqliteStore:
 
     def close(self) -> None:
         if not self.connections.closed:
-            self.recalls.close()
+            self.recalls.flush()
+            if self._logging is not None:
+                self._logging.close()
             self.connections.close()
+
+    def _log_recalls(self, rows: dict[int, list[Row]], patience_ms: int) -> bool:
+        """Log recalls on a connection of their own that never makes anyone wait for the disk."""
+        if self.connections.closed:
+            return False
+        try:
+            if self.connections.in_memory:
+                with self.connections.transaction() as connection:
+                    _write_log(connection, rows)
+                return True
+            if self._logging is None:
+                self._logging = connect(self.location)
+                self._logging.execute("PRAGMA synchronous = NORMAL")
+            self._logging.set_busy_timeout(patience_ms)
+            with self._logging:
+                _write_log(self._logging, rows)
+        except (apsw.BusyError, apsw.LockedError):
+            return False
+        except apsw.Error as error:
+            _log.warning("the recall log could not be written: %s", error)
+        return True
 
     def _make_namespace(self, connection: apsw.Connection, namespace: str) -> int:
         if namespace in self._keys:
@@ -117,6 +148,11 @@ class SqliteStore:
         key = connection.last_insert_rowid()
         lexical.create_tables(connection, key)
         return key
+
+
+def _write_log(connection: apsw.Connection, rows: dict[int, list[Row]]) -> None:
+    for key, of_namespace in rows.items():
+        write_rows(SqliteDatabase(connection), key, of_namespace)
 
 
 def _prepare(location: str) -> bool:

@@ -24,23 +24,28 @@ WITH RECURSIVE walk(entity, hop, factor, path, seen) AS (
   FROM walk
   CROSS JOIN edges d ON d.key IN (
     SELECT key FROM (SELECT key, confidence FROM edges WHERE source = walk.entity
-                     ORDER BY confidence DESC LIMIT :fan)
+                     ORDER BY confidence DESC, key DESC LIMIT :fan)
     UNION ALL
     SELECT key FROM (SELECT key, confidence FROM edges WHERE target = walk.entity
-                     ORDER BY confidence DESC LIMIT :fan))
+                     ORDER BY confidence DESC, key DESC LIMIT :fan))
   CROSS JOIN entities o ON o.key = iif(d.source = walk.entity, d.target, d.source)
   WHERE walk.hop < :hops AND instr(walk.seen, ',' || o.key || ',') = 0
 ),
-reached AS (
-  SELECT entity, hop, path, max(factor * CASE hop WHEN 0 THEN :hop0 WHEN 1 THEN :hop1 WHEN 2 THEN :hop2 ELSE :hop3 END)
-         AS score FROM walk GROUP BY entity
+scored AS (
+  SELECT entity, hop, path,
+         factor * CASE hop WHEN 0 THEN :hop0 WHEN 1 THEN :hop1 WHEN 2 THEN :hop2 ELSE :hop3 END AS score FROM walk
+),
+reached AS MATERIALIZED (
+  SELECT entity, hop, path, score, row_number() OVER (ORDER BY score DESC, hop, path, entity) AS place FROM (
+    SELECT *, row_number() OVER (PARTITION BY entity ORDER BY score DESC, hop, path) AS nth FROM scored)
+  WHERE nth = 1
 )
-SELECT l.memory, max(r.score), r.hop, r.path, sum(r.score) AS support,
+SELECT l.memory, r.score, r.hop, r.path, min(r.place) AS place, round(sum(r.score), 9) AS support,
        sum(EXISTS (SELECT 1 FROM edge_memories s JOIN edges d ON d.key = s.edge WHERE s.memory = l.memory
                    AND (d.source = r.entity OR d.target = r.entity))) > 0 AS states
 FROM reached r CROSS JOIN links l ON l.entity = r.entity AND l.memory IN (
   SELECT memory FROM links WHERE entity = r.entity ORDER BY memory DESC LIMIT :each)
-GROUP BY l.memory ORDER BY 2 DESC, states DESC, support DESC, l.memory DESC LIMIT :depth
+GROUP BY l.memory ORDER BY r.score DESC, states DESC, support DESC, l.memory DESC LIMIT :depth
 """
 
 

@@ -7,18 +7,17 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
-import apsw
-
 from fivefold.memory import Mention
-from fivefold.stores.sqlite.rows import compact
-from fivefold.stores.sqlite.transaction import Transaction
+from fivefold.stores.sql.dialect import Database
+from fivefold.stores.sql.rows import compact
+from fivefold.stores.sql.transaction import Transaction
 
 
 class Entities(Transaction):
     """Link counts are gathered and written once, at the end of the transaction."""
 
-    def __init__(self, connection: apsw.Connection, key: int, namespace: str, now: datetime) -> None:
-        super().__init__(connection, key, namespace, now)
+    def __init__(self, db: Database, key: int, namespace: str, now: datetime) -> None:
+        super().__init__(db, key, namespace, now)
         self._entities: dict[str, int] = {}
         self._linked: Counter[int] = Counter()
 
@@ -26,10 +25,10 @@ class Entities(Transaction):
         """Look up the entities a batch will mention in one go."""
         aliases = list({alias_of(mention.name) for mention in mentions})
         found = self._rows(
-            "SELECT a.alias, a.entity, a.part FROM json_each(?) wanted CROSS JOIN entity_aliases a "
-            "ON a.namespace = ? AND a.alias = wanted.value JOIN entities e ON e.key = a.entity "
-            "ORDER BY a.alias, a.part, e.links DESC, e.key",
-            json.dumps(aliases, ensure_ascii=False), self._key,
+            f"SELECT a.alias, a.entity, a.part FROM {self._sql.each('?', 'text')} CROSS JOIN entity_aliases a "
+            "CROSS JOIN entities e WHERE a.namespace = ?2 AND a.alias = wanted.value AND e.namespace = ?2 "
+            "AND e.key = a.entity ORDER BY a.alias, a.part, e.links DESC, e.key",
+            self._sql.listed(aliases), self._key,
         )  # fmt: skip
         candidates: dict[str, list[tuple[int, int]]] = {}
         for alias, entity, part in found:
@@ -48,30 +47,32 @@ class Entities(Transaction):
             counts[entity] = counts.get(entity, 0) + mention.count
             if mention.kind != "topic":
                 named.setdefault(entity)
-        self._db.executemany(
-            "INSERT INTO links VALUES (?, ?, ?)", [(row, entity, count) for entity, count in counts.items()]
+        self._db.many(
+            "INSERT INTO links (namespace, memory, entity, count) VALUES (?, ?, ?, ?)",
+            [(self._key, row, entity, count) for entity, count in counts.items()],
         )
         self._linked.update(counts.keys())
         return list(named)
 
     def write_counts(self) -> None:
         """Write the link counts this transaction gathered."""
-        counted = [(count, entity) for entity, count in self._linked.items()]
-        self._db.executemany("UPDATE entities SET links = links + ? WHERE key = ?", counted)
+        counted = [(count, self._key, entity) for entity, count in self._linked.items()]
+        self._db.many("UPDATE entities SET links = links + ? WHERE namespace = ? AND key = ?", counted)
         self._linked.clear()
 
     def unlink(self, row: int) -> None:
         """Take a memory's links away; an entity that nothing mentions any more goes with them."""
         self.write_counts()
-        entities = [(key,) for (key,) in self._rows("SELECT entity FROM links WHERE memory = ?", row)]
-        self._db.execute("DELETE FROM links WHERE memory = ?", (row,))
-        self._db.executemany("UPDATE entities SET links = links - 1 WHERE key = ?", entities)
-        self._db.executemany(_DELETE_UNUSED, entities)
+        found = self._rows("SELECT entity FROM links WHERE namespace = ? AND memory = ?", self._key, row)
+        entities = [(self._key, key) for (key,) in found]
+        self._run("DELETE FROM links WHERE namespace = ? AND memory = ?", self._key, row)
+        self._db.many("UPDATE entities SET links = links - 1 WHERE namespace = ? AND key = ?", entities)
+        self._db.many(_DELETE_UNUSED, entities)
         self._entities.clear()
 
     def drop_unused(self) -> None:
-        unused = self._rows("SELECT key FROM entities WHERE namespace = ? AND links <= 0", self._key)
-        self._db.executemany(_DELETE_UNUSED, unused)
+        unused = self._rows("SELECT namespace, key FROM entities WHERE namespace = ? AND links <= 0", self._key)
+        self._db.many(_DELETE_UNUSED, unused)
         self._entities.clear()
 
     def entity_of(self, mention: Mention) -> int:
@@ -79,8 +80,8 @@ class Entities(Transaction):
         alias = alias_of(mention.name)
         if alias not in self._entities:
             known = self._rows(
-                "SELECT a.entity, a.part FROM entity_aliases a JOIN entities e ON e.key = a.entity "
-                "WHERE a.namespace = ? AND a.alias = ? ORDER BY a.part, e.links DESC, e.key",
+                "SELECT a.entity, a.part FROM entity_aliases a JOIN entities e ON e.namespace = a.namespace "
+                "AND e.key = a.entity WHERE a.namespace = ? AND a.alias = ? ORDER BY a.part, e.links DESC, e.key",
                 self._key, alias,
             )  # fmt: skip
             meant = _meant([(entity, part) for entity, part in known])
@@ -93,13 +94,9 @@ class Entities(Transaction):
         parts = name_parts(mention)
         key = self._known_by_part(alias.split()) if parts else None
         if key is None:
-            self._db.execute(
-                "INSERT INTO entities (namespace, name, kind, by_hand, created_at) VALUES (?, ?, ?, ?, ?)",
-                (self._key, mention.name, mention.kind, by_hand, self._now),
-            )
-            key = self._db.last_insert_rowid()
+            key = self._db.insert(_INSERT, self._key, mention.name, mention.kind, int(by_hand), self._now)
         else:
-            self._db.execute("UPDATE entities SET name = ? WHERE key = ?", (mention.name, key))
+            self._run("UPDATE entities SET name = ? WHERE namespace = ? AND key = ?", mention.name, self._key, key)
         self.add_alias(key, alias)
         for part in parts:
             self.add_alias(key, part, part=True)
@@ -107,37 +104,41 @@ class Entities(Transaction):
         return key
 
     def add_alias(self, entity: int, alias: str, part: bool = False) -> None:
-        self._db.execute(
-            "INSERT INTO entity_aliases VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET part = min(part, excluded.part)",
-            (self._key, alias, entity, part),
-        )
+        self._run(
+            "INSERT INTO entity_aliases (namespace, alias, entity, part) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (namespace, alias, entity) DO UPDATE SET "
+            f"part = {self._sql.least}(entity_aliases.part, excluded.part)",
+            self._key, alias, entity, int(part),
+        )  # fmt: skip
         self._entities.pop(alias, None)
 
     def rename_entity(self, key: int, name: str) -> None:
-        self._db.execute("UPDATE entities SET name = ?, by_hand = 1 WHERE key = ?", (name, key))
+        self._run("UPDATE entities SET name = ?, by_hand = 1 WHERE namespace = ? AND key = ?", name, self._key, key)
         self.add_alias(key, alias_of(name))
 
     def merge_entities(self, into: int, out: int) -> None:
         """Everything of `out` becomes `into`'s; counts are taken anew."""
-        for table, column in (
-            ("links", "entity"), ("entity_aliases", "entity"), ("edges", "source"), ("edges", "target"),
+        for table, column, others in (
+            ("links", "entity", ("memory",)), ("entity_aliases", "entity", ("alias",)),
+            ("edges", "source", ("target", "relation")), ("edges", "target", ("source", "relation")),
         ):  # fmt: skip
-            self._db.execute(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {column} = ?", (into, out))
-        self._db.execute("DELETE FROM edges WHERE source = target")
-        self._db.execute("DELETE FROM entities WHERE key = ?", (out,))
+            same = " AND ".join(f"twin.{other} = {table}.{other}" for other in others)
+            self._run(
+                f"UPDATE {table} SET {column} = ?2 WHERE namespace = ?1 AND {column} = ?3 AND NOT EXISTS "
+                f"(SELECT 1 FROM {table} twin WHERE twin.namespace = ?1 AND twin.{column} = ?2 AND {same})",
+                self._key, into, out,
+            )  # fmt: skip
+        self._run("DELETE FROM edges WHERE namespace = ? AND source = target", self._key)
+        self._run("DELETE FROM entities WHERE namespace = ? AND key = ?", self._key, out)
         self._recount(into, by_hand=True)
 
     def split_entity(self, key: int, name: str, memories: Sequence[int]) -> int:
-        self._db.execute(
-            "INSERT INTO entities (namespace, name, kind, by_hand, created_at) "
-            "SELECT namespace, ?, kind, 1, ? FROM entities WHERE key = ?",
-            (name, self._now, key),
-        )
-        new = self._db.last_insert_rowid()
+        kind = self._rows("SELECT kind FROM entities WHERE namespace = ? AND key = ?", self._key, key)[0][0]
+        new = self._db.insert(_INSERT, self._key, name, kind, 1, self._now)
         self.add_alias(new, alias_of(name))
-        self._db.executemany(
-            "UPDATE OR IGNORE links SET entity = ? WHERE entity = ? AND memory = ?",
-            [(new, key, memory) for memory in memories],
+        self._db.many(
+            "UPDATE links SET entity = ? WHERE namespace = ? AND entity = ? AND memory = ?",
+            [(new, self._key, key, memory) for memory in dict.fromkeys(memories)],
         )
         for memory in memories:
             self._call_anew(memory, key, name)
@@ -147,20 +148,24 @@ class Entities(Transaction):
 
     def _call_anew(self, memory: int, key: int, name: str) -> None:
         """Note in what was read out of the memory whom it means, so that a rebuild knows it too."""
-        aliases = {alias for (alias,) in self._rows("SELECT alias FROM entity_aliases WHERE entity = ?", key)}
-        extracted = json.loads(self._rows("SELECT extracted FROM memories WHERE row = ?", memory)[0][0])
+        known = self._rows("SELECT alias FROM entity_aliases WHERE namespace = ? AND entity = ?", self._key, key)
+        aliases = {alias for (alias,) in known}
+        found = self._rows("SELECT extracted FROM memories WHERE namespace = ? AND row = ?", self._key, memory)
+        extracted = json.loads(found[0][0])
         extracted["mentions"] = [
-            [name if alias_of(known) in aliases else known, kind, count]
-            for known, kind, count in extracted.get("mentions", ())
+            [name if alias_of(called) in aliases else called, kind, count]
+            for called, kind, count in extracted.get("mentions", ())
         ]
-        self._db.execute("UPDATE memories SET extracted = ? WHERE row = ?", (compact(extracted), memory))
+        self._run(
+            "UPDATE memories SET extracted = ? WHERE namespace = ? AND row = ?", compact(extracted), self._key, memory
+        )
 
     def _recount(self, key: int, by_hand: bool) -> None:
-        self._db.execute(
-            "UPDATE entities SET by_hand = max(by_hand, ?), links = (SELECT count(*) FROM links WHERE entity = ?2) "
-            "WHERE key = ?2",
-            (by_hand, key),
-        )
+        self._run(
+            f"UPDATE entities SET by_hand = {self._sql.greatest}(by_hand, ?1), links = "
+            "(SELECT count(*) FROM links l WHERE l.namespace = ?2 AND l.entity = ?3) WHERE namespace = ?2 AND key = ?3",
+            int(by_hand), self._key, key,
+        )  # fmt: skip
         self._entities.clear()
 
     def _known_by_part(self, words: Sequence[str]) -> int | None:
@@ -176,9 +181,12 @@ class Entities(Transaction):
 TITLES = frozenset("project team dr mr mrs ms miss prof professor aunt uncle captain lake mount".split())
 """Words that go before a name without being part of it."""
 
+_INSERT = "INSERT INTO entities (key, namespace, name, kind, by_hand, created_at) VALUES (?, ?, ?, ?, ?, ?)"
+
 _DELETE_UNUSED = (
-    "DELETE FROM entities WHERE key = ?1 AND links <= 0 AND by_hand = 0 AND NOT EXISTS "
-    "(SELECT 1 FROM edges WHERE (source = ?1 OR target = ?1) AND (by_hand = 1 OR kind <> 'semantic'))"
+    "DELETE FROM entities WHERE namespace = ?1 AND key = ?2 AND links <= 0 AND by_hand = 0 AND NOT EXISTS "
+    "(SELECT 1 FROM edges d WHERE d.namespace = ?1 AND (d.source = ?2 OR d.target = ?2) "
+    "AND (d.by_hand = 1 OR d.kind <> 'semantic'))"
 )
 
 

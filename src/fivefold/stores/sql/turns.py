@@ -7,9 +7,8 @@ from datetime import datetime
 
 from fivefold.memory import Memory
 from fivefold.recall import Vector
-from fivefold.stores.base import FIELDS
-from fivefold.stores.sqlite.rows import COLUMNS, compact, memory_of
-from fivefold.stores.sqlite.spaces import Spaces
+from fivefold.stores.sql.rows import COLUMNS, compact, memory_of
+from fivefold.stores.sql.spaces import Spaces
 from fivefold.times import to_micros
 
 
@@ -19,14 +18,14 @@ class Turns(Spaces):
     def note_with(self, content_hash: bytes) -> int | None:
         return self._number(
             "SELECT row FROM memories WHERE namespace = ? AND content_hash = ? AND kind = 'note' "
-            "AND superseded_by IS NULL LIMIT 1",
+            "AND superseded_by IS NULL ORDER BY row LIMIT 1",
             self._key, content_hash,
         )  # fmt: skip
 
     def turn_like(self, session_id: str, content_hash: bytes, event_at: datetime) -> str | None:
         found = self._rows(
             "SELECT id FROM memories WHERE namespace = ? AND content_hash = ? AND session_id = ? AND event_at = ? "
-            "AND kind = 'turn' LIMIT 1",
+            "AND kind = 'turn' ORDER BY row LIMIT 1",
             self._key, content_hash, session_id, to_micros(event_at),
         )  # fmt: skip
         return str(found[0][0]) if found else None
@@ -41,25 +40,26 @@ class Turns(Spaces):
         memory = self.at(row)
         assert memory is not None
         together = list(dict.fromkeys((*memory.tags, *tags)))
-        self._db.execute(
-            "UPDATE memories SET seen_count = seen_count + 1, tags = ? WHERE row = ?",
-            (compact(together), row),
-        )
+        self._run(
+            "UPDATE memories SET seen_count = seen_count + 1, tags = ? WHERE namespace = ? AND row = ?",
+            compact(together), self._key, row,
+        )  # fmt: skip
 
     def turn_before(self, session_id: str, row: int) -> Memory | None:
         """The turn just before this one in its session."""
         return self._memory(
             "session_id = ? AND kind = 'turn' AND (turn_index, row) < "
-            "(SELECT turn_index, row FROM memories WHERE row = ?) ORDER BY turn_index DESC, row DESC LIMIT 1",
-            session_id, row,
+            "(SELECT turn_index, row FROM memories WHERE namespace = ? AND row = ?) "
+            "ORDER BY turn_index DESC, row DESC LIMIT 1",
+            session_id, self._key, row,
         )  # fmt: skip
 
     def turn_after(self, session_id: str, row: int) -> Memory | None:
         """The turn just after this one in its session."""
         return self._memory(
             "session_id = ? AND kind = 'turn' AND (turn_index, row) > "
-            "(SELECT turn_index, row FROM memories WHERE row = ?) ORDER BY turn_index, row LIMIT 1",
-            session_id, row,
+            "(SELECT turn_index, row FROM memories WHERE namespace = ? AND row = ?) ORDER BY turn_index, row LIMIT 1",
+            session_id, self._key, row,
         )  # fmt: skip
 
     def turns(self, session_id: str) -> list[Memory]:
@@ -73,7 +73,8 @@ class Turns(Spaces):
     def told_next(self, session_id: str, content: str) -> list[Memory]:
         """Turns of a session that carry this text as what was said next."""
         found = self._rows(
-            f"SELECT {COLUMNS} FROM memories WHERE namespace = ? AND session_id = ? AND next_user_text = ?",
+            f"SELECT {COLUMNS} FROM memories WHERE namespace = ? AND session_id = ? AND next_user_text = ? "
+            "ORDER BY row",
             self._key, session_id, content,
         )  # fmt: skip
         return [memory_of(self.namespace, columns) for columns in found]
@@ -98,12 +99,13 @@ class Turns(Spaces):
     def log_turn(self, session_id: str, at: datetime) -> int:
         """Count a turn into the session log; gives the next free turn index."""
         moment = to_micros(at)
-        self._db.execute(
-            "INSERT INTO sessions (namespace, id, started_at, ended_at, turns) VALUES (?, ?, ?, ?, 1) "
-            "ON CONFLICT DO UPDATE SET started_at = min(started_at, excluded.started_at), "
-            "ended_at = max(ended_at, excluded.ended_at), turns = turns + 1",
-            (self._key, session_id, moment, moment),
-        )
+        self._run(
+            "INSERT INTO sessions (namespace, id, started_at, ended_at, turns) VALUES (?1, ?2, ?3, ?3, 1) "
+            f"ON CONFLICT (namespace, id) DO UPDATE SET "
+            f"started_at = {self._sql.least}(sessions.started_at, excluded.started_at), "
+            f"ended_at = {self._sql.greatest}(sessions.ended_at, excluded.ended_at), turns = sessions.turns + 1",
+            self._key, session_id, moment,
+        )  # fmt: skip
         last = self._number(
             "SELECT max(turn_index) FROM memories WHERE namespace = ? AND session_id = ?",
             self._key,
@@ -112,39 +114,42 @@ class Turns(Spaces):
         return 0 if last is None else last + 1
 
     def session_built(self, session_id: str, row: int, turns: int) -> None:
-        self._db.execute(
+        self._run(
             "UPDATE sessions SET memory = ?, built_from = ? WHERE namespace = ? AND id = ?",
-            (row, turns, self._key, session_id),
-        )
+            row, turns, self._key, session_id,
+        )  # fmt: skip
 
     def recount_sessions(self) -> None:
         """The session log anew from the turns and session memories that are there."""
-        self._db.execute("DELETE FROM sessions WHERE namespace = ?", (self._key,))
-        self._db.execute(
+        self._run("DELETE FROM sessions WHERE namespace = ?", self._key)
+        self._run(
             "INSERT INTO sessions (namespace, id, started_at, ended_at, turns, built_from, memory) "
             "SELECT namespace, session_id, min(event_at), max(event_at), count(*), count(*), "
-            "(SELECT row FROM memories own WHERE own.namespace = m.namespace AND own.session_id = m.session_id "
-            "AND own.kind = 'session') FROM memories m WHERE namespace = ? AND kind = 'turn' GROUP BY session_id",
-            (self._key,),
+            "(SELECT own.row FROM memories own WHERE own.namespace = m.namespace AND own.session_id = m.session_id "
+            "AND own.kind = 'session') FROM memories m WHERE namespace = ? AND kind = 'turn' "
+            "GROUP BY namespace, session_id",
+            self._key,
         )
 
     def close_gap(self, session_id: str) -> None:
         """Recount a session after one of its turns was forgotten; an empty one leaves the log."""
-        self._db.execute(
-            "UPDATE sessions SET (turns, started_at, ended_at) = "
-            "(SELECT count(*), coalesce(min(event_at), started_at), coalesce(max(event_at), ended_at) "
-            "FROM memories m WHERE m.namespace = sessions.namespace "
-            "AND m.session_id = sessions.id AND m.kind = 'turn') WHERE namespace = ? AND id = ?",
-            (self._key, session_id),
-        )
-        self._db.execute("DELETE FROM sessions WHERE namespace = ? AND id = ? AND turns = 0", (self._key, session_id))
+        ((turns, first, last),) = self._rows(
+            "SELECT count(*), min(event_at), max(event_at) FROM memories "
+            "WHERE namespace = ? AND session_id = ? AND kind = 'turn'",
+            self._key, session_id,
+        )  # fmt: skip
+        if turns == 0:
+            self._run("DELETE FROM sessions WHERE namespace = ? AND id = ?", self._key, session_id)
+            return
+        self._run(
+            "UPDATE sessions SET turns = ?, started_at = ?, ended_at = ? WHERE namespace = ? AND id = ?",
+            turns, first, last, self._key, session_id,
+        )  # fmt: skip
 
     def backfill(self, row: int, text: str | None, vector: Vector | None) -> None:
         """Put the next user turn on the memory before it (M1), or take it off again."""
-        self._db.execute("UPDATE memories SET next_user_text = ? WHERE row = ?", (text, row))
-        outdated = self._vectors_held(row, "s.state = 'building' OR v.field = ?", FIELDS.index("next_user"))
-        for held in outdated:
-            self._drop_vector(*held)
+        self._run("UPDATE memories SET next_user_text = ? WHERE namespace = ? AND row = ?", text, self._key, row)
+        self.drop_next(row)
         memory = self.at(row)
         if vector is not None and memory is not None:
-            self._put_vector(row, "next_user", memory, vector)
+            self.put_vector(row, "next_user", memory, vector)

@@ -5,19 +5,18 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-import apsw
-
 from fivefold.memory import Memory
-from fivefold.stores.sqlite.connection import number, rows
-from fivefold.stores.sqlite.rows import COLUMNS, memory_of
+from fivefold.stores.sql.dialect import Database
+from fivefold.stores.sql.rows import COLUMNS, memory_of
 from fivefold.times import to_micros
 
 
 class Transaction:
-    """Lives inside `BEGIN IMMEDIATE … COMMIT`; the store opens and ends the transaction."""
+    """All of it happens or nothing; the store opens and ends the transaction."""
 
-    def __init__(self, connection: apsw.Connection, key: int, namespace: str, now: datetime) -> None:
-        self._db = connection
+    def __init__(self, db: Database, key: int, namespace: str, now: datetime) -> None:
+        self._db = db
+        self._sql = db.dialect
         self._key = key
         self._now = to_micros(now)
         self.namespace = namespace
@@ -33,7 +32,12 @@ class Transaction:
         return memory_of(self.namespace, found[0]) if found else None
 
     def _number(self, sql: str, *values: Any) -> int | None:
-        return number(self._db, sql, *values)
+        """The one number a statement gives, if it gives one."""
+        found = self._rows(sql, *values)
+        return None if not found or found[0][0] is None else int(found[0][0])
 
     def _rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        return rows(self._db, sql, *values)
+        return self._db.rows(sql, values)
+
+    def _run(self, sql: str, *values: Any) -> None:
+        self._db.run(sql, values)

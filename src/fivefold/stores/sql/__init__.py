@@ -1,0 +1,1 @@
+"""What the SQL stores share: statements written once, run by SQLite and PostgreSQL alike."""

@@ -1,0 +1,63 @@
+"""Where SQLite and PostgreSQL say the same thing in other words; all other statements are written once for both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+Values = Sequence[Any] | Mapping[str, Any]
+
+
+class Dialect(Protocol):
+    """Parameters are `?`, `?1` or `:name` in every statement; a list is one parameter, made by `listed`."""
+
+    @property
+    def greatest(self) -> str:
+        """The function that gives the greater of two values."""
+
+    @property
+    def least(self) -> str:
+        """The function that gives the lesser of two values."""
+
+    @property
+    def position(self) -> str:
+        """The function that finds a text in another: 0 when it is not there."""
+
+    @property
+    def gathered(self) -> str:
+        """The aggregate that gathers values into a JSON list."""
+
+    @property
+    def events(self) -> str:
+        """The memories as a search by time reads them."""
+
+    @property
+    def own_vector(self) -> str:
+        """The condition that a vector `v` is one of the memory `m`."""
+
+    def listed(self, values: Iterable[Any]) -> Any:
+        """A list as a parameter."""
+
+    def among(self, column: str, parameter: str) -> str:
+        """The condition that a column is in a listed parameter."""
+
+    def each(self, parameter: str, kind: Literal["bigint", "text"]) -> str:
+        """A listed parameter as the table `wanted` with one column, `value`."""
+
+    def apart(self, column: str) -> str:
+        """A column in a condition that the planner should not begin with."""
+
+
+class Database(Protocol):
+    """One connection inside a transaction."""
+
+    @property
+    def dialect(self) -> Dialect: ...
+    def rows(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]: ...
+    def run(self, sql: str, values: Values = ()) -> None: ...
+    def many(self, sql: str, values: Iterable[Values]) -> None: ...
+    def new_key(self) -> int | None:
+        """The key of a new row, or None where the database finds one while inserting."""
+
+    def insert(self, sql: str, *values: Any) -> int:
+        """Insert a row whose first parameter is its key; gives that key."""

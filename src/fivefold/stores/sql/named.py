@@ -1,0 +1,104 @@
+"""Reading entities and edges: who is called what, and who stands with whom."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from fivefold.memory import Edge, Entity
+from fivefold.stores.base import Called
+from fivefold.stores.sql.asking import Asking, moment
+
+MOST_CALLED = 64
+"""Entities under one alias that are considered; more share a name than anyone could tell apart by it."""
+
+
+class NamedReader(Asking):
+    """The entity graph of a namespace."""
+
+    def entities(self, alias: str | None, limit: int) -> list[Entity]:
+        if alias is None:
+            return self._entities("e.kind <> 'topic' ORDER BY e.links DESC, e.key LIMIT :limit", limit=limit)
+        return self._entities(
+            "e.key IN (SELECT a.entity FROM entity_aliases a WHERE a.namespace = :ns AND a.alias = :alias) "
+            "ORDER BY e.links DESC, e.key LIMIT :limit",
+            alias=alias,
+            limit=limit,
+        )
+
+    def entities_at(self, keys: Sequence[int]) -> list[Entity]:
+        return self._entities(f"{self._sql.among('e.key', ':keys')} ORDER BY e.key", keys=self._listed(keys))
+
+    def edges(self, entity: int, limit: int) -> list[Edge]:
+        found = self._rows(
+            "SELECT d.key, a.name, d.relation, b.name, d.kind, d.confidence, d.count, d.valid_from, d.valid_to "
+            "FROM edges d JOIN entities a ON a.namespace = d.namespace AND a.key = d.source "
+            "JOIN entities b ON b.namespace = d.namespace AND b.key = d.target WHERE d.namespace = :ns AND d.key IN "
+            "(SELECT f.key FROM edges f WHERE f.namespace = :ns AND f.source = :entity UNION ALL "
+            "SELECT t.key FROM edges t WHERE t.namespace = :ns AND t.target = :entity) "
+            "ORDER BY d.kind = 'semantic', d.confidence DESC, d.key LIMIT :limit",
+            entity=entity,
+            limit=limit,
+        )
+        return [
+            Edge(key, source, relation, target, kind, confidence, count, moment(since), moment(until))
+            for key, source, relation, target, kind, confidence, count, since, until in found
+        ]
+
+    def called(self, aliases: Sequence[str]) -> list[Called]:
+        found = self._rows(
+            "SELECT a.alias, e.key, e.name, e.kind, e.links, a.part FROM "
+            f"{self._sql.each(':aliases', 'text')} CROSS JOIN entity_aliases a CROSS JOIN entities e "
+            "WHERE a.namespace = :ns AND a.alias = wanted.value AND a.entity IN "
+            "(SELECT f.entity FROM entity_aliases f WHERE f.namespace = :ns AND f.alias = wanted.value "
+            "ORDER BY f.entity LIMIT :most) AND e.namespace = :ns AND e.key = a.entity",
+            aliases=self._listed(aliases),
+            most=MOST_CALLED,
+        )
+        order = {alias: place for place, alias in enumerate(aliases)}
+        names = [Called(alias, key, name, kind, links, bool(part)) for alias, key, name, kind, links, part in found]
+        return sorted(names, key=lambda name: (order[name.alias], name.entity))
+
+    def mentioned(self, rows: Sequence[int], entities: Sequence[int]) -> dict[int, int]:
+        """In how many of these memories each of these entities is mentioned."""
+        found = self._rows(
+            f"SELECT l.entity, count(*) FROM {self._sql.each(':rows', 'bigint')} CROSS JOIN links l "
+            f"WHERE l.namespace = :ns AND l.memory = wanted.value AND {self._sql.among('l.entity', ':entities')} "
+            "GROUP BY l.entity",
+            rows=self._listed(rows),
+            entities=self._listed(entities),
+        )
+        return dict(found)
+
+    def near(self, alias: str, entities: Sequence[int]) -> list[int]:
+        """Which of these entities an edge ties to the entity of that name."""
+        found = self._rows(
+            f"SELECT wanted.value FROM {self._sql.each(':entities', 'bigint')} WHERE EXISTS "
+            "(SELECT 1 FROM entity_aliases a JOIN edges d ON d.namespace = a.namespace AND "
+            "((d.source = a.entity AND d.target = wanted.value) OR (d.target = a.entity AND d.source = wanted.value)) "
+            "WHERE a.namespace = :ns AND a.alias = :alias)",
+            alias=alias,
+            entities=self._listed(entities),
+        )
+        return [key for (key,) in found]
+
+    def related(self, entity: int, relations: Sequence[str], inverse: bool) -> list[Entity]:
+        here, there = ("target", "source") if inverse else ("source", "target")
+        return self._entities(
+            f"e.key IN (SELECT d.{there} FROM edges d WHERE d.namespace = :ns AND d.{here} = :entity "
+            f"AND d.valid_to IS NULL AND {self._sql.among('d.relation', ':relations')}) ORDER BY e.key",
+            entity=entity,
+            relations=self._listed(relations),
+        )
+
+    def _entities(self, condition: str, **values: object) -> list[Entity]:
+        found = self._rows(
+            f"SELECT e.key, e.name, e.kind, e.links, (SELECT CAST({self._sql.gathered}(own.alias) AS text) FROM "
+            "(SELECT a.alias FROM entity_aliases a WHERE a.namespace = :ns AND a.entity = e.key ORDER BY a.alias) own) "
+            f"FROM entities e WHERE e.namespace = :ns AND {condition}",
+            **values,
+        )
+        return [
+            Entity(key, name, kind, links, tuple(json.loads(aliases or "[]")))
+            for key, name, kind, links, aliases in found
+        ]

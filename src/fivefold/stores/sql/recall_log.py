@@ -1,0 +1,96 @@
+"""The log of recalls: written a few dozen at a time, since each write makes every reader look again."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from fivefold.learning.adapt import signals_of
+from fivefold.learning.features import packed
+from fivefold.recall import Recall
+from fivefold.stores.sql.dialect import Database
+from fivefold.stores.sql.rows import compact
+from fivefold.times import to_micros
+
+KEPT = 10_000
+"""How many recalls without feedback a namespace's log keeps."""
+
+TOGETHER = 64
+"""How many recalls are logged in one go."""
+
+PATIENCE_MS = 5_000
+"""How long a look at the log waits for another writer; a recall itself never does."""
+
+Row = tuple[int, str, int, str, str, str, bytes, str | None]
+
+
+def row_of(key: int, recall: Recall) -> Row:
+    returned = [[hit.memory.id, hit.rank, round(hit.score, 6)] for hit in recall.hits]
+    at, recipe, text = to_micros(recall.query.now), recall.plan.recipe, recall.query.text
+    return key, recall.id, at, recipe, text, compact(returned), packed(recall), _signals(recall)
+
+
+def _signals(recall: Recall) -> str | None:
+    found = signals_of(recall)
+    return None if found is None else compact(found)
+
+
+def write_row(db: Database, row: Row) -> None:
+    db.run(
+        "INSERT INTO recalls (namespace, id, at, recipe, query, returned, features, signals) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        row,
+    )
+
+
+def write_rows(db: Database, key: int, rows: list[Row]) -> None:
+    """Log recalls of one namespace, and let the oldest without feedback go."""
+    for row in rows:
+        write_row(db, row)
+    db.run(
+        "DELETE FROM recalls WHERE namespace = ?1 AND id < "
+        "(SELECT r.id FROM recalls r WHERE r.namespace = ?1 ORDER BY r.id DESC LIMIT 1 OFFSET ?2) "
+        "AND id NOT IN (SELECT f.recall FROM feedback f WHERE f.namespace = ?1)",
+        (key, KEPT),
+    )
+
+
+class RecallLog:
+    """Best effort: a kill may lose the last few. `used` writes the recall it speaks of for sure."""
+
+    def __init__(self, write: Callable[[dict[int, list[Row]], int], bool]) -> None:
+        """`write` logs rows by namespace, waiting so many milliseconds for others; false when it must be later."""
+        self._write = write
+        self._waiting: deque[Row] = deque(maxlen=KEPT)
+        self._lock = threading.Lock()
+
+    def add(self, key: int, recall: Recall) -> None:
+        self._waiting.append(row_of(key, recall))
+        if len(self._waiting) % TOGETHER == 0:
+            self.flush(patience_ms=0)
+
+    def returned(self, key: int, recall_id: str) -> tuple[str, ...] | None:
+        """What a recall that still waits to be written had returned."""
+        for waiting in list(self._waiting):
+            if waiting[0] == key and waiting[1] == recall_id:
+                return tuple(item[0] for item in json.loads(waiting[5]))
+        return None
+
+    def signals(self, key: int, recall_id: str) -> str | None:
+        """What a recall that still waits to be written had weighed."""
+        return next((row[7] for row in list(self._waiting) if row[0] == key and row[1] == recall_id), None)
+
+    def flush(self, patience_ms: int = PATIENCE_MS) -> None:
+        """Write what waits; while another writer is at work it waits on."""
+        with self._lock:
+            waiting = list(self._waiting)
+            if not waiting:
+                return
+            by_namespace: dict[int, list[Row]] = {}
+            for row in waiting:
+                by_namespace.setdefault(row[0], []).append(row)
+            if self._write(by_namespace, patience_ms):
+                for _ in range(min(len(waiting), len(self._waiting))):
+                    self._waiting.popleft()

@@ -1,0 +1,157 @@
+"""One transaction on a namespace: memories with everything derived from them."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from fivefold.extract.kept import kept
+from fivefold.memory import Memory
+from fivefold.recall import Recall
+from fivefold.stores.base import Entry
+from fivefold.stores.sql.edges import Edges
+from fivefold.stores.sql.recall_log import row_of, write_row
+from fivefold.stores.sql.rows import WRITTEN, compact, values_of
+from fivefold.stores.sql.statements import Statements
+from fivefold.stores.sql.turns import Turns
+from fivefold.times import to_micros
+
+_INSERT = (
+    f"INSERT INTO memories (row, namespace, content_hash, extracted, {WRITTEN}) "
+    f"VALUES (?, ?, ?, ?, {', '.join('?' * len(WRITTEN.split(',')))})"
+)
+_UPDATE = (
+    "UPDATE memories SET content_hash = ?, extracted = ?, "
+    + ", ".join(f"{name.strip()} = ?" for name in WRITTEN.split(","))
+    + " WHERE namespace = ? AND row = ?"
+)
+
+
+class SqlWriter(Turns, Statements, Edges):
+    """Adds, replaces and removes memories; vectors, turns, statements and entities have their own files."""
+
+    @abstractmethod
+    def index_words(self, row: int, entry: Entry) -> None:
+        """Put a memory's lexemes into the lexical index."""
+
+    @abstractmethod
+    def unindex_words(self, row: int, kind: str) -> None:
+        """Take a memory's lexemes out of the lexical index."""
+
+    @abstractmethod
+    def clear_words(self) -> None:
+        """Empty the lexical index of the namespace."""
+
+    def save_settings(self, settings: Mapping[str, Any]) -> None:
+        self._run("UPDATE namespaces SET settings = ? WHERE key = ?", compact(dict(settings)), self._key)
+
+    def finish(self) -> None:
+        """Write what the transaction gathered; called before it ends."""
+        self.write_counts()
+        self.write_ties()
+
+    def add(self, entry: Entry) -> int:
+        row = self._db.insert(
+            _INSERT, self._key, entry.content_hash, compact(kept(entry.extraction)), *values_of(entry.memory)
+        )
+        self._index(row, entry)
+        return row
+
+    def replace(self, row: int, entry: Entry) -> None:
+        self._unindex(row)
+        self._run(
+            _UPDATE, entry.content_hash, compact(kept(entry.extraction)), *values_of(entry.memory), self._key, row
+        )
+        self._index(row, entry)
+
+    def remove(self, row: int) -> None:
+        """Forget a memory, everything derived from it and the recalls that returned it; what it had replaced holds."""
+        memory = self.at(row)
+        assert memory is not None
+        self._unindex(row)
+        self.hand_over(row)
+        self._run("UPDATE slots SET ended_by = NULL WHERE namespace = ? AND ended_by = ?", self._key, row)
+        self._run("UPDATE sessions SET memory = NULL WHERE namespace = ? AND memory = ?", self._key, row)
+        self._run(
+            f"DELETE FROM recalls WHERE namespace = ? AND {self._sql.position}(returned, ?) > 0",
+            self._key, f'"{memory.id}"',
+        )  # fmt: skip
+        self._run("DELETE FROM memories WHERE namespace = ? AND row = ?", self._key, row)
+
+    def _index(self, row: int, entry: Entry) -> None:
+        memory = entry.memory
+        self.index_words(row, entry)
+        for where, vector in entry.vectors.items():
+            self.put_vector(row, where, memory, vector)
+        self.state(row, entry.extraction.slots)
+        if memory.kind != "session":
+            self.tie(self.link(row, entry.extraction.mentions))
+            self.state_relations(row, entry.extraction.relations, memory.event_at)
+
+    def _unindex(self, row: int) -> None:
+        kind = self._rows("SELECT kind FROM memories WHERE namespace = ? AND row = ?", self._key, row)[0][0]
+        self.unindex_words(row, kind)
+        self.drop_vectors(row)
+        self._run("DELETE FROM slots WHERE namespace = ? AND memory = ?", self._key, row)
+        self.untie(row)
+        self.unlink(row)
+
+    def clear_derived(self) -> None:
+        """Take away what can be rebuilt from the memories: lexemes, links, statements, stray vectors."""
+        self.clear_words()
+        self._run("DELETE FROM links WHERE namespace = ?", self._key)
+        self._run("DELETE FROM slots WHERE namespace = ?", self._key)
+        self._run("DELETE FROM edges WHERE namespace = ? AND by_hand = 0", self._key)
+        self._run("UPDATE entities SET links = 0 WHERE namespace = ?", self._key)
+        self._entities.clear()
+        self.drop_stray_vectors()
+
+    def reindex(self, memory: Memory, entry: Entry) -> None:
+        self._index(memory.row, entry)
+
+    def sweep(self) -> None:
+        """End a rebuild: entities nothing mentions go, and the session log counts anew."""
+        self.finish()
+        self.drop_unused()
+        self.settle()
+        self.recount_sessions()
+
+    def learned(self, name: str) -> dict[str, Any] | None:
+        found = self._rows("SELECT value FROM learned WHERE namespace = ? AND name = ?", self._key, name)
+        return dict(json.loads(found[0][0])) if found else None
+
+    def save_learned(self, name: str, value: Mapping[str, Any] | None) -> None:
+        """Keep what was learned under a name; None takes it away."""
+        if value is None:
+            self._run("DELETE FROM learned WHERE namespace = ? AND name = ?", self._key, name)
+        else:
+            self._run(
+                "INSERT INTO learned (namespace, name, value) VALUES (?, ?, ?) "
+                "ON CONFLICT (namespace, name) DO UPDATE SET value = excluded.value",
+                self._key, name, compact(dict(value)),
+            )  # fmt: skip
+
+    def mark_used(self, recall: Recall | str, rows: Sequence[int], at: datetime) -> bool:
+        """Note that these memories were used; repeats change nothing. Gives whether the recall had no feedback yet."""
+        if isinstance(recall, Recall):
+            write_row(self._db, row_of(self._key, recall))
+        recall_id = recall if isinstance(recall, str) else recall.id
+        moment = to_micros(at)
+        known = "SELECT count(*) FROM feedback WHERE namespace = ? AND recall = ?"
+        first = not self._number(known, self._key, recall_id)
+        for row in rows:
+            new = self._rows(
+                "INSERT INTO feedback (namespace, recall, memory, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING "
+                "RETURNING memory",
+                self._key, recall_id, row, moment,
+            )  # fmt: skip
+            if new:
+                self._run(
+                    "UPDATE memories SET access_count = access_count + 1, last_accessed_at = ? "
+                    "WHERE namespace = ? AND row = ?",
+                    moment, self._key, row,
+                )  # fmt: skip
+        return first

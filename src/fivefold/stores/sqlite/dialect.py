@@ -1,0 +1,63 @@
+"""SQLite's words, and one of its connections inside a transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import apsw
+
+from fivefold.stores.sql.dialect import Values
+
+
+class SqliteDialect:
+    """Lists go in as JSON."""
+
+    greatest = "max"
+    least = "min"
+    position = "instr"
+    gathered = "json_group_array"
+    events = "memories INDEXED BY memories_events"
+    own_vector = "v.memory = m.row"
+
+    def listed(self, values: Iterable[Any]) -> str:
+        return json.dumps([item.hex() if isinstance(item, bytes) else item for item in values], ensure_ascii=False)
+
+    def among(self, column: str, parameter: str) -> str:
+        value = "unhex(value)" if column == "content_hash" else "value"
+        return f"{column} IN (SELECT {value} FROM json_each({parameter}))"
+
+    def each(self, parameter: str, kind: Literal["bigint", "text"]) -> str:
+        return f"json_each({parameter}) AS wanted"
+
+    def apart(self, column: str) -> str:
+        return f"+{column}"
+
+
+SQLITE = SqliteDialect()
+
+
+class SqliteDatabase:
+    """One connection, with the store's transaction around it."""
+
+    dialect = SQLITE
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+
+    def rows(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
+        return self.connection.execute(sql, values).fetchall()
+
+    def run(self, sql: str, values: Values = ()) -> None:
+        self.connection.execute(sql, values)
+
+    def many(self, sql: str, values: Iterable[Values]) -> None:
+        self.connection.executemany(sql, values)
+
+    def new_key(self) -> None:
+        return None
+
+    def insert(self, sql: str, *values: Any) -> int:
+        self.connection.execute(sql, (None, *values))
+        return self.connection.last_insert_rowid()
