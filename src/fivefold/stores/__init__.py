@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from fivefold.errors import InvalidInput
+from fivefold.errors import InvalidInput, MissingExtra
 from fivefold.stores.base import Store
+
+POSTGRES = ("postgresql://", "postgres://")
+"""How a PostgreSQL address begins."""
 
 
 def open_store(location: str) -> Store:
-    """The store at `location`: a path, or ':memory:' for one that ends with the process."""
+    """The store at `location`: a path, ':memory:' for one that ends with the process, or a PostgreSQL address."""
+    if location.startswith(POSTGRES):
+        try:
+            from fivefold.stores.postgres.store import PostgresStore
+        except ImportError:
+            raise MissingExtra("a PostgreSQL store", "postgres") from None
+        return PostgresStore(location)
     if "://" in location:
         scheme = location.split("://", maxsplit=1)[0]
-        raise InvalidInput(f"{scheme!r} is no store fivefold knows; give a file path or ':memory:'")
+        raise InvalidInput(
+            f"{scheme!r} is no store fivefold knows; give a file path, ':memory:' or postgresql://user@host/database"
+        )
     from fivefold.stores.sqlite.store import SqliteStore
 
     return SqliteStore(location)

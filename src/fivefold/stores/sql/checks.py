@@ -35,8 +35,8 @@ def missing_vectors(ask: Ask, sql: Dialect, namespace: int, space: int, limit: i
 def check_entities(ask: Ask, namespace: int) -> Finding:
     wrong = counted(
         ask,
-        "entities e WHERE namespace = ? AND links <> "
-        "(SELECT count(*) FROM links l WHERE l.namespace = e.namespace AND l.entity = e.key)",
+        "entities e WHERE namespace = ?1 AND links <> "
+        "(SELECT count(*) FROM links l WHERE l.namespace = ?1 AND l.entity = e.key)",
         namespace,
     )
     return Finding("entity links", wrong == 0, f"{wrong} entities count wrongly" if wrong else "counts agree")
@@ -45,9 +45,9 @@ def check_entities(ask: Ask, namespace: int) -> Finding:
 def check_sessions(ask: Ask, namespace: int) -> Finding:
     wrong = counted(
         ask,
-        "sessions s WHERE namespace = ? AND (turns, started_at, ended_at) <> "
+        "sessions s WHERE namespace = ?1 AND (turns, started_at, ended_at) <> "
         "(SELECT count(*), min(event_at), max(event_at) FROM memories m "
-        "WHERE m.namespace = s.namespace AND m.session_id = s.id AND m.kind = 'turn')",
+        "WHERE m.namespace = ?1 AND m.session_id = s.id AND m.kind = 'turn')",
         namespace,
     )
     wrong += counted(

@@ -127,7 +127,7 @@ class SqlReader(NamedReader):
 
     def holds_type(self, type: Type, at_least: int) -> bool:
         counted = self._one(
-            "SELECT count(*) FROM (SELECT 1 FROM memories WHERE namespace = :ns AND type = :type LIMIT :most) some", 1,
+            "SELECT count(*) FROM (SELECT 1 FROM memories WHERE namespace = :ns AND type = :type LIMIT :most) few", 1,
             type=type, most=at_least,
         )  # fmt: skip
         return bool(counted[0] and counted[0] >= at_least)

@@ -10,9 +10,9 @@ from fivefold.times import to_micros
 
 _HOLDS = (
     "ended_by IS NULL AND (SELECT m.superseded_by FROM memories m "
-    "WHERE m.namespace = slots.namespace AND m.row = slots.memory) IS NULL"
+    "WHERE m.namespace = ?1 AND m.row = slots.memory) IS NULL"
 )
-"""Of a statement: nothing has ended it, neither alone nor with all of its memory."""
+"""Of a statement of namespace ?1: nothing has ended it, neither alone nor with all of its memory."""
 
 
 class Statements(Transaction):
@@ -84,9 +84,9 @@ class Statements(Transaction):
         self._run(
             "UPDATE slots SET ended_by = (SELECT l.source FROM memory_links l JOIN slots newer "
             "ON newer.namespace = l.namespace AND newer.memory = l.source AND newer.subject = slots.subject "
-            "AND newer.attribute = slots.attribute WHERE l.namespace = slots.namespace AND l.target = slots.memory "
+            "AND newer.attribute = slots.attribute WHERE l.namespace = ?1 AND l.target = slots.memory "
             "AND l.relation = 'supersedes' ORDER BY l.source LIMIT 1) "
-            "WHERE namespace = ? AND ended_by IS NULL AND memory = coalesce(?, memory)",
+            "WHERE namespace = ?1 AND ended_by IS NULL AND memory = coalesce(?2, memory)",
             self._key, row,
         )  # fmt: skip
 

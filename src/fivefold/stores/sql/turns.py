@@ -125,8 +125,8 @@ class Turns(Spaces):
         self._run(
             "INSERT INTO sessions (namespace, id, started_at, ended_at, turns, built_from, memory) "
             "SELECT namespace, session_id, min(event_at), max(event_at), count(*), count(*), "
-            "(SELECT own.row FROM memories own WHERE own.namespace = m.namespace AND own.session_id = m.session_id "
-            "AND own.kind = 'session') FROM memories m WHERE namespace = ? AND kind = 'turn' "
+            "(SELECT own.row FROM memories own WHERE own.namespace = ?1 AND own.session_id = m.session_id "
+            "AND own.kind = 'session') FROM memories m WHERE namespace = ?1 AND kind = 'turn' "
             "GROUP BY namespace, session_id",
             self._key,
         )

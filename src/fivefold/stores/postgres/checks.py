@@ -1,0 +1,79 @@
+"""What the doctor looks at in a PostgreSQL store: that everything derived agrees with the memories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from fivefold.stores.base import Finding
+from fivefold.stores.postgres.dialect import POSTGRES
+from fivefold.stores.sql.checks import check_entities, check_sessions, check_vectors, counted
+from fivefold.stores.sql.dialect import Values
+
+if TYPE_CHECKING:
+    from fivefold.stores.postgres.store import PostgresStore
+
+
+def check(store: PostgresStore, namespace: int) -> Iterator[Finding]:
+    def ask(sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
+        return store.ask(namespace, sql, values)
+
+    def stray(space: int, dimension: int) -> int:
+        """Vectors whose memory is gone, and counts of vectors that are wrong."""
+        lost = counted(
+            ask,
+            "vectors v WHERE namespace = ? AND space = ? AND NOT EXISTS "
+            "(SELECT 1 FROM memories m WHERE m.namespace = v.namespace AND m.row = v.memory)",
+            namespace, space,
+        )  # fmt: skip
+        return lost + counted(
+            ask,
+            "held h WHERE namespace = ?1 AND space = ?2 AND count <> (SELECT count(*) FROM vectors v WHERE "
+            "v.namespace = ?1 AND v.space = h.space AND v.field = h.field AND v.type = h.type)",
+            namespace, space,
+        )  # fmt: skip
+
+    yield Finding("server", True, "answers, and enforces all references")
+    if not ask("SELECT 1 FROM namespaces WHERE key = ?", (namespace,)):
+        yield Finding("namespace", True, "nothing stored yet")
+        return
+    yield _documents(ask, namespace)
+    yield _statistics(ask, namespace)
+    yield from check_vectors(ask, POSTGRES, namespace, stray)
+    yield check_entities(ask, namespace)
+    yield check_sessions(ask, namespace)
+
+
+def _documents(ask: Any, namespace: int) -> Finding:
+    """Each memory is in the lexical index under its kind, and nothing else is."""
+    wrong = counted(
+        ask,
+        "memories m FULL JOIN documents d ON d.namespace = m.namespace AND d.memory = m.row "
+        "AND d.sessions = (m.kind = 'session') WHERE coalesce(m.namespace, d.namespace) = ? "
+        "AND (m.row IS NULL OR d.memory IS NULL)",
+        namespace,
+    )
+    return Finding("lexical index", wrong == 0, f"{wrong} memories differ" if wrong else "agrees with the memories")
+
+
+def _statistics(ask: Any, namespace: int) -> Finding:
+    """How often each lexeme is used, and how many there are, as the documents have it."""
+    wrong = counted(
+        ask,
+        "(SELECT k.key, count(*) AS documents FROM documents d CROSS JOIN unnest(d.keys) AS k(key) "
+        "WHERE d.namespace = ?1 GROUP BY k.key) AS used "
+        "FULL JOIN (SELECT key, documents FROM terms WHERE namespace = ?1) AS kept USING (key) "
+        "WHERE used.documents IS DISTINCT FROM kept.documents",
+        namespace,
+    )
+    wrong += counted(
+        ask,
+        "(SELECT sessions, count(*) AS documents, sum(length) AS tokens FROM documents WHERE namespace = ?1 "
+        "GROUP BY sessions) AS used FULL JOIN (SELECT sessions, documents, tokens FROM corpora "
+        "WHERE namespace = ?1 AND documents > 0) AS kept USING (sessions) WHERE (used.documents, used.tokens) "
+        "IS DISTINCT FROM (kept.documents, kept.tokens)",
+        namespace,
+    )
+    return Finding(
+        "lexical statistics", wrong == 0, f"{wrong} lexemes count wrongly" if wrong else "agree with the index"
+    )

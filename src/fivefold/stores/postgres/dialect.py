@@ -1,0 +1,101 @@
+"""PostgreSQL's words, and one of its connections inside a transaction."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Literal
+
+import psycopg
+
+from fivefold.stores.sql.dialect import Values
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+_PARAMETER = re.compile(r"\?(\d*)|(?<!:):([a-z_]\w*)|'(?:[^']|'')*'")
+
+
+class PostgresDialect:
+    """Lists go in as arrays."""
+
+    greatest = "greatest"
+    least = "least"
+    position = "strpos"
+    gathered = "json_agg"
+    events = "memories"
+    own_vector = "v.namespace = m.namespace AND v.memory = m.row"
+
+    def listed(self, values: Iterable[Any]) -> list[Any]:
+        return list(values)
+
+    def among(self, column: str, parameter: str) -> str:
+        return f"{column} = ANY({parameter})"
+
+    def each(self, parameter: str, kind: Literal["bigint", "text"]) -> str:
+        return f"unnest({parameter}::{kind}[]) AS wanted(value)"
+
+    def apart(self, column: str) -> str:
+        return column
+
+
+POSTGRES = PostgresDialect()
+
+
+@lru_cache(maxsize=2_000)
+def translated(sql: str) -> tuple[str, tuple[str, ...]]:
+    """The statement with PostgreSQL's own `$1`, and the names of its parameters in that order, if they have names."""
+    names: dict[str, int] = {}
+    last = 0
+
+    def place(match: re.Match[str]) -> str:
+        nonlocal last
+        if match[2] is not None:
+            return f"${names.setdefault(match[2], len(names) + 1)}"
+        if match[1] is None:
+            return match[0]
+        number = int(match[1]) if match[1] else last + 1
+        last = max(last, number)
+        return f"${number}"
+
+    return _PARAMETER.sub(place, sql), tuple(names)
+
+
+def bound(sql: str, values: Values) -> tuple[str, list[Any]]:
+    """A statement and its values as the connection takes them."""
+    text, names = translated(sql)
+    return text, [values[name] for name in names] if isinstance(values, Mapping) else list(values)
+
+
+def ask(connection: Connection, sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
+    return connection.execute(*bound(sql, values)).fetchall()
+
+
+class PostgresDatabase:
+    """One connection, with the store's transaction around it. Keys come from the namespace's own counter."""
+
+    dialect = POSTGRES
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.next_key = 0
+
+    def rows(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
+        return ask(self.connection, sql, values)
+
+    def run(self, sql: str, values: Values = ()) -> None:
+        self.connection.execute(*bound(sql, values))
+
+    def many(self, sql: str, values: Iterable[Values]) -> None:
+        """All in one go: the connection is in pipeline mode, so that no statement waits for the one before."""
+        for item in values:
+            self.run(sql, item)
+
+    def new_key(self) -> int:
+        key, self.next_key = self.next_key, self.next_key + 1
+        return key
+
+    def insert(self, sql: str, *values: Any) -> int:
+        key = self.new_key()
+        self.run(sql, (key, *values))
+        return key

@@ -1,0 +1,117 @@
+"""Lexical search: BM25 as one statement over a GIN index, with live statistics of each namespace (R4).
+
+The formula is that of SQLite's FTS5, bit for bit: k1 1.2, b 0.75, a hit in the predicate weighs four times one in the
+content. Lexemes are kept as 64-bit keys made of namespace, corpus and lexeme, in rising order, so that a document's
+count of one is found by halving.
+
+Few documents are scored. A first search takes those that hold the rarest lexemes and pairs of lexemes, up to about
+`FEW`; the score of its last hit is the bar. A lexeme cannot add more than its bound, idf · (k1 + 1), so a second search
+takes only lexemes whose bound alone is above the bar, and pairs whose bounds together with those of all commoner
+lexemes are. What neither search looks at cannot be among the best.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from fivefold.memory import TYPES
+from fivefold.stores.base import Filter
+from fivefold.stores.postgres.keys import lexeme_key
+
+PREDICATE_WEIGHT = 4
+"""A hit in the short predicate weighs four times one in the content (R4)."""
+
+FEW = 1_000
+"""About how many documents the first search scores."""
+
+K1, B = 1.2, 0.75
+
+
+def counted(predicate: Sequence[str], content: Sequence[str]) -> Counter[str]:
+    """Each lexeme's weighted count in a document."""
+    counts = Counter(content)
+    for lexeme in predicate:
+        counts[lexeme] += PREDICATE_WEIGHT
+    return counts
+
+
+def keys_of(namespace: int, sessions: bool, lexemes: Sequence[str]) -> list[int]:
+    return [lexeme_key(namespace, sessions, lexeme) for lexeme in dict.fromkeys(lexemes)]
+
+
+def search(name: str, lexemes: Sequence[str], namespace: int, depth: int, keep: Filter) -> tuple[str, dict[str, Any]]:
+    """Common table expressions of which `name` holds the best as memory and score, and their parameters."""
+    keys = keys_of(namespace, keep.sessions, lexemes)
+    places = range(1, len(keys) + 1)
+    values: dict[str, Any] = {f"{name}_depth": depth, **{f"{name}_key{i}": key for i, key in enumerate(keys, 1)}}
+    types = ""
+    if keep.types:
+        types = f" AND d.type = ANY(:{name}_types::smallint[])"
+        values[f"{name}_types"] = [TYPES.index(type) for type in keep.types]
+    first = _scored(name, places, types, "pair", f"SELECT array_agg(key) FROM {name}_term WHERE first")
+    alone = f"SELECT array_agg(key) FROM {name}_term WHERE NOT first AND bound > (SELECT score FROM {name}_bar)"
+    sql = f"""
+{name}_known AS MATERIALIZED (
+  SELECT u.place AS asked, t.key, t.documents AS df, c.documents::float8 AS n,
+         c.tokens::float8 / c.documents AS average,
+         CASE WHEN 2 * t.documents < c.documents
+              THEN ln((c.documents - t.documents + 0.5::float8) / (t.documents + 0.5::float8))
+              ELSE 1e-6::float8 END AS idf
+  FROM unnest(ARRAY[{", ".join(f":{name}_key{i}" for i in places)}]::bigint[]) WITH ORDINALITY AS u(key, place)
+  JOIN terms t ON t.namespace = :ns AND t.key = u.key AND t.documents > 0
+  JOIN corpora c ON c.namespace = :ns AND c.sessions = t.sessions),
+{name}_rare AS MATERIALIZED (
+  SELECT *, {K1 + 1}::float8 * idf AS bound, row_number() OVER (ORDER BY df, asked) AS place,
+         sum({K1 + 1}::float8 * idf) OVER (ORDER BY df DESC, asked DESC) AS bound_on FROM {name}_known),
+{name}_weights AS MATERIALIZED (
+  SELECT max(average) AS average,
+         {", ".join(f"coalesce(max(idf) FILTER (WHERE asked = {i}), 0) AS idf{i}" for i in places)} FROM {name}_rare),
+{name}_group AS MATERIALIZED (
+  SELECT place, key, alone, sum(size) OVER best <= {FEW} OR row_number() OVER best = 1 AS first FROM (
+    SELECT place, key, true AS alone, df::float8 AS size, idf AS worth FROM {name}_rare UNION ALL
+    SELECT i.place, j.key, false, i.df * j.df / i.n, i.idf + j.idf
+    FROM {name}_rare i JOIN {name}_rare j ON j.place > i.place) g
+  WINDOW best AS (ORDER BY worth DESC, place, key)),
+{name}_term AS MATERIALIZED (
+  SELECT r.key, r.place, r.bound, r.bound_on, g.first
+  FROM {name}_rare r JOIN {name}_group g ON g.alone AND g.place = r.place),
+{name}_pair AS MATERIALIZED (SELECT place, key FROM {name}_group WHERE first AND NOT alone),
+{name}_first AS MATERIALIZED ({first} ORDER BY score DESC, memory LIMIT :{name}_depth),
+{name}_bar AS MATERIALIZED (
+  SELECT CASE WHEN count(*) = :{name}_depth THEN min(score) ELSE -1 END AS score FROM {name}_first),
+{name}_more AS MATERIALIZED (
+  SELECT i.place, j.key FROM {name}_bar bar CROSS JOIN {name}_term i JOIN {name}_term j ON j.place > i.place
+  JOIN {name}_group g ON g.place = i.place AND g.key = j.key AND NOT g.alone
+  WHERE NOT i.first AND NOT j.first AND NOT g.first AND i.bound <= bar.score AND i.bound + j.bound_on > bar.score),
+{name}_second AS (
+  SELECT memory, score FROM ({_scored(name, places, types, "more", alone)}) d
+  WHERE score >= (SELECT score FROM {name}_bar)),
+{name} AS MATERIALIZED (
+  SELECT memory, score FROM (SELECT * FROM {name}_first UNION SELECT * FROM {name}_second) d
+  ORDER BY score DESC, memory LIMIT :{name}_depth)"""
+    return sql, values
+
+
+def _scored(name: str, places: range, types: str, pairs: str, alone: str) -> str:
+    """Documents with any of the lexemes that `alone` selects, or with one of the table `pairs`, and their scores."""
+    wanted = [f"d.keys && ({alone})"] + [
+        f"d.keys @> (SELECT ARRAY[key] FROM {name}_term WHERE place = {i}) "
+        f"AND d.keys && (SELECT array_agg(key) FROM {name}_{pairs} WHERE place = {i})"
+        for i in places[:-1]
+    ]
+    return (
+        f"SELECT d.memory, {' + '.join(_share(name, i) for i in places)} AS score FROM {name}_weights w CROSS JOIN "
+        f"(SELECT d.memory, d.length, d.keys, d.counts, "
+        f"{', '.join(f'width_bucket(:{name}_key{i}, d.keys) AS at{i}' for i in places)} "
+        f"FROM lexicon d WHERE d.namespace = :ns{types} AND (({') OR ('.join(wanted)})) OFFSET 0) d"
+    )
+
+
+def _share(name: str, place: int) -> str:
+    """What one lexeme adds to a document's score, computed in FTS5's order."""
+    at = f"d.at{place}"
+    length = f"{K1}::float8 * ({1 - B}::float8 + {B}::float8 * d.length / w.average)"
+    share = f"w.idf{place} * (d.counts[{at}] * {K1 + 1}::float8 / (d.counts[{at}] + {length}))"
+    return f"CASE WHEN d.keys[{at}] = :{name}_key{place} THEN {share} ELSE 0 END"

@@ -1,0 +1,155 @@
+"""A namespace as a recall sees it, in PostgreSQL. Every method is one round trip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fivefold.recall import Matrix, RouteHit, Vector
+from fivefold.stores.base import FIELDS, Arm, Composite, Field, Filter, Fused, Space, Walk
+from fivefold.stores.postgres import lexical, together, vectors
+from fivefold.stores.postgres.dialect import POSTGRES
+from fivefold.stores.postgres.keys import namespace_key
+from fivefold.stores.postgres.vectors import Holding
+from fivefold.stores.postgres.walk import WALK, values_of
+from fivefold.stores.sql.reader import SqlReader
+from fivefold.stores.sql.recall_log import RecallLog
+
+if TYPE_CHECKING:
+    from fivefold.stores.postgres.store import PostgresStore
+
+
+class PostgresReader(SqlReader):
+    """Every statement names its namespace, and runs in a transaction that can see no other (R12)."""
+
+    def __init__(self, store: PostgresStore, namespace: str) -> None:
+        super().__init__(namespace, POSTGRES)
+        self._store = store
+        self._ns = namespace_key(namespace)
+        self._counts: dict[int, dict[int, int]] | None = None
+
+    def exists(self) -> bool:
+        return bool(self._rows("SELECT 1 FROM namespaces WHERE key = :ns"))
+
+    def space(self) -> Space | None:
+        """The active space; how many vectors it holds comes along, since the next search will want to know."""
+        rows = self._rows(
+            "SELECT s.key, s.embedder, s.dimension, h.field, h.type, h.count FROM spaces s "
+            "LEFT JOIN held h ON h.namespace = :ns AND h.space = s.key WHERE s.namespace = :ns AND s.state = 'active'"
+        )
+        self._counts = {}
+        for _, _, _, field, type, count in rows:
+            if field is not None:
+                self._counts.setdefault(field, {})[type] = count
+        return Space(*rows[0][:3]) if rows else None
+
+    def dense(self, space: Space, where: Field, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
+        indexed = self._by_index(space, where, depth, keep)
+        sql, values = vectors.search("nearest", space, where, depth, keep, indexed)
+        found = self._search(
+            f"WITH {sql} SELECT memory, score FROM nearest ORDER BY score DESC, memory",
+            {**values, "vector": vector}, vectors.settings(indexed, depth, self._store.options),
+        )  # fmt: skip
+        return [RouteHit(row, score) for row, score in found]
+
+    def lexical(self, lexemes: Sequence[str], depth: int, keep: Filter) -> list[RouteHit]:
+        if not lexemes:
+            return []
+        sql, values = lexical.search("best", lexemes, self._ns, depth, keep)
+        found = self._search(f"WITH {sql} SELECT memory, score FROM best ORDER BY score DESC, memory", values)
+        return [RouteHit(row, score) for row, score in found]
+
+    def latest_with(self, lexemes: Sequence[str], limit: int) -> list[int]:
+        """The latest memories that hold any of these lexemes, unranked."""
+        if not lexemes:
+            return []
+        found = self._rows(
+            "SELECT memory FROM lexicon WHERE namespace = :ns AND keys && :keys::bigint[] "
+            "ORDER BY memory DESC LIMIT :most",
+            keys=lexical.keys_of(self._ns, False, lexemes),
+            most=limit,
+        )
+        return [row for (row,) in found]
+
+    def patterns(self, space: Space, where: Field, vector: Vector, size: int, keep: Filter) -> Matrix:
+        """The vectors nearest to `vector`, side by side."""
+        indexed = self._by_index(space, where, size, keep)
+        sql, values = vectors.search("nearest", space, where, size, keep, indexed)
+        found = self._search(
+            f"WITH {sql} SELECT v.embedding FROM nearest n JOIN vectors v ON v.namespace = :ns AND v.space = :space "
+            f"AND v.field = {FIELDS.index(where)} AND v.memory = n.memory ORDER BY n.score DESC, n.memory",
+            {**values, "vector": vector}, vectors.settings(indexed, size, self._store.options), binary=True,
+        )  # fmt: skip
+        return np.array([vectors.vector_of(sent) for (sent,) in found], dtype=np.float32)
+
+    def rrf(
+        self, space: Space | None, vector: Vector | None, lexemes: Sequence[str], arms: Sequence[Arm], k: float
+    ) -> list[Fused]:
+        indexed = [
+            space is not None and arm.field is not None and self._by_index(space, arm.field, arm.depth, Filter())
+            for arm in arms
+        ]
+        made = together.rrf(self._ns, space, vector, lexemes, arms, k, indexed)
+        if made is None:
+            return []
+        deepest = max(arm.depth for arm in arms)
+        found = self._search(*made, vectors.settings(any(indexed), deepest, self._store.options))
+        return [Fused(arms[arm].route, *rest) for arm, *rest in found]
+
+    def composite(self, space: Space, vector: Vector, how: Composite) -> list[Fused]:
+        indexed = self._by_index(space, "full", how.depth, Filter())
+        sql, values = together.composite(self._ns, space, vector, how, indexed)
+        found = self._search(sql, values, vectors.settings(indexed, how.depth, self._store.options))
+        routes = together.routes_of(how)
+        return [Fused(routes[arm], *rest) for arm, *rest in found]
+
+    def vectors(self, space: Space, rows: Sequence[int]) -> dict[int, Vector]:
+        """What these memories say as a whole, turns, notes and sessions alike."""
+        found = self._search(
+            "SELECT memory, embedding FROM vectors WHERE namespace = :ns AND space = :space "
+            f"AND field IN ({FIELDS.index('full')}, {FIELDS.index('session')}) AND memory = ANY(:rows)",
+            {"space": space.key, "rows": list(rows)}, binary=True,
+        )  # fmt: skip
+        return {row: vectors.vector_of(sent) for row, sent in found}
+
+    def walk(self, roots: Sequence[tuple[int, float]], how: Walk, depth: int) -> list[RouteHit]:
+        """Memories that mention an entity in reach, by their best path; the path is the hit's note."""
+        if not roots:
+            return []
+        return [
+            RouteHit(memory, score, path if hop else f"mentions {path}", how.far if hop else 1.0)
+            for memory, score, hop, path in self._search(WALK, values_of(self._ns, roots, how, depth))
+        ]
+
+    @property
+    def _log(self) -> RecallLog:
+        return self._store.recalls
+
+    def _key(self) -> int:
+        return self._ns
+
+    def _held(self, space: Space) -> int:
+        if self._counts is None:
+            self.space()
+        return sum(sum(types.values()) for types in (self._counts or {}).values())
+
+    def _size(self) -> int:
+        return self._store.size()
+
+    def _rows(self, sql: str, **values: object) -> list[tuple[Any, ...]]:
+        return self._store.ask(self._ns, sql, {"ns": self._ns, **values})
+
+    def _search(
+        self, sql: str, values: dict[str, Any], first: Sequence[str] = (), binary: bool = False
+    ) -> list[tuple[Any, ...]]:
+        return self._store.ask(self._ns, sql, {"ns": self._ns, **values}, first, binary)
+
+    def _by_index(self, space: Space, where: Field, depth: int, keep: Filter) -> bool:
+        """Whether a search goes through the HNSW index rather than over all vectors."""
+        if self._counts is None:
+            self.space()
+        own = (self._counts or {}).get(FIELDS.index(where), {})
+        index = self._store.indexes.get((where, space.dimension))
+        return vectors.by_index(Holding(own, index or 0, index is not None), keep, depth, self._store.options)

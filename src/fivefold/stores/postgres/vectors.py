@@ -1,0 +1,117 @@
+"""Dense search: all vectors of a small field are read, a large field has an HNSW index; either way scores are exact.
+
+An HNSW index gives the nearest of the whole field and drops those a filter does not want, so a narrow filter would
+leave too few. Where few vectors are wanted they are all read instead; where the index is used it goes on until enough
+were found, and should it still find too few, they are all read after all.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
+
+from fivefold.memory import TYPES
+from fivefold.recall import Vector
+from fivefold.stores.base import FIELDS, Field, Filter, Space
+from fivefold.stores.postgres.dsn import Options
+
+INDEX_LIMIT = 4_000
+"""Numbers of a vector that an HNSW index over half-precision vectors takes."""
+
+MORE = 2
+"""How many times the depth is taken from the index, which compares at half precision, to be scored exactly."""
+
+WORTH = 4
+"""Reading a vector through the index costs so many times as much as reading it in a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What is known of one field of a space: how many vectors of each type, and of all namespaces in its partition."""
+
+    own: Mapping[int, int]
+    all: int
+    indexed: bool
+
+    def matching(self, keep: Filter) -> int:
+        return sum(self.own.get(code, 0) for code in types_of(keep)) if keep.types else sum(self.own.values())
+
+
+def types_of(keep: Filter) -> list[int]:
+    return [TYPES.index(name) for name in keep.types]
+
+
+def by_index(known: Holding, keep: Filter, depth: int, options: Options) -> bool:
+    """Whether the index pays: it is there, many vectors match, and few others stand between them."""
+    matching = known.matching(keep)
+    if not known.indexed or matching <= options.exact_up_to:
+        return False
+    visited = max(options.hnsw_ef_search, MORE * depth) * max(known.all, matching) / matching
+    return visited * WORTH < matching
+
+
+def index_name(where: Field, dimension: int) -> str:
+    return f"vectors_{where}_hnsw_{dimension}"
+
+
+def search(
+    name: str, space: Space, where: Field, depth: int, keep: Filter, indexed: bool
+) -> tuple[str, dict[str, Any]]:
+    """Common table expressions of which `name` holds the nearest as memory and score, and their parameters.
+
+    The vector itself is the parameter `vector`, shared by all searches of a statement.
+    """
+    of = f"namespace = :ns AND space = :space AND field = {FIELDS.index(where)}"
+    values: dict[str, Any] = {"space": space.key, f"{name}_depth": depth}
+    if keep.types:
+        of += f" AND type = ANY(:{name}_types)"
+        values[f"{name}_types"] = types_of(keep)
+    score = "-(embedding <#> :vector::vector)"
+    everything = (
+        f"SELECT memory, {score} AS score FROM vectors WHERE {of} ORDER BY score DESC, memory LIMIT :{name}_depth"
+    )
+    if not indexed:
+        return f"\n{name} AS MATERIALIZED ({everything})", values
+    half = f"halfvec({space.dimension})"
+    near = (
+        f"SELECT memory, embedding FROM vectors WHERE {of} AND dimension = {space.dimension} "
+        f"ORDER BY embedding::{half} <#> :vector::vector::{half} LIMIT {MORE} * :{name}_depth"
+    )
+    sql = f"""
+{name}_near AS MATERIALIZED (
+  SELECT memory, {score} AS score FROM ({near}) nearby ORDER BY score DESC, memory LIMIT :{name}_depth),
+{name} AS MATERIALIZED (
+  SELECT memory, score FROM {name}_near WHERE (SELECT count(*) FROM {name}_near) >= :{name}_depth UNION ALL
+  (SELECT memory, score FROM ({everything}) counted WHERE (SELECT count(*) FROM {name}_near) < :{name}_depth))"""
+    return sql, values
+
+
+def settings(indexed: bool, depth: int, options: Options) -> tuple[str, ...]:
+    """What a statement that uses an HNSW index runs under."""
+    if not indexed:
+        return ()
+    return (
+        f"SET LOCAL hnsw.ef_search = {max(options.hnsw_ef_search, min(MORE * depth, 1_000))}",
+        "SET LOCAL hnsw.iterative_scan = strict_order",
+        "SET LOCAL enable_sort = off",
+    )
+
+
+class VectorDumper(Dumper):
+    """A vector as pgvector sends it: how many numbers, then each in four bytes."""
+
+    format = Format.BINARY
+
+    def dump(self, obj: Vector) -> bytes:
+        return struct.pack(">HH", len(obj), 0) + obj.astype(">f4").tobytes()
+
+
+def vector_of(sent: bytes) -> Vector:
+    """The vector of what pgvector sends."""
+    return np.frombuffer(sent, dtype=">f4", offset=4).astype(np.float32)
