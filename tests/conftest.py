@@ -1,7 +1,8 @@
-"""Shared fixtures. Models are real; every store is a real file in a temporary folder."""
+"""Shared fixtures. Models are real; every store is a real file in a temporary folder, or on a real server."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 import fivefold
 from fivefold import sample
 from fivefold.engine import Engine
+from tests.postgres import GIVEN, Postgres, Server
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -44,3 +46,24 @@ def sample_path(tmp_path_factory: pytest.TempPathFactory) -> str:
 def sample_engine(sample_path: str) -> Iterator[Engine]:
     with fivefold.open(sample_path) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """The server of the run: the one that is named, else one of our own."""
+    if given := os.environ.get(GIVEN):
+        server = Server(given)
+        try:
+            yield server
+        finally:
+            server.clean()
+        return
+    with Postgres() as own:
+        yield own
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[Postgres]:
+    """A server that one test may stop, kill or copy."""
+    with Postgres() as own:
+        yield own

@@ -18,6 +18,8 @@ from fivefold.cli.recipes import changes_of
 from fivefold.recipe import RACED, FusionSpec, RouteSpec, parse_recipe
 from fivefold.routes import ROUTES
 from fivefold.stages import STAGES
+from fivefold.stores.postgres.dsn import Options
+from tests.postgres import Server
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [
@@ -30,8 +32,11 @@ PAGES = [
     )
     if page.exists()
 ]
-SETTING_UP = ("make ", "pip install ", ". .venv/", "fivefold train weights", "python -m training.")
-"""Lines that prepare an environment, which is ready here, or train with PyTorch, which tests of their own do."""
+SETTING_UP = (
+    "make ", "pip install ", ". .venv/", "fivefold train weights", "python -m training.", "fivefold db distribute",
+    "fivefold db rebalance",
+)  # fmt: skip
+"""Lines that prepare an environment, which is ready here, or need PyTorch or a server, as tests of their own do."""
 
 PROMISED = re.compile(r"^\s*print\(.*\)  # → (.+)$", re.MULTILINE)
 
@@ -62,15 +67,20 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize(
     "page",
     [
-        "README.md", "docs/learning.md", "docs/python.md", "docs/questions.md", "docs/recipes.md",
+        "README.md", "docs/learning.md", "docs/python.md", "docs/questions.md", "docs/recipes.md", "docs/scale.md",
         "docs/statements.md",
     ],
 )  # fmt: skip
 def test_python_blocks_run_and_print_what_they_promise(
-    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    page: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    postgres: Server,
 ) -> None:
     """A page's blocks share their names. A comment after → is what the line before it prints."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DATABASE_URL", postgres.new_location())
     found = blocks(ROOT / page, "python")
     assert found
     names = {"__name__": "page"}
@@ -92,17 +102,18 @@ def test_the_readme_example_ends_the_old_address(
     assert printed[1].endswith("I moved from Leeds to Bristol")
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/cli.md", "docs/learning.md", "docs/recipes.md"])
-def test_shell_blocks_run(page: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/cli.md", "docs/learning.md", "docs/recipes.md", "docs/scale.md"])
+def test_shell_blocks_run(page: str, tmp_path: Path, postgres: Server) -> None:
     """All lines of a page in one folder and one shell, which stops at the first that fails."""
     lines = [line for block in blocks(ROOT / page, "sh") for line in block.text.splitlines()]
     script = "\n".join(line for line in lines if not line.startswith(SETTING_UP))
     assert "fivefold " in script
     inherited = {name: value for name, value in os.environ.items() if name != "FIVEFOLD_STORE"}
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    served = {"DATABASE_URL": postgres.new_location()}
     done = subprocess.run(
-        ["sh", "-eux"], input=script, cwd=tmp_path, env={**inherited, "PATH": path}, capture_output=True, text=True,
-        timeout=240, check=False,
+        ["sh", "-eux"], input=script, cwd=tmp_path, env={**inherited, **served, "PATH": path}, capture_output=True,
+        text=True, timeout=240, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
@@ -121,7 +132,7 @@ def test_make_targets_of_the_readme_have_a_recipe() -> None:
 def test_the_extras_of_the_readme_exist() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    assert set(re.findall(r"pip install '\.\[([a-z-]+)\]'", text)) == set(extras) - {"dev"}
+    assert set(re.findall(r"pip install '\.\[([a-z-]+)\]'", text)) == set(extras) - {"dev", "testing"}
     assert ". .venv/bin/activate" in text
 
 
@@ -316,3 +327,9 @@ def test_the_settings_table_names_every_setting() -> None:
     text = (ROOT / "docs" / "questions.md").read_text("utf-8").split("\n## Settings\n", 1)[1]
     told = {name for line in text.splitlines() if line.startswith("| `") for name in re.findall(r"`(\w+)`", line)}
     assert {field.name for field in dataclasses.fields(fivefold.Settings)} <= told
+
+
+def test_the_options_of_an_address_are_those_of_the_code() -> None:
+    text = (ROOT / "docs/scale.md").read_text("utf-8")
+    table = dict(re.findall(r"^\| `([a-z_]+)` \| `?([a-z_0-9]+)`? \|", text, re.MULTILINE))
+    assert table == {option.name: str(option.default) for option in dataclasses.fields(Options)}

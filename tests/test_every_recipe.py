@@ -15,7 +15,7 @@ import fivefold
 from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.recipe import known_recipes, load_recipe
-from tests.recipes import steady
+from fivefold.testing.recipes import steady
 from tests.stores.test_sqlite import Toy, toy
 from tests.test_recall import lawful
 

@@ -233,3 +233,13 @@ def test_edges_can_be_taken_away(chain: Engine) -> None:
 def test_bad_edges_are_refused(chain: Engine, change: dict[str, object], said: str) -> None:
     with pytest.raises(fivefold.InvalidInput, match=said):
         chain.graph.relate("Alpha", "owns", "Delta", **change)  # type: ignore[arg-type]
+
+
+def test_forgetting_takes_away_only_ties_the_memory_had_made(engine: Engine) -> None:
+    """Of a long list of names only the first few are tied, so only those ties end with it."""
+    names = "Anna, Boris, Clara, David, Elena, Frank, Greta, Hannah, Irene and Jakob"
+    (crowd,) = engine.remember(f"We saw {names} at Henley").stored
+    engine.remember("Irene met Jakob at Kew")
+    before = [(edge.target, edge.count) for edge in engine.graph.edges("Irene")]
+    engine.forget(crowd)
+    assert [(edge.target, edge.count) for edge in engine.graph.edges("Irene")] == before == [("Jakob", 1), ("Kew", 1)]

@@ -11,6 +11,7 @@ import pytest
 import fivefold
 from fivefold import sample
 from fivefold.engine import Engine
+from fivefold.testing.recipes import steady
 
 
 def test_an_export_comes_back_as_it_was(sample_engine: Engine, tmp_path: Path) -> None:
@@ -25,8 +26,8 @@ def test_an_export_comes_back_as_it_was(sample_engine: Engine, tmp_path: Path) -
         assert lines[0] == lines[1]
         assert all(finding.ok for finding in copy.doctor())
         for question in sample.questions()[:8]:
-            here = sample_engine.recall(question.query, now=question.now)
-            there = copy.recall(question.query, now=question.now)
+            here = sample_engine.recall(question.query, recipe=steady("default"), now=question.now)
+            there = copy.recall(question.query, recipe=steady("default"), now=question.now)
             assert [hit.memory.id for hit in here] == [hit.memory.id for hit in there]
         again = copy.import_(first)
         assert (again.stored, len(again.merged)) == ((), count)

@@ -17,6 +17,7 @@ _HOME = {
     "InvalidInput": "errors",
     "MissingExtra": "errors",
     "NewerSchema": "errors",
+    "ServerAway": "errors",
     "NotFound": "errors",
     "ReadOnly": "errors",
     "StoreClosed": "errors",
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from fivefold.errors import NotFound as NotFound
     from fivefold.errors import ReadOnly as ReadOnly
     from fivefold.errors import RerankerError as RerankerError
+    from fivefold.errors import ServerAway as ServerAway
     from fivefold.errors import StoreClosed as StoreClosed
     from fivefold.errors import StoreError as StoreError
     from fivefold.errors import UnknownRecipe as UnknownRecipe

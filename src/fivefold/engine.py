@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from fivefold import maintenance, pipeline, transfer, writing
+from fivefold import drift, maintenance, pipeline, transfer, writing
 from fivefold.embedders import Embedder, vectors_by
 from fivefold.embedders import embedder as load_embedder
 from fivefold.errors import InvalidInput, NotFound
@@ -32,7 +32,7 @@ from fivefold.recipe import Recipe, load_recipe
 from fivefold.remember import Draft, Tally
 from fivefold.settings import Settings, settings_of
 from fivefold.stores import open_store
-from fivefold.stores.base import Finding, Space, Stats, Store
+from fivefold.stores.base import Drift, Finding, Space, Stats, Store
 from fivefold.times import as_utc, utc_now
 from fivefold.understand import understand
 from fivefold.values import Value, plain
@@ -46,7 +46,7 @@ def open(
     embedder: str | Embedder | None = None,
     extractor: str = "rules",
 ) -> Engine:
-    """Open the store at `location`, a path or ':memory:', and look at it through one namespace.
+    """Open the store at `location`, a path, ':memory:' or postgresql://…, and look at it through one namespace.
 
     The first write pins the namespace to an embedder (`fivefold-minilm` unless named); later it need not be named.
     Any object with `pin`, `dimension` and `embed` serves as an embedder too.
@@ -267,6 +267,11 @@ class Engine:
             with bar("Rebuilding", self.stats().memories, show=progress) as advance:
                 maintenance.rebuild(self._space, advance)
         return list(self.store.check(self.namespace))
+
+    def check_drift(self, progress: bool = False) -> Drift:
+        """Compare the vocabulary with that of the last check; if it has become another one, index all words anew."""
+        with bar("Indexing words anew", self.stats().memories, show=progress) as advance:
+            return drift.check(self.store, self.namespace, self._space.clock(), advance)
 
     def reembed(self, choice: str | Embedder, progress: bool = False) -> str:
         """Move the namespace to another embedder; the old vectors serve until the switch. Gives the new pin."""

@@ -50,7 +50,11 @@ class StoreError(FivefoldError):
 
 
 class NewerSchema(StoreError):
-    """The file was written by a newer fivefold."""
+    """The store was written by a newer fivefold."""
+
+
+class ServerAway(StoreError):
+    """The database server does not answer."""
 
 
 class ReadOnly(StoreError):

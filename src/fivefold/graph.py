@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.intake import checked_name
+from fivefold.intake import checked_limit, checked_name, checked_text
 from fivefold.memory import EDGE_KINDS, Edge, EdgeKind, Entity, Mention
 from fivefold.times import as_utc
 from fivefold.workspace import Workspace
+
+LARGEST = 2**63
+"""No key of an entity or an edge reaches this."""
 
 
 class Graph:
@@ -20,12 +23,16 @@ class Graph:
 
     def entities(self, name: str | None = None, limit: int = 50) -> list[Entity]:
         """Entities under that name or alias, or the most mentioned ones."""
-        return self._space.reader.entities(None if name is None else folded(name), limit)
+        alias = None if name is None else folded(checked_text(name, "an entity's name", empty=True))
+        return self._space.reader.entities(alias, checked_limit(limit))
 
     def entity(self, which: str | int) -> Entity:
         """The one entity meant; an unknown or ambiguous name is an error that lists the candidates."""
         reader = self._space.reader
-        found = reader.entities_at([which]) if isinstance(which, int) else reader.entities(folded(which), 50)
+        if isinstance(which, int):
+            found = reader.entities_at([which]) if abs(which) < LARGEST else []
+        else:
+            found = self.entities(which)
         exact = [item for item in found if folded(item.name) == folded(str(which))]
         if not found:
             raise NotFound(f"namespace {self._space.namespace!r} has no entity {which!r}")
@@ -36,7 +43,7 @@ class Graph:
 
     def edges(self, which: str | int, limit: int = 100) -> list[Edge]:
         """The relations of an entity, surest first."""
-        return self._space.reader.edges(self.entity(which).id, limit)
+        return self._space.reader.edges(self.entity(which).id, checked_limit(limit))
 
     def add(self, name: str, kind: str = "name", aliases: Sequence[str] = ()) -> Entity:
         """An entity made by hand; it stays even when nothing mentions it."""
@@ -109,7 +116,7 @@ class Graph:
     def unrelate(self, edge_id: int) -> None:
         """Take a relation away."""
         with self._space.editing() as txn:
-            if not txn.drop_edge(edge_id):
+            if not isinstance(edge_id, int) or abs(edge_id) >= LARGEST or not txn.drop_edge(edge_id):
                 raise NotFound(f"namespace {self._space.namespace!r} has no edge {edge_id!r}")
 
 

@@ -9,7 +9,7 @@ from fivefold.embedders import Embedder, vectors_by
 from fivefold.memory import Extraction, Memory, Record
 from fivefold.recall import Vector
 from fivefold.remember import Draft, centre
-from fivefold.stores.base import Field, Reader, SpaceState, Store, Writer
+from fivefold.stores.base import Field, SpaceState, Store, Writer
 from fivefold.workspace import Workspace
 
 BATCH = 128
@@ -22,7 +22,7 @@ def rebuild(space: Workspace, advance: Advance) -> None:
     model = space.embedder()
     with space.writing(model) as txn:
         txn.clear_derived()
-        for memory, extraction in _all(space.reader):
+        for memory, extraction in _all(txn):
             item = Draft(Record(content=memory.content), memory, extraction, b"")
             txn.reindex(memory, item.entry())
         txn.sweep()
@@ -94,8 +94,8 @@ def _fill_sessions(txn: Writer, sessions: Sequence[Memory], state: SpaceState, m
         txn.put_vectors(memory, {"session": centre(held)}, state)
 
 
-def _all(reader: Reader) -> list[tuple[Memory, Extraction]]:
+def _all(txn: Writer) -> list[tuple[Memory, Extraction]]:
     found: list[tuple[Memory, Extraction]] = []
-    while batch := reader.scan(found[-1][0].row if found else 0):
+    while batch := txn.scan(found[-1][0].row if found else 0):
         found += batch
     return found

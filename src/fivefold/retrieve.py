@@ -10,7 +10,7 @@ from functools import partial
 from time import perf_counter
 from typing import TypeVar
 
-from fivefold.errors import StoreClosed
+from fivefold.errors import ServerAway, StoreClosed
 from fivefold.recall import Plan, RouteHit, RoutePlan, RouteRun
 from fivefold.recipe import FusionSpec
 from fivefold.routes import ROUTES, Sight
@@ -71,8 +71,8 @@ def _run(part: RoutePlan, sight: Sight) -> RouteRun:
     start = perf_counter()
     try:
         hits, why = _search(part, sight)
-    except StoreClosed:
-        raise
+    except (StoreClosed, ServerAway):
+        raise  # no route can answer
     except Exception as error:
         _log.warning("route %s failed: %s", part.route, error)
         return RouteRun(part.route, "failed", f"{type(error).__name__}: {error}", 0, _ms(start))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from time import perf_counter
 
 from fivefold.decay import Decay
-from fivefold.errors import FivefoldError, StoreClosed
+from fivefold.errors import FivefoldError, ServerAway, StoreClosed
 from fivefold.learning.horizon import Horizon, horizon
 from fivefold.recall import Plan, RouteHit, RoutePlan, RouteRun, Vector
 from fivefold.recipe import FusionSpec
@@ -27,7 +27,7 @@ def search_together(plan: Plan, sight: Sight, fusion: FusionSpec) -> list[RouteR
     able = [part for part in plan.routes if part.run and not _unencoded(part, sight)]
     try:
         found = _composite(able, sight) if fusion.method == "composite" else _rrf(able, sight, fusion)
-    except StoreClosed:
+    except (StoreClosed, ServerAway):
         raise
     except Exception as error:
         _log.warning("the routes failed: %s", error)

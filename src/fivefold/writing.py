@@ -44,7 +44,8 @@ def _store_drafts(space: Workspace, drafts: Sequence[Draft], advance: Callable[[
     touched = Tally()
     try:
         with space.writing(model) as txn:
-            txn.expect([mention for item in drafts for mention in item.extraction.mentions])
+            mentions = [mention for item in drafts for mention in item.extraction.mentions]
+            txn.expect(mentions, [item.content_hash for item in drafts if item.memory.kind == "note"])
             for item in drafts:
                 place(item, txn, touched, model)
             _refresh(space, txn, touched.sessions)
@@ -207,7 +208,7 @@ def mark_used(space: Workspace, recall: Recall | str, ids: Sequence[str]) -> Non
             raise InvalidInput(f"recall {recall_id} was made in namespace {recall.namespace!r}, not here")
         returned: tuple[str, ...] | None = tuple(hit.memory.id for hit in recall)
     else:
-        returned = space.reader.recalled(recall)
+        returned = _recalled(space, recall)
     if returned is None:
         raise NotFound(f"namespace {space.namespace!r} has no recall {recall_id!r} in its log")
     stray = [id for id in ids if id not in returned]
@@ -219,6 +220,13 @@ def mark_used(space: Workspace, recall: Recall | str, ids: Sequence[str]) -> Non
         if txn.mark_used(recall, rows, space.clock()) and signals is not None:
             taught = after_use(restored(txn.learned("weights")), signals, set(ids), space.clock())
             txn.save_learned("weights", taught.to_dict())
+
+
+def _recalled(space: Workspace, recall_id: str) -> tuple[str, ...] | None:
+    try:
+        return space.reader.recalled(checked_name(recall_id, "a recall's id"))
+    except InvalidInput:
+        return None
 
 
 def _restore_one(txn: Writer, item: Draft, tally: Tally) -> None:

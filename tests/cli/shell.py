@@ -38,6 +38,7 @@ ARGS: dict[str, list[str]] = {
     "sessions": [],
     "stats": [],
     "export": ["{folder}/out.jsonl"],
+    "migrate": ["{path}", "{folder}/copy.db"],
     "graph show": [],
     "graph alias": ["Okafor", "Mrs O"],
     "graph merge": ["Okafor", "E-47821"],
@@ -49,6 +50,10 @@ ARGS: dict[str, list[str]] = {
     "train reset": [],
     "doctor": [],
     "reembed": ["wordllama"],
+    "maintain": [],
+    "db status": [],
+    "db distribute": [],
+    "db rebalance": [],
     "bench speed": ["--sizes", "50", "--rounds", "5"],
     "bench locomo": ["{folder}/talk.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench longmemeval": ["{folder}/chats.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
@@ -58,12 +63,18 @@ ARGS: dict[str, list[str]] = {
 """Every command with arguments that work on the small store."""
 
 UNSET = ("FIVEFOLD_STORE", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE")
-STORELESS = {name for name in ARGS if name.startswith(("bench ", "recipes ", "weights", "train weights"))}
+STORELESS = {name for name in ARGS if name.startswith(("bench ", "recipes ", "weights", "train weights", "migrate"))}
 NEEDS_TORCH = {"train weights"}
 """Commands that only run where the extra `train` is installed; they have a file of tests of their own."""
 
+NEEDS_SERVER = {name for name in ARGS if name.startswith("db ")}
+"""Commands for stores on PostgreSQL alone; they have a file of tests of their own."""
+
+WHOLE = {"maintain", *NEEDS_SERVER}
+"""Commands that look at all of a store rather than one namespace."""
+
 MAKES_STORES = {"demo", "add", "import"}
-READS_STORES = sorted(set(ARGS) - STORELESS - MAKES_STORES)
+READS_STORES = sorted(set(ARGS) - STORELESS - MAKES_STORES - NEEDS_SERVER)
 
 
 class Small(NamedTuple):

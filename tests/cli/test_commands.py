@@ -14,7 +14,7 @@ from typer.main import get_command
 
 import fivefold
 from fivefold.cli.app import app
-from tests.cli.shell import ARGS, NEEDS_TORCH, READS_STORES, STORELESS, Command, Small
+from tests.cli.shell import ARGS, NEEDS_SERVER, NEEDS_TORCH, READS_STORES, STORELESS, WHOLE, Command, Small
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "cli.md").read_text("utf-8")
@@ -77,7 +77,7 @@ def test_every_command_says_what_it_and_its_options_do(name: str) -> None:
 @pytest.mark.parametrize("name", ARGS)
 def test_shared_options_are_on_every_command(name: str) -> None:
     wanted = {"--json"} if name in STORELESS else {"--json", "--store", "--namespace", "-n"}
-    assert wanted <= set(options(name))
+    assert wanted - ({"--namespace", "-n"} if name in WHOLE else set()) <= set(options(name))
 
 
 @pytest.mark.parametrize("name", ARGS)
@@ -85,7 +85,7 @@ def test_the_docs_show_the_command_in_use(name: str) -> None:
     assert re.search(rf"```sh\n(.*\n)*?(.*\| )?fivefold {name}\b", section(name))
 
 
-@pytest.mark.parametrize("name", sorted(set(ARGS) - NEEDS_TORCH))
+@pytest.mark.parametrize("name", sorted(set(ARGS) - NEEDS_TORCH - NEEDS_SERVER))
 def test_json_has_the_documented_keys(name: str, small: Small, command: Command) -> None:
     where = [] if name in STORELESS else ["--store", small.path]
     ran = command(*small.args(name), *where, "--json")
@@ -117,7 +117,7 @@ def test_writing_makes_the_store_that_was_named(name: str, small: Small, command
     assert command("stats", "--store", "new.db", "--json").json["memories"] == 1
 
 
-@pytest.mark.parametrize("name", sorted(set(READS_STORES) - ANSWERS))
+@pytest.mark.parametrize("name", sorted(set(READS_STORES) - ANSWERS - WHOLE))
 def test_a_missing_namespace_is_said_and_changes_nothing(name: str, small: Small, command: Command) -> None:
     command("add", "Stand-up at ten", "--store", small.path, "-n", "work")
     before = command("export", "before.jsonl", "--store", small.path, "--json").json

@@ -11,7 +11,7 @@ import pytest
 
 import fivefold
 from fivefold.errors import ReadOnly, StoreError
-from fivefold.learning.shelf import NEVER, Shelf, model_path, shelf_of
+from fivefold.learning.shelf import NEVER, FileShelf, model_path, shelf_of
 from tests.learning.test_reranker import VERDICT, liking
 from tests.stores.test_sqlite import toy
 
@@ -31,7 +31,7 @@ def test_a_namespace_has_a_file_of_its_own(location: str) -> None:
 
 
 def test_what_is_put_is_learned_and_others_see_it(location: str) -> None:
-    mine, theirs = Shelf(location, "home"), Shelf(location, "home")
+    mine, theirs = FileShelf(location, "home"), FileShelf(location, "home")
     assert theirs.learned().reason == NEVER
     mine.put(liking("event"), VERDICT)
     for shelf in (mine, theirs):
@@ -48,13 +48,13 @@ def test_what_is_put_is_learned_and_others_see_it(location: str) -> None:
 
 
 def test_a_model_is_read_once(location: str) -> None:
-    shelf = Shelf(location, "home")
+    shelf = FileShelf(location, "home")
     shelf.put(liking("event"), VERDICT)
     assert shelf.learned() is shelf.learned()
 
 
 def test_a_broken_file_is_off_and_named_once(location: str, caplog: pytest.LogCaptureFixture) -> None:
-    shelf = Shelf(location, "home")
+    shelf = FileShelf(location, "home")
     shelf.put(liking("event"), VERDICT)
     assert shelf.path is not None
     shelf.path.write_bytes(b"torn")
@@ -69,7 +69,7 @@ def test_a_broken_file_is_off_and_named_once(location: str, caplog: pytest.LogCa
 
 
 def test_a_folder_in_the_file_s_place_is_off(location: str) -> None:
-    shelf = Shelf(location, "home")
+    shelf = FileShelf(location, "home")
     assert shelf.path is not None
     shelf.path.mkdir(parents=True)
     assert "cannot be opened" in shelf.learned().reason
@@ -79,7 +79,7 @@ def test_a_folder_in_the_file_s_place_is_off(location: str) -> None:
 
 
 def test_a_file_of_another_namespace_is_refused(location: str) -> None:
-    mine, theirs = Shelf(location, "mine"), Shelf(location, "theirs")
+    mine, theirs = FileShelf(location, "mine"), FileShelf(location, "theirs")
     mine.put(liking("event"), VERDICT)
     assert mine.path is not None
     assert theirs.path is not None
@@ -90,7 +90,7 @@ def test_a_file_of_another_namespace_is_refused(location: str) -> None:
 
 def test_no_model_is_no_warning(location: str, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "fivefold"):
-        shelf = Shelf(location, "home")
+        shelf = FileShelf(location, "home")
         shelf.learned()
         shelf.learned()
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
@@ -109,14 +109,14 @@ def test_a_store_in_memory_keeps_its_models_there(tmp_path: Path, monkeypatch: p
 
 
 def test_a_store_that_can_only_be_read_keeps_no_model(location: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    shelf = Shelf(location, "home")
+    shelf = FileShelf(location, "home")
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(ReadOnly, match="read-only"):
         shelf.put(liking("event"), VERDICT)
 
 
 def test_files_are_as_private_as_memories(location: str) -> None:
-    shelf = Shelf(location, "home")
+    shelf = FileShelf(location, "home")
     shelf.put(liking("event"), VERDICT)
     assert shelf.path is not None
     assert shelf.path.stat().st_mode & 0o077 == 0

@@ -24,7 +24,7 @@ from fivefold.stores.sqlite import vectors
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.schema import APPLICATION_ID, migrate, migrations
 from fivefold.stores.sqlite.store import SqliteStore
-from tests.recipes import steady_recipes
+from fivefold.testing.recipes import steady_recipes
 
 
 class Toy:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import random
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from time import perf_counter
 
@@ -16,35 +14,20 @@ import numpy as np
 from fivefold import sample
 from fivefold.bench.corpus import MINUTE, START, VariedSample, records
 from fivefold.bench.crowd import add_crowd, name
+from fivefold.bench.measures import Measure, spread, timed_recall, written
 from fivefold.embedders import DEFAULT, embedder
 from fivefold.engine import Engine
-from fivefold.progress import bar
 from fivefold.rerankers import Passage, reranker
 from fivefold.routes import ROUTES, Sight
 from fivefold.stores.base import Filter
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.stores.sqlite.vectors import knn
-from fivefold.values import Value
 
-BATCH = 2_000
 LARGE = 100_000
 """The size at which the parse and its routes are held to their bars."""
 
 NOW = START + 7 * LARGE * MINUTE
 """When the questions are asked: the last memories of a large namespace lie in the week before."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measure(Value):
-    """One figure, the bar it is held against, and whether it clears it."""
-
-    what: str
-    memories: int
-    p50: float
-    p95: float | None
-    unit: str
-    bar: str
-    ok: bool | None
 
 
 def measure(sizes: Sequence[int], rounds: int, progress: bool = False) -> Iterator[Measure]:
@@ -71,15 +54,7 @@ def _warm_up(model: VariedSample) -> None:
 
 
 def _measure_one(engine: Engine, store: SqliteStore, size: int, rounds: int, progress: bool) -> Iterator[Measure]:
-    source = records(size)
-    taken = 0.0
-    with bar(f"Writing {size:,} memories", size, show=progress) as advance:
-        while batch := list(islice(source, BATCH)):
-            start = perf_counter()
-            engine.remember_many(batch)
-            taken += perf_counter() - start
-            advance(len(batch))
-    rate = size / taken
+    rate = written(engine, size, progress)
     yield Measure("write, no embedding", size, rate, None, "/s", "≥ 2,000", rate >= 2000)
     with store.connections.writer() as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -126,13 +101,7 @@ def _timed(what: str, size: int, limit: float | None, calls: Sequence[Callable[[
 
 
 def _recall(engine: Engine, recipe: str, size: int, rounds: int, limit: float) -> Measure:
-    def once(question: str) -> float:
-        start = perf_counter()
-        answer = engine.recall(question, recipe=recipe)
-        whole = (perf_counter() - start) * 1000
-        return whole - sum(timing.ms for timing in answer.timings if timing.stage in {"encode", "rerank"})
-
-    p50, p95 = _spread(once, rounds)
+    p50, p95 = spread(partial(timed_recall, engine, recipe), rounds)
     held = recipe == "default" and size <= 100_000
     return Measure(
         f"recall {recipe}",
@@ -157,7 +126,7 @@ def _plain_knn(engine: Engine, store: SqliteStore, size: int, rounds: int) -> Me
             knn(connection, space, "full", vectors[hash(question) % len(vectors)], 10, Filter())
         return (perf_counter() - start) * 1000
 
-    p50, p95 = _spread(once, rounds)
+    p50, p95 = spread(once, rounds)
     return Measure("baseline: vec0 alone", size, p50, p95, "ms", "", None)
 
 
@@ -169,7 +138,7 @@ def _encoding(rounds: int) -> Measure:
         model.embed([question])
         return (perf_counter() - start) * 1000
 
-    p50, p95 = _spread(once, rounds)
+    p50, p95 = spread(once, rounds)
     return Measure(f"encode a question, {DEFAULT}", 0, p50, p95, "ms", "≤ 5", p50 <= 5)
 
 
@@ -187,13 +156,5 @@ def _reranking(rounds: int) -> Iterator[Measure]:
             model.scores(question, passages, timeout_s=60.0)
             return (perf_counter() - start) * 1000
 
-        p50, p95 = _spread(once, rounds)
+        p50, p95 = spread(once, rounds)
         yield Measure(f"rerank {count} turns", 0, p50, p95, "ms", f"≤ {limit}", p50 <= limit)
-
-
-def _spread(once: Callable[[str], float], rounds: int) -> tuple[float, float]:
-    questions = [question.query for question in sample.questions()]
-    for question in questions[:5]:
-        once(question)
-    taken = [once(questions[i % len(questions)]) for i in range(rounds)]
-    return float(np.percentile(taken, 50)), float(np.percentile(taken, 95))

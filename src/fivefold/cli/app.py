@@ -21,8 +21,14 @@ from fivefold.errors import FivefoldError, InvalidInput, NotFound
 if TYPE_CHECKING:
     from fivefold.engine import Engine
 
-COMMANDS = ("demo", "write", "move", "read", "recipes", "look", "graph", "settings", "learn", "care", "bench")
+COMMANDS = (
+    "demo", "write", "move", "migrate", "read", "recipes", "look", "graph", "settings", "learn", "care", "maintain",
+    "database", "bench",
+)  # fmt: skip
 """The modules that hold the commands, in the order of the help; each registers its own on `app`."""
+
+ADDRESSES = ("postgresql://", "postgres://")
+"""How a store on a server is named; all else is a path."""
 
 OPTIONS = {
     "event_at": "--at", "valid_from": "--valid-from", "valid_to": "--valid-to", "session_id": "--session",
@@ -165,18 +171,25 @@ def reading(store: str | None, namespace: str, *, anyway: bool = False) -> Itera
 
     A namespace that is missing is an error, or with `anyway` a note beside the empty answer.
     """
-    path = place(store)
-    if not os.path.exists(path):
-        raise NotFound(f"there is no store at {path!r}; add a memory first, or name one with --store")
+    path = existing(store)
     with opened(store, namespace) as engine:
         there = engine.store.namespaces()
         if engine.namespace not in there:
             held = f"there are: {', '.join(there)}" if there else "it holds nothing yet"
-            missing = f"there is no namespace {engine.namespace!r} in {path!r}; {held}"
+            named = engine.store.location if path.startswith(ADDRESSES) else path
+            missing = f"there is no namespace {engine.namespace!r} in {named!r}; {held}"
             if not anyway:
                 raise NotFound(missing)
             complain(missing)
         yield engine
+
+
+def existing(store: str | None) -> str:
+    """Where the store is, if it is there; whether a server holds one is known once it is opened."""
+    path = place(store)
+    if not path.startswith(ADDRESSES) and not os.path.exists(path):
+        raise NotFound(f"there is no store at {path!r}; add a memory first, or name one with --store")
+    return path
 
 
 def place(store: str | None) -> str:

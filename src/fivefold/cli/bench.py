@@ -13,7 +13,7 @@ from fivefold.cli.app import JsonOption, app, print_json
 from fivefold.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from fivefold.bench.speed import Measure
+    from fivefold.bench.measures import Measure
 
 bench = typer.Typer(help="Measure fivefold on this machine.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(bench, name="bench")
@@ -31,18 +31,28 @@ def _bench() -> None:
 def speed(
     sizes: Annotated[str, typer.Option(help="Memories in the namespace, comma separated")] = "1000,100000",
     rounds: Annotated[int, typer.Option(help="Recalls measured at each size")] = 200,
+    dsn: Annotated[
+        str | None, typer.Option(help="Measure a PostgreSQL server instead, in a schema of its own, dropped afterwards")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Writes a second, recall times and bytes a memory, beside plain sqlite-vec."""
+    """Writes a second, recall times and bytes a memory, beside plain sqlite-vec or pgvector."""
     try:
         counts = [int(part.replace("_", "")) for part in sizes.split(",")]
     except ValueError:
         raise InvalidInput(f"sizes must be whole numbers separated by commas, not {sizes!r}") from None
     if not counts or min(counts) < 1 or rounds < 1:
         raise InvalidInput("sizes and rounds must be at least 1")
-    from fivefold.bench.speed import measure
+    progress = sys.stderr.isatty()
+    if dsn is None:
+        from fivefold.bench.speed import measure
 
-    found = [_held(item, max(counts)) for item in measure(counts, rounds, progress=sys.stderr.isatty())]
+        measured = measure(counts, rounds, progress)
+    else:
+        from fivefold.bench.server import measure_server
+
+        measured = measure_server(dsn, counts, rounds, progress)
+    found = [_held(item, max(counts)) for item in measured]
     if as_json:
         print_json([item.to_dict() for item in found])
     else:

@@ -18,7 +18,7 @@ from fivefold.cli.app import with_options
 from fivefold.cli.safe import brief, visible
 from fivefold.memory import Memory, Report
 from fivefold.recall import SHOWN_TEXT, Evidence, Hit, Plan, Recall
-from fivefold.stores.base import Stats
+from fivefold.stores.base import Drift, Stats
 
 COLOURS = {
     "dense": "blue", "lexical": "magenta", "graph": "cyan", "temporal": "bright_blue", "recency": "yellow",
@@ -221,9 +221,18 @@ def stats(held: Stats, learned: Mapping[str, str], namespaces: Sequence[str]) ->
     whole = f" + {counted(sessions, 'session memory', 'session memories')}" if sessions else ""
     rows = {name: _cell(value) for name, value in held.to_dict().items() if value not in (None, {}, [])}
     rows["memories"] = f"{held.memories:,} ({remembered}{whole})"
+    if held.drift is not None:
+        rows["drift"] = _drift(held.drift)
     rows |= learned
     rows["namespaces"] = ", ".join(namespaces)
     table(("", ""), [(name.replace("_", " "), value) for name, value in rows.items()])
+
+
+def _drift(found: Drift) -> str:
+    """The last look at the vocabulary, in words."""
+    alike = "nothing to compare with" if found.jaccard is None else f"{found.jaccard:.0%} as the time before"
+    again = ", indexed anew" if found.reindexed else ""
+    return f"{found.lexemes:,} lexemes, {alike}{again}; looked at {day(found.checked_at)}"
 
 
 def report(done: Report, read: Memory | None = None) -> None:

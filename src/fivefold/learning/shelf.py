@@ -1,4 +1,4 @@
-"""Where learned rerankers are kept: a file beside the store for each namespace, or memory for a store in memory."""
+"""Where learned rerankers are kept: in a server's own table, in a file beside a file, in memory beside memory."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import tempfile
 import threading
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
+from typing import Protocol
 from weakref import WeakKeyDictionary
 
 from fivefold.errors import ReadOnly, StoreError
 from fivefold.learning.reranker import Ranker, Verdict, loaded, saved
-from fivefold.stores.base import Store
+from fivefold.stores.base import ModelStore, Store
 from fivefold.weights.binary import BadModel
 
 NEVER = "nothing was trained yet"
@@ -34,8 +36,68 @@ class Learned:
     verdict: Verdict | None = None
 
 
-class Shelf:
-    """A namespace's reranker, read when its file is new or has changed, also by another process."""
+LOOK_AGAIN_S = 5.0
+"""How long a model read from a server may be out of date, should another process train it anew."""
+
+
+class Shelf(Protocol):
+    """A namespace's reranker, read when it is new or has changed, also by another process."""
+
+    def learned(self) -> Learned:
+        """The model as it stands. One that cannot be used is named once and leaves the reranker off."""
+
+    def put(self, ranker: Ranker | None, verdict: Verdict) -> None:
+        """Keep a model with its verdict, whole or not at all; it serves from the next recall on."""
+
+    def remove(self) -> None:
+        """Forget what was learned."""
+
+    def check_writable(self) -> None:
+        """A store that can only be read keeps no new model; better said before training than after."""
+
+
+class ServerShelf:
+    """In a table of the server, where all who use it find it."""
+
+    def __init__(self, store: ModelStore, namespace: str) -> None:
+        self.namespace = namespace
+        self._store = store
+        self._seen = 0
+        self._look_at = 0.0
+        self._learned = Learned(None, NEVER)
+        self._lock = threading.Lock()
+
+    def learned(self) -> Learned:
+        with self._lock:
+            if monotonic() >= self._look_at:
+                self._look_at = monotonic() + LOOK_AGAIN_S
+                seen, data = self._store.kept_model(self.namespace, self._seen)
+                if seen != self._seen:
+                    self._seen, self._learned = seen, _told(self._read(data), self.namespace)
+            return self._learned
+
+    def put(self, ranker: Ranker | None, verdict: Verdict) -> None:
+        self._store.keep_model(self.namespace, saved(ranker, verdict, self.namespace))
+        self._look_at = 0.0
+
+    def remove(self) -> None:
+        self._store.keep_model(self.namespace, None)
+        self._look_at = 0.0
+
+    def check_writable(self) -> None:
+        """The server says so itself."""
+
+    def _read(self, data: bytes | None) -> Learned:
+        if data is None:
+            return Learned(None, NEVER)
+        try:
+            return _standing(*loaded(data, self.namespace))
+        except BadModel as reason:
+            return Learned(None, str(reason), "the kept model")
+
+
+class FileShelf:
+    """In a file beside the store's, or only in memory beside a store in memory."""
 
     def __init__(self, location: str, namespace: str) -> None:
         self.namespace = namespace
@@ -46,19 +108,17 @@ class Shelf:
         self._lock = threading.Lock()
 
     def learned(self) -> Learned:
-        """The model as it stands. A file that cannot be used is named once and leaves the reranker off."""
         if self.path is None:
             return self._learned
         seen = _stamp(self.path)
         if seen != self._seen:
             with self._lock:
                 if seen != self._seen:
-                    self._learned = self._told(self._read(self.path))
+                    self._learned = _told(self._read(self.path), self.namespace)
                     self._seen = seen
         return self._learned
 
     def put(self, ranker: Ranker | None, verdict: Verdict) -> None:
-        """Keep a model with its verdict, whole or not at all; it serves from the next recall on."""
         data = saved(ranker, verdict, self.namespace)
         if self.path is None:
             self._learned = _standing(*loaded(data, self.namespace))
@@ -71,14 +131,12 @@ class Shelf:
             raise StoreError(f"{str(self.path)!r} cannot be written: {error.strerror or error}") from None
 
     def remove(self) -> None:
-        """Forget what was learned."""
         self._learned = Learned(None, NEVER)
         if self.path is not None:
             self.check_writable()
             self.path.unlink(missing_ok=True)
 
     def check_writable(self) -> None:
-        """A store that can only be read keeps no new model; better said before training than after."""
         if self.path is not None and not all(
             os.access(where, os.W_OK) for where in (self._store, self.path.parents[1])
         ):
@@ -94,13 +152,14 @@ class Shelf:
         except BadModel as reason:
             return Learned(None, str(reason), path.name)
 
-    def _told(self, learned: Learned) -> Learned:
-        """Said when a file is read, which happens once for each change of it."""
-        if learned.verdict is None and learned.name:
-            _log.warning("%s: %s; recalls go on without it", learned.name, learned.reason)
-        elif learned.ranker is None:
-            _log.info("no learned reranker in namespace %r: %s", self.namespace, learned.reason)
-        return learned
+
+def _told(learned: Learned, namespace: str) -> Learned:
+    """Said when a model is read, which happens once for each change of it."""
+    if learned.verdict is None and learned.name:
+        _log.warning("%s: %s; recalls go on without it", learned.name, learned.reason)
+    elif learned.ranker is None:
+        _log.info("no learned reranker in namespace %r: %s", namespace, learned.reason)
+    return learned
 
 
 def shelf_of(store: Store, namespace: str) -> Shelf:
@@ -108,7 +167,10 @@ def shelf_of(store: Store, namespace: str) -> Shelf:
     with _making:
         shelves = _shelves.setdefault(store, {})
         if namespace not in shelves:
-            shelves[namespace] = Shelf(store.location, namespace)
+            if isinstance(store, ModelStore):
+                shelves[namespace] = ServerShelf(store, namespace)
+            else:
+                shelves[namespace] = FileShelf(store.location, namespace)
         return shelves[namespace]
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
 from fivefold.decay import Decay
 from fivefold.memory import Edge, Entity, Extraction, Link, Memory, Mention, Session, Slot, Type
 from fivefold.recall import Matrix, Recall, RouteHit, Vector
 from fivefold.values import Value
+
+if TYPE_CHECKING:
+    from fivefold.stores.sql.copying import Family, Look, Row, Table
 
 Field = Literal["full", "user", "assistant", "next_user", "personal_info", "preferences", "events", "session"]
 FIELDS: tuple[Field, ...] = get_args(Field)
@@ -19,6 +22,9 @@ FIELDS: tuple[Field, ...] = get_args(Field)
 
 
 SpaceState = Literal["active", "building"]
+
+VOCABULARY = "vocabulary"
+"""The name under which the last look at a namespace's vocabulary is kept among what was learned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +82,10 @@ class Called:
     part: bool
 
 
+ENOUGH = 10
+"""A graph search looks at about so many memories for each it will give."""
+
+
 @dataclass(frozen=True, slots=True)
 class Walk:
     """How far a graph search goes and what a hop is worth (R6)."""
@@ -99,6 +109,17 @@ class Space(Value):
     dimension: int
 
 
+@dataclass(frozen=True, slots=True)
+class Drift(Value):
+    """A look at a namespace's vocabulary: how much of it the look before had found too (R5)."""
+
+    checked_at: datetime
+    lexemes: int
+    jaccard: float | None
+    """Lexemes of both looks over lexemes of either; None when there was none before."""
+    reindexed: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats(Value):
     """What a namespace holds."""
@@ -119,6 +140,8 @@ class Stats(Value):
     first_event_at: datetime | None
     last_event_at: datetime | None
     bytes_on_disk: int
+    drift: Drift | None = None
+    """The last look at the vocabulary."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What the namespace has set; all else is at its default."""
 
@@ -140,6 +163,17 @@ class Finding(Value):
     check: str
     ok: bool
     detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Care(Value):
+    """One thing that upkeep looked at, in one namespace or the whole store, and whether it did something about it."""
+
+    part: str
+    changed: bool
+    detail: str
+    namespace: str | None = None
+    ok: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +216,7 @@ class Reader(Protocol):
     def edges(self, entity: int, limit: int) -> list[Edge]: ...
     def called(self, aliases: Sequence[str]) -> list[Called]: ...
     def latest_with(self, lexemes: Sequence[str], limit: int) -> list[int]: ...
+    def vocabulary(self, most: int) -> list[str]: ...
     def mentioned(self, rows: Sequence[int], entities: Sequence[int]) -> dict[int, int]: ...
     def near(self, alias: str, entities: Sequence[int]) -> list[int]: ...
     def related(self, entity: int, relations: Sequence[str], inverse: bool) -> list[Entity]: ...
@@ -212,6 +247,8 @@ class Writer(Protocol):
     def clear_derived(self) -> None: ...
     def reindex(self, memory: Memory, entry: Entry) -> None: ...
     def sweep(self) -> None: ...
+    def scan(self, after: int = 0, size: int = 500) -> list[tuple[Memory, Extraction]]: ...
+    def rebuild_words(self, entries: Iterable[Entry]) -> None: ...
     def save_settings(self, settings: Mapping[str, Any]) -> None: ...
     def add(self, entry: Entry) -> int: ...
     def replace(self, row: int, entry: Entry) -> None: ...
@@ -246,7 +283,7 @@ class Writer(Protocol):
     def mark_used(self, recall: Recall | str, rows: Sequence[int], at: datetime) -> bool: ...
     def learned(self, name: str) -> dict[str, Any] | None: ...
     def save_learned(self, name: str, value: Mapping[str, Any] | None) -> None: ...
-    def expect(self, mentions: Sequence[Mention]) -> None: ...
+    def expect(self, mentions: Sequence[Mention], hashes: Sequence[bytes]) -> None: ...
     def make_entity(self, mention: Mention, by_hand: bool = False) -> int: ...
     def add_alias(self, entity: int, alias: str) -> None: ...
     def rename_entity(self, key: int, name: str) -> None: ...
@@ -264,6 +301,22 @@ class Writer(Protocol):
         by_hand: bool = False,
     ) -> int: ...
     def drop_edge(self, key: int) -> bool: ...
+    def looking(self) -> Look: ...
+    def reserve(self, last: Mapping[Family, int]) -> dict[Family, int]: ...
+    def land(self, table: Table, rows: Sequence[Row]) -> None: ...
+    def index_words(self, row: int, entry: Entry) -> None: ...
+    def clear(self) -> None: ...
+
+
+@runtime_checkable
+class ModelStore(Protocol):
+    """A store that keeps learned rerankers itself; beside any other they are files."""
+
+    def kept_model(self, namespace: str, seen: int) -> tuple[int, bytes | None]:
+        """When the model last changed, and the model itself if that is not the change already seen."""
+
+    def keep_model(self, namespace: str, data: bytes | None) -> None:
+        """Keep a model, or none any more."""
 
 
 class Store(Protocol):
@@ -272,9 +325,11 @@ class Store(Protocol):
     location: str
 
     def reader(self, namespace: str) -> Reader: ...
+    def look(self, namespace: str) -> AbstractContextManager[Look]: ...
     def write(self, namespace: str) -> AbstractContextManager[Writer]: ...
     def log(self, recall: Recall) -> None: ...
     def namespaces(self) -> tuple[str, ...]: ...
     def settle(self) -> None: ...
     def check(self, namespace: str) -> Iterator[Finding]: ...
+    def tend(self) -> Iterator[Care]: ...
     def close(self) -> None: ...

@@ -48,9 +48,9 @@ def _documents(ask: Any, namespace: int) -> Finding:
     """Each memory is in the lexical index under its kind, and nothing else is."""
     wrong = counted(
         ask,
-        "memories m FULL JOIN documents d ON d.namespace = m.namespace AND d.memory = m.row "
-        "AND d.sessions = (m.kind = 'session') WHERE coalesce(m.namespace, d.namespace) = ? "
-        "AND (m.row IS NULL OR d.memory IS NULL)",
+        "(SELECT row, kind FROM memories WHERE namespace = ?1) AS m FULL JOIN "
+        "(SELECT memory, sessions FROM documents WHERE namespace = ?1) AS d "
+        "ON d.memory = m.row AND d.sessions = (m.kind = 'session') WHERE m.row IS NULL OR d.memory IS NULL",
         namespace,
     )
     return Finding("lexical index", wrong == 0, f"{wrong} memories differ" if wrong else "agrees with the memories")

@@ -2,66 +2,104 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 import psycopg
 from psycopg import RawCursor
-from psycopg.adapt import Dumper
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8Dumper
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from fivefold.errors import DiskFull, ReadOnly, StoreClosed, StoreError
-from fivefold.stores.postgres.dialect import Connection, bound
-from fivefold.stores.postgres.dsn import Options
+from fivefold.errors import DiskFull, InvalidInput, ReadOnly, ServerAway, StoreClosed, StoreError
+from fivefold.stores.postgres.dialect import Connection, ask, bound
+from fivefold.stores.postgres.dsn import Options, without_password
 from fivefold.stores.postgres.vectors import VectorDumper
 from fivefold.stores.sql.dialect import Values
 
 Answer = TypeVar("Answer")
 
-_GONE = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout)
-"""A server that went away, whether it said so or not."""
+POSITION = "SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint"
+"""How far the server's log has come."""
+
+_CABLE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 15_000}
+"""By which a server that no longer answers at all is noticed in seconds; the last one in milliseconds."""
+
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # what goes wrong is said once, in our words
 
 
-class _Whole(Dumper):
-    """Every whole number as a bigint, so that one prepared statement serves large and small ones."""
+class Watched(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that does not wait for ever for a server that neither answers nor goes away."""
 
-    oid = Int8Dumper.oid
+    patience_s: float | None = None
 
-    def dump(self, obj: Any) -> bytes:
-        return str(int(obj)).encode()
+    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+        return super().wait(gen, interval, self.patience_s if timeout is None else timeout)
 
 
 def connect(address: str, shown: str, options: Options, *, as_role: bool = False) -> Connection:
-    """A connection of its own, as the address's own user or as the role that row-level security binds."""
+    """A connection of its own: as the address's own user, who may take any time, or as the role policies bind."""
     with plain_errors(shown, options):
-        return prepared(psycopg.connect(address, **settings(options, as_role=as_role)))
+        connection = prepared(Watched.connect(address, **settings(address, options, as_role=as_role)))
+        look_in(connection, search_path(connection, options))
+        return connection
 
 
-def settings(options: Options, *, as_role: bool) -> dict[str, Any]:
+def search_path(connection: Connection, options: Options) -> str:
+    """Where names are looked up: the store's schema, then the one pgvector's types lie in."""
+    ((path,),) = ask(
+        connection,
+        "SELECT concat_ws(', ', quote_ident(?), (SELECT quote_ident(n.nspname) FROM pg_extension e "
+        "JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'), 'public')",
+        (options.schema,),
+    )
+    return str(path)
+
+
+def look_in(connection: Connection, path: str) -> None:
+    connection.execute("SELECT set_config('search_path', $1, false)", [path])
+
+
+def settings(address: str, options: Options, *, as_role: bool) -> dict[str, Any]:
     """How every connection is set up. A server without Citus takes Citus's setting as it takes any other name."""
+    given = _given(address)
     chosen = {
-        "search_path": f"{options.schema},public",
-        "statement_timeout": options.statement_timeout_ms,
+        "statement_timeout": options.statement_timeout_ms if as_role else 0,
         "idle_in_transaction_session_timeout": 600_000,
         "jit": "off",
+        "max_parallel_workers_per_gather": 0,
+        "plan_cache_mode": "force_generic_plan",
         "citus.propagate_set_commands": "local",
         **({"role": options.role} if as_role else {}),
     }
     return {
         "autocommit": True,
         "cursor_factory": RawCursor,
-        "connect_timeout": options.connect_timeout_s,
-        "application_name": "fivefold",
-        "options": " ".join(f"-c {name}={value}" for name, value in chosen.items()),
+        "prepare_threshold": 0,
+        "connect_timeout": given.get("connect_timeout", options.connect_timeout_s),
+        "application_name": given.get("application_name", "fivefold"),
+        "client_encoding": "utf8",
+        **{name: given.get(name, value) for name, value in _CABLE.items()},
+        "options": " ".join([str(given.get("options", "")), *(f"-c {name}={value}" for name, value in chosen.items())]),
     }
 
 
+def _given(address: str) -> dict[str, Any]:
+    """What the address itself says."""
+    try:
+        return dict(conninfo_to_dict(address))
+    except psycopg.ProgrammingError as error:
+        why = without_password(_first_line(error))
+        raise InvalidInput(f"{without_password(address)} is no PostgreSQL address: {why}") from None
+
+
 def prepared(connection: Connection) -> Connection:
-    connection.adapters.register_dumper(int, _Whole)
+    connection.adapters.register_dumper(int, Int8Dumper)  # one prepared statement for large and small numbers
     connection.adapters.register_dumper(np.ndarray, VectorDumper)
     return connection
 
@@ -86,35 +124,55 @@ def plain_errors(shown: str, options: Options) -> Iterator[None]:
         ) from None
     except psycopg.errors.InsufficientPrivilege as error:
         raise StoreError(f"{shown} does not permit this: {_first_line(error)}") from None
+    except PoolTimeout:
+        raise StoreError(
+            f"all {options.pool_size} connections to {shown} were in use for {options.connect_timeout_s} s; "
+            "raise pool_size in the address, or ask less at once"
+        ) from None
     except PoolClosed:
         raise StoreClosed("this engine was closed; open the store again") from None
-    except _GONE as error:
-        raise StoreError(
-            f"{shown} does not answer ({_first_line(error)}). What was not confirmed was undone; "
-            "check that the server runs and try again"
-        ) from None
     except psycopg.Error as error:
+        if _is_away(error):
+            raise ServerAway(
+                f"{shown} does not answer ({_first_line(error)}); check that the server runs and try again"
+            ) from None
         raise StoreError(f"{shown} could not do this: {_first_line(error)}") from None
 
 
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+def _is_away(error: BaseException) -> bool:
+    """Whether the server went away, rather than refuse one statement; 40001 is a replica that is catching up."""
+    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return False
+    return error.sqlstate is None or error.sqlstate.startswith(("08", "40001", "53300", "57P"))
+
+
+def _first_line(error: BaseException) -> str:
+    first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+    return "the connection was lost" if "pipeline mode" in first else first
 
 
 class Server:
     """One PostgreSQL server with its pool. A connection that died while idle is replaced without anyone noticing."""
 
-    def __init__(self, address: str, shown: str, options: Options) -> None:
+    def __init__(self, address: str, shown: str, options: Options, path: str, writing: Sequence[str] = ()) -> None:
+        """`path` is where names are looked up, `writing` the settings of every writing transaction."""
         self.address = address
         self.shown = shown
         self.options = options
+        self._writing = writing
         self._process = os.getpid()
         self._pool: ConnectionPool[Connection] = ConnectionPool(
-            address, kwargs=settings(options, as_role=True), configure=_configure, open=False, min_size=0,
-            max_size=options.pool_size, timeout=options.connect_timeout_s, reconnect_timeout=1.0, name="fivefold",
-            num_workers=1,
+            address, connection_class=Watched, kwargs=settings(address, options, as_role=True),
+            configure=partial(_configure, path=path, options=options), open=False, min_size=0,
+            max_size=options.pool_size, timeout=options.connect_timeout_s,
+            reconnect_timeout=options.connect_timeout_s, name="fivefold",
         )  # fmt: skip
         self._pool.open()
+
+    @property
+    def own(self) -> bool:
+        """Whether this process made the connections."""
+        return self._process == os.getpid()
 
     @property
     def closed(self) -> bool:
@@ -128,69 +186,86 @@ class Server:
 
         def once() -> list[tuple[Any, ...]]:
             with self._pool.connection() as connection, connection.pipeline():
-                connection.execute("BEGIN READ ONLY")
-                connection.execute(f"SET LOCAL fivefold.namespace = '{namespace}'")
+                connection.execute("BEGIN READ ONLY", prepare=False)
+                connection.execute(f"SET LOCAL fivefold.namespace = '{namespace}'", prepare=False)
                 for setting in first:
-                    connection.execute(setting)
+                    connection.execute(setting, prepare=False)
                 cursor = connection.execute(text, given, binary=binary)
-                connection.execute("COMMIT")
+                connection.execute("COMMIT", prepare=False)
             return cursor.fetchall()
 
         return self._tried(once)
 
     @contextmanager
-    def transaction(self, namespace: int) -> Iterator[Connection]:
-        """All or nothing, as the one namespace it may see."""
+    def transaction(self, namespace: int, stored: Callable[[int], None] | None = None) -> Iterator[Connection]:
+        """All or nothing, as the one namespace it may see; `stored` is told how far the server's log has come."""
 
-        def begin() -> Any:
-            taken = self._pool.connection()
-            connection = taken.__enter__()
+        def begin() -> Connection:
+            connection = self._pool.getconn()
             try:
-                connection.execute("BEGIN")
-            except BaseException as error:
-                taken.__exit__(type(error), error, error.__traceback__)
+                connection.execute("BEGIN", prepare=False)
+            except BaseException:
+                self._pool.putconn(connection)
                 raise
-            return taken, connection
+            return connection
 
-        taken, connection = self._tried(begin)
-        with plain_errors(self.shown, self.options), _given_back(taken):
+        connection = self._tried(begin)
+        with plain_errors(self.shown, self.options):
+            committing = False
             try:
                 with connection.pipeline():
-                    connection.execute(f"SET LOCAL fivefold.namespace = '{namespace}'")
+                    connection.execute(f"SET LOCAL fivefold.namespace = '{namespace}'", prepare=False)
+                    for setting in self._writing:
+                        connection.execute(setting, prepare=False)
                     yield connection
-                    connection.execute("COMMIT")
-            except BaseException:
+                    committing = True
+                    connection.execute("COMMIT", prepare=False)
+                    position = None if stored is None else connection.execute(POSITION)
+                if stored is not None and position is not None:
+                    stored(position.fetchall()[0][0])
+            except BaseException as error:
                 if not connection.broken and not connection.closed:
                     connection.execute("ROLLBACK")
+                elif committing and _is_away(error):
+                    raise ServerAway(
+                        f"{self.shown} went away while the write was being stored ({_first_line(error)}); "
+                        "whether it was stored is not known, so look before you write it again"
+                    ) from None
                 raise
+            finally:
+                self._pool.putconn(connection)
 
     def close(self) -> None:
-        self._pool.close(timeout=5.0)
+        """End all connections; those a forked process inherited belong to its parent."""
+        if self.own:
+            self._pool.close(timeout=5.0)
 
     def _tried(self, once: Callable[[], Answer]) -> Answer:
-        if self._process != os.getpid():
+        if not self.own:
             raise StoreClosed("this engine was opened before the process forked; open the store again")
         with plain_errors(self.shown, self.options):
             try:
-                return once()
+                return self._patiently(once)
             except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-                if isinstance(error, psycopg.errors.QueryCanceled | psycopg.errors.DiskFull):
+                if isinstance(error, PoolTimeout | PoolClosed) or not _is_away(error):
                     raise
+                self._ask_why()
                 self._pool.check()
-                return once()
+                return self._patiently(once)
+
+    def _patiently(self, once: Callable[[], Answer]) -> Answer:
+        try:
+            return once()
+        except PoolTimeout:
+            self._ask_why()
+            raise
+
+    def _ask_why(self) -> None:
+        """A server that is away says so at once when it is asked directly; the pool would only wait."""
+        connect(self.address, self.shown, self.options, as_role=True).close()
 
 
-@contextmanager
-def _given_back(taken: Any) -> Iterator[None]:
-    with_error: tuple[Any, Any, Any] = (None, None, None)
-    try:
-        yield
-    except BaseException as error:
-        with_error = (type(error), error, error.__traceback__)
-        raise
-    finally:
-        taken.__exit__(*with_error)
-
-
-def _configure(connection: Connection) -> None:
-    prepared(connection)
+def _configure(connection: Connection, path: str, options: Options) -> None:
+    look_in(prepared(connection), path)
+    if options.statement_timeout_ms and isinstance(connection, Watched):
+        connection.patience_s = options.statement_timeout_ms / 1000 + options.connect_timeout_s

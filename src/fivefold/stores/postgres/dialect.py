@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -90,6 +90,18 @@ class PostgresDatabase:
         """All in one go: the connection is in pipeline mode, so that no statement waits for the one before."""
         for item in values:
             self.run(sql, item)
+
+    def put(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[int]]) -> None:
+        """One statement; it reads the namespace's key from its table, so that Citus can send it to the shard whole."""
+        if not rows:
+            return
+        names = ", ".join(columns[1:])
+        arrays = ", ".join(f"${place}::bigint[]" for place in range(2, len(columns) + 1))
+        sql = (
+            f"INSERT INTO {table} ({', '.join(columns)}) SELECT n.key, {names} FROM namespaces n "
+            f"CROSS JOIN unnest({arrays}) AS u({names}) WHERE n.key = $1"
+        )
+        self.connection.execute(sql, [rows[0][0], *map(list, zip(*(row[1:] for row in rows), strict=True))])
 
     def new_key(self) -> int:
         key, self.next_key = self.next_key, self.next_key + 1

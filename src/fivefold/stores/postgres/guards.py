@@ -10,7 +10,7 @@ from fivefold.stores.postgres.dsn import Options
 
 TABLES = (
     "memories", "memory_links", "slots", "entities", "entity_aliases", "links", "edges", "edge_memories", "sessions",
-    "spaces", "vectors", "held", "documents", "terms", "corpora", "recalls", "feedback", "learned",
+    "spaces", "vectors", "held", "documents", "terms", "corpora", "recalls", "feedback", "learned", "rerankers",
 )  # fmt: skip
 """All tables with a column `namespace`, parents before what refers to them; `namespaces` itself goes before all."""
 
@@ -24,15 +24,64 @@ def make_role(connection: Connection, options: Options) -> None:
         if not ask(connection, "SELECT 1 FROM pg_roles WHERE rolname = ?", (options.role,)):
             with connection.transaction():
                 connection.execute(f"CREATE ROLE {options.role} NOLOGIN")
-    except psycopg.errors.DuplicateObject:
-        pass  # another store on this server made it at the same moment
+    except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
+        pass  # a store in another database of this server made it at the same moment
     except psycopg.errors.InsufficientPrivilege:
+        raise StoreError(_wanted(connection, options, f"CREATE ROLE {options.role} NOLOGIN; ")) from None
+    if not _may_act(connection, options):
+        try:
+            with connection.transaction():
+                connection.execute(f"GRANT {options.role} TO CURRENT_USER")
+        except psycopg.errors.InsufficientPrivilege:
+            raise StoreError(_wanted(connection, options)) from None
+
+
+def check_role(connection: Connection, options: Options) -> None:
+    """The role is one that policies bind, and one this user may act as."""
+    found = ask(
+        connection,
+        "SELECT r.rolsuper OR r.rolbypassrls OR EXISTS (SELECT 1 FROM pg_tables t WHERE t.schemaname = ?2 "
+        "AND pg_has_role(r.rolname, t.tableowner, 'MEMBER')) FROM pg_roles r WHERE r.rolname = ?1",
+        (options.role, options.schema),
+    )
+    if found and found[0][0]:
         raise StoreError(
-            f"the role {options.role!r} is needed and you may not create it; ask an administrator to run: "
-            f"CREATE ROLE {options.role} NOLOGIN; GRANT {options.role} TO {connection.info.user}"
-        ) from None
-    if not ask(connection, "SELECT pg_has_role(current_user, ?, 'MEMBER')", (options.role,))[0][0]:
-        connection.execute(f"GRANT {options.role} TO CURRENT_USER")
+            f"the role {options.role!r} can see every namespace, so it protects none; name another with ?role="
+        )
+    if not found or not _may_act(connection, options):
+        raise StoreError(_wanted(connection, options))
+
+
+def _may_act(connection: Connection, options: Options) -> bool:
+    """Since PostgreSQL 16 who made a role may grant it, but need not be allowed to act as it."""
+    right = "SET" if connection.info.server_version >= 160_000 else "MEMBER"
+    return bool(ask(connection, "SELECT pg_has_role(current_user, ?, ?)", (options.role, right))[0][0])
+
+
+def _wanted(connection: Connection, options: Options, first: str = "") -> str:
+    return (
+        f"everything runs as the role {options.role!r}, and {connection.info.user!r} may not act as it; "
+        f"ask an administrator to run: {first}GRANT {options.role} TO {connection.info.user}"
+    )
+
+
+def _let_use_vectors(connection: Connection, role: str) -> None:
+    """The role may use the schema pgvector's types lie in; one it may not use would be passed over without a word."""
+    found = ask(
+        connection,
+        "SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
+        "WHERE e.extname = 'vector' AND NOT has_schema_privilege(?, n.oid, 'USAGE')",
+        (role,),
+    )
+    for (schema,) in found:
+        try:
+            with connection.transaction():
+                connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}")
+        except psycopg.errors.InsufficientPrivilege:
+            raise StoreError(
+                f"the role {role!r} may not use pgvector; ask an administrator to run: "
+                f"GRANT USAGE ON SCHEMA {schema} TO {role}"
+            ) from None
 
 
 def guard(connection: Connection, options: Options) -> None:
@@ -43,7 +92,8 @@ def guard(connection: Connection, options: Options) -> None:
     """
     role = options.role
     connection.execute(f"GRANT USAGE ON SCHEMA {options.schema} TO {role}")
-    connection.execute(f"GRANT SELECT ON schema_version TO {role}")
+    connection.execute(f"GRANT SELECT ON fivefold_version TO {role}")
+    _let_use_vectors(connection, role)
     for table in ("namespaces", *TABLES):
         column = "key" if table == "namespaces" else "namespace"
         connection.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")

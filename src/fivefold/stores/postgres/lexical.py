@@ -28,6 +28,9 @@ FEW = 1_000
 
 K1, B = 1.2, 0.75
 
+SIZES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+"""Numbers of lexemes a statement is made for; a question with fewer fills up, so that few statements are planned."""
+
 
 def counted(predicate: Sequence[str], content: Sequence[str]) -> Counter[str]:
     """Each lexeme's weighted count in a document."""
@@ -43,9 +46,9 @@ def keys_of(namespace: int, sessions: bool, lexemes: Sequence[str]) -> list[int]
 
 def search(name: str, lexemes: Sequence[str], namespace: int, depth: int, keep: Filter) -> tuple[str, dict[str, Any]]:
     """Common table expressions of which `name` holds the best as memory and score, and their parameters."""
-    keys = keys_of(namespace, keep.sessions, lexemes)
+    keys = _filled(keys_of(namespace, keep.sessions, lexemes))
     places = range(1, len(keys) + 1)
-    values: dict[str, Any] = {f"{name}_depth": depth, **{f"{name}_key{i}": key for i, key in enumerate(keys, 1)}}
+    values: dict[str, Any] = {f"{name}_key{i}": key for i, key in enumerate(keys, 1)}
     types = ""
     if keep.types:
         types = f" AND d.type = ANY(:{name}_types::smallint[])"
@@ -78,9 +81,9 @@ def search(name: str, lexemes: Sequence[str], namespace: int, depth: int, keep: 
   SELECT r.key, r.place, r.bound, r.bound_on, g.first
   FROM {name}_rare r JOIN {name}_group g ON g.alone AND g.place = r.place),
 {name}_pair AS MATERIALIZED (SELECT place, key FROM {name}_group WHERE first AND NOT alone),
-{name}_first AS MATERIALIZED ({first} ORDER BY score DESC, memory LIMIT :{name}_depth),
+{name}_first AS MATERIALIZED ({first} ORDER BY score DESC, memory LIMIT {depth}),
 {name}_bar AS MATERIALIZED (
-  SELECT CASE WHEN count(*) = :{name}_depth THEN min(score) ELSE -1 END AS score FROM {name}_first),
+  SELECT CASE WHEN count(*) = {depth} THEN min(score) ELSE -1 END AS score FROM {name}_first),
 {name}_more AS MATERIALIZED (
   SELECT i.place, j.key FROM {name}_bar bar CROSS JOIN {name}_term i JOIN {name}_term j ON j.place > i.place
   JOIN {name}_group g ON g.place = i.place AND g.key = j.key AND NOT g.alone
@@ -90,8 +93,14 @@ def search(name: str, lexemes: Sequence[str], namespace: int, depth: int, keep: 
   WHERE score >= (SELECT score FROM {name}_bar)),
 {name} AS MATERIALIZED (
   SELECT memory, score FROM (SELECT * FROM {name}_first UNION SELECT * FROM {name}_second) d
-  ORDER BY score DESC, memory LIMIT :{name}_depth)"""
+  ORDER BY score DESC, memory LIMIT {depth})"""
     return sql, values
+
+
+def _filled(keys: list[int]) -> list[int]:
+    """The keys with as many that stand for nothing as the next size has room for."""
+    size = next((size for size in SIZES if size >= len(keys)), len(keys))
+    return keys + [0] * (size - len(keys))
 
 
 def _scored(name: str, places: range, types: str, pairs: str, alone: str) -> str:

@@ -73,15 +73,21 @@ class PostgresReader(SqlReader):
         )
         return [row for (row,) in found]
 
+    def vocabulary(self, most: int) -> list[str]:
+        """The lexemes that stand in most memories, ties in their own order."""
+        found = self._rows(
+            "SELECT term FROM terms WHERE namespace = :ns AND NOT sessions ORDER BY documents DESC, term LIMIT :most",
+            most=most,
+        )
+        return [term for (term,) in found]
+
     def patterns(self, space: Space, where: Field, vector: Vector, size: int, keep: Filter) -> Matrix:
         """The vectors nearest to `vector`, side by side."""
         indexed = self._by_index(space, where, size, keep)
-        sql, values = vectors.search("nearest", space, where, size, keep, indexed)
+        sql, values = vectors.nearby(space, where, size, keep, indexed)
         found = self._search(
-            f"WITH {sql} SELECT v.embedding FROM nearest n JOIN vectors v ON v.namespace = :ns AND v.space = :space "
-            f"AND v.field = {FIELDS.index(where)} AND v.memory = n.memory ORDER BY n.score DESC, n.memory",
-            {**values, "vector": vector}, vectors.settings(indexed, size, self._store.options), binary=True,
-        )  # fmt: skip
+            sql, {**values, "vector": vector}, vectors.settings(indexed, size, self._store.options), binary=True
+        )
         return np.array([vectors.vector_of(sent) for (sent,) in found], dtype=np.float32)
 
     def rrf(

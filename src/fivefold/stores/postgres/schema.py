@@ -10,6 +10,7 @@ import psycopg
 
 from fivefold.errors import NewerSchema, StoreError
 from fivefold.stores.base import FIELDS
+from fivefold.stores.postgres.connection import look_in, search_path
 from fivefold.stores.postgres.dialect import Connection, ask
 from fivefold.stores.postgres.dsn import Options
 from fivefold.stores.postgres.guards import guard, make_role
@@ -38,36 +39,38 @@ def migrate(connection: Connection, shown: str, options: Options) -> None:
     if version_of(connection, shown, options) == newest:
         return
     with connection.transaction():
-        connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK}, hashtext($1))", [options.schema])
+        lock(connection, options)
         version = version_of(connection, shown, options)
         if version == newest:
             return
-        _check_server(connection, shown)
         if version == 0:
-            make_role(connection, options)
-            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {options.schema}")
-            connection.execute("CREATE TABLE schema_version (version integer NOT NULL)")
-            connection.execute("INSERT INTO schema_version VALUES (0)")
+            _begin(connection, shown, options)
+        else:
+            _must_own(connection, shown, options, newest)
         for number, sql in migrations():
             if number > version:
                 _apply(connection, sql)
         guard(connection, options)
-        connection.execute("UPDATE schema_version SET version = $1", [newest])
+        connection.execute("UPDATE fivefold_version SET version = $1", [newest])
+
+
+def lock(connection: Connection, options: Options) -> None:
+    """Until the end of the transaction no one else changes the schema."""
+    connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK}, hashtext($1))", [options.schema])
 
 
 def version_of(connection: Connection, shown: str, options: Options) -> int:
     """The schema's version; 0 when it is not there."""
-    ((there,),) = ask(connection, "SELECT to_regclass(?) IS NOT NULL", (f"{options.schema}.schema_version",))
-    if not there:
-        taken = ask(connection, "SELECT 1 FROM pg_tables WHERE schemaname = ? LIMIT 1", (options.schema,))
-        if taken:
+    ((ours,),) = ask(connection, "SELECT to_regclass(?) IS NOT NULL", (f"{options.schema}.fivefold_version",))
+    if not ours:
+        if ask(connection, "SELECT 1 FROM pg_tables WHERE schemaname = ? LIMIT 1", (options.schema,)):
             raise StoreError(
                 f"schema {options.schema!r} of {shown} holds another program's tables; "
                 "choose another with ?schema= in the address"
             )
         return 0
     newest = migrations()[-1][0]
-    ((version,),) = ask(connection, f"SELECT version FROM {options.schema}.schema_version")
+    ((version,),) = ask(connection, f"SELECT version FROM {options.schema}.fivefold_version")
     if version > newest:
         raise NewerSchema(
             f"{shown} has schema version {version}, and this fivefold knows up to {newest}; upgrade fivefold to open it"
@@ -75,21 +78,51 @@ def version_of(connection: Connection, shown: str, options: Options) -> int:
     return int(version)
 
 
+def _begin(connection: Connection, shown: str, options: Options) -> None:
+    """A new schema. What is common to all schemas of the database is made by one store at a time."""
+    connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK}, 0)")
+    _check_server(connection, shown)
+    reserved = "SELECT 1 FROM pg_get_keywords() WHERE word IN (?, ?) AND catcode IN ('R', 'T')"
+    if ask(connection, reserved, (options.schema, options.role)):
+        raise StoreError(f"{options.schema!r} or {options.role!r} is a word of SQL; choose another name")
+    make_role(connection, options)
+    connection.execute(f"CREATE SCHEMA IF NOT EXISTS {options.schema}")
+    look_in(connection, search_path(connection, options))
+    connection.execute("CREATE TABLE fivefold_version (version integer NOT NULL)")
+    connection.execute("INSERT INTO fivefold_version VALUES (0)")
+
+
+def _must_own(connection: Connection, shown: str, options: Options, newest: int) -> None:
+    ((owner, may),) = ask(
+        connection,
+        "SELECT tableowner, pg_has_role(current_user, tableowner, 'MEMBER') FROM pg_tables "
+        "WHERE schemaname = ? AND tablename = 'fivefold_version'",
+        (options.schema,),
+    )
+    if not may:
+        raise StoreError(f"{shown} must be brought to schema version {newest}; open it once as its owner, {owner!r}")
+
+
 def _check_server(connection: Connection, shown: str) -> None:
-    """PostgreSQL and pgvector are there and new enough."""
+    """PostgreSQL and pgvector are there and new enough, and the database can hold any text."""
     server = connection.info.server_version // 10_000
     if server < LEAST_SERVER:
         raise StoreError(f"{shown} runs PostgreSQL {server}; {LEAST_SERVER} or newer is needed")
+    ((encoding,),) = ask(connection, "SHOW server_encoding")
+    if encoding != "UTF8":
+        raise StoreError(f"{shown} is a database of encoding {encoding}; create one with ENCODING 'UTF8'")
+    there = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
     try:
-        with connection.transaction():
-            connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-    except psycopg.errors.FeatureNotSupported:
+        if not ask(connection, there):  # Citus asks for the right to make one even where it is there
+            with connection.transaction():
+                connection.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
+    except (psycopg.errors.FeatureNotSupported, psycopg.errors.UndefinedFile):
         raise StoreError(f"{shown} has no pgvector; install it on the server, {_least()} or newer") from None
     except psycopg.errors.InsufficientPrivilege:
         raise StoreError(
             f"{shown} does not let you add an extension; ask its administrator to run: CREATE EXTENSION vector"
         ) from None
-    ((version,),) = ask(connection, "SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+    ((version,),) = ask(connection, there)
     if tuple(int(part) for part in version.split(".")[:2]) < LEAST_PGVECTOR:
         raise StoreError(f"{shown} has pgvector {version}; {_least()} is needed: ALTER EXTENSION vector UPDATE")
 
@@ -102,5 +135,4 @@ def _apply(connection: Connection, sql: str) -> None:
     partitions = "\n".join(
         f"CREATE TABLE vectors_{name} PARTITION OF vectors FOR VALUES IN ({code});" for code, name in enumerate(FIELDS)
     )
-    # A statement of several commands takes no parameters, and PostgreSQL runs it as one.
-    connection.pgconn.exec_(sql.replace("{partitions}", partitions).encode())
+    psycopg.ClientCursor(connection).execute(sql.replace("{partitions}", partitions))

@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from typing import Any
 
-from fivefold.errors import InvalidInput, StoreError
+from fivefold.errors import InvalidInput, ServerAway, StoreClosed, StoreError
 from fivefold.recall import Recall
-from fivefold.stores.base import FIELDS, Field, Finding
+from fivefold.stores.base import Care, Finding
+from fivefold.stores.postgres import copying
 from fivefold.stores.postgres.checks import check
-from fivefold.stores.postgres.connection import Server, connect, plain_errors
+from fivefold.stores.postgres.citus import is_sharded
+from fivefold.stores.postgres.connection import POSITION, Server, connect, plain_errors, search_path
 from fivefold.stores.postgres.dialect import Connection, PostgresDatabase, ask
 from fivefold.stores.postgres.dsn import addresses
+from fivefold.stores.postgres.guards import check_role
+from fivefold.stores.postgres.indexes import Indexes, Known, known_indexes
 from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.reader import PostgresReader
 from fivefold.stores.postgres.replicas import Replicas
-from fivefold.stores.postgres.schema import migrate
+from fivefold.stores.postgres.schema import migrate, migrations, version_of
+from fivefold.stores.postgres.tend import tend
 from fivefold.stores.postgres.writer import PostgresWriter
+from fivefold.stores.sql.copying import Look
 from fivefold.stores.sql.dialect import Values
 from fivefold.stores.sql.recall_log import RecallLog, Row, write_rows
 from fivefold.times import to_micros, utc_now
+
+KNOWING = ("SET LOCAL plan_cache_mode = force_custom_plan",)
+"""Citus finds the one shard by the namespace a statement is given; a plan made for any would go to all, or fail."""
 
 _log = logging.getLogger("fivefold")
 
@@ -33,52 +43,88 @@ class PostgresStore:
         self._addresses = addresses(location)
         self.options = self._addresses.options
         self.location = self._addresses.shown
-        with self.administration() as connection:
-            migrate(connection, self.location, self.options)
-            self.indexes = known_indexes(connection, self.options.schema)
-        self._primary = Server(self._addresses.primary, self.location, self.options)
-        self._replicas = Replicas(self._addresses.replicas, self.options)
+        path, known, self._sharded = self._first_look()
+        self._planning = KNOWING if self._sharded else ()
+        self._primary = Server(self._addresses.primary, self.location, self.options, path, self._planning)
+        self.indexes = Indexes(known, lambda: known_indexes(partial(self._primary.rows, 0), self.options.schema))
+        self._replicas = Replicas(self._addresses.replicas, self.options, path)
+        self._stored = self._replicas.written if self._replicas else None
+        if self._stored:
+            with suppress(ServerAway):  # what this opening made must be on a replica before it is asked
+                self._stored(self._primary.rows(0, POSITION, ())[0][0])
         self.recalls = RecallLog(self._log_recalls)
 
+    def _first_look(self) -> tuple[str, Known, bool]:
+        """Bring the schema up to date. With the primary away, a replica that is up to date will do for recalls."""
+        try:
+            with self.administration() as connection:
+                migrate(connection, self.location, self.options)
+                return self._seen(connection)
+        except ServerAway:
+            for address in self._addresses.replicas:
+                with suppress(ServerAway), self.administration(address) as connection:
+                    if version_of(connection, self.location, self.options) == migrations()[-1][0]:
+                        return self._seen(connection)
+            raise
+
+    def _seen(self, connection: Connection) -> tuple[str, Known, bool]:
+        check_role(connection, self.options)
+        rows = partial(ask, connection)
+        known = known_indexes(rows, self.options.schema)
+        return search_path(connection, self.options), known, is_sharded(rows, self.options.schema)
+
     @contextmanager
-    def administration(self) -> Iterator[Connection]:
+    def administration(self, address: str | None = None) -> Iterator[Connection]:
         """A connection as the address's own user, which sees every namespace; for migrations and care only."""
-        connection = connect(self._addresses.primary, self.location, self.options)
+        connection = connect(address or self._addresses.primary, self.location, self.options)
         try:
             with plain_errors(self.location, self.options):
                 yield connection
         finally:
             connection.close()
 
+    @property
+    def replica_addresses(self) -> tuple[str, ...]:
+        return self._addresses.replicas
+
     def reader(self, namespace: str) -> PostgresReader:
         return PostgresReader(self, namespace)
+
+    def look(self, namespace: str) -> AbstractContextManager[Look]:
+        """The namespace as it is at one moment, to be copied."""
+        return copying.look(self, namespace)
 
     @contextmanager
     def write(self, namespace: str) -> Iterator[PostgresWriter]:
         """One writer a namespace at a time: it holds the lock on the namespace's row until it is done."""
         key = namespace_key(namespace)
-        with self._primary.transaction(key) as connection:
+        with self._primary.transaction(key, self._stored) as connection:
             db = PostgresDatabase(connection)
             db.next_key = _lock(db, key, namespace)
             writer = PostgresWriter(db, key, namespace, utc_now())
             yield writer
             writer.finish()
-        if self._replicas:
-            self._replicas.written(self._primary, key)
+        if writer.removed:
+            self.recalls.forget(key, writer.removed)
 
     def ask(
         self, key: int, sql: str, values: Values, first: Sequence[str] = (), binary: bool = False
     ) -> list[tuple[Any, ...]]:
         """The rows of one reading statement, from a replica where one has seen all this store wrote."""
+        first = (*self._planning, *first)
         for replica in self._replicas.ready():
             try:
                 return replica.rows(key, sql, values, first, binary)
-            except StoreError as error:
+            except ServerAway as error:
                 self._replicas.skip(replica, error)
         return self._primary.rows(key, sql, values, first, binary)
 
     def namespaces(self) -> tuple[str, ...]:
+        self._must_be_open()
         with self.administration() as connection:
+            seen = "SELECT NOT row_security_active('namespaces')"
+            if not ask(connection, seen)[0][0]:
+                raise StoreError(f"only the owner of schema {self.options.schema!r} may list its namespaces")
             return tuple(name for (name,) in ask(connection, "SELECT name FROM namespaces ORDER BY name"))
 
     def size(self) -> int:
@@ -87,42 +133,71 @@ class PostgresStore:
             "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c "
             "WHERE c.relnamespace = ?::regnamespace AND c.relkind = 'r'"
         )
+        if self._sharded:
+            sql = (
+                "SELECT coalesce(sum(shard_size), 0)::bigint FROM citus_shards WHERE table_name IN "
+                "(SELECT oid FROM pg_class WHERE relnamespace = ?::regnamespace)"
+            )
         return int(self._primary.rows(0, sql, (self.options.schema,))[0][0])
 
     def log(self, recall: Recall) -> None:
         """Note the recall; it is written with others."""
         self.recalls.add(namespace_key(recall.namespace), recall)
 
+    def kept_model(self, namespace: str, seen: int) -> tuple[int, bytes | None]:
+        key = namespace_key(namespace)
+        sql = "SELECT changed_at, CASE WHEN changed_at <> :seen THEN model END FROM rerankers WHERE namespace = :ns"
+        found = self.ask(key, sql, {"ns": key, "seen": seen})
+        return (int(found[0][0]), found[0][1]) if found else (0, None)
+
+    def keep_model(self, namespace: str, data: bytes | None) -> None:
+        with self.write(namespace) as txn:
+            txn.keep_model(data)
+
     def settle(self) -> None:
         """Nothing to do: PostgreSQL's own vacuum takes out what was forgotten."""
+
+    def tend(self) -> Iterator[Care]:
+        """Build the indexes that are missing, and renew the planner's statistics."""
+        self._must_be_open()
+        with self.administration() as connection:
+            yield from tend(connection, self.options)
+        self.indexes.renew()
 
     def check(self, namespace: str) -> Iterator[Finding]:
         yield from check(self, namespace_key(namespace))
 
     def close(self) -> None:
         if not self._primary.closed:
-            self.recalls.flush()
+            if self._primary.own:
+                self.recalls.flush()
             self._primary.close()
             self._replicas.close()
+
+    def _must_be_open(self) -> None:
+        if self._primary.closed:
+            raise StoreClosed("this engine was closed; open the store again")
 
     def _log_recalls(self, rows: dict[int, list[Row]], patience_ms: int) -> bool:
         """Log recalls without waiting for the disk; a server that is away gets them later."""
         try:
             for key, of_namespace in rows.items():
-                with self._primary.transaction(key) as connection:
+                with self._primary.transaction(key, self._stored) as connection:
                     connection.execute("SET LOCAL synchronous_commit = off")
+                    connection.execute(f"SET LOCAL lock_timeout = {max(1, patience_ms)}")
                     db = PostgresDatabase(connection)
                     if db.rows("SELECT 1 FROM namespaces WHERE key = ?", (key,)):
                         write_rows(db, key, of_namespace)
         except StoreError as error:
-            _log.warning("the recall log could not be written: %s", error)
+            level = logging.WARNING if patience_ms else logging.DEBUG  # without patience it is only later
+            _log.log(level, "the recall log could not be written: %s", error)
             return False
         return True
 
 
 def _lock(db: PostgresDatabase, key: int, namespace: str) -> int:
     """Lock the namespace, made if need be; gives the next free key in it."""
-    sql = "SELECT name, next_key FROM namespaces WHERE key = ? FOR UPDATE"
+    sql = "SELECT name, next_key FROM namespaces WHERE key = ? FOR NO KEY UPDATE"
     found = db.rows(sql, (key,))
     if not found:
         db.run(
@@ -134,20 +209,3 @@ def _lock(db: PostgresDatabase, key: int, namespace: str) -> int:
     if name != namespace:
         raise InvalidInput(f"namespace {namespace!r} cannot be told apart from {name!r} here; choose another name")
     return int(next_key)
-
-
-def known_indexes(connection: Connection, schema: str) -> dict[tuple[Field, int], int]:
-    """The HNSW indexes by field and dimension, and how many vectors each held when it was last looked at."""
-    found = ask(
-        connection,
-        "SELECT c.relname, t.reltuples::bigint FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
-        "JOIN pg_class t ON t.oid = i.indrelid WHERE c.relnamespace = ?::regnamespace "
-        "AND c.relname LIKE 'vectors%hnsw%' AND i.indisvalid",
-        (schema,),
-    )
-    indexes: dict[tuple[Field, int], int] = {}
-    for name, tuples in found:
-        field, _, dimension = name.removeprefix("vectors_").partition("_hnsw_")
-        if field in FIELDS:
-            indexes[field, int(dimension)] = max(0, tuples)
-    return indexes

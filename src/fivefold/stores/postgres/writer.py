@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from fivefold.memory import TYPES, Memory
 from fivefold.recall import Vector
 from fivefold.stores.base import FIELDS, Entry, Field, Space, SpaceState
+from fivefold.stores.postgres.copying import PostgresLanding
 from fivefold.stores.postgres.dialect import PostgresDatabase
 from fivefold.stores.postgres.keys import lexeme_key
 from fivefold.stores.postgres.lexical import counted
@@ -16,7 +17,7 @@ from fivefold.stores.postgres.vectors import vector_of
 from fivefold.stores.sql.writer import SqlWriter
 
 
-class PostgresWriter(SqlWriter):
+class PostgresWriter(SqlWriter, PostgresLanding):
     """Holds the lock on its namespace; statistics are gathered and written at the end."""
 
     def __init__(self, db: PostgresDatabase, key: int, namespace: str, now: datetime) -> None:
@@ -47,7 +48,7 @@ class PostgresWriter(SqlWriter):
             "INSERT INTO documents (namespace, memory, sessions, type, length, keys, counts) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
             self._key, row, sessions, TYPES.index(memory.type), length,
-            [key for key, _ in keyed], [count for _, count in keyed],
+            _array(key for key, _ in keyed), _array(count for _, count in keyed),
         )  # fmt: skip
         self._documents.update((sessions, lexeme) for lexeme in counts)
         self._corpora.update({(sessions, "documents"): 1, (sessions, "tokens"): length})
@@ -69,6 +70,14 @@ class PostgresWriter(SqlWriter):
             self._run(f"DELETE FROM {table} WHERE namespace = ?", self._key)
         self._documents.clear()
         self._corpora.clear()
+
+    def keep_model(self, data: bytes | None) -> None:
+        """Keep the reranker learned from use, or none any more."""
+        self._run("DELETE FROM rerankers WHERE namespace = ?", self._key)
+        if data is not None:
+            self._run(
+                "INSERT INTO rerankers (namespace, changed_at, model) VALUES (?, ?, ?)", self._key, self._now, data
+            )
 
     def make_room(self, dimension: int) -> None:
         """Vectors of any length lie in the same tables."""
@@ -158,3 +167,8 @@ class PostgresWriter(SqlWriter):
                     "documents = corpora.documents + excluded.documents, tokens = corpora.tokens + excluded.tokens",
                     self._key, sessions_, documents_, tokens,
                 )  # fmt: skip
+
+
+def _array(numbers: Iterable[int]) -> str:
+    """An array as text, which is faster to make than a list that is looked at number by number."""
+    return f"{{{','.join(map(str, numbers))}}}"

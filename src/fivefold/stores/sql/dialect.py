@@ -56,6 +56,9 @@ class Database(Protocol):
     def rows(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]: ...
     def run(self, sql: str, values: Values = ()) -> None: ...
     def many(self, sql: str, values: Iterable[Values]) -> None: ...
+    def put(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[int]]) -> None:
+        """Insert rows of whole numbers, the first of which is the namespace."""
+
     def new_key(self) -> int | None:
         """The key of a new row, or None where the database finds one while inserting."""
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import combinations
 
 from fivefold.memory import Mention, Relation
 from fivefold.stores.sql.dialect import Database
-from fivefold.stores.sql.entities import Entities
+from fivefold.stores.sql.entities import Entities, alias_of
 from fivefold.times import to_micros
 
 TOGETHER = "mentioned with"
@@ -29,7 +30,7 @@ class Edges(Entities):
 
     def tie(self, named: Sequence[int]) -> None:
         """The entities of one memory stand together."""
-        self._together.update(combinations(sorted(named[:MOST_TOGETHER]), 2))
+        self._together.update(_pairs(named))
 
     def write_ties(self, step: int = 1) -> None:
         """Each further memory makes a tie surer: 0.5, 0.67, 0.75 …"""
@@ -48,17 +49,9 @@ class Edges(Entities):
 
     def untie(self, row: int) -> None:
         """A memory goes: its ties count one less, and what only it stated is stated no more."""
+        self.write_counts()
         self.write_ties()
-        named = [
-            key
-            for (key,) in self._rows(
-                "SELECT l.entity FROM links l JOIN entities e ON e.namespace = l.namespace AND e.key = l.entity "
-                "WHERE l.namespace = ? AND l.memory = ? AND e.kind <> 'topic' ORDER BY l.entity",
-                self._key,
-                row,
-            )
-        ]
-        pairs = [(self._key, source, target) for source, target in combinations(named, 2)]
+        pairs = [(self._key, *pair) for pair in _pairs(self._named_in(row))]
         more = self._sql.greatest
         self._db.many(
             f"UPDATE edges SET count = count - 1, confidence = CAST({more}(count - 1, 0) AS double precision) "
@@ -79,6 +72,20 @@ class Edges(Entities):
             f"AND relation = '{TOGETHER}'",
             pairs,
         )
+
+    def _named_in(self, row: int) -> list[int]:
+        """The entities a memory names, in the order in which it does."""
+        found = self._rows("SELECT extracted FROM memories WHERE namespace = ? AND row = ?", self._key, row)
+        aliases = self._rows(
+            "SELECT a.alias, l.entity FROM links l JOIN entity_aliases a ON a.namespace = l.namespace "
+            "AND a.entity = l.entity WHERE l.namespace = ? AND l.memory = ? "
+            "ORDER BY a.part DESC, l.entity DESC",
+            self._key, row,
+        )  # fmt: skip
+        called = dict(aliases)
+        mentions = json.loads(found[0][0]).get("mentions", ())
+        named = [called.get(alias_of(name)) for name, kind, _ in mentions if kind != "topic"]
+        return list(dict.fromkeys(key for key in named if key is not None))
 
     def state_relations(self, row: int, relations: Sequence[Relation], at: datetime) -> None:
         """The relations a memory states; a newer target of a relation that has one ends the older."""
@@ -129,3 +136,8 @@ class Edges(Entities):
 
     def drop_edge(self, key: int) -> bool:
         return bool(self._rows("DELETE FROM edges WHERE namespace = ? AND key = ? RETURNING key", self._key, key))
+
+
+def _pairs(named: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The pairs of one memory's entities that stand together."""
+    return combinations(sorted(named[:MOST_TOGETHER]), 2)

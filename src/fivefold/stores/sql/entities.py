@@ -14,14 +14,15 @@ from fivefold.stores.sql.transaction import Transaction
 
 
 class Entities(Transaction):
-    """Link counts are gathered and written once, at the end of the transaction."""
+    """Links and their counts are gathered and written once, at the end of the transaction."""
 
     def __init__(self, db: Database, key: int, namespace: str, now: datetime) -> None:
         super().__init__(db, key, namespace, now)
         self._entities: dict[str, int] = {}
         self._linked: Counter[int] = Counter()
+        self._links: list[tuple[int, int, int, int]] = []
 
-    def expect(self, mentions: Sequence[Mention]) -> None:
+    def expect_entities(self, mentions: Sequence[Mention]) -> None:
         """Look up the entities a batch will mention in one go."""
         aliases = list({alias_of(mention.name) for mention in mentions})
         found = self._rows(
@@ -47,15 +48,14 @@ class Entities(Transaction):
             counts[entity] = counts.get(entity, 0) + mention.count
             if mention.kind != "topic":
                 named.setdefault(entity)
-        self._db.many(
-            "INSERT INTO links (namespace, memory, entity, count) VALUES (?, ?, ?, ?)",
-            [(self._key, row, entity, count) for entity, count in counts.items()],
-        )
+        self._links += [(self._key, row, entity, count) for entity, count in counts.items()]
         self._linked.update(counts.keys())
         return list(named)
 
     def write_counts(self) -> None:
-        """Write the link counts this transaction gathered."""
+        """Write the links this transaction gathered, and their counts."""
+        self._db.put("links", ("namespace", "memory", "entity", "count"), self._links)
+        self._links.clear()
         counted = [(count, self._key, entity) for entity, count in self._linked.items()]
         self._db.many("UPDATE entities SET links = links + ? WHERE namespace = ? AND key = ?", counted)
         self._linked.clear()

@@ -11,7 +11,7 @@ from typing import Any
 from fivefold.extract.kept import restored
 from fivefold.memory import Extraction, Link, Memory, Session, Type
 from fivefold.recall import RouteHit
-from fivefold.stores.base import Feedback, Space, Stats
+from fivefold.stores.base import VOCABULARY, Drift, Feedback, Space, Stats
 from fivefold.stores.sql.asking import moment
 from fivefold.stores.sql.named import NamedReader
 from fivefold.stores.sql.recall_log import RecallLog
@@ -224,9 +224,17 @@ class SqlReader(NamedReader):
             first_event_at=moment(first),
             last_event_at=moment(last),
             bytes_on_disk=self._size(),
+            drift=_drift(self.learned(VOCABULARY)),
             settings=self.settings(),
         )
 
     def _groups(self, column: str) -> dict[str, int]:
         rows = self._rows(f"SELECT {column}, count(*) FROM memories WHERE namespace = :ns GROUP BY 1 ORDER BY 1")
         return {name: int(count) for name, count in rows}
+
+
+def _drift(kept: dict[str, Any] | None) -> Drift | None:
+    """The last look at the vocabulary as it was kept."""
+    if kept is None:
+        return None
+    return Drift(from_micros(kept["at"]), kept["lexemes"], kept["jaccard"], kept["reindexed"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from fivefold.learning.adapt import signals_of
 from fivefold.learning.features import packed
@@ -81,6 +81,13 @@ class RecallLog:
     def signals(self, key: int, recall_id: str) -> str | None:
         """What a recall that still waits to be written had weighed."""
         return next((row[7] for row in list(self._waiting) if row[0] == key and row[1] == recall_id), None)
+
+    def forget(self, key: int, memories: Sequence[str]) -> None:
+        """What waits and had returned one of these memories is not written any more."""
+        with self._lock:
+            gone = [compact(memory) for memory in memories]
+            kept = [row for row in self._waiting if row[0] != key or not any(id in row[5] for id in gone)]
+            self._waiting = deque(kept, maxlen=KEPT)
 
     def flush(self, patience_ms: int = PATIENCE_MS) -> None:
         """Write what waits; while another writer is at work it waits on."""

@@ -30,8 +30,8 @@ class Statements(Transaction):
         """Statements that still hold and whose value begins with these words."""
         found = self._rows(
             f"SELECT subject, attribute, value FROM slots WHERE namespace = ? AND {_HOLDS} "
-            "AND substr(lower(value) || ' ', 1, length(?2) + 1) = lower(?2) || ' ' ORDER BY memory, subject, attribute",
-            self._key, value.strip(),
+            "AND substr(lower(value) || ' ', 1, length(?2) + 1) = ?2 || ' ' ORDER BY memory, subject, attribute",
+            self._key, "".join(sign.lower() if sign.isascii() else sign for sign in value.strip()),
         )  # fmt: skip
         return [Slot(*parts) for parts in found]
 
@@ -62,6 +62,7 @@ class Statements(Transaction):
         return self._number(still, self._key, row) or 0
 
     def supersede(self, old: Memory, new: Memory, why: str) -> None:
+        self._notes.clear()
         self._run(
             "UPDATE memories SET superseded_by = ?, given_valid_to = valid_to, valid_to = ? "
             "WHERE namespace = ? AND row = ?",
@@ -116,6 +117,7 @@ class Statements(Transaction):
 
     def reinstate(self, row: int) -> None:
         """A memory holds again, with all it states, until the end its caller had given it."""
+        self._notes.clear()
         self._run(
             "UPDATE memories SET superseded_by = NULL, valid_to = given_valid_to, given_valid_to = NULL "
             "WHERE namespace = ? AND row = ?",

@@ -19,6 +19,8 @@ class Transaction:
         self._sql = db.dialect
         self._key = key
         self._now = to_micros(now)
+        self._notes: dict[bytes, int | None] = {}
+        self.removed: list[str] = []
         self.namespace = namespace
 
     def get(self, id: str) -> Memory | None:

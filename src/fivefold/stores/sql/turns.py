@@ -15,7 +15,18 @@ from fivefold.times import to_micros
 class Turns(Spaces):
     """What was said before and after, and what was said already."""
 
+    def expect_notes(self, hashes: Sequence[bytes]) -> None:
+        """Look up the notes a batch may repeat in one go."""
+        found = self._rows(
+            "SELECT content_hash, row FROM memories WHERE namespace = ? AND kind = 'note' AND superseded_by IS NULL "
+            f"AND {self._sql.among('content_hash', '?')} ORDER BY row DESC",
+            self._key, self._sql.listed(hashes),
+        )  # fmt: skip
+        self._notes = dict.fromkeys(hashes) | dict(found)
+
     def note_with(self, content_hash: bytes) -> int | None:
+        if content_hash in self._notes:
+            return self._notes[content_hash]
         return self._number(
             "SELECT row FROM memories WHERE namespace = ? AND content_hash = ? AND kind = 'note' "
             "AND superseded_by IS NULL ORDER BY row LIMIT 1",

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from fivefold.extract.kept import kept
-from fivefold.memory import Memory
+from fivefold.extract.kept import kept, restored
+from fivefold.memory import Extraction, Memory, Mention
 from fivefold.recall import Recall
 from fivefold.stores.base import Entry
 from fivefold.stores.sql.edges import Edges
 from fivefold.stores.sql.recall_log import row_of, write_row
-from fivefold.stores.sql.rows import WRITTEN, compact, values_of
+from fivefold.stores.sql.rows import COLUMNS, WRITTEN, compact, memory_of, values_of
 from fivefold.stores.sql.statements import Statements
 from fivefold.stores.sql.turns import Turns
 from fivefold.times import to_micros
@@ -58,9 +58,17 @@ class SqlWriter(Turns, Statements, Edges):
             _INSERT, self._key, entry.content_hash, compact(kept(entry.extraction)), *values_of(entry.memory)
         )
         self._index(row, entry)
+        if entry.memory.kind == "note" and self._notes.get(entry.content_hash, row) is None:
+            self._notes[entry.content_hash] = row
         return row
 
+    def expect(self, mentions: Sequence[Mention], hashes: Sequence[bytes]) -> None:
+        """Look up in one go what a batch will mention and may repeat."""
+        self.expect_entities(mentions)
+        self.expect_notes(hashes)
+
     def replace(self, row: int, entry: Entry) -> None:
+        self._notes.clear()
         self._unindex(row)
         self._run(
             _UPDATE, entry.content_hash, compact(kept(entry.extraction)), *values_of(entry.memory), self._key, row
@@ -71,13 +79,15 @@ class SqlWriter(Turns, Statements, Edges):
         """Forget a memory, everything derived from it and the recalls that returned it; what it had replaced holds."""
         memory = self.at(row)
         assert memory is not None
+        self._notes.clear()
+        self.removed.append(memory.id)
         self._unindex(row)
         self.hand_over(row)
         self._run("UPDATE slots SET ended_by = NULL WHERE namespace = ? AND ended_by = ?", self._key, row)
         self._run("UPDATE sessions SET memory = NULL WHERE namespace = ? AND memory = ?", self._key, row)
         self._run(
             f"DELETE FROM recalls WHERE namespace = ? AND {self._sql.position}(returned, ?) > 0",
-            self._key, f'"{memory.id}"',
+            self._key, compact(memory.id),
         )  # fmt: skip
         self._run("DELETE FROM memories WHERE namespace = ? AND row = ?", self._key, row)
 
@@ -111,6 +121,26 @@ class SqlWriter(Turns, Statements, Edges):
 
     def reindex(self, memory: Memory, entry: Entry) -> None:
         self._index(memory.row, entry)
+
+    def scan(self, after: int = 0, size: int = 500) -> list[tuple[Memory, Extraction]]:
+        """Memories in their order with what was read out of them, as this transaction sees them."""
+        found = self._rows(
+            f"SELECT {COLUMNS}, extracted FROM memories WHERE row > ? AND {self._sql.apart('namespace')} = ? "
+            "ORDER BY row LIMIT ?",
+            after, self._key, size,
+        )  # fmt: skip
+        memories = [(memory_of(self.namespace, columns[:-1]), columns[-1]) for columns in found]
+        return [(memory, restored(memory, json.loads(extracted))) for memory, extracted in memories]
+
+    def rebuild_words(self, entries: Iterable[Entry]) -> None:
+        """Make the lexical index anew; the entries are those of all memories."""
+        self.clear_words()
+        for entry in entries:
+            self.index_words(entry.memory.row, entry)
+        self.settle_words()
+
+    def settle_words(self) -> None:
+        """Put the lexical index in order after much was written to it."""
 
     def sweep(self) -> None:
         """End a rebuild: entities nothing mentions go, and the session log counts anew."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import apsw
@@ -54,6 +54,10 @@ class SqliteDatabase:
 
     def many(self, sql: str, values: Iterable[Values]) -> None:
         self.connection.executemany(sql, values)
+
+    def put(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[int]]) -> None:
+        places = ", ".join("?" * len(columns))
+        self.connection.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places})", rows)
 
     def new_key(self) -> None:
         return None

@@ -41,6 +41,23 @@ def drop_tables(connection: apsw.Connection, namespace: int) -> None:
         connection.execute(f"DROP TABLE IF EXISTS {table_of(namespace, kind)}")
 
 
+def optimize(connection: apsw.Connection, namespace: int) -> None:
+    """Merge all of an index into one tree, as it would be had everything been written at once."""
+    for kind in ("turn", "session"):
+        table = table_of(namespace, kind)
+        connection.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")
+
+
+def vocabulary(connection: apsw.Connection, namespace: int, most: int) -> list[str]:
+    """The lexemes that stand in most documents; session memories are left out, which repeat their turns."""
+    connection.execute(f"CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, {table_of(namespace, 'turn')}, row)")
+    try:
+        found = rows(connection, "SELECT term FROM temp.words ORDER BY doc DESC, term LIMIT ?", most)
+    finally:
+        connection.execute("DROP TABLE temp.words")
+    return [term for (term,) in found]
+
+
 def add(
     connection: apsw.Connection,
     namespace: int,

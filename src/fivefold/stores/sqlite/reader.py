@@ -47,6 +47,14 @@ class SqliteReader(SqlReader):
         with self._store.connections.reader() as connection:
             return lexical.latest(connection, key, lexemes, limit)
 
+    def vocabulary(self, most: int) -> list[str]:
+        """The lexemes that stand in most memories, ties in their own order."""
+        key = self._key()
+        if key is None:
+            return []
+        with self._store.connections.reader() as connection:
+            return lexical.vocabulary(connection, key, most)
+
     def patterns(self, space: Space, where: Field, vector: Vector, size: int, keep: Filter) -> Matrix:
         with self._store.connections.reader() as connection:
             return self._store.held.patterns(connection, space, where, vector, size, keep)

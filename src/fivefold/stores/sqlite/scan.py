@@ -77,13 +77,18 @@ def coded(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats, Floats]:
 
 
 def closest(held: Arrays, vector: Vector, depth: int, chosen: Rows | None = None) -> tuple[Rows, Floats]:
-    """Where the `depth` vectors with the greatest product stand, ties by memory, and their products."""
+    """Where the `depth` vectors with the greatest product stand, ties by memory, and their products.
+
+    Products of equal vectors may differ in the last bit by where they stand, so ties are told by six digits.
+    """
     if chosen is None and len(held.ids) > PLAIN:
         chosen = _possible(held, vector, depth)
     matrix, memories = (held.matrix, held.memories) if chosen is None else (held.matrix[chosen], held.memories[chosen])
     scores = matrix @ vector
-    top = np.arange(len(scores)) if len(scores) <= depth else np.flatnonzero(scores >= _least_of_best(scores, depth))
-    order = top[np.lexsort((memories[top], -scores[top]))][:depth]
+    top = np.arange(len(scores))
+    if len(scores) > depth:
+        top = np.flatnonzero(scores >= _least_of_best(scores, depth) - np.float32(1e-6))
+    order = top[np.lexsort((memories[top], -np.round(scores[top], 6)))][:depth]
     return order if chosen is None else chosen[order], scores[order]
 
 

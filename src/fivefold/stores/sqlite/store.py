@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -13,9 +13,10 @@ import apsw
 
 from fivefold.errors import ReadOnly, StoreError
 from fivefold.recall import Recall
-from fivefold.stores.base import Finding
+from fivefold.stores.base import Care, Finding
+from fivefold.stores.sql.copying import Look
 from fivefold.stores.sql.recall_log import RecallLog, Row, write_rows
-from fivefold.stores.sqlite import lexical
+from fivefold.stores.sqlite import copying, lexical
 from fivefold.stores.sqlite.checks import check
 from fivefold.stores.sqlite.connection import Connections, connect, make_durable, number, plain_errors
 from fivefold.stores.sqlite.dialect import SqliteDatabase
@@ -54,6 +55,10 @@ class SqliteStore:
     def reader(self, namespace: str) -> SqliteReader:
         return SqliteReader(self, namespace)
 
+    def look(self, namespace: str) -> AbstractContextManager[Look]:
+        """The namespace as it is at one moment, to be copied."""
+        return copying.look(self, namespace)
+
     @contextmanager
     def write(self, namespace: str) -> Iterator[SqliteWriter]:
         if self.read_only:
@@ -63,6 +68,8 @@ class SqliteStore:
             writer = SqliteWriter(SqliteDatabase(connection), key, namespace, utc_now())
             yield writer
             writer.finish()
+        if writer.removed:
+            self.recalls.forget(key, writer.removed)
 
     def key_of(self, namespace: str) -> int | None:
         if namespace not in self._keys:
@@ -95,6 +102,14 @@ class SqliteStore:
         if not self.connections.in_memory:
             with self.connections.writer() as connection:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def tend(self) -> Iterator[Care]:
+        """Give the query planner fresh statistics where it asks for them."""
+        if self.read_only:
+            raise ReadOnly(f"{self.location!r} cannot be written: the file or its folder is read-only")
+        with self.connections.writer() as connection:
+            connection.execute("PRAGMA optimize")
+        yield Care("statistics", True, "renewed for the planner where it wanted them")
 
     def check(self, namespace: str) -> Iterator[Finding]:
         """On a connection of its own, which has read nothing before that it might hold on to."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import apsw
 
 from fivefold.recall import RouteHit
-from fivefold.stores.base import Walk
+from fivefold.stores.base import ENOUGH, Walk
 from fivefold.times import to_micros
 
 _WALK = """
@@ -39,13 +39,17 @@ reached AS MATERIALIZED (
   SELECT entity, hop, path, score, row_number() OVER (ORDER BY score DESC, hop, path, entity) AS place FROM (
     SELECT *, row_number() OVER (PARTITION BY entity ORDER BY score DESC, hop, path) AS nth FROM scored)
   WHERE nth = 1
+),
+taken AS MATERIALIZED (
+  SELECT r.*, sum(min(e.links, :each)) OVER (ORDER BY r.place) - min(e.links, :each) AS before
+  FROM reached r CROSS JOIN entities e ON e.key = r.entity
 )
 SELECT l.memory, r.score, r.hop, r.path, min(r.place) AS place, round(sum(r.score), 9) AS support,
        sum(EXISTS (SELECT 1 FROM edge_memories s JOIN edges d ON d.key = s.edge WHERE s.memory = l.memory
                    AND (d.source = r.entity OR d.target = r.entity))) > 0 AS states
-FROM reached r CROSS JOIN links l ON l.entity = r.entity AND l.memory IN (
+FROM taken r CROSS JOIN links l ON l.entity = r.entity AND l.memory IN (
   SELECT memory FROM links WHERE entity = r.entity ORDER BY memory DESC LIMIT :each)
-GROUP BY l.memory ORDER BY r.score DESC, states DESC, support DESC, l.memory DESC LIMIT :depth
+WHERE r.before < :enough GROUP BY l.memory ORDER BY r.score DESC, states DESC, support DESC, l.memory DESC LIMIT :depth
 """
 
 
@@ -56,13 +60,13 @@ def walk(
 
     Of equal scores, a memory that states a relation of the entity comes first, then one that mentions more of
     those in reach. Every entity is followed along its surest edges only, and gives its latest memories only, so that
-    a hub costs no more than any other.
+    a hub costs no more than any other; entities further down are left out once those before have given enough.
     """
     values = {
         "roots": json.dumps([list(root) for root in roots]), "ns": namespace, "now": to_micros(how.now),
         "expired": how.expired, "structural": how.priors["structural"], "semantic": how.priors["semantic"],
         "lifecycle": how.priors["lifecycle"], "hops": how.hops, "fan": how.fan_out, "each": how.per_entity,
-        "depth": depth, **{f"hop{i}": score for i, score in enumerate(how.hop_scores)},
+        "depth": depth, "enough": ENOUGH * depth, **{f"hop{i}": score for i, score in enumerate(how.hop_scores)},
     }  # fmt: skip
     return [
         RouteHit(memory, score, path if hop else f"mentions {path}", how.far if hop else 1.0)

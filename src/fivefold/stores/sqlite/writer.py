@@ -11,11 +11,12 @@ from fivefold.recall import Vector
 from fivefold.stores.base import FIELDS, Entry, Field, Space, SpaceState
 from fivefold.stores.sql.writer import SqlWriter
 from fivefold.stores.sqlite import lexical, vectors
+from fivefold.stores.sqlite.copying import SqliteLanding
 from fivefold.stores.sqlite.dialect import SqliteDatabase
 from fivefold.times import to_micros
 
 
-class SqliteWriter(SqlWriter):
+class SqliteWriter(SqlWriter, SqliteLanding):
     """Lives inside `BEGIN IMMEDIATE … COMMIT`."""
 
     def __init__(self, db: SqliteDatabase, key: int, namespace: str, now: datetime) -> None:
@@ -31,6 +32,9 @@ class SqliteWriter(SqlWriter):
     def clear_words(self) -> None:
         lexical.drop_tables(self._connection, self._key)
         lexical.create_tables(self._connection, self._key)
+
+    def settle_words(self) -> None:
+        lexical.optimize(self._connection, self._key)
 
     def make_room(self, dimension: int) -> None:
         vectors.create_table(self._connection, dimension)

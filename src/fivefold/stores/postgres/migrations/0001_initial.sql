@@ -200,7 +200,8 @@ CREATE TABLE documents (
 ) WITH (toast_tuple_target = 8160);
 ALTER TABLE documents ALTER COLUMN keys SET STORAGE EXTERNAL;
 ALTER TABLE documents ALTER COLUMN counts SET STORAGE EXTERNAL;
-CREATE INDEX documents_keys ON documents USING gin (keys);
+-- Entries go into the index at once: a list of pending ones would have to be read by every search.
+CREATE INDEX documents_keys ON documents USING gin (keys) WITH (fastupdate = off);
 
 -- In how many documents a lexeme stands, and how many documents and lexemes there are: all BM25 needs to know.
 CREATE TABLE terms (
@@ -247,4 +248,10 @@ CREATE TABLE learned (
   name      text COLLATE "C" NOT NULL,
   value     text NOT NULL,
   PRIMARY KEY (namespace, name)
+);
+
+CREATE TABLE rerankers (
+  namespace  bigint PRIMARY KEY REFERENCES namespaces (key),
+  changed_at bigint NOT NULL,
+  model      bytea NOT NULL
 );

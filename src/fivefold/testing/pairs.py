@@ -1,0 +1,178 @@
+"""A store under test and the reference, SQLite in memory, told and asked the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+from fivefold.embedders import Embedder
+from fivefold.engine import Engine
+from fivefold.errors import FivefoldError
+from fivefold.memory import Edge, Entity
+from fivefold.recall import Recall
+from fivefold.recipe import Recipe
+from fivefold.stores import open_store
+from fivefold.stores.base import Stats, Store
+from fivefold.testing.compare import differences, renamed, session_names, trace, unlike
+from fivefold.testing.recipes import UNHURRIED_MS, steady_recipes
+from fivefold.testing.vectors import WordVectors
+from fivefold.transfer import export_lines
+from fivefold.values import Json, plain
+
+NOW = datetime(2025, 3, 10, 12, tzinfo=UTC)
+
+SHOWN = 8
+"""How many differences a failure tells."""
+
+_ENTITY_ID = re.compile(r"\(id \d+\)")
+
+
+class Clock:
+    """Stands still until it is told to go on."""
+
+    def __init__(self, now: datetime = NOW) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def tick(self) -> None:
+        self.now += timedelta(minutes=1)
+
+
+def new_namespace(name: str = "conformance") -> str:
+    """A name that nobody has used yet: one store may serve many tests."""
+    return f"{name} {uuid4().hex}"
+
+
+def opened(
+    store: Store, namespace: str | None = None, embedder: Embedder | None = None, clock: Clock | None = None
+) -> Engine:
+    """An engine on a namespace of its own, with cheap vectors, a clock that stands and patience without end."""
+    engine = Engine(store, namespace or new_namespace(), embedder or WordVectors(), clock=clock or Clock())
+    engine.configure(route_budget_ms=UNHURRIED_MS)
+    return engine
+
+
+class Pair:
+    """The same namespace in the store under test and in the reference."""
+
+    def __init__(self, store: Store, reference: Store, embedder: Embedder | None = None) -> None:
+        namespace = new_namespace()
+        self.clock = Clock()
+        self.tested = opened(store, namespace, embedder, self.clock)
+        self.reference = opened(reference, namespace, embedder, self.clock)
+
+    def both(self, act: Callable[[Engine], object]) -> Any:
+        """Do it on each side; what comes back, or the error, is the same. Gives what the store under test gave."""
+        expected, found = _outcome(self.reference, act), _outcome(self.tested, act)
+        _agree([*unlike(_told(expected, self.reference), _told(found, self.tested), "outcome")])
+        self.clock.tick()
+        return found
+
+    def remember(self, *records: object) -> None:
+        """Remember these on both sides, in one batch."""
+        self.both(lambda engine: engine.remember_many(records))
+
+    def ask(self, *questions: str, recipes: Iterable[Recipe] | None = None, **how: Any) -> None:
+        """Ask each question by each recipe on both sides: same hits, order, scores, evidence, drops and reasons."""
+        wrong: list[str] = []
+        names = [session_names(engine) for engine in (self.reference, self.tested)]
+        for recipe in steady_recipes() if recipes is None else recipes:
+            for question in questions:
+                expected = trace(self.reference.recall(question, recipe=recipe, **how), self.reference, names[0])
+                found = trace(self.tested.recall(question, recipe=recipe, **how), self.tested, names[1])
+                wrong += [f"{recipe.name}, {question!r}: {text}" for text in differences(expected, found)]
+        _agree(wrong)
+
+    def same(self) -> None:
+        """Both sides hold the same: counts, sessions, entities, edges, settings, what was learned, every memory."""
+        expected, found = holdings(self.reference), holdings(self.tested)
+        _agree([*unlike(expected, found, "holds")])
+        assert exported(self.tested) == exported(self.reference)
+        for engine in (self.tested, self.reference):
+            assert [finding for finding in engine.doctor() if not finding.ok] == []
+
+
+@contextmanager
+def in_memory() -> Iterator[Store]:
+    """The reference."""
+    store = open_store(":memory:")
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def holdings(engine: Engine) -> Json:
+    """What a namespace holds beside its memories."""
+    entities = engine.graph.entities(limit=1_000)
+    held = {
+        "stats": engine.stats(),
+        "sessions": engine.sessions(1_000),
+        "entities": entities,
+        "edges": [engine.graph.edges(item.id, 1_000) for item in entities],
+        "settings": engine.settings,
+        "learned": engine.learned(),
+    }
+    told: Json = _told(held, engine)
+    return told
+
+
+def exported(engine: Engine) -> list[str]:
+    """Its memories, a line each, session memories by their session's name."""
+    names = session_names(engine)
+    return [str(renamed(line, names)) for line in export_lines(engine.store.reader(engine.namespace))]
+
+
+def answers(engine: Engine, *questions: str, **how: Any) -> list[Json]:
+    """What every recipe says to these questions, to be compared with what it says elsewhere or later."""
+    names = session_names(engine)
+    return [
+        trace(engine.recall(question, recipe=recipe, **how), engine, names)
+        for recipe in steady_recipes()
+        for question in questions
+    ]
+
+
+def same_answers(expected: list[Json], found: list[Json]) -> None:
+    assert len(expected) == len(found)
+    _agree([text for one, other in zip(expected, found, strict=True) for text in differences(one, other)])
+
+
+def _agree(wrong: list[str]) -> None:
+    more = f"\n… and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
+    assert not wrong, "\n".join(["the store differs from the reference:", *wrong[:SHOWN]]) + more
+
+
+def _outcome(engine: Engine, act: Callable[[Engine], object]) -> object:
+    try:
+        return act(engine)
+    except FivefoldError as error:
+        return error
+
+
+def _told(value: object, engine: Engine) -> Any:
+    """An outcome in plain values, without numbers and ids that each store hands out as it likes."""
+    return renamed(_plain(value, engine), session_names(engine))
+
+
+def _plain(value: object, engine: Engine) -> Any:
+    if isinstance(value, FivefoldError):
+        return f"{type(value).__name__}: {_ENTITY_ID.sub('(id)', str(value))}"
+    if isinstance(value, Recall):
+        return trace(value, engine, {})
+    if isinstance(value, Entity | Edge | Stats):
+        told = value.to_dict()
+        told.pop("id", None)
+        told.pop("bytes_on_disk", None)
+        return {**told, "aliases": sorted(told["aliases"])} if "aliases" in told else told
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item, engine) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, engine) for item in value]
+    return plain(value)

@@ -1,0 +1,32 @@
+"""Single searches of a namespace, their hits by id."""
+
+from __future__ import annotations
+
+from fivefold.engine import Engine
+from fivefold.lexemes import lexemes
+from fivefold.recall import RouteHit
+from fivefold.stores.base import Field, Filter
+from fivefold.testing.vectors import WordVectors
+
+Found = list[tuple[str, float]]
+ALL = Filter()
+
+
+def dense(engine: Engine, text: str, depth: int = 50, keep: Filter = ALL, where: Field = "full") -> Found:
+    """What lies nearest to a text, by id."""
+    reader = engine.store.reader(engine.namespace)
+    space = reader.space()
+    assert space is not None
+    vector = WordVectors(space.dimension).embed([text])[0]
+    return _by_id(engine, reader.dense(space, where, vector, depth, keep))
+
+
+def words(engine: Engine, text: str, depth: int = 50, keep: Filter = ALL) -> Found:
+    """What shares words with a text, by id."""
+    reader = engine.store.reader(engine.namespace)
+    return _by_id(engine, reader.lexical(list(dict.fromkeys(lexemes(text))), depth, keep))
+
+
+def _by_id(engine: Engine, hits: list[RouteHit]) -> Found:
+    memories = engine.store.reader(engine.namespace).fetch([hit.row for hit in hits])
+    return [(memories[hit.row].id, hit.score) for hit in hits]

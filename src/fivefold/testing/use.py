@@ -1,0 +1,135 @@
+"""Use: settings are kept, feedback is counted once, and what it teaches is the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fivefold.engine import Engine
+from fivefold.errors import InvalidInput, NotFound
+from fivefold.learning.features import unpacked
+from fivefold.stores import open_store
+from fivefold.stores.base import Store
+from fivefold.testing.pairs import NOW, Pair, opened
+from fivefold.testing.places import Places
+from fivefold.testing.recipes import steady
+
+TEAS = tuple(
+    {"content": f"{kind} tea from {place}", "id": f"{kind}-{place}", "event_at": f"2025-02-{day:02}T09:00:00Z"}
+    for day, (kind, place) in enumerate(
+        ((k, p) for k in ("green", "black", "white") for p in ("Uji", "Assam", "Fujian")), 1
+    )
+)
+
+
+class UseLaws(Places):
+    """What users set and use."""
+
+    def test_settings_are_kept_and_defaults_come_back(self, store: Store, location: str) -> None:
+        engine = opened(store)
+        engine.configure(timezone="Asia/Tokyo", few_days=(4, 3), dense_weight=0.5, learn_after=7, day_first=False)
+        other = Engine(open_store(location), engine.namespace)
+        try:
+            assert (other.settings.timezone, other.settings.few_days) == ("Asia/Tokyo", (4, 3))
+            assert other.stats().settings["dense_weight"] == 0.5
+            other.configure(timezone=None, dense_weight=None)
+        finally:
+            other.close()
+        assert (engine.settings.timezone, engine.settings.dense_weight, engine.settings.learn_after) == ("UTC", None, 7)
+        with pytest.raises(InvalidInput, match="hops must be"):
+            engine.configure(hops=9)
+        assert "hops" not in engine.stats().settings
+
+    def test_settings_change_answers_alike(self, pair: Pair) -> None:
+        pair.remember(*TEAS, {"content": "Sarah brought Uji tea to Tom", "id": "sarah"})
+        pair.both(
+            lambda engine: engine.configure(timezone="America/New_York", hops=1, lexical_weight=0.1, widen_below=0)
+        )
+        pair.ask("which tea did Sarah bring on 3 February?", "green tea")
+        pair.same()
+
+    def test_feedback_counts_once_and_raises_what_was_used(self, pair: Pair) -> None:
+        pair.remember(*TEAS)
+
+        def used(engine: Engine) -> None:
+            answer = engine.recall("green tea", k=4, recipe=steady("recall"))
+            for _ in range(3):
+                engine.used(answer, [answer[1].memory.id])
+            engine.used(answer.id, [answer[0].memory.id, answer[1].memory.id])
+
+        for _ in range(3):
+            pair.both(used)
+        assert (pair.tested.stats().feedback, pair.tested.stats().recalls) == (6, 3)
+        assert sorted(pair.tested.get(str(tea["id"])).access_count for tea in TEAS)[-3:] == [0, 3, 3]
+        pair.ask("green tea", "black tea")
+        pair.same()
+
+    def test_wrong_feedback_is_refused_alike(self, pair: Pair) -> None:
+        pair.remember(*TEAS)
+
+        def wrong(engine: Engine) -> list[str]:
+            answer = engine.recall("green tea", k=1, recipe="lexical")
+            with pytest.raises(InvalidInput, match="was not returned by recall"):
+                engine.used(answer.id, ["white-Uji"])
+            with pytest.raises(NotFound, match="no recall 'another'"):
+                engine.used("another", ["green-Uji"])
+            return [hit.memory.id for hit in answer]
+
+        pair.both(wrong)
+        assert pair.tested.stats().feedback == 0
+        pair.same()
+
+    def test_what_use_teaches_is_the_same(self, pair: Pair) -> None:
+        """The recipe with three signals learns their weights; its answers then differ, and alike."""
+        pair.remember(*TEAS, {"content": "Uji is in Japan, and Uji tea is green", "id": "uji"})
+        for round in range(12):
+
+            def use(engine: Engine, pick: int = round % 4) -> None:
+                answer = engine.recall(f"tea number {pick}", recipe=steady("ditto"), k=6)
+                engine.used(answer, [answer[pick].memory.id])
+                engine.used(answer, [answer[pick].memory.id, answer[5].memory.id])
+
+            pair.both(use)
+        assert pair.tested.learned().weights.count == 12
+        pair.ask("tea from Uji", recipes=[steady("ditto")])
+        pair.same()
+        pair.both(lambda engine: engine.unlearn())
+        assert pair.tested.learned().weights.count == 0
+        pair.same()
+
+    def test_lessons_are_the_same(self, pair: Pair) -> None:
+        pair.remember(*TEAS)
+        for number in range(5):
+
+            def use(engine: Engine, at: int = number) -> None:
+                answer = engine.recall(f"{('green', 'black')[at % 2]} tea", recipe=steady("recall"), k=5)
+                engine.used(answer, [answer[at % 3].memory.id, answer[4].memory.id])
+
+            pair.both(use)
+
+        def lessons(engine: Engine) -> list[object]:
+            reader = engine.store.reader(engine.namespace)
+            told: list[object] = [reader.feedback_count()]
+            for lesson in reader.feedback(3):
+                features = unpacked(lesson.features)
+                assert features is not None
+                told.append([list(lesson.returned), sorted(lesson.used), np.nan_to_num(features, nan=-1).tolist()])
+            return told
+
+        assert len(pair.both(lessons)) == 4
+
+    def test_a_recall_is_known_by_its_id_to_every_engine(self, store: Store, location: str) -> None:
+        engine = opened(store)
+        engine.remember_many(TEAS)
+        answer = engine.recall("green tea", recipe="ditto", k=3)
+        engine.stats()  # writes down what is still to be logged
+        other = opened(open_store(location), engine.namespace)
+        try:
+            other.used(answer.id, [answer[0].memory.id])
+            with pytest.raises(NotFound):
+                other.used("another", [answer[0].memory.id])
+            assert other.learned().weights.count == 1
+        finally:
+            other.close()
+        assert engine.get(answer[0].memory.id).access_count == 1
+        assert engine.get(answer[0].memory.id).last_accessed_at == NOW

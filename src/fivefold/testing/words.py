@@ -1,0 +1,135 @@
+"""Words: BM25 with the namespace's own statistics, to the order that FTS5 gives, on texts that are hard to rank."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fivefold.engine import Engine
+from fivefold.lexemes import lexemes
+from fivefold.stores.base import Filter, Store
+from fivefold.testing.compare import session_names
+from fivefold.testing.pairs import Pair
+from fivefold.testing.places import Places
+from fivefold.testing.searches import ALL, Found, words
+from fivefold.testing.strategies import SENTENCES, WORDS, examined
+
+ROUNDING = 1e-9
+"""How much of a score two ways to add it up may differ by."""
+
+HARD = (
+    "tea", "tea tea", "tea " * 50, "tea coffee", "coffee tea milk " * 20, "milk", "the and of", "¿?", "…", "a",
+    "TEA Tea",
+    "E-47821", "E-47821 E-47821 badge", "E 47821", "47821", "retry_backoff_ms", "retry backoff ms", "retryBackoffMs",
+    "src/net/client.rs", "src net client rs", "sam@larkfield.example", "larkfield", "v2.3.1", "2.3.1", "C++ and C#",
+    "http://a.example/x?y=1&z=%20#top", "C:\\temp\\new", "1,200 euros", "1200", "東京", "東京都 京都", "京", "茶茶茶",
+    "서울에서", "ชาเขียว", "🎉", "🎉🎉🎉 tea", "👩‍👩‍👧", "café", "cafe", "Cafe\u0301", "CAFÉ", "straße", "strasse",
+    "ﬁve", "five", "İstanbul", "istanbul", "running", "ran runs run", "university universe", "AND OR NOT NEAR",
+    "rank", "content",
+    'say "no" (or) {yes} ^maybe*', "o'clock don't Sarah's", "x" * 64, "x" * 65, "x" * 500, "word " * 2_000, "½ ² №",
+)  # fmt: skip
+
+ASKED = (
+    "tea", "tea coffee milk", "E-47821", "47821 badge", "retry_backoff_ms", "src/net/client.rs", "v2.3.1", "東京",
+    "京都", "茶", "🎉 tea", "café", "strasse", "five", "istanbul", "run", "universal", "AND OR NOT", 'NEAR("tea" milk)',
+    "C++", "x" * 64, "word", "http://a.example/x?y=1&z=%20#top", "C:\\temp\\new", "1200", "¿?", "the of",
+    "sam@larkfield.example", "no such thing", "tea tea tea", "content predicate rank", "o'clock", " ".join(SENTENCES),
+    " ".join(f"w{i}" for i in range(400)),
+)  # fmt: skip
+
+
+class WordLaws(Places):
+    """The words' scores are compared far closer than a recall's need to be."""
+
+    def test_hard_texts_are_ranked_as_fts5_ranks_them(self, pair: Pair) -> None:
+        pair.remember(*({"content": text, "id": f"h{i:02}"} for i, text in enumerate(HARD)))
+        _ranked_alike(pair, ASKED)
+
+    def test_predicates_weigh_four_times_as_much(self, pair: Pair) -> None:
+        pair.remember(
+            {"content": "tea", "id": "a"}, {"content": "milk", "predicate": "tea", "id": "b"},
+            {"content": "tea tea tea tea", "id": "c"}, {"content": "tea milk", "predicate": "tea milk", "id": "d"},
+            {"content": "sugar", "id": "e"}, {"content": "salt", "id": "f"}, {"content": "oil", "id": "g"},
+        )  # fmt: skip
+        _ranked_alike(pair, ["tea", "milk tea", "tea sugar salt"])
+
+    def test_a_word_of_nearly_every_memory_still_counts_a_little(self, pair: Pair) -> None:
+        """An inverse frequency below zero is floored, so that no word ever speaks against a memory."""
+        pair.remember(*({"content": f"tea {'milk ' * i}", "id": f"t{i}"} for i in range(8)))
+        _ranked_alike(pair, ["tea", "milk", "tea milk"])
+        assert all(score > 0 for _, score in words(pair.tested, "tea"))
+
+    def test_sessions_are_a_corpus_of_their_own(self, pair: Pair) -> None:
+        pair.remember(*(
+            {"content": text, "session_id": f"s{i % 3}", "id": f"t{i:02}"} for i, text in enumerate(SENTENCES)
+        ))  # fmt: skip
+        pair.remember(*({"content": text, "id": f"n{i:02}"} for i, text in enumerate(WORDS)))
+        _ranked_alike(pair, ["tea", "Sarah", "E-47821", "東京"], Filter(sessions=True))
+        _ranked_alike(pair, ["tea", "Sarah", "E-47821", "東京"])
+
+    def test_statistics_follow_every_change(self, pair: Pair) -> None:
+        pair.remember(*({"content": text, "id": f"h{i:02}", "session_id": "s"} for i, text in enumerate(HARD[:30])))
+        for id in ("h03", "h07", "h11"):
+            pair.both(partial(Engine.forget, id=id))
+            _ranked_alike(pair, ASKED[:8])
+        pair.both(lambda engine: engine.update("h01", content="milk and sugar in E-47821"))
+        pair.both(lambda engine: engine.update("h02", tags=["tea", "coffee"], task_tag="badge"))
+        pair.both(lambda engine: engine.supersede("h04", {"content": "no milk at all", "id": "new"}))
+        _ranked_alike(pair, ASKED[:8])
+        _ranked_alike(pair, ASKED[:8], Filter(sessions=True))
+
+    def test_lists_are_cut_at_their_depth(self, pair: Pair) -> None:
+        chance = random.Random(5)
+        pair.remember(*(
+            {"content": " ".join(chance.choices(WORDS, k=chance.randint(1, 9))), "id": f"c{i:02}"} for i in range(60)
+        ))  # fmt: skip
+        for depth in (1, 2, 5, 20):
+            _ranked_alike(pair, ["tea", "Sarah Tom", "running coffee barn roof"], depth=depth)
+
+    @examined
+    @given(texts=st.lists(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), min_size=1, max_size=12))
+    def test_random_words_are_ranked_as_fts5_ranks_them(self, store: Store, reference: Store, texts: list[str]) -> None:
+        pair = Pair(store, reference)
+        pair.remember(*({"content": f"{text}.", "id": f"w{i:02}"} for i, text in enumerate(texts)))
+        _ranked_alike(pair, [" ".join(WORDS[i::5]) for i in range(5)])
+
+    def test_the_latest_memories_with_a_word_are_the_same(self, pair: Pair) -> None:
+        pair.remember(*({"content": f"{text} {i}", "id": f"l{i:02}"} for i, text in enumerate(HARD)))
+
+        def latest(engine: Engine) -> list[list[str]]:
+            reader = engine.store.reader(engine.namespace)
+            found = [reader.latest_with(lexemes(text), 4) for text in ASKED[:12]]
+            return [[reader.fetch(rows)[row].id for row in rows] for rows in found]
+
+        pair.both(latest)
+
+
+def _ranked_alike(pair: Pair, questions: Sequence[str], keep: Filter = ALL, depth: int = 100) -> None:
+    for question in questions:
+        expected, found = (_ranked(engine, question, depth, keep) for engine in (pair.reference, pair.tested))
+        assert [score for _, score in found] == pytest.approx([score for _, score in expected], rel=ROUNDING), question
+        assert _settled(found, expected) == [id for id, _ in expected], question
+
+
+def _ranked(engine: Engine, question: str, depth: int, keep: Filter) -> Found:
+    names = session_names(engine)
+    return [(names.get(id, id), score) for id, score in words(engine, question, depth, keep)]
+
+
+def _settled(found: Found, expected: Found) -> list[str]:
+    """The ids found, those that only rounding tells apart in the order expected."""
+    place = {id: number for number, (id, _) in enumerate(expected)}
+    groups: list[list[str]] = []
+    last = math.inf
+    for id, score in found:
+        if not math.isclose(score, last, rel_tol=ROUNDING):
+            groups.append([])
+        groups[-1].append(id)
+        last = score
+    return [id for group in groups for id in sorted(group, key=lambda id: place.get(id, len(place)))]

@@ -1,0 +1,75 @@
+"""`fivefold maintain`: one round, or round after round until a signal."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import fivefold
+from fivefold.testing.vectors import WordVectors
+from tests.cli.shell import Command, Small, clean
+
+
+def test_a_round_is_a_table(small: Small, command: Command) -> None:
+    ran = command("maintain", "--store", small.path)
+    assert ran.code == 0
+    heading, first, last = ran.out.splitlines()
+    assert heading.split() == ["namespace", "looked", "at", "outcome"]
+    assert first.split()[:3] == ["–", "default", "vocabulary"]
+    assert "looked at for the first time" in first
+    assert last.split()[:2] == ["✓", "statistics"]
+
+
+def test_stats_show_the_drift(small: Small, command: Command) -> None:
+    assert "drift" not in command("stats", "--store", small.path).out
+    assert command("stats", "--store", small.path, "--json").json["drift"] is None
+    command("maintain", "--store", small.path)
+    assert "lexemes, nothing to compare with; looked at 20" in command("stats", "--store", small.path).out
+    for text in ("Saturn stands high tonight", "Clouds ruined the lunar eclipse", "A comet passes Cassiopeia soon"):
+        command("add", text, "--store", small.path)
+    shown = command("maintain", "--store", small.path, "--json").json
+    assert [(item["namespace"], item["changed"]) for item in shown] == [("default", True), (None, True)]
+    drift = command("stats", "--store", small.path, "--json").json["drift"]
+    assert drift["reindexed"] is True
+    assert 0 < drift["jaccard"] < 0.7
+    told = f"{drift['jaccard']:.0%} as the time before, indexed anew"
+    assert told in command("stats", "--store", small.path).out
+
+
+def test_what_fails_is_shown_and_told_by_the_code(small: Small, command: Command) -> None:
+    path = Path(small.path)
+    path.chmod(0o400)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.access", lambda *given: False)
+        ran = command("maintain", "--store", small.path)
+    assert ran.code == 1
+    assert ran.out.count("✗") == 2
+    assert "cannot be written" in ran.out
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
+def test_the_schedule_runs_until_a_signal(tmp_path: Path, ending: signal.Signals) -> None:
+    path = tmp_path / "memory.db"
+    with fivefold.open(path, embedder=WordVectors()) as mem:
+        mem.remember("I take my tea without milk")
+    running = subprocess.Popen(
+        [sys.executable, "-m", "fivefold", "maintain", "--every", "1", "--json", "--store", str(path)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean({}), text=True,
+    )  # fmt: skip
+    assert running.stdout is not None
+    seen = ""
+    until = time.monotonic() + 60
+    while seen.count("]") < 2 and time.monotonic() < until:
+        seen += running.stdout.readline()
+    running.send_signal(ending)
+    rest, said = running.communicate(timeout=60)
+    assert (running.returncode, said) == (0, "")
+    rounds = [json.loads(part) for part in (seen + rest).replace("]\n[", "]\0[").split("\0")]
+    assert len(rounds) >= 2
+    assert [item["part"] for item in rounds[1]] == ["vocabulary", "statistics"]

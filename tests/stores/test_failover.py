@@ -1,0 +1,72 @@
+"""Servers that hang, and a standby that takes over: the same engine goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.postgres import Postgres
+from tests.processes import children
+from tests.stores.place import opened
+from tests.stores.test_replicas import answered_by, with_replicas
+
+
+@pytest.fixture
+def primary() -> Iterator[Postgres]:
+    with Postgres() as own:
+        yield own
+
+
+@contextmanager
+def stopped(server: Postgres) -> Iterator[None]:
+    """For a while; whoever waits for it for ever is let go in the end."""
+    assert server._process is not None
+    processes = [server._process.pid, *children(server._process.pid)]
+
+    def signalled(number: signal.Signals) -> None:
+        for process in processes:
+            os.kill(process, number)
+
+    let_go = threading.Timer(15, signalled, (signal.SIGCONT,))
+    signalled(signal.SIGSTOP)
+    let_go.start()
+    try:
+        yield
+    finally:
+        let_go.cancel()
+        signalled(signal.SIGCONT)
+
+
+def test_a_replica_that_hangs_is_passed_over(primary: Postgres) -> None:
+    """Its processes are stopped: it neither answers nor goes away."""
+    location, standby = primary.dsn(statement_timeout_ms="1000", connect_timeout_s="2"), primary.standby()
+    with opened(with_replicas(location, standby)) as engine:
+        engine.remember("Sarah drinks tea")
+        primary.caught_up(standby)
+        assert answered_by(engine) == standby.port
+        began = time.monotonic()
+        with stopped(standby):
+            assert engine.recall("tea").hits
+        assert time.monotonic() - began < 10
+
+
+def test_an_address_with_two_hosts_follows_a_promoted_standby(primary: Postgres) -> None:
+    """PostgreSQL's own way to name a primary that may move."""
+    second = primary.standby()
+    location = primary.dsn(target_session_attrs="read-write", connect_timeout_s="2")
+    with opened(location.replace(f":{primary.port}", f":{primary.port},127.0.0.1:{second.port}")) as engine:
+        engine.remember("Sarah drinks tea")
+        assert answered_by(engine) == primary.port
+        primary.caught_up(second)
+        primary.kill()
+        with second.connect() as connection:
+            connection.execute("SELECT pg_promote()")
+        engine.remember("Tom drinks milk")
+        assert answered_by(engine) == second.port
+        assert len(engine.recall("who drinks?").hits) == 2

@@ -1,0 +1,194 @@
+"""Opening a PostgreSQL store: new schemas, old ones, those of others."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+import fivefold
+from fivefold.stores import open_store
+from fivefold.stores.postgres import schema
+from tests.postgres import Server
+from tests.stores.place import Place, opened
+
+SECOND = (2, "ALTER TABLE memories ADD COLUMN flavour text; CREATE TABLE flavours (name text);")
+
+
+@pytest.fixture
+def place(postgres: Server) -> Iterator[Place]:
+    made = Place(postgres)
+    yield made
+    made.close()
+
+
+def at_once(*locations: str) -> list[str]:
+    """Open them all at the same moment; gives what went wrong."""
+    wrong: list[str] = []
+    ready = threading.Barrier(len(locations))
+
+    def begin(location: str) -> None:
+        ready.wait()
+        try:
+            open_store(location).close()
+        except Exception as error:
+            wrong.append(f"{type(error).__name__}: {error}")
+
+    threads = [threading.Thread(target=begin, args=(location,)) for location in locations]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return wrong
+
+
+# new schemas
+
+
+def test_many_processes_may_open_a_new_schema_at_once(postgres: Server) -> None:
+    location = postgres.new_location()
+    child = textwrap.dedent(f"""
+        import os, sys
+        from tests.stores.place import opened
+        sys.stdin.readline()
+        with opened({location!r}) as engine:
+            engine.remember(f"process {{os.getpid()}} was here")
+    """)
+    children = [
+        subprocess.Popen([sys.executable, "-c", child], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(6)
+    ]
+    errors = [process.communicate("go\n")[1] for process in children]
+    assert [process.returncode for process in children] == [0] * 6, errors
+    with opened(location) as engine:
+        assert engine.stats().memories == 6
+        assert all(finding.ok for finding in engine.doctor())
+
+
+def test_many_schemas_of_a_new_database_may_be_opened_at_once(place: Place) -> None:
+    """The extension and the role are common to all of them."""
+    role = place.new_role()
+    assert at_once(*(place.at(schema=f"s{number}", role=role) for number in range(6))) == []
+
+
+def test_two_schemas_are_two_stores(postgres: Server) -> None:
+    with opened(postgres.new_location()) as one, opened(postgres.new_location()) as other:
+        one.remember("Sarah drinks tea")
+        assert other.store.namespaces() == ()
+        assert other.stats().memories == 0
+        assert one.store.namespaces() == ("default",)
+
+
+def test_a_schema_made_beforehand_is_taken_and_leaves_room_for_others(place: Place) -> None:
+    place.run("CREATE SCHEMA first")
+    for name in ("first", "second"):
+        with opened(place.at(schema=name)) as engine:
+            assert engine.remember("tea").stored
+
+
+def test_pgvector_may_lie_in_any_schema(place: Place) -> None:
+    place.run('CREATE SCHEMA "My Types"', 'CREATE EXTENSION vector SCHEMA "My Types"')
+    with opened(place.at()) as engine:
+        engine.remember("Sarah drinks tea")
+        assert engine.recall("tea", recipe="dense").hits
+
+
+@pytest.mark.parametrize("name", ["user", "select", "table"])
+def test_a_word_of_sql_is_no_name(place: Place, name: str) -> None:
+    for option in ("schema", "role"):
+        with pytest.raises(fivefold.FivefoldError, match="word of SQL; choose another"):
+            open_store(place.at(**{option: name}))
+
+
+def test_a_database_that_cannot_hold_every_text_is_refused(postgres: Server, place: Place) -> None:
+    name = f"{place.database}_latin"
+    place.run(f"CREATE DATABASE {name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    try:
+        with pytest.raises(fivefold.StoreError, match="encoding LATIN1; create one with ENCODING 'UTF8'"):
+            open_store(postgres.dsn(name))
+    finally:
+        place.run(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+# schemas of others, newer ones, older ones
+
+
+@pytest.mark.parametrize(
+    "table",
+    ["accounts (id integer)", "schema_version (version text)", "schema_version (version integer)", "namespaces (id)"],
+)
+def test_another_programs_schema_is_refused_and_untouched(place: Place, table: str) -> None:
+    place.run("CREATE SCHEMA fivefold", f"CREATE TABLE fivefold.{table.replace('(id)', '(id integer)')}")
+    with pytest.raises(fivefold.StoreError, match=r"another program's tables; choose another with \?schema="):
+        open_store(place.at())
+    assert place.value("SELECT count(*) FROM pg_class WHERE relnamespace = 'fivefold'::regnamespace") == 1
+    open_store(place.at(schema="beside")).close()
+
+
+def test_a_newer_schema_is_refused(place: Place) -> None:
+    opened(place.at()).close()
+    place.run("UPDATE fivefold.fivefold_version SET version = 99")
+    with pytest.raises(fivefold.NewerSchema, match=r"version 99.*upgrade fivefold"):
+        open_store(place.at())
+
+
+def test_an_older_schema_is_migrated_once_by_many(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(place.at()) as engine:
+        engine.remember("Sarah drinks tea")
+    (*_, first) = schema.migrations()
+    monkeypatch.setattr(schema, "migrations", lambda: (first, SECOND))
+    assert at_once(*[place.at()] * 6) == []
+    assert place.value("SELECT version FROM fivefold.fivefold_version") == 2
+    with opened(place.at()) as engine:
+        assert engine.recall("tea").hits[0].memory.content == "Sarah drinks tea"
+    monkeypatch.undo()
+    with pytest.raises(fivefold.NewerSchema, match="version 2"):
+        open_store(place.at())
+
+
+def test_a_migration_that_fails_says_why_and_changes_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened(place.at()).close()
+    (*_, first) = schema.migrations()
+    broken = (3, "ALTER TABLE memories ADD COLUMN smell text; ALTER TABLE nowhere ADD COLUMN x text")
+    monkeypatch.setattr(schema, "migrations", lambda: (first, SECOND, broken))
+    with pytest.raises(fivefold.StoreError, match='relation "nowhere" does not exist'):
+        open_store(place.at())
+    assert place.value("SELECT version FROM fivefold.fivefold_version") == 1
+    assert place.value("SELECT count(*) FROM pg_attribute WHERE attname IN ('flavour', 'smell')") == 0
+    monkeypatch.undo()
+    opened(place.at()).close()
+
+
+def test_what_cannot_be_opened_says_why_at_once(place: Place) -> None:
+    missing = place.at().replace(place.database, "no_such_database")
+    with pytest.raises(fivefold.StoreError, match='database "no_such_database" does not exist'):
+        open_store(missing)
+    with pytest.raises(fivefold.StoreError, match="no_such_user"):
+        open_store(place.at("no_such_user"))
+
+
+def test_a_closed_store_says_so(postgres: Server) -> None:
+    engine = opened(postgres.new_location())
+    engine.remember("tea")
+    engine.close()
+    engine.close()
+    for use in (lambda: engine.recall("tea"), lambda: engine.remember("milk"), engine.stats):
+        with pytest.raises(fivefold.StoreClosed, match="closed; open the store again"):
+            use()
+
+
+def test_connections_end_with_the_store(place: Place) -> None:
+    own = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{place.database}' AND application_name = 'fivefold'"
+    with opened(place.at()) as engine:
+        engine.remember("tea")
+        engine.recall("tea")
+        assert place.value(own) > 0
+    until = time.monotonic() + 10
+    while place.value(own) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert place.value(own) == 0

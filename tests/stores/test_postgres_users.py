@@ -1,0 +1,86 @@
+"""Who may open a PostgreSQL store, and what those are told who may not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import fivefold
+from fivefold.stores import open_store
+from fivefold.stores.postgres import schema
+from tests.postgres import Server
+from tests.stores.place import Place, opened
+
+
+@pytest.fixture
+def place(postgres: Server) -> Iterator[Place]:
+    made = Place(postgres)
+    yield made
+    made.close()
+
+
+def test_a_member_of_the_role_reads_and_writes_and_does_not_migrate(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    role = place.new_role()
+    with opened(place.at(role=role)) as engine:
+        engine.remember("Sarah drinks tea")
+    user = place.new_user()
+    place.run(f"GRANT {role} TO {user}")
+    with opened(place.at(user, role=role)) as engine:
+        engine.remember("Tom drinks milk")
+        assert len(engine.recall("who drinks?").hits) == 2
+        assert all(finding.ok for finding in engine.doctor())
+        with pytest.raises(fivefold.StoreError, match=r"only the owner .* may list its namespaces"):
+            engine.store.namespaces()
+    (*_, first) = schema.migrations()
+    monkeypatch.setattr(schema, "migrations", lambda: (first, (2, "ALTER TABLE memories ADD COLUMN flavour text")))
+    with pytest.raises(fivefold.StoreError, match="brought to schema version 2; open it once as its owner"):
+        open_store(place.at(user, role=role))
+    assert place.value("SELECT version FROM fivefold.fivefold_version") == 1
+
+
+def test_a_user_who_may_create_roles_makes_a_store_and_uses_it(place: Place) -> None:
+    """From PostgreSQL 16 on the maker of a role may grant it, and has to before acting as it."""
+    user, role = place.new_user("CREATEROLE"), place.new_role()
+    place.run("CREATE EXTENSION vector", f"GRANT CREATE ON DATABASE {place.database} TO {user}")
+    with opened(place.at(user, role=role)) as engine:
+        engine.remember("Sarah drinks tea")
+        assert engine.recall("tea").hits
+        assert engine.store.namespaces() == ("default",)
+
+
+def test_who_may_not_create_the_role_is_told_what_to_ask_for(place: Place) -> None:
+    user, role = place.new_user(), place.new_role()
+    place.run("CREATE EXTENSION vector", f"GRANT CREATE ON DATABASE {place.database} TO {user}")
+    with pytest.raises(fivefold.StoreError, match=f"CREATE ROLE {role} NOLOGIN; GRANT {role} TO {user}"):
+        open_store(place.at(user, role=role))
+    place.run(f"CREATE ROLE {role} NOLOGIN")
+    with pytest.raises(fivefold.StoreError, match=f"run: GRANT {role} TO {user}"):
+        open_store(place.at(user, role=role))
+    place.run(f"GRANT {role} TO {user}")
+    open_store(place.at(user, role=role)).close()
+
+
+def test_who_may_not_act_as_the_role_is_told_at_once(place: Place) -> None:
+    role, user = place.new_role(), place.new_user()
+    open_store(place.at(role=role)).close()
+    with pytest.raises(fivefold.StoreError, match=r"permission denied for schema fivefold|may not act as it"):
+        open_store(place.at(user, role=role))
+    place.run(f"GRANT USAGE ON SCHEMA fivefold TO {user}", f"GRANT SELECT ON ALL TABLES IN SCHEMA fivefold TO {user}")
+    with pytest.raises(fivefold.StoreError, match=f"may not act as it; .*GRANT {role} TO {user}"):
+        open_store(place.at(user, role=role))
+
+
+def test_who_may_not_add_the_extension_is_told_what_to_ask_for(place: Place) -> None:
+    user = place.new_user()
+    with pytest.raises(fivefold.StoreError, match=r"run: CREATE EXTENSION vector|permission denied"):
+        open_store(place.at(user))
+
+
+def test_a_role_that_sees_everything_is_refused(place: Place) -> None:
+    mighty, owner = place.new_user("BYPASSRLS"), place.value("SELECT current_user")
+    for role in (mighty, owner):
+        with pytest.raises(fivefold.StoreError, match="can see every namespace, so it protects none"):
+            open_store(place.at(role=role))
