@@ -143,8 +143,8 @@ def test_a_forced_search_reads_the_index_too(store: PostgresStore, many: Matrix,
 
 def test_settings_of_the_address_reach_the_server_for_one_statement(store: PostgresStore) -> None:
     look = "SELECT current_setting('hnsw.ef_search')::int, current_setting('hnsw.iterative_scan')"
-    ((few, on),) = store.ask(0, look, (), vectors.settings(True, 10, store.options))
-    ((more, _),) = store.ask(0, look, (), vectors.settings(True, 300, store.options))
+    ((few, on),) = store.ask(0, look, (), vectors.settings(True, 10, store.options, True))
+    ((more, _),) = store.ask(0, look, (), vectors.settings(True, 300, store.options, True))
     ((_, off),) = store.ask(0, look, ())
     assert (few, on.endswith("_order"), off) == (100, True, "off")
     assert more >= 300

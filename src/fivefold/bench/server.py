@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import random
+import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
-from itertools import islice
-from time import monotonic, perf_counter
+from multiprocessing import get_context
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fivefold import sample
-from fivefold.bench.corpus import VariedSample, records
-from fivefold.bench.measures import BATCH, Measure, spread, timed_recall, written
+from fivefold.bench.corpus import VariedSample, real_vectors, records
+from fivefold.bench.measures import Measure, spread, timed_recall, written
+from fivefold.bench.speed import warm_up
+from fivefold.embedders import Matrix
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, MissingExtra
 from fivefold.progress import bar
@@ -30,29 +34,33 @@ if TYPE_CHECKING:
 LIMIT_MS = 40
 """What a recall of any recipe may take at 100,000 memories, without encoding and cross-encoder."""
 
-NAMESPACES, CLIENTS = 50, 8
-"""The crowd: so many namespaces, asked by so many clients at once."""
 
-EACH = 500
-"""Memories of each of the crowd's namespaces."""
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """So many namespaces of so many memories, asked by so many clients at once for so long."""
 
-CROWD_S = 10.0
-"""How long the crowd asks, and how long it writes and asks."""
+    namespaces: int = 50
+    memories: int = 500
+    clients: int = 8
+    seconds: float = 10.0
 
 
-def measure_server(dsn: str, sizes: Sequence[int], rounds: int, progress: bool = False) -> Iterator[Measure]:
+def measure_server(
+    dsn: str, sizes: Sequence[int], rounds: int, progress: bool = False, crowd: Crowd | None = None
+) -> Iterator[Measure]:
     """All figures of a server, smallest namespace first, then the crowd. Nothing is left behind."""
+    warm_up(VariedSample())
     for size in sorted(sizes):
-        with _own_store(dsn) as store:
+        with _own_store(dsn) as (store, _):
             engine = Engine(store, embedder=VariedSample())
             yield from _measure_one(engine, store, size, rounds, progress)
-    with _own_store(dsn) as store:
-        yield from _crowd(store, progress)
+    with _own_store(dsn) as (store, location):
+        yield from _crowd(store, location, crowd or Crowd(), progress)
 
 
 @contextmanager
-def _own_store(dsn: str) -> Iterator[PostgresStore]:
-    """A store in a schema that exists for this measurement only."""
+def _own_store(dsn: str) -> Iterator[tuple[PostgresStore, str]]:
+    """A store in a schema that exists for this measurement only, and its address."""
     if not dsn.startswith(POSTGRES):
         raise InvalidInput(f"--dsn takes a PostgreSQL address such as postgresql://user@host/database, not {dsn!r}")
     try:
@@ -61,10 +69,10 @@ def _own_store(dsn: str) -> Iterator[PostgresStore]:
         raise MissingExtra("a PostgreSQL store", "postgres") from None
     schema = f"fivefold_speed_{os.getpid()}_{random.randrange(1 << 30)}"
     first, *replicas = dsn.split(",postgres", 1)
-    address = f"{first}{'&' if '?' in first else '?'}schema={schema}"
-    store = PostgresStore(",postgres".join([address, *replicas]))
+    location = ",postgres".join([f"{first}{'&' if '?' in first else '?'}schema={schema}", *replicas])
+    store = PostgresStore(location)
     try:
-        yield store
+        yield store, location
     finally:
         store.close()
         with store.administration() as connection:
@@ -113,46 +121,66 @@ def _nearest(engine: Engine, store: PostgresStore, size: int, rounds: int) -> It
     yield Measure("found of the true ten nearest", size, float(np.mean(shares)), None, "", "", None)
 
 
-def _crowd(store: PostgresStore, progress: bool) -> Iterator[Measure]:
-    """Many namespaces asked by several clients at once, then asked and written."""
-    engines = [Engine(store, f"user-{number}", VariedSample()) for number in range(NAMESPACES)]
-    with bar(f"Writing {NAMESPACES} namespaces", NAMESPACES, show=progress) as advance:
-        for number, engine in enumerate(engines):
-            source = records(EACH, seed=number)
-            while batch := list(islice(source, BATCH)):
-                engine.remember_many(batch)
+def _crowd(store: PostgresStore, location: str, crowd: Crowd, progress: bool) -> Iterator[Measure]:
+    """Many namespaces asked by several clients at once, then asked and written; each client is a process."""
+    with bar(f"Writing {crowd.namespaces} namespaces", crowd.namespaces, show=progress) as advance:
+        for number in range(crowd.namespaces):
+            Engine(store, _name(number), VariedSample()).remember_many(list(records(crowd.memories, seed=number)))
             advance(1)
     for _ in store.tend():
         pass
-    total = NAMESPACES * EACH
-    what = f"{NAMESPACES} namespaces, {CLIENTS} clients"
-    for writes, told in ((0.0, "recalls"), (0.1, "recalls, one in ten a write")):
-        taken, rate = _asked(engines, writes, progress)
-        yield Measure(f"{what}: {told}", total, rate, None, "/s", "", None)
-        p50, p95 = float(np.percentile(taken, 50)), float(np.percentile(taken, 95))
-        yield Measure(f"{what}: {told}", total, p50, p95, "ms", "", None)
+    what, total = f"{crowd.namespaces} namespaces, {crowd.clients} clients", crowd.namespaces * crowd.memories
+    given = (location, crowd.namespaces, real_vectors())
+    with ProcessPoolExecutor(crowd.clients, get_context("spawn"), _open, given) as pool:
+        list(pool.map(_wait_until, [time.time() + crowd.seconds / 2] * crowd.clients))  # all are up before any begins
+        for writes, told in ((0.0, "recalls"), (0.1, "recalls, one in ten a write")):
+            begin = time.time() + 0.5
+            with bar("Clients at work", crowd.clients, show=progress) as advance:
+                taken: list[float] = []
+                work = partial(_client, writes=writes, begin=begin, end=begin + crowd.seconds)
+                for of_client in pool.map(work, range(crowd.clients)):
+                    taken += of_client
+                    advance(1)
+            yield Measure(f"{what}: {told}", total, len(taken) / crowd.seconds, None, "/s", "", None)
+            p50, p95 = float(np.percentile(taken, 50)), float(np.percentile(taken, 95))
+            yield Measure(f"{what}: {told}", total, p50, p95, "ms", "", None)
 
 
-def _asked(engines: Sequence[Engine], writes: float, progress: bool) -> tuple[list[float], float]:
-    """Every client asks a namespace by chance, for a while; gives what each call took in ms, and calls a second."""
+def _name(number: int) -> str:
+    return f"user-{number}"
+
+
+_engines: list[Engine] = []
+"""The namespaces as one client's process has them open."""
+
+
+def _open(location: str, namespaces: int, vectors: Matrix) -> None:
+    from fivefold.stores.postgres.store import PostgresStore
+
+    store = PostgresStore(location)
+    _engines.extend(Engine(store, _name(number), VariedSample(vectors)) for number in range(namespaces))
+
+
+def _wait_until(moment: float) -> None:
+    time.sleep(max(0.0, moment - time.time()))
+
+
+def _client(number: int, writes: float, begin: float, end: float) -> list[float]:
+    """Ask a namespace by chance, for a while; gives what each call took in ms."""
     questions = [question.query for question in sample.questions()]
-    until = monotonic() + CROWD_S
+    chance = random.Random(number)
+    taken: list[float] = []
+    for question in questions[:3]:
+        _engines[number % len(_engines)].recall(question, changes=_WITHOUT)
+    _wait_until(begin)
+    while time.time() < end:
+        engine, start = chance.choice(_engines), perf_counter()
+        if chance.random() < writes:
+            engine.remember(f"{chance.choice(questions)} {chance.random()}", speaker="user")
+        else:
+            engine.recall(chance.choice(questions), changes=_WITHOUT)
+        taken.append((perf_counter() - start) * 1000)
+    return taken
 
-    def client(number: int) -> list[float]:
-        chance, taken = random.Random(number), []
-        while monotonic() < until:
-            engine, start = chance.choice(engines), perf_counter()
-            if chance.random() < writes:
-                engine.remember(f"{chance.choice(questions)} {chance.random()}", speaker="user")
-            else:
-                engine.recall(chance.choice(questions), recipe="default", changes={"rerank.cross_encoder.on": False})
-            taken.append((perf_counter() - start) * 1000)
-        return taken
 
-    start = perf_counter()
-    with bar("Clients at work", CLIENTS, show=progress) as advance, ThreadPoolExecutor(CLIENTS) as pool:
-        taken = []
-        for of_client in pool.map(client, range(CLIENTS)):
-            taken += of_client
-            advance(1)
-    return taken, len(taken) / (perf_counter() - start)
+_WITHOUT = {"rerank.cross_encoder.on": False}

@@ -33,7 +33,7 @@ NOW = START + 7 * LARGE * MINUTE
 def measure(sizes: Sequence[int], rounds: int, progress: bool = False) -> Iterator[Measure]:
     """All figures, smallest namespace first. Nothing is left behind."""
     model = VariedSample()
-    _warm_up(model)
+    warm_up(model)
     for size in sorted(sizes):
         with tempfile.TemporaryDirectory() as folder:
             store = SqliteStore(str(Path(folder) / "speed.db"))
@@ -46,7 +46,7 @@ def measure(sizes: Sequence[int], rounds: int, progress: bool = False) -> Iterat
     yield from _reranking(min(rounds, 60))
 
 
-def _warm_up(model: VariedSample) -> None:
+def warm_up(model: VariedSample) -> None:
     """A few hundred other memories first, so that models and caches are as in a process at work."""
     engine = Engine(SqliteStore(":memory:"), embedder=model)
     engine.remember_many(records(500, seed=1))

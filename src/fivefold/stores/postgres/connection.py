@@ -34,9 +34,21 @@ logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # what goes
 
 
 class Watched(psycopg.Connection[tuple[Any, ...]]):
-    """A connection that does not wait for ever for a server that neither answers nor goes away."""
+    """A connection that knows which namespace it sees, and does not wait for ever for a server that hangs."""
 
     patience_s: float | None = None
+    namespace: int | None = None
+
+    def seen_as(self, namespace: int, sql: str, values: Sequence[Any], binary: bool) -> list[tuple[Any, ...]]:
+        """The rows of one statement as one namespace; another than last time is named in the same round trip."""
+        if self.namespace == namespace:
+            return self.execute(sql, values, binary=binary).fetchall()
+        self.namespace = None
+        with self.pipeline():
+            self.execute("SELECT set_config('fivefold.namespace', $1, false)", [str(namespace)])
+            cursor = self.execute(sql, values, binary=binary)
+        self.namespace = namespace
+        return cursor.fetchall()
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         return super().wait(gen, interval, self.patience_s if timeout is None else timeout)
@@ -161,7 +173,7 @@ class Server:
         self.options = options
         self._writing = writing
         self._process = os.getpid()
-        self._pool: ConnectionPool[Connection] = ConnectionPool(
+        self._pool: ConnectionPool[Watched] = ConnectionPool(
             address, connection_class=Watched, kwargs=settings(address, options, as_role=True),
             configure=partial(_configure, path=path, options=options), open=False, min_size=0,
             max_size=options.pool_size, timeout=options.connect_timeout_s,
@@ -185,6 +197,9 @@ class Server:
         text, given = bound(sql, values)
 
         def once() -> list[tuple[Any, ...]]:
+            if not first:
+                with self._pool.connection() as connection:
+                    return connection.seen_as(namespace, text, given, binary)
             with self._pool.connection() as connection, connection.pipeline():
                 connection.execute("BEGIN READ ONLY", prepare=False)
                 connection.execute(f"SET LOCAL fivefold.namespace = '{namespace}'", prepare=False)
@@ -200,7 +215,7 @@ class Server:
     def transaction(self, namespace: int, stored: Callable[[int], None] | None = None) -> Iterator[Connection]:
         """All or nothing, as the one namespace it may see; `stored` is told how far the server's log has come."""
 
-        def begin() -> Connection:
+        def begin() -> Watched:
             connection = self._pool.getconn()
             try:
                 connection.execute("BEGIN", prepare=False)

@@ -50,7 +50,7 @@ class PostgresReader(SqlReader):
         sql, values = vectors.search("nearest", space, where, depth, keep, indexed)
         found = self._search(
             f"WITH {sql} SELECT memory, score FROM nearest ORDER BY score DESC, memory",
-            {**values, "vector": vector}, vectors.settings(indexed, depth, self._store.options),
+            {**values, "vector": vector}, self._settings(indexed, depth),
         )  # fmt: skip
         return [RouteHit(row, score) for row, score in found]
 
@@ -85,9 +85,7 @@ class PostgresReader(SqlReader):
         """The vectors nearest to `vector`, side by side."""
         indexed = self._by_index(space, where, size, keep)
         sql, values = vectors.nearby(space, where, size, keep, indexed)
-        found = self._search(
-            sql, {**values, "vector": vector}, vectors.settings(indexed, size, self._store.options), binary=True
-        )
+        found = self._search(sql, {**values, "vector": vector}, self._settings(indexed, size), binary=True)
         return np.array([vectors.vector_of(sent) for (sent,) in found], dtype=np.float32)
 
     def rrf(
@@ -97,17 +95,18 @@ class PostgresReader(SqlReader):
             space is not None and arm.field is not None and self._by_index(space, arm.field, arm.depth, Filter())
             for arm in arms
         ]
-        made = together.rrf(self._ns, space, vector, lexemes, arms, k, indexed)
+        held = [arm.field is None or self._holds(arm.field) for arm in arms]
+        made = together.rrf(self._ns, space, vector, lexemes, arms, k, indexed, held)
         if made is None:
             return []
         deepest = max(arm.depth for arm in arms)
-        found = self._search(*made, vectors.settings(any(indexed), deepest, self._store.options))
+        found = self._search(*made, self._settings(any(indexed), deepest))
         return [Fused(arms[arm].route, *rest) for arm, *rest in found]
 
     def composite(self, space: Space, vector: Vector, how: Composite) -> list[Fused]:
         indexed = self._by_index(space, "full", how.depth, Filter())
         sql, values = together.composite(self._ns, space, vector, how, indexed)
-        found = self._search(sql, values, vectors.settings(indexed, how.depth, self._store.options))
+        found = self._search(sql, values, self._settings(indexed, how.depth))
         routes = together.routes_of(how)
         return [Fused(routes[arm], *rest) for arm, *rest in found]
 
@@ -151,6 +150,15 @@ class PostgresReader(SqlReader):
         self, sql: str, values: dict[str, Any], first: Sequence[str] = (), binary: bool = False
     ) -> list[tuple[Any, ...]]:
         return self._store.ask(self._ns, sql, {"ns": self._ns, **values}, first, binary)
+
+    def _holds(self, where: Field) -> bool:
+        """Whether any memory has a vector of that field."""
+        if self._counts is None:
+            self.space()
+        return any((self._counts or {}).get(FIELDS.index(where), {}).values())
+
+    def _settings(self, indexed: bool, depth: int) -> tuple[str, ...]:
+        return vectors.settings(indexed, depth, self._store.options, self._store.iterative)
 
     def _by_index(self, space: Space, where: Field, depth: int, keep: Filter) -> bool:
         """Whether a search goes through the HNSW index rather than over all vectors."""

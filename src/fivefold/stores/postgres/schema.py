@@ -122,9 +122,16 @@ def _check_server(connection: Connection, shown: str) -> None:
         raise StoreError(
             f"{shown} does not let you add an extension; ask its administrator to run: CREATE EXTENSION vector"
         ) from None
-    ((version,),) = ask(connection, there)
-    if tuple(int(part) for part in version.split(".")[:2]) < LEAST_PGVECTOR:
-        raise StoreError(f"{shown} has pgvector {version}; {_least()} is needed: ALTER EXTENSION vector UPDATE")
+    version = pgvector(connection)
+    if version < LEAST_PGVECTOR:
+        found = ".".join(map(str, version))
+        raise StoreError(f"{shown} has pgvector {found}; {_least()} is needed: ALTER EXTENSION vector UPDATE")
+
+
+def pgvector(connection: Connection) -> tuple[int, ...]:
+    """The version of pgvector in the database."""
+    ((version,),) = ask(connection, "SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+    return tuple(int(part) for part in version.split(".")[:2])
 
 
 def _least() -> str:

@@ -22,7 +22,7 @@ from fivefold.stores.postgres.indexes import Indexes, Known, known_indexes
 from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.reader import PostgresReader
 from fivefold.stores.postgres.replicas import Replicas
-from fivefold.stores.postgres.schema import migrate, migrations, version_of
+from fivefold.stores.postgres.schema import migrate, migrations, pgvector, version_of
 from fivefold.stores.postgres.tend import tend
 from fivefold.stores.postgres.writer import PostgresWriter
 from fivefold.stores.sql.copying import Look
@@ -43,7 +43,7 @@ class PostgresStore:
         self._addresses = addresses(location)
         self.options = self._addresses.options
         self.location = self._addresses.shown
-        path, known, self._sharded = self._first_look()
+        path, known, self._sharded, self.iterative = self._first_look()
         self._planning = KNOWING if self._sharded else ()
         self._primary = Server(self._addresses.primary, self.location, self.options, path, self._planning)
         self.indexes = Indexes(known, lambda: known_indexes(partial(self._primary.rows, 0), self.options.schema))
@@ -54,7 +54,7 @@ class PostgresStore:
                 self._stored(self._primary.rows(0, POSITION, ())[0][0])
         self.recalls = RecallLog(self._log_recalls)
 
-    def _first_look(self) -> tuple[str, Known, bool]:
+    def _first_look(self) -> tuple[str, Known, bool, bool]:
         """Bring the schema up to date. With the primary away, a replica that is up to date will do for recalls."""
         try:
             with self.administration() as connection:
@@ -67,11 +67,12 @@ class PostgresStore:
                         return self._seen(connection)
             raise
 
-    def _seen(self, connection: Connection) -> tuple[str, Known, bool]:
+    def _seen(self, connection: Connection) -> tuple[str, Known, bool, bool]:
         check_role(connection, self.options)
         rows = partial(ask, connection)
         known = known_indexes(rows, self.options.schema)
-        return search_path(connection, self.options), known, is_sharded(rows, self.options.schema)
+        sharded, iterative = is_sharded(rows, self.options.schema), pgvector(connection) >= (0, 8)
+        return search_path(connection, self.options), known, sharded, iterative
 
     @contextmanager
     def administration(self, address: str | None = None) -> Iterator[Connection]:

@@ -25,12 +25,14 @@ Statement = tuple[str, dict[str, Any]]
 
 def rrf(
     namespace: int, space: Space | None, vector: Vector | None, lexemes: Sequence[str], arms: Sequence[Arm], k: float,
-    indexed: Sequence[bool],
+    indexed: Sequence[bool], held: Sequence[bool],
 ) -> Statement | None:  # fmt: skip
-    """weight / (k + rank) summed over the routes, best first; `indexed` tells of each arm whether HNSW serves it."""
+    """weight / (k + rank) summed over the routes, best first; of each arm, whether HNSW serves it, and it holds any."""
     found, parts = [], []
     values: dict[str, Any] = {"ns": namespace, "k": float(k)}
     for i, arm in enumerate(arms):
+        if not held[i]:
+            continue
         if arm.field is not None and space is not None and vector is not None:
             sql, more = vectors.search(f"arm{i}", space, arm.field, arm.depth, Filter(), indexed[i])
             values |= {"vector": vector}

@@ -110,13 +110,13 @@ def _by_half(space: Space) -> str:
     return f"embedding::halfvec({space.dimension}) <#> :vector::vector::halfvec({space.dimension})"
 
 
-def settings(indexed: bool, depth: int, options: Options) -> tuple[str, ...]:
-    """What a statement that uses an HNSW index runs under."""
+def settings(indexed: bool, depth: int, options: Options, iterative: bool) -> tuple[str, ...]:
+    """What a statement that uses an HNSW index runs under; pgvector can go on searching since 0.8."""
     if not indexed:
         return ()
     return (
         f"SET LOCAL hnsw.ef_search = {max(options.hnsw_ef_search, min(deeper(depth), 1_000))}",
-        "SET LOCAL hnsw.iterative_scan = relaxed_order",
+        *(("SET LOCAL hnsw.iterative_scan = relaxed_order",) if iterative else ()),
         "SET LOCAL enable_sort = off",
         "SET LOCAL enable_seqscan = off",
     )
