@@ -24,7 +24,7 @@ def status(found: Status) -> None:
     )  # fmt: skip
     line("")
     rows = [(item.name, f"{item.rows:,}", size(item.bytes)) for item in found.tables]
-    table(("table", "rows", "size"), rows, right=("rows", "size"))
+    table(("table", "rows, about", "size"), rows, right=("rows, about", "size"))
     if found.indexes:
         line("")
         table(("index", "m", "ef construction", "state"), [_index(item) for item in found.indexes])

@@ -148,12 +148,22 @@ def plain_errors(shown: str, options: Options) -> Iterator[None]:
             raise ServerAway(
                 f"{shown} does not answer ({_first_line(error)}); check that the server runs and try again"
             ) from None
+        if "FATAL:" in str(error):
+            raise StoreError(
+                f"{shown} does not let you in: {_first_line(error).rpartition('FATAL:')[2].strip()}"
+            ) from None
         raise StoreError(f"{shown} could not do this: {_first_line(error)}") from None
+
+
+_SOON = ("starting up", "shutting down", "recovery", "not yet accepting", "too many", "connection slots", "terminating")
+"""Why a server refuses for now, in its own words."""
 
 
 def _is_away(error: BaseException) -> bool:
     """Whether the server went away, rather than refuse one statement; 40001 is a replica that is catching up."""
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return False
+    if "FATAL:" in str(error) and not any(reason in str(error) for reason in _SOON):
         return False
     return error.sqlstate is None or error.sqlstate.startswith(("08", "40001", "53300", "57P"))
 
