@@ -72,11 +72,13 @@ class NamedReader(Asking):
 
     def near(self, alias: str, entities: Sequence[int]) -> list[int]:
         """Which of these entities an edge ties to the entity of that name."""
+        tied = (
+            "EXISTS (SELECT 1 FROM entity_aliases a CROSS JOIN edges d WHERE a.namespace = :ns AND a.alias = :alias "
+            "AND d.namespace = :ns AND d.source = {0} AND d.target = {1})"
+        )
         found = self._rows(
-            f"SELECT wanted.value FROM {self._sql.each(':entities', 'bigint')} WHERE EXISTS "
-            "(SELECT 1 FROM entity_aliases a JOIN edges d ON d.namespace = a.namespace AND "
-            "((d.source = a.entity AND d.target = wanted.value) OR (d.target = a.entity AND d.source = wanted.value)) "
-            "WHERE a.namespace = :ns AND a.alias = :alias)",
+            f"SELECT wanted.value FROM {self._sql.each(':entities', 'bigint')} WHERE "
+            f"{tied.format('a.entity', 'wanted.value')} OR {tied.format('wanted.value', 'a.entity')}",
             alias=alias,
             entities=self._listed(entities),
         )
