@@ -8,13 +8,13 @@ TRAIN := $(VENV)/.train
 # Scripts that import each other by bare names, checked folder by folder and with or without PyTorch.
 LOOSELY := --allow-subclassing-any --allow-untyped-decorators --no-warn-return-any --no-warn-unused-ignores
 
-.PHONY: demo test test-training lint format clean
+.PHONY: demo test test-training browser lint format clean
 
 demo: $(CORE)
 	@$(BIN)/fivefold demo
 
-test: $(DEV) lint
-	$(BIN)/python -m pytest
+test: $(DEV) lint browser
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 test-training: $(TRAIN)
 	$(BIN)/python -m pytest tests/training
@@ -26,6 +26,12 @@ lint: $(DEV)
 	MYPYPATH=training/embedder $(BIN)/mypy $(LOOSELY) training/embedder
 	MYPYPATH=training/cross_encoder:training/embedder $(BIN)/mypy $(LOOSELY) training/cross_encoder
 
+browser:
+	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+	  { echo "Installing Chromium, in which the page is tested (once)…"; apt-get update -qq && \
+	    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; }; } || \
+	  { echo "The page is tested in Chromium; install it, as with: sudo apt-get install chromium"; exit 1; }
+
 format: $(DEV)
 	$(BIN)/ruff check --fix src tests training
 	$(BIN)/ruff format src tests training
@@ -35,7 +41,7 @@ $(CORE): pyproject.toml
 	  { echo "fivefold needs Python 3.11 or newer; name one with: make PYTHON=python3.12 demo"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing fivefold into $(VENV) (once)…"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[mcp,serve]'
 	@touch $@
 
 $(DEV): $(CORE)

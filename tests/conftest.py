@@ -13,6 +13,8 @@ from fivefold import sample
 from fivefold.engine import Engine
 from tests.postgres import GIVEN, Postgres, Server
 
+os.environ.pop("COLUMNS", None)  # set where tests run in several processes; output here is piped
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
