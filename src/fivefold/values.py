@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import typing
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
@@ -23,10 +24,19 @@ class Value:
     def to_dict(self) -> Json:
         return {name: plain(value) for name, value in self._shown()}
 
+    @classmethod
+    def shape(cls) -> dict[str, Any]:
+        """What `to_dict()` writes: each name with its type."""
+        hints = typing.get_type_hints(cls)
+        return {name: hints[name] for name in _written(cls)}
+
     def _shown(self) -> Iterator[tuple[str, object]]:
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            if field.metadata.get("json", True):
-                yield field.name, getattr(self, field.name)
+        for name in _written(type(self)):
+            yield name, getattr(self, name)
+
+
+def _written(kind: type[Any]) -> list[str]:
+    return [field.name for field in dataclasses.fields(kind) if field.metadata.get("json", True)]
 
 
 def plain(value: object) -> Any:
