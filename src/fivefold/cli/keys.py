@@ -1,0 +1,164 @@
+"""`fivefold keys`: who may ask a served store for what; and `fivefold audit`: who did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fivefold.access import ALL, Role
+from fivefold.cli.app import JsonOption, StoreOption, app, existing, place, print_json, say
+
+if TYPE_CHECKING:
+    from fivefold.access import Key
+    from fivefold.stores.base import Store
+
+keys = typer.Typer(
+    help="Make, list and revoke the API keys of a store that is served.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(keys, name="keys")
+
+
+@keys.command()
+def create(
+    name: Annotated[str, typer.Argument(help="What the key is for, such as the program that will have it")],
+    role: Annotated[
+        Role, typer.Option("--role", help="reader recalls, writer also writes, admin also changes settings")
+    ],
+    namespace: Annotated[
+        list[str] | None, typer.Option("--namespace", "-n", help="A namespace it reaches; may be given again")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="It reaches every namespace, those to come as well")] = False,
+    expires: Annotated[
+        str | None,
+        typer.Option("--expires", help="From this time on it is refused, ISO 8601 in UTC; never if not given"),
+    ] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make an API key. Its secret is shown this once, and kept only as a hash."""
+    from fivefold.keyring import Keyring
+    from fivefold.times import as_utc
+
+    reached = _reached(namespace or [], every)
+    until = None if expires is None else as_utc(expires, "--expires")[0]
+    with _opened(place(store)) as held:
+        keyring = Keyring(held)
+        first = not keyring.any()
+        key, secret = keyring.create(name, role, reached, until)
+    if as_json:
+        print_json({"key": key.to_dict(), "secret": secret})
+        return
+    say(secret)
+    say(f"Keep it now, it cannot be shown again. Key {key.id}: {key.role} of {_reach(key)}.")
+    if first:
+        say("It is the first key: from now on nobody gets in without one, not even from this machine.")
+
+
+@keys.command("list")
+def list_(store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """List the API keys, oldest first; their secrets are not known."""
+    from fivefold.keyring import Keyring
+
+    with _opened(existing(store)) as held:
+        found = Keyring(held).keys()
+    if as_json:
+        print_json([key.to_dict() for key in found])
+        return
+    if not found:
+        say("There is no key yet; make one with: fivefold keys create NAME --role writer --namespace default")
+        return
+    from fivefold.cli import show
+    from fivefold.times import utc_now
+
+    now = utc_now()
+    show.table(
+        ("id", "name", "role", "namespaces", "state", "made", "expires", "last used"),
+        [
+            (
+                key.id, key.name, key.role, _reach(key), key.state(now), show.day(key.created_at),
+                show.day(key.expires_at), show.day(key.last_used_at),
+            )
+            for key in found
+        ],
+    )  # fmt: skip
+
+
+@keys.command()
+def revoke(
+    id: Annotated[str, typer.Argument(help="The key's id, as `fivefold keys list` shows it")],
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Refuse a key from now on, at once and for good."""
+    from fivefold.keyring import Keyring
+
+    with _opened(existing(store)) as held:
+        key = Keyring(held).revoke(id)
+    if as_json:
+        print_json(key.to_dict())
+    else:
+        say(f"Key {key.id} ({key.name}) is refused since {key.revoked_at:%Y-%m-%d %H:%M} UTC.")
+
+
+@app.command()
+def audit(
+    limit: Annotated[int, typer.Option("--limit", help="How many, latest first")] = 20,
+    cursor: Annotated[
+        str | None, typer.Option("--cursor", help="Where to go on, as the list before said at its end")
+    ] = None,
+    namespace: Annotated[str | None, typer.Option("--namespace", "-n", help="Only what was done in this one")] = None,
+    key: Annotated[str | None, typer.Option("--key", help="Only what was done with the key of this id")] = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show who did what in a store that is served: writes, deletions, uses and changes of keys."""
+    from fivefold.audit import Audit
+
+    with _opened(existing(store)) as held:
+        found = Audit(held).entries(limit, cursor, namespace, key)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    if not found:
+        say("Nothing is noted.")
+        return
+    from fivefold.cli import show
+
+    show.table(
+        ("when", "key", "action", "namespace", "subject", "outcome"),
+        [
+            (
+                f"{entry.at:%Y-%m-%d %H:%M:%S}", entry.key_id or "–", entry.action, entry.namespace or "–",
+                entry.subject or "–", entry.outcome,
+            )
+            for entry in found
+        ],
+    )  # fmt: skip
+    if found.cursor is not None:
+        say(f"more with --cursor {found.cursor}")
+
+
+@contextmanager
+def _opened(location: str) -> Iterator[Store]:
+    from fivefold.stores import open_store
+
+    held = open_store(location)
+    try:
+        yield held
+    finally:
+        held.close()
+
+
+def _reached(namespaces: list[str], every: bool) -> list[str]:
+    if every == bool(namespaces):
+        raise typer.BadParameter("say which namespaces the key reaches: --namespace NAME, or --all and no name")
+    if ALL in namespaces:
+        raise typer.BadParameter(f"{ALL} is no name a key can have; --all gives every namespace")
+    return [ALL] if every else namespaces
+
+
+def _reach(key: Key) -> str:
+    return "every namespace" if key.namespaces == (ALL,) else ", ".join(key.namespaces)
