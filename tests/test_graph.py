@@ -175,7 +175,7 @@ def test_a_title_grows_into_the_name_and_a_greeting_does_not(engine: Engine) -> 
         ["Kestrel drifts", "Project Kestrel is late", "Bertil bubbles", "we said O Bertil and laughed"]
     )
     assert engine.graph.entity("Kestrel").name == "Project Kestrel"
-    assert engine.graph.entities("project") == []
+    assert not engine.graph.entities("project")
     assert engine.graph.entity("Bertil").name == "Bertil"
 
 

@@ -347,7 +347,10 @@ def _taken_back(path: str) -> None:
     connection = connect(path)
     for name in ("features", "signals"):
         connection.execute(f"ALTER TABLE recalls DROP COLUMN {name}")
-    connection.execute("DROP TABLE learned")
+    for name in ("learned", "api_keys", "audit", "answers"):
+        connection.execute(f"DROP TABLE {name}")
+    connection.execute("DROP INDEX memories_latest")
+    connection.execute("ALTER TABLE feedback DROP COLUMN used")
     for name in ("links", "edge_memories"):
         connection.execute(f"ALTER TABLE {name} DROP COLUMN namespace")
     connection.execute("DROP INDEX edges_pair")

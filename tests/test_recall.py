@@ -128,6 +128,7 @@ def test_the_trace_is_plain_json_and_frozen(sample_engine: Engine) -> None:
     shown = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
     assert set(shown) == {
         "id", "namespace", "query", "plan", "routes", "hits", "dropped", "timings", "embedder", "notes",
+        "recent",
     }  # fmt: skip
     assert set(shown["hits"][0]) == {
         "rank", "score", "rrf_score", "final_score", "routes", "memory", "evidence", "fused", "steps", "support",

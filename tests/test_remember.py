@@ -257,7 +257,7 @@ def test_forget_leaves_no_trace(engine: Engine, store_path: str) -> None:
 def test_forgetting_the_last_turn_forgets_the_session(engine: Engine) -> None:
     id = engine.remember("only turn", session_id="s").id
     engine.forget(id)
-    assert engine.sessions() == []
+    assert not engine.sessions()
     assert engine.stats().memories == 0
 
 

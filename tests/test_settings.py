@@ -39,6 +39,7 @@ def test_the_zone_moves_the_day(engine: Engine) -> None:
     [
         ({"colour": 1}, "unknown setting 'colour'"),
         ({"timezone": "Mars/Base"}, "timezone 'Mars/Base' is unknown"),
+        ({"timezone": [1, 2]}, "timezone \\(1, 2\\) is unknown"),
         ({"hops": 9}, "hops must be a whole number from 0 to 3"),
         ({"hops": 1.5}, "hops must be a whole number"),
         ({"sure_entity": 2}, "sure_entity must be a number from 0 to 1"),

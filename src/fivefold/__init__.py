@@ -23,7 +23,13 @@ _HOME = {
     "StoreClosed": "errors",
     "StoreError": "errors",
     "UnknownRecipe": "errors",
+    "History": "browse",
+    "Context": "context",
+    "Cut": "context",
+    "Source": "context",
+    "Page": "page",
     "Memory": "memory",
+    "Link": "memory",
     "Record": "memory",
     "Report": "memory",
     "Session": "memory",
@@ -46,6 +52,10 @@ _HOME = {
 __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - built from names
 
 if TYPE_CHECKING:
+    from fivefold.browse import History as History
+    from fivefold.context import Context as Context
+    from fivefold.context import Cut as Cut
+    from fivefold.context import Source as Source
     from fivefold.engine import Engine as Engine
     from fivefold.engine import open as open  # noqa: A004 - the public name
     from fivefold.errors import DiskFull as DiskFull
@@ -64,10 +74,12 @@ if TYPE_CHECKING:
     from fivefold.errors import UnknownRecipe as UnknownRecipe
     from fivefold.memory import Edge as Edge
     from fivefold.memory import Entity as Entity
+    from fivefold.memory import Link as Link
     from fivefold.memory import Memory as Memory
     from fivefold.memory import Record as Record
     from fivefold.memory import Report as Report
     from fivefold.memory import Session as Session
+    from fivefold.page import Page as Page
     from fivefold.recall import Candidate as Candidate
     from fivefold.recall import Evidence as Evidence
     from fivefold.recall import Hit as Hit

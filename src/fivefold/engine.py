@@ -12,28 +12,41 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from fivefold import drift, maintenance, pipeline, transfer, writing
+from fivefold import drift, maintenance, observed, pipeline, transfer, writing
+from fivefold.browse import Browsing
+from fivefold.context import Context, Count, compose
+from fivefold.effort import at_effort, checked_effort
 from fivefold.embedders import Embedder, vectors_by
 from fivefold.embedders import embedder as load_embedder
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.extract import Extractor
 from fivefold.extract import extractor as load_extractor
 from fivefold.graph import Graph
-from fivefold.intake import checked_context, checked_k, checked_limit, checked_name, checked_text, record_of
+from fivefold.intake import (
+    MAX_RECENT,
+    MAX_TOKENS,
+    checked_context,
+    checked_count,
+    checked_k,
+    checked_name,
+    checked_text,
+    record_of,
+)
 from fivefold.learning.adapt import Adaptation, faded, restored
 from fivefold.learning.apprentice import Apprentice
 from fivefold.learning.reranker import Verdict
 from fivefold.learning.training import forget_reranker, learned_by, train_reranker
-from fivefold.memory import Memory, Record, Report, Session
+from fivefold.memory import Memory, Record, Report
 from fivefold.plan import plan as make_plan
 from fivefold.progress import bar
-from fivefold.recall import Plan, Query, Recall, Vector
+from fivefold.recall import Effort, Plan, Query, Recall, Vector
 from fivefold.recipe import Recipe, load_recipe
 from fivefold.remember import Draft, Tally
 from fivefold.settings import Settings, settings_of
 from fivefold.stores import open_store
-from fivefold.stores.base import Drift, Finding, Space, Stats, Store
+from fivefold.stores.base import Drift, Finding, Space, Store
 from fivefold.times import as_utc, utc_now
+from fivefold.tokens import tokens
 from fivefold.understand import understand
 from fivefold.values import Value, plain
 from fivefold.workspace import Workspace
@@ -76,7 +89,7 @@ class LearnedFromUse(Value):
     """As time has left it."""
 
 
-class Engine:
+class Engine(Browsing):
     """Memory for an agent. Safe to share between threads; close it, or use it in a `with` block."""
 
     def __init__(
@@ -86,24 +99,28 @@ class Engine:
         embedder: str | Embedder | None = None,
         extractor: str | Extractor = "rules",
         clock: Callable[[], datetime] = utc_now,
+        pool: ThreadPoolExecutor | None = None,
     ) -> None:
+        """`pool` runs the routes; engines of several namespaces may share one."""
         self.store = store
         self.namespace = checked_name(namespace, "namespace")
         reads = load_extractor(extractor) if isinstance(extractor, str) else extractor
         self._space = Workspace(store, self.namespace, embedder, reads, clock)
-        self._pool = ThreadPoolExecutor(max_workers=8, thread_name_prefix="fivefold-route")
+        self._pool = pool or ThreadPoolExecutor(max_workers=8, thread_name_prefix="fivefold-route")
         self._apprentice = Apprentice(self._space)
         if embedder is not None:
             self._space.embedder()
 
     # writing
 
-    def remember(self, content: str = "", **given: Any) -> Report:
+    @observed.write
+    def remember(self, /, content: str = "", **given: Any) -> Report:
         """Remember one text. Keywords are the fields of `Record`: speaker, session_id, event_at, tags, type, …"""
         tally = Tally()
         writing.store_records(self._space, [record_of({"content": content, **given})], tally)
         return tally.report()
 
+    @observed.write
     def remember_many(self, records: Iterable[object], progress: bool = False) -> Report:
         """Remember texts, mappings or dataclasses. All are checked first; each batch is stored whole or not at all."""
         if isinstance(records, str | Mapping) or not isinstance(records, Iterable):
@@ -118,33 +135,42 @@ class Engine:
         writing.store_records(self._space, checked, tally, progress)
         return tally.report()
 
-    def update(self, id: str, **changes: Any) -> Memory:
+    @observed.write
+    def update(self, /, id: str, **changes: Any) -> Memory:
         """Change fields of a memory; everything derived from it follows."""
         writing.update(self._space, id, changes)
         return self.get(id)
 
+    @observed.write
     def supersede(self, old_id: str, new_record: object) -> Report:
         """Remember `new_record` as what replaces `old_id`, which keeps its history and stops winning."""
         tally = Tally()
         writing.supersede(self._space, old_id, record_of(new_record), tally)
         return tally.report()
 
+    @observed.write
     def reinstate(self, id: str) -> Memory:
         """A superseded memory holds again: the way back from a statement that was read wrongly."""
         writing.reinstate(self._space, id)
         return self.get(id)
 
+    @observed.write
     def forget(self, id: str) -> Memory:
         """Remove a memory and everything derived from it for good; gives what was forgotten."""
         return writing.forget(self._space, id)
 
+    @observed.write
     def forget_session(self, session_id: str) -> int:
         """Remove a session with all its turns; gives how many there were."""
         return writing.forget_session(self._space, session_id)
 
-    def used(self, recall: Recall | str, ids: Sequence[str]) -> None:
-        """Feedback: these returned memories were really used. Being returned alone counts for nothing."""
-        writing.mark_used(self._space, recall, ids)
+    @observed.write
+    def used(self, recall: Recall | str, ids: Sequence[str], not_used: Sequence[str] = ()) -> None:
+        """Feedback: these returned memories were really used, and those were of no use. The last word counts.
+
+        Being returned alone counts for nothing.
+        """
+        writing.mark_used(self._space, recall, ids, not_used)
         self._apprentice.notice(self.settings.learn_after)
 
     def train_reranker(self, progress: bool = False) -> Verdict:
@@ -167,21 +193,55 @@ class Engine:
         now: datetime | str | None = None,
         context: Sequence[str] = (),
         changes: Mapping[str, object] | None = None,
+        *,
+        effort: Effort = "normal",
+        recent_turns: int | None = None,
+        session_id: str | None = None,
     ) -> Recall:
         """The `k` memories that answer `question` best, with the whole trace of how they were found.
 
         `recipe` is a name, the path of a TOML file or a `Recipe`; `changes` alters it for this recall,
-        as in `{"fusion.k": 30, "routes.lexical.weight": 0.7}`.
+        as in `{"fusion.k": 30, "routes.lexical.weight": 0.7}`, and `effort` makes it quicker or deeper.
+        `recent_turns` brings the last turns along: of `session_id`, else of the session that spoke last.
         """
-        reader = self._space.reader
+        reader, settings = self._space.reader, self.settings
         space = reader.space()
+        turns = settings.recent_turns if recent_turns is None else recent_turns
         answer = pipeline.run(
             checked_text(question, "the question"), k=checked_k(k), recipe=load_recipe(recipe, changes),
-            now=self._now(now), context=checked_context(context), reader=reader, settings=self.settings, space=space,
+            now=self._now(now), context=checked_context(context), reader=reader, settings=settings, space=space,
             encode=partial(self._encode, space), pool=self._pool, learned=learned_by(self._space),
+            effort=checked_effort(effort), recent_turns=checked_count(turns, "recent_turns", 0, MAX_RECENT),
+            session_id=None if session_id is None else checked_name(session_id, "session_id"),
         )  # fmt: skip
         self.store.log(answer)
+        observed.recalled(self.store, answer)
         return answer
+
+    def context(
+        self,
+        question: str,
+        token_budget: int = 1000,
+        k: int = 10,
+        recipe: str | os.PathLike[str] | Recipe = "default",
+        now: datetime | str | None = None,
+        context: Sequence[str] = (),
+        changes: Mapping[str, object] | None = None,
+        *,
+        effort: Effort = "normal",
+        recent_turns: int | None = None,
+        session_id: str | None = None,
+        count: Count = tokens,
+    ) -> Context:
+        """What `recall` finds as a block for a prompt, its sources numbered, cut to the budget.
+
+        `count` says how many tokens a text takes; left out, a careful estimate does.
+        """
+        budget = checked_count(token_budget, "token_budget", 1, MAX_TOKENS)
+        answer = self.recall(
+            question, k, recipe, now, context, changes, effort=effort, recent_turns=recent_turns, session_id=session_id
+        )
+        return compose(answer, budget, count)
 
     def plan(
         self,
@@ -191,10 +251,13 @@ class Engine:
         now: datetime | str | None = None,
         context: Sequence[str] = (),
         changes: Mapping[str, object] | None = None,
+        *,
+        effort: Effort = "normal",
     ) -> Plan:
         """What `recall` would do, without doing it."""
-        chosen = load_recipe(recipe, changes)
-        return make_plan(self.understand(question, now, context), chosen, checked_k(k), self.settings)
+        chosen, by_effort = at_effort(load_recipe(recipe, changes), checked_effort(effort))
+        query = self.understand(question, now, context)
+        return make_plan(query, chosen, checked_k(k), self.settings, effort, by_effort)
 
     def understand(self, question: str, now: datetime | str | None = None, context: Sequence[str] = ()) -> Query:
         """The question as the engine reads it."""
@@ -205,18 +268,6 @@ class Engine:
             self._space.reader,
             self.settings,
         )
-
-    def get(self, id: str) -> Memory:
-        """The memory with that id."""
-        return self._space.get(id)
-
-    def sessions(self, limit: int = 50) -> list[Session]:
-        """The session log, latest first."""
-        return self._space.reader.sessions(checked_limit(limit))
-
-    def stats(self) -> Stats:
-        """What the namespace holds."""
-        return self._space.reader.stats()
 
     def learned(self) -> LearnedFromUse:
         """What the namespace has learned from use so far, and how far it counts."""
@@ -233,7 +284,8 @@ class Engine:
         """The namespace's settings, defaults where nothing is set."""
         return settings_of(self._space.reader.settings())
 
-    def configure(self, **changes: Any) -> Settings:
+    @observed.write
+    def configure(self, /, **changes: Any) -> Settings:
         """Change settings of the namespace; None brings a default back."""
         stored = {**self._space.reader.settings(), **changes}
         kept = {name: value for name, value in stored.items() if value is not None}
@@ -251,6 +303,7 @@ class Engine:
             raise InvalidInput(f"{str(path)!r} is the store itself; export to another file")
         return transfer.write_lines(target, transfer.export_lines(self._space.reader))
 
+    @observed.write
     def import_(self, path: str | os.PathLike[str], progress: bool = False) -> Report:
         """Read JSON lines: exported memories come back as they were, others are remembered. A replay adds nothing."""
         items = transfer.read_lines(Path(path), self.namespace)

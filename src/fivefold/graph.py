@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import cast
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.intake import checked_limit, checked_name, checked_text
-from fivefold.memory import EDGE_KINDS, Edge, EdgeKind, Entity, Mention
+from fivefold.memory import EDGE_KINDS, Edge, EdgeKind, Entity, Memory, Mention
+from fivefold.page import LARGEST, Page, paged, read
 from fivefold.times import as_utc
 from fivefold.workspace import Workspace
-
-LARGEST = 2**63
-"""No key of an entity or an edge reaches this."""
 
 
 class Graph:
@@ -21,18 +20,20 @@ class Graph:
     def __init__(self, space: Workspace) -> None:
         self._space = space
 
-    def entities(self, name: str | None = None, limit: int = 50) -> list[Entity]:
-        """Entities under that name or alias, or the most mentioned ones."""
+    def entities(self, name: str | None = None, limit: int = 50, cursor: str | None = None) -> Page[Entity]:
+        """Entities under that name or alias, or all but topics; the most mentioned first."""
+        limit = checked_limit(limit)
         alias = None if name is None else folded(checked_text(name, "an entity's name", empty=True))
-        return self._space.reader.entities(alias, checked_limit(limit))
+        after = cast(tuple[int, int] | None, read(cursor, "entities", int, int))
+        found = self._space.reader.entities(alias, limit + 1, after)
+        return paged(found, limit, "entities", lambda entity: (entity.links, entity.id))
 
     def entity(self, which: str | int) -> Entity:
         """The one entity meant; an unknown or ambiguous name is an error that lists the candidates."""
-        reader = self._space.reader
         if isinstance(which, int):
-            found = reader.entities_at([which]) if abs(which) < LARGEST else []
+            found = self._space.reader.entities_at([which]) if abs(which) < LARGEST else []
         else:
-            found = self.entities(which)
+            found = list(self.entities(which))
         exact = [item for item in found if folded(item.name) == folded(str(which))]
         if not found:
             raise NotFound(f"namespace {self._space.namespace!r} has no entity {which!r}")
@@ -44,6 +45,10 @@ class Graph:
     def edges(self, which: str | int, limit: int = 100) -> list[Edge]:
         """The relations of an entity, surest first."""
         return self._space.reader.edges(self.entity(which).id, checked_limit(limit))
+
+    def memories(self, which: str | int, limit: int = 50) -> list[Memory]:
+        """What speaks of an entity, latest first."""
+        return self._space.reader.mentioning(self.entity(which).id, checked_limit(limit))
 
     def add(self, name: str, kind: str = "name", aliases: Sequence[str] = ()) -> Entity:
         """An entity made by hand; it stays even when nothing mentions it."""

@@ -19,6 +19,8 @@ MAX_TEXT = 100_000
 MAX_NAME = 200
 MAX_TAGS = 64
 MAX_K = 1_000
+MAX_RECENT = 100
+MAX_TOKENS = 1_000_000
 
 _UNSEEN = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
 _FIELDS = {field.name for field in dataclasses.fields(Record)} - {"notes"}
@@ -96,12 +98,16 @@ def checked_limit(limit: object) -> int:
     return limit
 
 
+def checked_count(value: object, field: str, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidInput(f"{field} must be a whole number, not {value!r}")
+    if not low <= value <= high:
+        raise InvalidInput(f"{field} must be between {low} and {high}, not {value}")
+    return value
+
+
 def checked_k(k: object) -> int:
-    if isinstance(k, bool) or not isinstance(k, int):
-        raise InvalidInput(f"k must be a whole number, not {k!r}")
-    if not 1 <= k <= MAX_K:
-        raise InvalidInput(f"k must be between 1 and {MAX_K}, not {k}")
-    return k
+    return checked_count(k, "k", 1, MAX_K)
 
 
 def _as_mapping(value: object) -> Mapping[str, Any]:

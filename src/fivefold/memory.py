@@ -151,6 +151,8 @@ class Edge(Value):
     count: int
     valid_from: datetime | None
     valid_to: datetime | None
+    source_id: int = 0
+    target_id: int = 0
 
 
 @dataclass(frozen=True, slots=True)

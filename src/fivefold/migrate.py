@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from time import monotonic
 
@@ -80,11 +80,13 @@ class _Copy(Value):
 
 
 def migrate(
-    source: str, target: str, namespaces: Sequence[str] = (), *, restart: bool = False, progress: bool = False
-) -> list[Migrated]:
+    source: str, target: str, namespaces: Sequence[str] = (), *, restart: bool = False, progress: bool = False,
+    live: bool = False,
+) -> list[Migrated]:  # fmt: skip
     """Copy these namespaces, or all, from one store to another; nothing is written to the source.
 
-    Interrupted, the next run goes on where it stopped; with `restart` it begins anew.
+    Interrupted, the next run goes on where it stopped; with `restart` it begins anew. What is written to the source
+    meanwhile makes it fail, or is left out where it is `live`.
     """
     for location in (source, target):
         if location in ("", ":memory:"):
@@ -98,7 +100,7 @@ def migrate(
                     raise InvalidInput("source and target are the same store; name another target")
             of = f"of {len(chosen)} namespaces"
             return [
-                _moved(origin, goal, name, restart, f"{number} {of}" if len(chosen) > 1 else "rows", progress)
+                _moved(origin, goal, name, restart, f"{number} {of}" if len(chosen) > 1 else "rows", progress, live)
                 for number, name in enumerate(chosen, 1)
             ]
 
@@ -137,17 +139,23 @@ def _chosen(origin: Store, wanted: Sequence[str]) -> list[str]:
     return chosen
 
 
-def _moved(origin: Store, goal: Store, namespace: str, restart: bool, which: str, progress: bool) -> Migrated:
+def _moved(
+    origin: Store, goal: Store, namespace: str, restart: bool, which: str, progress: bool, live: bool
+) -> Migrated:
     """Copy, compare, and only then take the note away that the copy is unfinished."""
     began = monotonic()
-    with origin.look(namespace) as look:
+    with ExitStack() as looks:
+        look = looks.enter_context(origin.look(namespace))
         copy = _begun(origin, goal, namespace, look, restart)
         if copy is not None:
             with bar(f"Copying {which}", sum(copy.counts.values()), show=progress) as advance:
                 copy = _copied(goal, namespace, look, copy, advance)
         total = 2 * sum(look.counts().values())
-    with bar(f"Checking {which}", total, show=progress) as advance:
-        tables = _compared(origin, goal, namespace, copy, advance)
+        if not live:
+            looks.close()
+            look = looks.enter_context(origin.look(namespace))
+        with bar(f"Checking {which}", total, show=progress) as advance:
+            tables = _compared(look, goal, namespace, copy, advance)
     _copy_reranker(origin, goal, namespace)
     if copy is not None:
         with goal.write(namespace) as txn:
@@ -270,10 +278,10 @@ def _must_stand(txn: Writer, goal: Store, copy: _Copy) -> None:
         raise StoreError(f"another process is copying to {goal.location!r}; let it finish")
 
 
-def _compared(origin: Store, goal: Store, namespace: str, copy: _Copy | None, advance: Advance) -> tuple[Checked, ...]:
-    """Every table of both sides, read anew; that they are the same is what makes the copy one."""
+def _compared(one: Look, goal: Store, namespace: str, copy: _Copy | None, advance: Advance) -> tuple[Checked, ...]:
+    """Every table of both sides; that they are the same is what makes the copy one."""
     found = []
-    with origin.look(namespace) as one, goal.look(namespace) as other:
+    with goal.look(namespace) as other:
         firsts = [{family: -least for family, (least, _) in look.bounds().items()} for look in (one, other)]
         for table in TABLES:
             ours, theirs = (

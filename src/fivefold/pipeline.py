@@ -5,7 +5,7 @@ plan(query, recipe)   →  Plan        which routes, how deep, and why
 retrieve(plan)        →  runs        every route's hits, in parallel
 fuse → boost → rerank →
                 select →  hits        candidates that carry their evidence
-Recall                               all of the above in one value
+Recall                               all of the above in one value, and the last turns of the talk
 """
 
 from __future__ import annotations
@@ -16,13 +16,26 @@ from dataclasses import replace
 from datetime import datetime
 from time import perf_counter
 
+from fivefold.effort import at_effort
 from fivefold.errors import EmbedderError, FivefoldError
 from fivefold.fuse import fuse
 from fivefold.ids import new_id
 from fivefold.learning.adapt import adapted, restored
 from fivefold.learning.shelf import Learned
 from fivefold.plan import plan, weighed
-from fivefold.recall import SHOWN_TOP, Candidate, Plan, Query, Recall, RouteRun, Timing, TopHit, Vector, Weights
+from fivefold.recall import (
+    SHOWN_TOP,
+    Candidate,
+    Effort,
+    Plan,
+    Query,
+    Recall,
+    RouteRun,
+    Timing,
+    TopHit,
+    Vector,
+    Weights,
+)
 from fivefold.recipe import Recipe
 from fivefold.retrieve import retrieve
 from fivefold.routes import ROUTES, Sight
@@ -59,12 +72,16 @@ def run(
     encode: Callable[[str], Vector],
     pool: ThreadPoolExecutor,
     learned: Learned | None = None,
+    effort: Effort = "normal",
+    recent_turns: int = 0,
+    session_id: str | None = None,
 ) -> Recall:
     """Answer `question` from one namespace, with the whole trace."""
+    recipe, by_effort = at_effort(recipe, effort)
     watch = Stopwatch()
     query = understand(question, now, context, reader, settings)
     watch.stage("understand")
-    chosen = plan(query, recipe, k, settings)
+    chosen = plan(query, recipe, k, settings, effort, by_effort)
     watch.stage("plan")
     vector = _encoded(chosen, question, encode)
     watch.stage("encode")
@@ -86,10 +103,13 @@ def run(
     found = run_stages(found, sight, recipe.select)
     hits, dropped = answer(found, k, recipe.unit)
     watch.stage("select")
+    recent = reader.last_turns(session_id, now, recent_turns) if recent_turns else []
+    if recent_turns:
+        watch.stage("recent")
     return Recall(
         id=id, namespace=reader.namespace, query=query, plan=chosen, routes=tuple(runs), hits=tuple(hits),
         dropped=tuple(dropped), timings=tuple(watch.timings),
-        embedder=space.embedder if space else "", notes=found.notes,
+        embedder=space.embedder if space else "", notes=found.notes, recent=tuple(recent),
     )  # fmt: skip
 
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from fivefold.recall import Plan, Query, RoutePlan, Weights
+from fivefold.recall import Effort, Plan, Query, RoutePlan, Weights
 from fivefold.recipe import FusionSpec, Recipe, RouteSpec
 from fivefold.routes import ROUTES
 from fivefold.settings import Settings
 
 
-def plan(query: Query, recipe: Recipe, k: int, settings: Settings) -> Plan:
-    """Routes that cannot help this question are skipped, with the reason."""
+def plan(
+    query: Query,
+    recipe: Recipe,
+    k: int,
+    settings: Settings,
+    effort: Effort = "normal",
+    by_effort: Mapping[str, object] | None = None,
+) -> Plan:
+    """Routes that cannot help this question are skipped, with the reason; `by_effort` has changed the recipe."""
     routes = tuple(_route(spec, query, recipe, k, settings) for spec in recipe.routes)
     stages = tuple(stage.name for stage in (*recipe.boosts, *recipe.rerank, *recipe.select))
-    return Plan(recipe.name, k, routes, _told(recipe.fusion), stages)
+    return Plan(recipe.name, k, routes, _told(recipe.fusion), stages, effort, dict(by_effort or {}))
 
 
 def weighed(plan: Plan, weights: Weights) -> Plan:

@@ -6,9 +6,9 @@ These values are the trace. Every view (terminal, JSON, page) reads them; nothin
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from fivefold.values import Json, Value, hidden
 
 Vector = npt.NDArray[np.float32]
 Matrix = npt.NDArray[np.float32]
+
+Effort = Literal["low", "normal", "high"]
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
 
 SHOWN_TOP = 3
 """How many hits of each route the trace names."""
@@ -170,6 +173,13 @@ class Plan(Value):
     routes: tuple[RoutePlan, ...]
     fusion: str
     stages: tuple[str, ...]
+    effort: Effort = "normal"
+    by_effort: Mapping[str, Any] = field(default_factory=dict)
+    """What the effort changed in the recipe, by paths as `changes` has them."""
+
+    def told_effort(self) -> str:
+        """What is to be said of the effort, where it is not the normal one."""
+        return "" if self.effort == "normal" else f", {self.effort} effort"
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,6 +363,11 @@ class Hit(Value):
         lines += [f"    {'beside':<{wide}} {_short(memory.content)}" for memory in self.neighbours]
         return "\n".join(lines)
 
+    @classmethod
+    def shape(cls) -> dict[str, Any]:
+        first = {"rank": int, "score": float, "rrf_score": float, "final_score": float, "routes": Mapping[str, int]}
+        return {**first, **Candidate.shape(), "explain": str}
+
     def to_dict(self) -> Json:
         shown = self.candidate.to_dict()
         return {
@@ -375,6 +390,8 @@ class Recall(Value):
     timings: tuple[Timing, ...]
     embedder: str
     notes: tuple[StageNote, ...] = ()
+    recent: tuple[Memory, ...] = ()
+    """The last turns of the talk, oldest first, brought along whether they answer or not (D11)."""
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -394,7 +411,7 @@ class Recall(Value):
     def explain(self) -> str:
         """The whole trace as text: the question as it was read, the plan, every route, the arithmetic."""
         lines = [self.query.marked(), *self.query.read(), ""]
-        lines.append(f"recipe {self.plan.recipe}, k {self.plan.k}, {self.plan.fusion}")
+        lines.append(f"recipe {self.plan.recipe}, k {self.plan.k}, {self.plan.fusion}{self.plan.told_effort()}")
         wide = max((10, *(len(run.route) for run in self.routes)))
         for run in self.routes:
             lines.append(f"  {run.route:<{wide}} {run.status:<8} {run.found:>4} found  {run.ms:7.2f} ms  {run.reason}")
@@ -407,6 +424,7 @@ class Recall(Value):
         lines += [f"  {note.stage:<{wide}} {note.status:<8} {note.model}  {note.why}" for note in self.notes]
         lines.append("")
         lines += [hit.explain() for hit in self.hits]
+        lines += [f"  recent {turn.id}  {_short(turn.content)}" for turn in self.recent]
         lines += [f"  dropped {item.id} at {item.stage}: {item.reason}" for item in self.dropped[:SHOWN_DROPPED]]
         if len(self.dropped) > SHOWN_DROPPED:
             lines.append(f"  … and {len(self.dropped) - SHOWN_DROPPED} more dropped")

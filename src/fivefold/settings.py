@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fivefold.errors import InvalidInput
+from fivefold.intake import MAX_RECENT
 from fivefold.values import Value
 from fivefold.windows import TimeSettings
 
@@ -39,6 +40,8 @@ class Settings(Value):
     graph_weight: float | None = None
     temporal_weight: float | None = None
     learn_after: int = 0
+    recent_turns: int = 0
+    """How many of the last turns a recall brings along unless it says otherwise (D11)."""
 
     @property
     def zone(self) -> ZoneInfo:
@@ -57,7 +60,7 @@ class Settings(Value):
 _RANGES: dict[str, tuple[float, float]] = {
     "widen_below": (0, 100), "hops": (0, 3), "hops_asked": (0, 3), "fan_out": (1, 500), "sure_entity": (0, 1),
     "route_budget_ms": (1, 600_000), "dense_weight": (0, 100), "lexical_weight": (0, 100), "graph_weight": (0, 100),
-    "temporal_weight": (0, 100), "learn_after": (0, 1_000_000),
+    "temporal_weight": (0, 100), "learn_after": (0, 1_000_000), "recent_turns": (0, MAX_RECENT),
 }  # fmt: skip
 
 
@@ -80,7 +83,7 @@ def settings_of(stored: Mapping[str, Any]) -> Settings:
 def _check(name: str, value: object) -> None:
     if name == "timezone":
         try:
-            ZoneInfo(cast(str, value))
+            ZoneInfo(value if isinstance(value, str) else "")
         except (ZoneInfoNotFoundError, ValueError, TypeError, OSError):
             raise InvalidInput(f"timezone {value!r} is unknown; give one such as Europe/Berlin") from None
     elif name in _RANGES and value is not None:

@@ -78,7 +78,7 @@ def _updated(space: Workspace, old: Memory, changes: Mapping[str, Any]) -> bool:
         access_count=old.access_count, last_accessed_at=old.last_accessed_at,
     )  # fmt: skip
     if (item.memory.content, item.memory.speaker) == (old.content, old.speaker):
-        item.extraction = replace(_extraction_of(space, old), type=item.memory.type, predicate=item.memory.predicate)
+        item.extraction = replace(extraction_of(space, old), type=item.memory.type, predicate=item.memory.predicate)
     add_vectors([item], model)
     with space.writing(model) as txn:
         if txn.get(old.id) != old:
@@ -95,7 +95,7 @@ def _updated(space: Workspace, old: Memory, changes: Mapping[str, Any]) -> bool:
     return True
 
 
-def _extraction_of(space: Workspace, memory: Memory) -> Extraction:
+def extraction_of(space: Workspace, memory: Memory) -> Extraction:
     """What was read out of a memory when it was stored."""
     stored = space.reader.scan(memory.row - 1, 1)
     return stored[0][1] if stored and stored[0][0].row == memory.row else Extraction()
@@ -198,10 +198,14 @@ def restore(space: Workspace, drafts: Sequence[Draft], tally: Tally, progress: b
         maintenance.fill(space.store, space.namespace, model, "active", advance)
 
 
-def mark_used(space: Workspace, recall: Recall | str, ids: Sequence[str]) -> None:
-    """Note which of the returned memories were used."""
-    if not isinstance(recall, Recall | str) or isinstance(ids, str) or not isinstance(ids, Sequence):
+def mark_used(space: Workspace, recall: Recall | str, ids: Sequence[str], not_used: Sequence[str] = ()) -> None:
+    """Note which of the returned memories were used, and which were of no use."""
+    lists = [ids, not_used]
+    if not isinstance(recall, Recall | str) or any(isinstance(x, str) or not isinstance(x, Sequence) for x in lists):
         raise InvalidInput("used takes a Recall or its id, and the ids of the memories that were used")
+    both = next((id for id in ids if id in not_used), None)
+    if both is not None:
+        raise InvalidInput(f"{both!r} cannot be both used and of no use; name it once")
     recall_id = recall if isinstance(recall, str) else recall.id
     if isinstance(recall, Recall):
         if recall.namespace != space.namespace:
@@ -211,13 +215,15 @@ def mark_used(space: Workspace, recall: Recall | str, ids: Sequence[str]) -> Non
         returned = _recalled(space, recall)
     if returned is None:
         raise NotFound(f"namespace {space.namespace!r} has no recall {recall_id!r} in its log")
-    stray = [id for id in ids if id not in returned]
+    stray = [id for id in (*ids, *not_used) if id not in returned]
     if stray:
         raise InvalidInput(f"{stray[0]!r} was not returned by recall {recall_id}")
     signals = signals_of(recall) if isinstance(recall, Recall) else space.reader.signals(recall)
     with space.editing() as txn:
-        rows = [memory.row for memory in map(txn.get, dict.fromkeys(ids)) if memory is not None]
-        if txn.mark_used(recall, rows, space.clock()) and signals is not None:
+        rows, refused = (
+            [memory.row for memory in map(txn.get, dict.fromkeys(named)) if memory is not None] for named in lists
+        )
+        if txn.mark_used(recall, rows, space.clock(), refused) and signals is not None:
             taught = after_use(restored(txn.learned("weights")), signals, set(ids), space.clock())
             txn.save_learned("weights", taught.to_dict())
 

@@ -25,12 +25,16 @@ def test_list_has_the_latest_first(small: Small, command: Command) -> None:
         "add", "The plumber came", "--id", "plumber", "--at", "2025-02-01", "--type", "event", "--store", small.path
     )
     command("add", "The roof leaked", "--id", "roof", "--at", "2024-02-01T10:00:00Z", "--store", small.path)
-    found = command("list", "--store", small.path, "--json").json
+    found = command("list", "--store", small.path, "--json").json["items"]
     assert [memory["id"] for memory in found] == ["plumber", "home", "key", "nod", "badge", "roof"]
     said = command("list", "--limit", "2", "--store", small.path).out.splitlines()
     assert re.fullmatch(r"2025-02-01 00:00 +– +event +plumber +The plumber came *", said[1])
     assert re.fullmatch(r"2025-01-06 09:00 +user +fact +home +I live in Leeds *", said[2])
-    assert said[3:] == ["2 of 6 memories; --limit shows more"]
+    assert said[3] == "2 memories"
+    rest = command("list", "--limit", "9", *said[4].split()[2:], "--store", small.path)
+    assert said[4].startswith("more with --cursor ")
+    assert [line.split()[-1] for line in rest.out.splitlines()[:2]] == ["text", "Okafor"]
+    assert rest.out.splitlines()[-1] == "4 memories"
 
 
 @pytest.mark.parametrize(
@@ -42,18 +46,23 @@ def test_list_has_the_latest_first(small: Small, command: Command) -> None:
         (["--tag", "house"], ["key"]),
         (["--type", "procedure"], ["key"]),
         (["--tag", "none"], []),
+        (["--text", "BADGE e-478"], ["nod", "badge"]),
+        (["--text", "%"], []),
+        (["--kind", "note", "--current"], ["home", "key"]),
+        (["--kind", "turn", "--superseded"], []),
+        (["--since", "2025-01-06T09:00:00Z", "--until", "2025-01-06T09:00:00Z"], []),
         (["--limit", "1"], ["home"]),
     ],
 )
 def test_list_takes_filters(wanted: list[str], ids: list[str], small: Small, command: Command) -> None:
     command("update", "key", "--tag", "house", "--type", "procedure", "--store", small.path)
-    found = command("list", *wanted, "--store", small.path, "--json").json
+    found = command("list", *wanted, "--store", small.path, "--json").json["items"]
     assert [memory["id"] for memory in found] == ids
 
 
 def test_sessions_lists_and_stats_counts(small: Small, command: Command) -> None:
     assert re.search(r"monday +2 +2025-01-06 09:00", command("sessions", "--store", small.path).out)
-    assert len(command("sessions", "--limit", "1", "--store", small.path, "--json").json) == 1
+    assert len(command("sessions", "--limit", "1", "--store", small.path, "--json").json["items"]) == 1
     said = command("stats", "--store", small.path).out
     assert re.search(r"^memories +5 \(4 remembered \+ 1 session memory\) *$", said, re.MULTILINE)
     assert re.search(r"^by kind +note 2, session 1, turn 2 *$", said, re.MULTILINE)

@@ -77,3 +77,43 @@ def test_long_memories_are_cut_unless_in_full(small: Small, command: Command) ->
         assert "screw number 99" not in cut
         assert "screw number 99" in command(*args, "--full").out
     assert "screw number 99" in command("get", "parts", "--store", small.path).out
+
+
+def test_recent_turns_come_along_and_are_shown(small: Small, command: Command) -> None:
+    found = command("recall", "where do I live?", "-k", "1", "--recent", "1", "--store", small.path, "--json").json
+    assert [turn["id"] for turn in found["recent"]] == ["nod"]
+    said = command("recall", "where do I live?", "-k", "1", "--recent", "2", "--store", small.path).out
+    assert re.search(
+        r"^recent +user: My badge ID is E-47821 *\nrecent +assistant: Noted, the badge", said, re.MULTILINE
+    )
+    named = command("explain", "where do I live?", "--recent", "2", "--session", "tuesday", "--store", small.path).out
+    assert not re.search("^ +recent (badge|nod)", named, re.MULTILINE)
+    command("settings", "recent_turns=1", "--store", small.path)
+    assert "recent nod" in command("explain", "where do I live?", "--store", small.path).out
+
+
+def test_effort_is_said_with_the_recipe(small: Small, command: Command) -> None:
+    assert "recipe default, low effort · k 5" in command("plan", "badge", "--effort", "low", "--store", small.path).out
+    assert "recipe default, low effort · " in command("recall", "badge", "--effort", "low", "--store", small.path).out
+    ran = command("recall", "badge", "--effort", "huge", "--store", small.path)
+    assert ran.err == "fivefold: --effort 'huge' is unknown; it is one of low, normal, high\n"
+
+
+def test_context_prints_the_block_alone(small: Small, command: Command) -> None:
+    ran = command("context", "what is my badge ID?", "-k", "2", "--recent", "1", "--store", small.path)
+    first, second, *rest = ran.out.splitlines()
+    assert first == "Last turns of the conversation:"
+    assert second == "[1] Mon 6 Jan 2025 09:00, assistant: Noted, the badge is E-47821."
+    assert any(line.endswith(", user: My badge ID is E-47821") for line in rest)
+    assert re.fullmatch(r"fivefold: \d+ of 1,000 tokens · \d sources · recall [\w-]{36}\n", ran.err)
+
+
+def test_context_says_what_it_left_out(small: Small, command: Command) -> None:
+    ran = command("context", "what is my badge ID?", "--budget", "70", "--recent", "2", "--store", small.path)
+    made = command("context", "badge", "--budget", "70", "--recent", "2", "--store", small.path, "--json").json
+    assert made["tokens"] <= 70
+    assert re.search(r"\d (memory|memories) left out: no room left in 70 tokens", ran.err)
+    assert ran.out.rstrip().endswith("more did not fit.)")
+    assert command("context", "badge", "--budget", "0", "--store", small.path).err == (
+        "fivefold: --budget must be between 1 and 1000000, not 0\n"
+    )

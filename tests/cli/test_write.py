@@ -27,7 +27,7 @@ def test_add_takes_every_field(small: Small, command: Command) -> None:
 
 def test_add_shows_what_was_read(small: Small, command: Command) -> None:
     lines = command("add", "My office is room 214, says Priya Shah", "--speaker", "user", "--store", small.path).out
-    memory = command("list", "--limit", "1", "--store", small.path, "--json").json[0]
+    memory = command("list", "--limit", "1", "--store", small.path, "--json").json["items"][0]
     head, id, *read = lines.splitlines()
     assert head == "1 stored, 0 merged, 0 superseded, 0 linked"
     assert id == f"  {memory['id']}"
@@ -91,12 +91,15 @@ def test_forget_removes_one_memory(small: Small, command: Command) -> None:
 
 def test_forget_removes_several_memories(small: Small, command: Command) -> None:
     assert command("forget", "key", "home", "key", "--store", small.path).out == "forgotten: key, home\n"
-    assert [memory["id"] for memory in command("list", "--store", small.path, "--json").json] == ["nod", "badge"]
+    assert [memory["id"] for memory in command("list", "--store", small.path, "--json").json["items"]] == [
+        "nod",
+        "badge",
+    ]
 
 
 @pytest.mark.parametrize("wrong", ["nowhere", "session"])
 def test_forget_removes_all_or_nothing(wrong: str, small: Small, command: Command) -> None:
-    whole = command("sessions", "--store", small.path, "--json").json[0]["memory_id"]
+    whole = command("sessions", "--store", small.path, "--json").json["items"][0]["memory_id"]
     ran = command("forget", "key", whole if wrong == "session" else wrong, "--store", small.path)
     assert ran.code == (1 if wrong == "session" else 3)
     assert command("get", "key", "--store", small.path).code == 0
@@ -105,7 +108,7 @@ def test_forget_removes_all_or_nothing(wrong: str, small: Small, command: Comman
 def test_forget_removes_a_session(small: Small, command: Command) -> None:
     assert command("forget", "--session", "monday", "--store", small.path).out == "forgotten: 2 turns\n"
     assert command("get", "badge", "--store", small.path).code == 3
-    assert command("sessions", "--store", small.path, "--json").json == []
+    assert command("sessions", "--store", small.path, "--json").json["items"] == []
 
 
 def test_used_counts_once(small: Small, command: Command) -> None:

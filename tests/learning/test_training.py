@@ -121,6 +121,19 @@ def test_a_model_that_turns_the_order_around_wins_only_where_that_is_liked() -> 
     assert judge(backwards, [lesson([4])] * 30, 0.0, seed=0).least_gain > 0.5
 
 
+def test_what_was_refused_counts_less_than_the_rest() -> None:
+    blob = bytes([VERSION]) + np.zeros((3, 1 + len(NAMES)), "<f4").tobytes()
+    shown = ("a", "b", "c")
+
+    def flags(used: set[str], refused: set[str]) -> list[bool] | None:
+        found = lesson_of(Feedback("r", shown, frozenset(used), blob, frozenset(refused)))
+        return None if found is None else [bool(flag) for flag in found.used]
+
+    assert flags(set(), {"b"}) == [True, False, True]
+    assert flags({"c"}, {"b"}) == [False, False, True]
+    assert flags(set(), {"a", "b", "c"}) is None
+
+
 def test_feedback_that_teaches_nothing_is_left_out() -> None:
     blob = bytes([VERSION]) + np.zeros((2, 1 + len(NAMES)), "<f4").tobytes()
     infinite = bytes([VERSION]) + np.full((2, 1 + len(NAMES)), np.inf, "<f4").tobytes()

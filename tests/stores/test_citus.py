@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from typing import Any
 
 import pytest
 
 from fivefold import sample
+from fivefold.answers import Answer, Answers, Begun
+from fivefold.audit import Audit
 from fivefold.engine import Engine
 from fivefold.errors import StoreError
+from fivefold.keyring import Keyring
 from fivefold.recall import Recall
 from fivefold.stores.postgres import citus
 from fivefold.stores.postgres.dialect import ask
-from fivefold.stores.postgres.guards import TABLES
+from fivefold.stores.postgres.guards import LEDGER, TABLES
 from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.status import status_of
 from fivefold.stores.postgres.store import PostgresStore
@@ -167,6 +171,25 @@ def test_nothing_is_seen_across_namespaces(engine: Engine) -> None:
         assert store.ask(here, f"SELECT 1 FROM {table} WHERE namespace = ? LIMIT 1", (there,)) == []
     assert store.ask(here, "SELECT name FROM namespaces WHERE key = ?", (there,)) == []
     assert store.ask(here, "SELECT 1 FROM lexicon WHERE namespace = ?", (there,)) == []
+
+
+def test_keys_and_notes_stay_on_the_coordinator_and_answers_go_with_their_namespace(engine: Engine) -> None:
+    store = store_of(engine)
+    with closing(Answers(store)) as kept, closing(Audit(store)) as audit:
+        key, secret = Keyring(store).create("the bot", "writer", ["other"])
+        begun = kept.begin("other", "POST", "once", b"digest")
+        assert isinstance(begun, Begun)
+        kept.finish(begun, Answer(201, '{"id": "told"}'))
+        audit.note(Keyring(store).caller(secret), "remember", "other", "told")
+        assert [entry.key_id for entry in audit.entries()] == [key.id, None]
+        assert kept.begin("other", "POST", "once", b"digest") == Answer(201, '{"id": "told"}')
+        engine.remember("Told only once", id="told")
+        engine.forget("told")
+        assert kept.begin("other", "POST", "once", b"digest") == Answer(201, None)
+    sql = "SELECT count(*) FROM pg_dist_partition WHERE logicalrelid = ?::regclass"
+    with store.administration() as connection:
+        spread = {table: ask(connection, sql, (table,))[0][0] for table in ("answers", *LEDGER)}
+    assert spread == {"answers": 1, "api_keys": 0, "audit": 0}
 
 
 def test_nothing_is_written_across_namespaces(engine: Engine) -> None:

@@ -7,10 +7,15 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 
+from fivefold.access import Unauthorized
+from fivefold.audit import Audit
+from fivefold.errors import ServerAway
+from fivefold.keyring import Keyring
+from fivefold.stores import open_store
 from tests.postgres import Postgres
 from tests.processes import children
 from tests.stores.place import opened
@@ -54,6 +59,31 @@ def test_a_replica_that_hangs_is_passed_over(primary: Postgres) -> None:
         with stopped(standby):
             assert engine.recall("tea").hits
         assert time.monotonic() - began < 10
+
+
+def test_keys_hold_while_the_primary_is_away(primary: Postgres) -> None:
+    """A replica knows them too; what must be noted is refused, what can wait waits."""
+    standby = primary.standby()
+    with closing(open_store(with_replicas(primary.dsn(connect_timeout_s="2"), standby))) as store:
+        keyring = Keyring(store)
+        key, secret = keyring.create("the bot", "reader", ["work"])
+        gone, gone_secret = keyring.create("the page", "reader", ["work"])
+        keyring.revoke(gone.id)
+        primary.caught_up(standby)
+        audit = Audit(store)
+        primary.kill()
+        caller = keyring.caller(secret)
+        assert caller.key_id == key.id
+        with pytest.raises(Unauthorized):
+            keyring.caller(gone_secret)
+        audit.note(caller, "recall", "work")
+        with pytest.raises(ServerAway):
+            audit.note(caller, "remember", "work", "m1")
+        with pytest.raises(ServerAway):
+            keyring.revoke(key.id)
+        primary.start()
+        assert [entry.action for entry in audit.entries(1)] == ["recall"]
+        audit.close()
 
 
 def test_an_address_with_two_hosts_follows_a_promoted_standby(primary: Postgres) -> None:

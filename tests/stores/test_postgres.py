@@ -17,7 +17,8 @@ from fivefold.stores.postgres import schema
 from tests.postgres import Server
 from tests.stores.place import Place, opened
 
-SECOND = (2, "ALTER TABLE memories ADD COLUMN flavour text; CREATE TABLE flavours (name text);")
+KNOWN = schema.migrations()
+NEXT = (KNOWN[-1][0] + 1, "ALTER TABLE memories ADD COLUMN flavour text; CREATE TABLE flavours (name text);")
 
 
 @pytest.fixture
@@ -140,25 +141,23 @@ def test_a_newer_schema_is_refused(place: Place) -> None:
 def test_an_older_schema_is_migrated_once_by_many(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(place.at()) as engine:
         engine.remember("Sarah drinks tea")
-    (*_, first) = schema.migrations()
-    monkeypatch.setattr(schema, "migrations", lambda: (first, SECOND))
+    monkeypatch.setattr(schema, "migrations", lambda: (*KNOWN, NEXT))
     assert at_once(*[place.at()] * 6) == []
-    assert place.value("SELECT version FROM fivefold.fivefold_version") == 2
+    assert place.value("SELECT version FROM fivefold.fivefold_version") == NEXT[0]
     with opened(place.at()) as engine:
         assert engine.recall("tea").hits[0].memory.content == "Sarah drinks tea"
     monkeypatch.undo()
-    with pytest.raises(fivefold.NewerSchema, match="version 2"):
+    with pytest.raises(fivefold.NewerSchema, match=f"version {NEXT[0]}"):
         open_store(place.at())
 
 
 def test_a_migration_that_fails_says_why_and_changes_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     opened(place.at()).close()
-    (*_, first) = schema.migrations()
-    broken = (3, "ALTER TABLE memories ADD COLUMN smell text; ALTER TABLE nowhere ADD COLUMN x text")
-    monkeypatch.setattr(schema, "migrations", lambda: (first, SECOND, broken))
+    broken = (NEXT[0] + 1, "ALTER TABLE memories ADD COLUMN smell text; ALTER TABLE nowhere ADD COLUMN x text")
+    monkeypatch.setattr(schema, "migrations", lambda: (*KNOWN, NEXT, broken))
     with pytest.raises(fivefold.StoreError, match='relation "nowhere" does not exist'):
         open_store(place.at())
-    assert place.value("SELECT version FROM fivefold.fivefold_version") == 1
+    assert place.value("SELECT version FROM fivefold.fivefold_version") == KNOWN[-1][0]
     assert place.value("SELECT count(*) FROM pg_attribute WHERE attname IN ('flavour', 'smell')") == 0
     monkeypatch.undo()
     opened(place.at()).close()

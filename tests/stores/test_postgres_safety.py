@@ -11,13 +11,16 @@ import pytest
 from psycopg import sql
 
 import fivefold
+from fivefold.answers import Answers
 from fivefold.engine import Engine
+from fivefold.keyring import Keyring
 from fivefold.memory import Mention
 from fivefold.recall import Recall
 from fivefold.stores.base import Space
 from fivefold.stores.postgres.connection import connect
 from fivefold.stores.postgres.dialect import Connection
 from fivefold.stores.postgres.dsn import addresses
+from fivefold.stores.postgres.guards import LEDGER
 from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.stores.postgres.writer import PostgresWriter
@@ -64,9 +67,9 @@ class Attack:
             "SELECT c.relname, c.relkind::text, a.attname, c.relispartition FROM pg_class c "
             "JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.relnamespace = $1::regnamespace AND c.relkind IN "
             "('r', 'p', 'v', 'm', 'f') AND a.attname = CASE c.relname WHEN 'namespaces' THEN 'key' ELSE 'namespace' END"
-            " ORDER BY 1",
-            self.schema,
-        )
+            " AND NOT c.relname = ANY($2) ORDER BY 1",
+            self.schema, list(LEDGER),
+        )  # fmt: skip
         return [Relation(*columns) for columns in found]
 
 
@@ -80,6 +83,9 @@ def fill(engine: Engine) -> None:
     engine.configure(widen_below=2)
     assert isinstance(engine.store, PostgresStore)
     engine.store.keep_model(engine.namespace, b"a reranker")
+    answers = Answers(engine.store)
+    answers.begin(engine.namespace, "POST /v1", "once", b"digest")
+    answers.close()
 
 
 @pytest.fixture(scope="module")
@@ -226,6 +232,46 @@ def test_a_writer_that_names_another_namespace_is_stopped(attack: Attack) -> Non
     assert all(finding.ok for finding in opened(attack.store, "other").doctor())
 
 
+# keys and notes, which are of no namespace
+
+
+KEYS, NOTES = (Relation(name, "r", "namespace", False) for name in LEDGER)
+
+
+@pytest.fixture(scope="module")
+def kept(attack: Attack) -> Attack:
+    """With a key, and the note that one was made."""
+    Keyring(attack.store).create("ours", "admin", ["own"])
+    return attack
+
+
+@pytest.mark.parametrize("named", [None, "", "7", str(OWN)])
+def test_who_has_named_a_namespace_sees_no_key_and_no_note(kept: Attack, named: str | None) -> None:
+    with kept.as_role() as connection:
+        connection.execute("BEGIN")
+        if named is not None:
+            connection.execute(f"SET LOCAL fivefold.namespace = '{named}'".encode())
+        for relation in (KEYS, NOTES):
+            assert kept.owner(f"SELECT count(*) FROM {relation.name}") == [(1,)]
+            assert tried(connection, "SELECT count(*) FROM {t}", relation) == [(0,)]
+        assert tried(connection, "UPDATE {t} SET revoked_at = 0", KEYS) == 0
+        assert tried(connection, "DELETE FROM {t}", NOTES) == 0
+        noted = "INSERT INTO {t} (at, action, outcome) VALUES (0, 'x', 'ok')"
+        assert tried(connection, noted, NOTES) == REFUSED
+        connection.execute("ROLLBACK")
+
+
+def test_the_role_rewrites_no_note_and_deletes_no_key(kept: Attack) -> None:
+    with kept.as_role() as connection:
+        connection.execute("BEGIN")
+        connection.execute("SET LOCAL fivefold.namespace = '0'")
+        assert tried(connection, "SELECT count(*) FROM {t}", NOTES) == [(1,)]
+        assert tried(connection, "UPDATE {t} SET outcome = 'refused'", NOTES) == REFUSED
+        assert tried(connection, "TRUNCATE {t}", NOTES) == REFUSED
+        assert tried(connection, "DELETE FROM {t}", KEYS) == REFUSED
+        connection.execute("ROLLBACK")
+
+
 # the role
 
 
@@ -249,8 +295,8 @@ def test_every_table_has_its_policy_or_is_closed(attack: Attack) -> None:
         attack.schema, attack.store.options.role,
     )  # fmt: skip
     names = {relation.name for relation in attack.relations}
-    assert [name for name, policy, open in guarded if name in names and open and not policy] == []
-    assert [name for name, _, open in guarded if name not in names and open] == [VERSION.name]
+    assert [name for name, policy, open in guarded if name in {*names, *LEDGER} and open and not policy] == []
+    assert [name for name, _, open in guarded if name not in {*names, *LEDGER} and open] == [VERSION.name]
 
 
 def test_the_role_changes_nothing_of_the_schema(attack: Attack, role: Connection) -> None:

@@ -14,7 +14,7 @@ from fivefold.decay import Decay
 from fivefold.engine import Engine
 from fivefold.recall import RouteRun
 from fivefold.recipe import known_recipes
-from fivefold.stores.base import Arm, Composite, Filter, Space, Walk
+from fivefold.stores.base import Arm, Composite, Filter, Space, Walk, Wanted
 from fivefold.stores.postgres.reader import PostgresReader
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.testing.recipes import UNHURRIED_MS
@@ -143,6 +143,12 @@ METHODS: dict[str, Callable[[PostgresReader, Space], object]] = {
     "session_rows": lambda reader, space: reader.session_rows(["s0", "s1"]),
     "last_talk": lambda reader, space: reader.last_talk(NOW),
     "sessions": lambda reader, space: reader.sessions(5),
+    "memories": lambda reader, space: reader.memories(Wanted(tag="a", words=("tea",), since=NOW), (0, 0), 5),
+    "turns": lambda reader, space: reader.turns("s0"),
+    "last_turns": lambda reader, space: reader.last_turns(None, NOW, 5),
+    "mentioning": lambda reader, space: reader.mentioning(3, 5),
+    "lineage": lambda reader, space: reader.lineage(3),
+    "ties": lambda reader, space: reader.ties(3, range(1, 40)),
     "recalled": lambda reader, space: reader.recalled("none"),
     "feedback_count": lambda reader, space: reader.feedback_count(),
     "signals": lambda reader, space: reader.signals("none"),

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 import fivefold
+from fivefold.audit import Audit
+from fivefold.keyring import Keyring
 from fivefold.stores import open_store
 from fivefold.stores.postgres import schema
 from tests.postgres import Server
@@ -34,11 +36,15 @@ def test_a_member_of_the_role_reads_and_writes_and_does_not_migrate(
         assert all(finding.ok for finding in engine.doctor())
         with pytest.raises(fivefold.StoreError, match=r"only the owner .* may list its namespaces"):
             engine.store.namespaces()
-    (*_, first) = schema.migrations()
-    monkeypatch.setattr(schema, "migrations", lambda: (first, (2, "ALTER TABLE memories ADD COLUMN flavour text")))
-    with pytest.raises(fivefold.StoreError, match="brought to schema version 2; open it once as its owner"):
+        key, secret = Keyring(engine.store).create("the bot", "reader", ["default"])
+        assert Keyring(engine.store).caller(secret).key_id == key.id
+        assert [entry.subject for entry in Audit(engine.store).entries()] == [key.id]
+    known = schema.migrations()
+    newer = known[-1][0] + 1
+    monkeypatch.setattr(schema, "migrations", lambda: (*known, (newer, "ALTER TABLE memories ADD COLUMN flavour text")))
+    with pytest.raises(fivefold.StoreError, match=f"brought to schema version {newer}; open it once as its owner"):
         open_store(place.at(user, role=role))
-    assert place.value("SELECT version FROM fivefold.fivefold_version") == 1
+    assert place.value("SELECT version FROM fivefold.fivefold_version") == newer - 1
 
 
 def test_a_user_who_may_create_roles_makes_a_store_and_uses_it(place: Place) -> None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from fivefold.cli.app import FullOption, JsonOption, NamespaceOption, StoreOption, app, print_json, reading
-from fivefold.errors import InvalidInput
-from fivefold.memory import TYPES, Memory
-
-if TYPE_CHECKING:
-    from fivefold.stores.base import Reader
 
 LimitOption = Annotated[int, typer.Option("--limit", help="How many, latest first")]
+CursorOption = Annotated[
+    str | None, typer.Option("--cursor", help="Where to go on, as the list before said at its end")
+]
 
 
 @app.command()
@@ -39,71 +35,56 @@ def get(
 @app.command("list")
 def list_(
     session: Annotated[str | None, typer.Option("--session", help="Only this conversation")] = None,
+    kind: Annotated[str | None, typer.Option("--kind", help="Only this kind: turn, note or session")] = None,
     type: Annotated[str | None, typer.Option("--type", help="Only this type: fact, preference, event, …")] = None,
     tag: Annotated[str | None, typer.Option("--tag", help="Only what has this tag")] = None,
     speaker: Annotated[str | None, typer.Option("--speaker", help="Only what this speaker said")] = None,
+    text: Annotated[str | None, typer.Option("--text", help="Only what has all of these words")] = None,
+    superseded: Annotated[
+        bool | None, typer.Option("--superseded/--current", help="Only what was replaced, or only what was not")
+    ] = None,
+    since: Annotated[str | None, typer.Option("--since", help="Only from this time on, ISO 8601")] = None,
+    until: Annotated[str | None, typer.Option("--until", help="Only before this time, ISO 8601")] = None,
     limit: LimitOption = 20,
+    cursor: CursorOption = None,
     full: FullOption = False,
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,
 ) -> None:
     """List memories, latest first."""
-    from fivefold.intake import checked_limit
-
-    if type is not None and type not in TYPES:
-        raise InvalidInput(f"type {type!r} is unknown; it is one of {', '.join(TYPES)}")
-    checked_limit(limit)
-    counted = 0
-
-    def wanted(reader: Reader) -> Iterator[Memory]:
-        nonlocal counted
-        for memory in _remembered(reader):
-            if (
-                session in (None, memory.session_id)
-                and type in (None, memory.type)
-                and (tag is None or tag in memory.tags)
-                and speaker in (None, memory.speaker)
-            ):
-                counted += 1
-                yield memory
-
     with reading(store, namespace) as engine:
-        reader = engine.store.reader(engine.namespace)
-        found = heapq.nlargest(limit, wanted(reader), key=lambda memory: (memory.event_at, memory.row))
+        found = engine.memories(
+            kind=kind, type=type, speaker=speaker, session_id=session, tag=tag, text=text,  # type: ignore[arg-type]
+            superseded=superseded, since=since, until=until, cursor=cursor, limit=limit,
+        )  # fmt: skip
     if as_json:
-        print_json([memory.to_dict() for memory in found])
+        print_json(found.to_dict())
     else:
         from fivefold.cli import show
 
-        show.memories(found, counted, full)
-
-
-def _remembered(reader: Reader) -> Iterator[Memory]:
-    """Every memory but those of whole sessions, which only repeat their turns."""
-    after = 0
-    while batch := reader.scan(after):
-        after = batch[-1][0].row
-        yield from (memory for memory, _ in batch if memory.kind != "session")
+        show.memories(found, full)
 
 
 @app.command()
 def sessions(
     limit: LimitOption = 20,
+    cursor: CursorOption = None,
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,
 ) -> None:
     """List conversations, latest first."""
     with reading(store, namespace) as engine:
-        found = engine.sessions(limit)
+        found = engine.sessions(limit, cursor)
     if as_json:
-        print_json([session.to_dict() for session in found])
+        print_json(found.to_dict())
     else:
         from fivefold.cli import show
 
         rows = [(s.id, s.turns, show.day(s.started_at), show.day(s.ended_at)) for s in found]
         show.table(("session", "turns", "started", "ended"), rows, right=("turns",))
+        show.further(found)
 
 
 @app.command()

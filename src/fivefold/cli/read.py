@@ -14,6 +14,17 @@ KOption = Annotated[int, typer.Option("-k", help="How many memories")]
 NowOption = Annotated[str | None, typer.Option("--now", help="Answer as of this time, ISO 8601 [default: now]")]
 ContextOption = Annotated[list[str] | None, typer.Option("--context", help="An earlier turn; may be given again")]
 
+EffortOption = Annotated[
+    str, typer.Option("--effort", help="How much work: low (quick), normal, or high (deeper lists, more read)")
+]
+RecentOption = Annotated[
+    int | None,
+    typer.Option("--recent", help="Bring the last turns of the talk along, so many [default: as the namespace has it]"),
+]
+SessionOption = Annotated[
+    str | None, typer.Option("--session", help="The session whose turns --recent brings [default: the latest]")
+]
+
 
 @app.command()
 def recall(
@@ -23,6 +34,9 @@ def recall(
     changes: SetOption = None,
     now: NowOption = None,
     context: ContextOption = None,
+    effort: EffortOption = "normal",
+    recent: RecentOption = None,
+    session: SessionOption = None,
     full: FullOption = False,
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
@@ -31,7 +45,10 @@ def recall(
     """Find the memories that answer a question."""
     with reading(store, namespace, anyway=True) as engine:
         chosen = recipe_of(recipe, changes)
-        answer = engine.recall(question, k=k, recipe=chosen, now=now, context=context or ())
+        answer = engine.recall(
+            question, k, chosen, now, context or (),
+            effort=effort, recent_turns=recent, session_id=session,  # type: ignore[arg-type]
+        )  # fmt: skip
     if as_json:
         print_json(answer.to_dict())
     else:
@@ -48,6 +65,9 @@ def explain(
     changes: SetOption = None,
     now: NowOption = None,
     context: ContextOption = None,
+    effort: EffortOption = "normal",
+    recent: RecentOption = None,
+    session: SessionOption = None,
     full: FullOption = False,
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
@@ -56,13 +76,46 @@ def explain(
     """Show how a recall came about: every route, the fusion arithmetic, every later step."""
     with reading(store, namespace, anyway=True) as engine:
         chosen = recipe_of(recipe, changes, still=True)
-        answer = engine.recall(question, k=k, recipe=chosen, now=now, context=context or ())
+        answer = engine.recall(
+            question, k, chosen, now, context or (),
+            effort=effort, recent_turns=recent, session_id=session,  # type: ignore[arg-type]
+        )  # fmt: skip
     if as_json:
         print_json(answer.to_dict())
     else:
         from fivefold.cli.explained import explain
 
         explain(answer, full, still=is_still(chosen))
+
+
+@app.command()
+def context(
+    question: Question,
+    budget: Annotated[int, typer.Option("--budget", help="How many tokens it may take")] = 1000,
+    k: KOption = 10,
+    recipe: RecipeOption = "default",
+    changes: SetOption = None,
+    now: NowOption = None,
+    context: ContextOption = None,
+    effort: EffortOption = "normal",
+    recent: RecentOption = None,
+    session: SessionOption = None,
+    store: StoreOption = None,
+    namespace: NamespaceOption = "default",
+    as_json: JsonOption = False,
+) -> None:
+    """Write what a recall finds as a block for a prompt, cut to a number of tokens."""
+    with reading(store, namespace, anyway=True) as engine:
+        made = engine.context(
+            question, budget, k, recipe_of(recipe, changes), now, context or (),
+            effort=effort, recent_turns=recent, session_id=session,  # type: ignore[arg-type]
+        )  # fmt: skip
+    if as_json:
+        print_json(made.to_dict())
+    else:
+        from fivefold.cli import show
+
+        show.context(made)
 
 
 @app.command()
@@ -73,13 +126,15 @@ def plan(
     changes: SetOption = None,
     now: NowOption = None,
     context: ContextOption = None,
+    effort: EffortOption = "normal",
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,
 ) -> None:
     """Show what a recall would do, without doing it."""
     with reading(store, namespace, anyway=True) as engine:
-        made = engine.plan(question, k=k, recipe=recipe_of(recipe, changes), now=now, context=context or ())
+        chosen = recipe_of(recipe, changes)
+        made = engine.plan(question, k, chosen, now, context or (), effort=effort)  # type: ignore[arg-type]
     if as_json:
         print_json(made.to_dict())
     else:

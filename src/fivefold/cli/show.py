@@ -8,15 +8,18 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from textwrap import shorten
+from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from fivefold.cli.app import with_options
+from fivefold.cli.app import complain, with_options
 from fivefold.cli.safe import brief, visible
+from fivefold.context import Context
 from fivefold.memory import Memory, Report
+from fivefold.page import Page
 from fivefold.recall import SHOWN_TEXT, Evidence, Hit, Plan, Recall
 from fivefold.stores.base import Drift, Stats
 
@@ -101,6 +104,9 @@ def recall(answer: Recall, full: bool = False) -> None:
         else:
             _stacked(hit, best, colours)
         _company(hit, full)
+    for turn in answer.recent:
+        who = f"{turn.speaker}: " if turn.speaker else ""
+        hang("recent  ", f"{who}{brief(turn.content, full)}", "dim")
     for run in answer.routes:
         if run.status in ("failed", "late"):
             hang("", f"route {run.route} {run.status}: {run.reason}", "red")
@@ -177,12 +183,13 @@ def _closing(answer: Recall) -> str:
     encode = sum(timing.ms for timing in answer.timings if timing.stage == "encode")
     total = sum(timing.ms for timing in answer.timings) - encode
     took = f"{total:.1f} ms" + (f" (+ {encode:.0f} ms to encode the question)" if encode >= 0.1 else "")
-    return f"{counted(len(answer), 'memory', 'memories')} · recipe {answer.plan.recipe} · {took} · recall {answer.id}"
+    recipe = f"recipe {answer.plan.recipe}{answer.plan.told_effort()}"
+    return f"{counted(len(answer), 'memory', 'memories')} · {recipe} · {took} · recall {answer.id}"
 
 
 def plan(chosen: Plan) -> None:
     then = ", ".join(chosen.stages) or "nothing"
-    hang("", f"recipe {chosen.recipe} · k {chosen.k} · {chosen.fusion} · then {then}", "bold")
+    hang("", f"recipe {chosen.recipe}{chosen.told_effort()} · k {chosen.k} · {chosen.fusion} · then {then}", "bold")
     table(
         ("route", "runs", "depth", "weight", "why"),
         [
@@ -201,7 +208,7 @@ def memory(item: Memory) -> None:
     )
 
 
-def memories(found: Sequence[Memory], total: int, full: bool = False) -> None:
+def memories(found: Page[Memory], full: bool = False) -> None:
     """One line each where there is room, else the text below its origin."""
     if console.width >= WIDE:
         rows = [(day(m.event_at), m.speaker or "–", m.type, m.id, brief(m.content, full)) for m in found]
@@ -210,8 +217,27 @@ def memories(found: Sequence[Memory], total: int, full: bool = False) -> None:
         for item in found:
             hang("", f"{day(item.event_at)} {item.speaker or '–'} · {item.type} · {item.id}", "dim")
             hang("    ", brief(item.content, full))
-    more = "; --limit shows more" if len(found) < total else ""
-    line(f"{len(found):,} of {counted(total, 'memory', 'memories')}{more}", "dim")
+    line(counted(len(found), "memory", "memories"), "dim")
+    further(found)
+
+
+def further(found: Page[Any]) -> None:
+    """How to see the rest of a list, if there is any."""
+    if found.cursor is not None:
+        hang("", f"more with --cursor {found.cursor}", "dim")
+
+
+def context(made: Context) -> None:
+    """The block as it is, so that it can be piped, and below it what it took."""
+    if made.text:
+        sys.stdout.write(visible(made.text) + "\n\n")
+    told = f"{made.tokens:,} of {counted(made.budget, 'token', 'tokens')} · "
+    told += counted(len(made.sources), "source", "sources")
+    for cut in made.cut:
+        what = counted(cut.count, "turn", "turns") if cut.recent else counted(cut.count, "memory", "memories")
+        told += f" · {what} left out: {cut.why}"
+    sys.stdout.flush()
+    complain(f"{told} · recall {made.recall_id}")
 
 
 def stats(held: Stats, learned: Mapping[str, str], namespaces: Sequence[str]) -> None:

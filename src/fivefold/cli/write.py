@@ -160,19 +160,26 @@ def forget(
 
 @app.command()
 def used(
+    ctx: typer.Context,
     recall: Annotated[str, typer.Argument(help="The recall's id, as `fivefold recall` prints it")],
-    ids: Annotated[list[str], typer.Argument(help="Ids of the memories that were really used")],
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids of the memories that were really used")] = None,
+    not_used: Annotated[
+        list[str] | None, typer.Option("--not", help="Id of a memory that was of no use; may be given again")
+    ] = None,
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,
 ) -> None:
-    """Feedback: these memories of a recall were really used."""
+    """Feedback: these memories of a recall were really used, or of no use."""
+    used, refused = ids or [], not_used or []
+    if not used and not refused:
+        ctx.fail("Nothing to note; name the memories that were used, or one that was not with --not.")
     with reading(store, namespace) as engine:
-        engine.used(recall, ids)
+        engine.used(recall, used, refused)
     if as_json:
-        print_json({"recall": recall, "used": ids})
+        print_json({"recall": recall, "used": used, "not_used": refused})
     else:
-        say(f"noted: {len(ids)} used")
+        say(f"noted: {len(used)} used" + (f", {len(refused)} of no use" if refused else ""))
 
 
 def _refused_first(memory: Memory) -> bool:

@@ -49,11 +49,17 @@ def lessons(reader: Reader) -> list[Lesson]:
 
 
 def lesson_of(feedback: Feedback) -> Lesson | None:
-    """None where nothing can be learned: no sound features were logged, or all that was shown was used."""
+    """None where nothing can be learned: no sound features were logged, or all that was shown was used.
+
+    Where nothing was used, all that was not refused is preferred to what was.
+    """
     rows = unpacked(feedback.features)
     if rows is None or len(rows) != len(feedback.returned) or not np.isfinite(rows[:, 0]).all() or np.isinf(rows).any():
         return None
-    used = np.array([id in feedback.used for id in feedback.returned[:DEEPEST]], dtype=bool)
+    shown = feedback.returned[:DEEPEST]
+    used = np.array([id in feedback.used for id in shown], dtype=bool)
+    if not used.any():
+        used = np.array([id not in feedback.refused for id in shown], dtype=bool)
     if not used.any() or used.all():
         return None
     return Lesson(rows[:DEEPEST, 0], rows[:DEEPEST, 1:], used)

@@ -39,7 +39,7 @@ def differences(reference: Json, other: Json) -> list[str]:
         return found
     for part in ("hits", "dropped"):
         found += unlike(reference[part], _aligned(reference[part], other[part])[0], part)
-    for part in ("reasons", "notes", "degraded", "embedder"):
+    for part in ("reasons", "notes", "degraded", "embedder", "recent"):
         found += unlike(reference[part], other[part], part)
     return found
 
@@ -58,6 +58,7 @@ def trace(recall: Recall, engine: Engine, names: Mapping[str, str]) -> Json:
         "notes": [note.to_dict() for note in recall.notes],
         "degraded": list(recall.degraded),
         "embedder": recall.embedder,
+        "recent": [memory.id for memory in recall.recent],
     }
     named: Json = renamed(told, names)
     return named

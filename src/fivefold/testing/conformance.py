@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fivefold.testing.browsing import BrowsingLaws
 from fivefold.testing.care import CareLaws
 from fivefold.testing.forgetting import ForgettingLaws
 from fivefold.testing.graph import GraphLaws
@@ -12,7 +13,9 @@ from fivefold.testing.use import UseLaws
 from fivefold.testing.words import WordLaws
 
 
-class StoreConformance(MemoryLaws, ForgettingLaws, NamespaceLaws, WordLaws, GraphLaws, UseLaws, CareLaws, RecallLaws):
+class StoreConformance(
+    MemoryLaws, ForgettingLaws, NamespaceLaws, WordLaws, GraphLaws, UseLaws, CareLaws, RecallLaws, BrowsingLaws
+):
     """Subclass it in a test file and define one fixture: `location`, where a store can be opened.
 
     Each test writes into namespaces that nobody has used. So `location` may name one store for all tests, which also

@@ -83,7 +83,7 @@ class NamespaceLaws(Places):
                 call()
         with pytest.raises(InvalidInput, match="was made in namespace"):
             there.used(answer, ["x"])
-        assert there.sessions() == []
+        assert not there.sessions()
         assert [item.name for item in there.graph.entities()] == []
         assert here.get("x").content == "only here, said Sarah"
         assert here.graph.entity(entity).name == "Sarah"

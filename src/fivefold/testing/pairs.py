@@ -13,6 +13,7 @@ from fivefold.embedders import Embedder
 from fivefold.engine import Engine
 from fivefold.errors import FivefoldError
 from fivefold.memory import Edge, Entity
+from fivefold.page import Page
 from fivefold.recall import Recall
 from fivefold.recipe import Recipe
 from fivefold.stores import open_store
@@ -168,11 +169,11 @@ def _plain(value: object, engine: Engine) -> Any:
         return trace(value, engine, {})
     if isinstance(value, Entity | Edge | Stats):
         told = value.to_dict()
-        told.pop("id", None)
-        told.pop("bytes_on_disk", None)
+        for own in ("id", "source_id", "target_id", "bytes_on_disk"):
+            told.pop(own, None)
         return {**told, "aliases": sorted(told["aliases"])} if "aliases" in told else told
     if isinstance(value, Mapping):
         return {str(key): _plain(item, engine) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | Page):  # what a cursor holds is the store's own
         return [_plain(item, engine) for item in value]
     return plain(value)

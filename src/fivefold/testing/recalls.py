@@ -151,7 +151,7 @@ class RecallLaws(Places):
             answer = missing.recall("anything at all?", recipe=recipe)
             assert (len(answer), answer.dropped, answer.degraded) == (0, (), ())
         assert missing.stats().memories == 0
-        assert missing.sessions() == []
+        assert not missing.sessions()
         assert "nobody wrote here" not in store.namespaces()
 
     def test_the_same_question_gives_the_same_answer(self, store: Store) -> None:

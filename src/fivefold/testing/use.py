@@ -64,6 +64,25 @@ class UseLaws(Places):
         pair.ask("green tea", "black tea")
         pair.same()
 
+    def test_the_last_word_on_a_memory_counts(self, pair: Pair) -> None:
+        pair.remember(*TEAS)
+
+        def judged(engine: Engine) -> list[object]:
+            answer = engine.recall("green tea", k=3, recipe=steady("recall"))
+            first, second = answer[0].memory.id, answer[1].memory.id
+            engine.used(answer, [first])
+            engine.used(answer.id, [second], not_used=[first])
+            engine.used(answer.id, [], not_used=[first])
+            with pytest.raises(InvalidInput, match="both used and of no use"):
+                engine.used(answer.id, [first], not_used=[first])
+            (told,) = engine.store.reader(engine.namespace).feedback(5)
+            counts = [engine.get(id).access_count for id in (first, second)]
+            return [sorted(told.used), sorted(told.refused), counts, first, second]
+
+        found = pair.both(judged)
+        assert found[:3] == [[found[4]], [found[3]], [0, 1]]
+        pair.same()
+
     def test_wrong_feedback_is_refused_alike(self, pair: Pair) -> None:
         pair.remember(*TEAS)
 

@@ -35,6 +35,14 @@ class PostgresDialect:
     def each(self, parameter: str, kind: Literal["bigint", "text"]) -> str:
         return f"unnest({parameter}::{kind}[]) AS wanted(value)"
 
+    def lowered(self, column: str) -> str:
+        return f'lower({column} COLLATE "C")'
+
+    def holds(self, column: str, parameter: str) -> str:
+        return (
+            f"EXISTS (SELECT 1 FROM json_array_elements_text({column}::json) AS held(value) WHERE value = {parameter})"
+        )
+
     def apart(self, column: str) -> str:
         return column
 

@@ -11,8 +11,12 @@ from fivefold.stores.postgres.dsn import Options
 TABLES = (
     "memories", "memory_links", "slots", "entities", "entity_aliases", "links", "edges", "edge_memories", "sessions",
     "spaces", "vectors", "held", "documents", "terms", "corpora", "recalls", "feedback", "learned", "rerankers",
+    "answers",
 )  # fmt: skip
 """All tables with a column `namespace`, parents before what refers to them; `namespaces` itself goes before all."""
+
+LEDGER = ("api_keys", "audit")
+"""Tables for all namespaces at once. Whoever has named a namespace sees nothing of them."""
 
 OWN = "nullif(current_setting('fivefold.namespace', true), '')::bigint"
 """The namespace a transaction has named; none, and it sees nothing."""
@@ -100,5 +104,11 @@ def guard(connection: Connection, options: Options) -> None:
         connection.execute(f"DROP POLICY IF EXISTS own_namespace ON {table}")
         connection.execute(f"CREATE POLICY own_namespace ON {table} USING ({column} = {OWN})")
         connection.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO {role}")
+    for table in LEDGER:
+        connection.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
+        connection.execute(f"DROP POLICY IF EXISTS of_no_namespace ON {table}")
+        connection.execute(f"CREATE POLICY of_no_namespace ON {table} USING ({OWN} = 0)")
+    connection.execute(f"GRANT SELECT, INSERT, UPDATE ON api_keys TO {role}")
+    connection.execute(f"GRANT SELECT, INSERT, DELETE ON audit TO {role}")
     connection.execute(f"CREATE OR REPLACE VIEW lexicon AS SELECT * FROM documents WHERE namespace = {OWN}")
     connection.execute(f"GRANT SELECT ON lexicon TO {role}")

@@ -20,6 +20,7 @@ from fivefold.stores.postgres.dsn import addresses
 from fivefold.stores.postgres.guards import check_role
 from fivefold.stores.postgres.indexes import Indexes, Known, known_indexes
 from fivefold.stores.postgres.keys import namespace_key
+from fivefold.stores.postgres.ledger import PostgresLedger
 from fivefold.stores.postgres.reader import PostgresReader
 from fivefold.stores.postgres.replicas import Replicas
 from fivefold.stores.postgres.schema import migrate, migrations, pgvector, version_of
@@ -27,6 +28,7 @@ from fivefold.stores.postgres.tend import tend
 from fivefold.stores.postgres.writer import PostgresWriter
 from fivefold.stores.sql.copying import Look
 from fivefold.stores.sql.dialect import Values
+from fivefold.stores.sql.ledger import Ledger
 from fivefold.stores.sql.recall_log import RecallLog, Row, write_rows
 from fivefold.times import to_micros, utc_now
 
@@ -52,6 +54,7 @@ class PostgresStore:
         if self._stored:
             with suppress(ServerAway):  # what this opening made must be on a replica before it is asked
                 self._stored(self._primary.rows(0, POSITION, ())[0][0])
+        self.ledger: Ledger = PostgresLedger(self._primary, self._replicas)
         self.recalls = RecallLog(self._log_recalls)
 
     def _first_look(self) -> tuple[str, Known, bool, bool]:

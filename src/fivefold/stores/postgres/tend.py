@@ -14,6 +14,7 @@ from fivefold.stores.postgres.dsn import Options
 from fivefold.stores.postgres.guards import TABLES
 from fivefold.stores.postgres.indexes import Built, built_indexes
 from fivefold.stores.postgres.vectors import INDEX_LIMIT, index_name
+from fivefold.times import to_micros, utc_now
 
 _LOCK = 0x3546_5550
 """'5FUP': the first half of the advisory lock's key; the schema's name gives the second."""
@@ -44,6 +45,7 @@ def tend(connection: Connection, options: Options) -> Iterator[Care]:
         return
     for large in large_fields(connection, options):
         yield _index(connection, options, large)
+    connection.execute("DELETE FROM answers WHERE expires_at <= $1", [to_micros(utc_now())])
     connection.execute(f"ANALYZE {', '.join(('namespaces', *TABLES))}")
     yield Care("statistics", True, "renewed for the planner")
 

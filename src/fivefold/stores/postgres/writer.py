@@ -38,6 +38,10 @@ class PostgresWriter(SqlWriter, PostgresLanding):
         self._write_words()
         self._run("UPDATE namespaces SET next_key = ? WHERE key = ?", self._pg.next_key, self._key)
 
+    @property
+    def answering_as(self) -> int:
+        return self._key
+
     def index_words(self, row: int, entry: Entry) -> None:
         memory = entry.memory
         sessions = memory.kind == "session"

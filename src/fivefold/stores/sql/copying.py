@@ -98,7 +98,7 @@ TABLES = (
     _table("sessions", "id started_at:bigint ended_at:bigint turns:bigint built_from:bigint memory=memory", "id"),
     VECTORS,
     _table("recalls", "id at:bigint recipe query returned features:bytea signals", "id"),
-    _table("feedback", "recall memory=memory at:bigint", "recall memory"),
+    _table("feedback", "recall memory=memory at:bigint used:bigint", "recall memory"),
     _table("learned", "name value", "name", f"namespace = ? AND name <> '{MARK}'"),
 )
 """Every table of a namespace that is not made of the others, each after those it refers to."""

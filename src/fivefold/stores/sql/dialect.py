@@ -44,6 +44,12 @@ class Dialect(Protocol):
     def each(self, parameter: str, kind: Literal["bigint", "text"]) -> str:
         """A listed parameter as the table `wanted` with one column, `value`."""
 
+    def lowered(self, column: str) -> str:
+        """A text with its ASCII letters small and all others as they are."""
+
+    def holds(self, column: str, parameter: str) -> str:
+        """The condition that a column, a JSON list of texts, has this one."""
+
     def apart(self, column: str) -> str:
         """A column in a condition that the planner should not begin with."""
 

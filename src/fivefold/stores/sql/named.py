@@ -16,22 +16,25 @@ MOST_CALLED = 64
 class NamedReader(Asking):
     """The entity graph of a namespace."""
 
-    def entities(self, alias: str | None, limit: int) -> list[Entity]:
-        if alias is None:
-            return self._entities("e.kind <> 'topic' ORDER BY e.links DESC, e.key LIMIT :limit", limit=limit)
-        return self._entities(
-            "e.key IN (SELECT a.entity FROM entity_aliases a WHERE a.namespace = :ns AND a.alias = :alias) "
-            "ORDER BY e.links DESC, e.key LIMIT :limit",
-            alias=alias,
-            limit=limit,
-        )
+    def entities(self, alias: str | None, limit: int, after: tuple[int, int] | None = None) -> list[Entity]:
+        """The most mentioned first; `after` is the mentions and the key of the last one seen."""
+        condition = "e.kind <> 'topic'"
+        values: dict[str, object] = {"limit": limit}
+        if alias is not None:
+            condition = "e.key IN (SELECT a.entity FROM entity_aliases a WHERE a.namespace = :ns AND a.alias = :alias)"
+            values["alias"] = alias
+        if after is not None:
+            condition += " AND (e.links < :links OR (e.links = :links AND e.key > :key))"
+            values |= {"links": after[0], "key": after[1]}
+        return self._entities(f"{condition} ORDER BY e.links DESC, e.key LIMIT :limit", **values)
 
     def entities_at(self, keys: Sequence[int]) -> list[Entity]:
         return self._entities(f"{self._sql.among('e.key', ':keys')} ORDER BY e.key", keys=self._listed(keys))
 
     def edges(self, entity: int, limit: int) -> list[Edge]:
         found = self._rows(
-            "SELECT d.key, a.name, d.relation, b.name, d.kind, d.confidence, d.count, d.valid_from, d.valid_to "
+            "SELECT d.key, a.name, d.relation, b.name, d.kind, d.confidence, d.count, d.valid_from, d.valid_to, "
+            "d.source, d.target "
             "FROM edges d JOIN entities a ON a.namespace = d.namespace AND a.key = d.source "
             "JOIN entities b ON b.namespace = d.namespace AND b.key = d.target WHERE d.namespace = :ns AND d.key IN "
             "(SELECT f.key FROM edges f WHERE f.namespace = :ns AND f.source = :entity UNION ALL "
@@ -41,8 +44,8 @@ class NamedReader(Asking):
             limit=limit,
         )
         return [
-            Edge(key, source, relation, target, kind, confidence, count, moment(since), moment(until))
-            for key, source, relation, target, kind, confidence, count, since, until in found
+            Edge(key, source, relation, target, kind, confidence, count, moment(since), moment(until), *ends)
+            for key, source, relation, target, kind, confidence, count, since, until, *ends in found
         ]
 
     def called(self, aliases: Sequence[str]) -> list[Called]:

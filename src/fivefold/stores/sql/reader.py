@@ -9,17 +9,18 @@ from datetime import datetime
 from typing import Any
 
 from fivefold.extract.kept import restored
-from fivefold.memory import Extraction, Link, Memory, Session, Type
+from fivefold.memory import Extraction, Link, Memory, Type
 from fivefold.recall import RouteHit
 from fivefold.stores.base import VOCABULARY, Drift, Feedback, Space, Stats
 from fivefold.stores.sql.asking import moment
+from fivefold.stores.sql.browsing import BrowsingReader
 from fivefold.stores.sql.named import NamedReader
 from fivefold.stores.sql.recall_log import RecallLog
 from fivefold.stores.sql.rows import COLUMNS, memory_of
 from fivefold.times import from_micros, to_micros
 
 
-class SqlReader(NamedReader):
+class SqlReader(NamedReader, BrowsingReader):
     """What needs no index of its own."""
 
     @abstractmethod
@@ -146,48 +147,42 @@ class SqlReader(NamedReader):
         sql = "SELECT max(ended_at) FROM sessions WHERE namespace = :ns AND ended_at < :before"
         return moment(self._one(sql, 1, before=to_micros(before))[0])
 
-    def sessions(self, limit: int) -> list[Session]:
-        found = self._rows(
-            "SELECT s.id, s.started_at, s.ended_at, s.turns, m.id FROM sessions s "
-            "LEFT JOIN memories m ON m.namespace = s.namespace AND m.row = s.memory WHERE s.namespace = :ns "
-            "ORDER BY s.ended_at DESC, s.id LIMIT :limit",
-            limit=limit,
-        )
-        return [
-            Session(id, from_micros(start), from_micros(end), turns, memory) for id, start, end, turns, memory in found
-        ]
-
     def recalled(self, recall_id: str) -> tuple[str, ...] | None:
+        """What a recall had returned. One that is spoken of is written, so that feedback on it does not outlive it."""
         key = self._key()
         waiting = None if key is None else self._log.returned(key, recall_id)
         if waiting is not None:
+            self._log.flush()
             return waiting
         found = self._rows("SELECT returned FROM recalls WHERE namespace = :ns AND id = :id", id=recall_id)
         return tuple(item[0] for item in json.loads(found[0][0])) if found else None
 
     def feedback(self, most: int) -> list[Feedback]:
-        """The latest recalls of which something was used, oldest first."""
+        """The latest recalls of which something was used or refused, oldest first."""
         self._log.flush()
         found = self._rows(
-            "SELECT r.id, r.returned, r.features, m.id FROM feedback f "
+            "SELECT r.id, r.returned, r.features, m.id, f.used FROM feedback f "
             "JOIN recalls r ON r.namespace = f.namespace AND r.id = f.recall "
             "JOIN memories m ON m.namespace = f.namespace AND m.row = f.memory WHERE f.namespace = :ns AND f.recall IN "
             "(SELECT DISTINCT g.recall FROM feedback g JOIN recalls h ON h.namespace = g.namespace AND h.id = g.recall "
             "WHERE g.namespace = :ns ORDER BY g.recall DESC LIMIT :most) ORDER BY r.id",
             most=most,
         )
-        used: dict[str, set[str]] = {}
+        said: dict[str, tuple[set[str], set[str]]] = {}
         logged: dict[str, tuple[str, bytes | None]] = {}
-        for id, returned, features, memory in found:
-            used.setdefault(id, set()).add(memory)
+        for id, returned, features, memory, used in found:
+            said.setdefault(id, (set(), set()))[used].add(memory)
             logged[id] = (returned, features)
         return [
-            Feedback(id, tuple(item[0] for item in json.loads(returned)), frozenset(used[id]), features)
+            Feedback(
+                id, tuple(item[0] for item in json.loads(returned)), frozenset(said[id][1]), features,
+                frozenset(said[id][0]),
+            )
             for id, (returned, features) in logged.items()
-        ]
+        ]  # fmt: skip
 
     def feedback_count(self) -> int:
-        """Of how many recalls something was used."""
+        """Of how many recalls something was used or refused."""
         return int(self._one("SELECT count(DISTINCT recall) FROM feedback WHERE namespace = :ns", 1)[0] or 0)
 
     def signals(self, recall_id: str) -> dict[str, Any] | None:

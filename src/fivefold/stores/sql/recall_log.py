@@ -65,39 +65,56 @@ class RecallLog:
         self._write = write
         self._waiting: deque[Row] = deque(maxlen=KEPT)
         self._lock = threading.Lock()
+        """Held for a moment, to look at what waits or to change it."""
+        self._writing = threading.Lock()
+        """Held while the log is written, which may take as long as the disk does."""
 
     def add(self, key: int, recall: Recall) -> None:
-        self._waiting.append(row_of(key, recall))
-        if len(self._waiting) % TOGETHER == 0:
-            self.flush(patience_ms=0)
+        row = row_of(key, recall)
+        with self._lock:
+            self._waiting.append(row)
+            many = len(self._waiting) % TOGETHER == 0
+        if many and self._writing.acquire(blocking=False):
+            try:
+                self._write_waiting(patience_ms=0)
+            finally:
+                self._writing.release()
 
     def returned(self, key: int, recall_id: str) -> tuple[str, ...] | None:
         """What a recall that still waits to be written had returned."""
-        for waiting in list(self._waiting):
-            if waiting[0] == key and waiting[1] == recall_id:
-                return tuple(item[0] for item in json.loads(waiting[5]))
-        return None
+        row = self._row(key, recall_id)
+        return None if row is None else tuple(item[0] for item in json.loads(row[5]))
 
     def signals(self, key: int, recall_id: str) -> str | None:
         """What a recall that still waits to be written had weighed."""
-        return next((row[7] for row in list(self._waiting) if row[0] == key and row[1] == recall_id), None)
+        row = self._row(key, recall_id)
+        return None if row is None else row[7]
 
     def forget(self, key: int, memories: Sequence[str]) -> None:
         """What waits and had returned one of these memories is not written any more."""
-        with self._lock:
-            gone = [compact(memory) for memory in memories]
-            kept = [row for row in self._waiting if row[0] != key or not any(id in row[5] for id in gone)]
-            self._waiting = deque(kept, maxlen=KEPT)
+        gone = [compact(memory) for memory in memories]
+        with self._writing:
+            self._keep(lambda row: row[0] != key or not any(id in row[5] for id in gone))
 
-    def flush(self, patience_ms: int = PATIENCE_MS) -> None:
+    def flush(self) -> None:
         """Write what waits; while another writer is at work it waits on."""
+        with self._writing:
+            self._write_waiting(PATIENCE_MS)
+
+    def _write_waiting(self, patience_ms: int) -> None:
         with self._lock:
             waiting = list(self._waiting)
-            if not waiting:
-                return
-            by_namespace: dict[int, list[Row]] = {}
-            for row in waiting:
-                by_namespace.setdefault(row[0], []).append(row)
-            if self._write(by_namespace, patience_ms):
-                for _ in range(min(len(waiting), len(self._waiting))):
-                    self._waiting.popleft()
+        by_namespace: dict[int, list[Row]] = {}
+        for row in waiting:
+            by_namespace.setdefault(row[0], []).append(row)
+        if waiting and self._write(by_namespace, patience_ms):
+            written = {row[:2] for row in waiting}
+            self._keep(lambda row: row[:2] not in written)
+
+    def _keep(self, wanted: Callable[[Row], bool]) -> None:
+        with self._lock:
+            self._waiting = deque(filter(wanted, self._waiting), maxlen=KEPT)
+
+    def _row(self, key: int, recall_id: str) -> Row | None:
+        with self._lock:
+            return next((row for row in self._waiting if row[0] == key and row[1] == recall_id), None)

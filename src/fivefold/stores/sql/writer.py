@@ -12,6 +12,7 @@ from fivefold.extract.kept import kept, restored
 from fivefold.memory import Extraction, Memory, Mention
 from fivefold.recall import Recall
 from fivefold.stores.base import Entry
+from fivefold.stores.sql import answers
 from fivefold.stores.sql.edges import Edges
 from fivefold.stores.sql.recall_log import row_of, write_row
 from fivefold.stores.sql.rows import COLUMNS, WRITTEN, compact, memory_of, values_of
@@ -45,6 +46,11 @@ class SqlWriter(Turns, Statements, Edges):
     def clear_words(self) -> None:
         """Empty the lexical index of the namespace."""
 
+    @property
+    @abstractmethod
+    def answering_as(self) -> int | str:
+        """What stands for the namespace among the kept answers."""
+
     def save_settings(self, settings: Mapping[str, Any]) -> None:
         self._run("UPDATE namespaces SET settings = ? WHERE key = ?", compact(dict(settings)), self._key)
 
@@ -52,6 +58,7 @@ class SqlWriter(Turns, Statements, Edges):
         """Write what the transaction gathered; called before it ends."""
         self.write_counts()
         self.write_ties()
+        answers.forget(self._db, self.answering_as, self.removed)
 
     def add(self, entry: Entry) -> int:
         row = self._db.insert(
@@ -164,24 +171,38 @@ class SqlWriter(Turns, Statements, Edges):
                 self._key, name, compact(dict(value)),
             )  # fmt: skip
 
-    def mark_used(self, recall: Recall | str, rows: Sequence[int], at: datetime) -> bool:
-        """Note that these memories were used; repeats change nothing. Gives whether the recall had no feedback yet."""
+    def mark_used(self, recall: Recall | str, rows: Sequence[int], at: datetime, refused: Sequence[int] = ()) -> bool:
+        """Note which memories were used and which were of no use; repeats change nothing, the last word counts.
+
+        Gives whether these are the first of the recall that were used.
+        """
         if isinstance(recall, Recall):
             write_row(self._db, row_of(self._key, recall))
         recall_id = recall if isinstance(recall, str) else recall.id
         moment = to_micros(at)
-        known = "SELECT count(*) FROM feedback WHERE namespace = ? AND recall = ?"
-        first = not self._number(known, self._key, recall_id)
-        for row in rows:
-            new = self._rows(
-                "INSERT INTO feedback (namespace, recall, memory, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING "
-                "RETURNING memory",
-                self._key, recall_id, row, moment,
+        known = dict(
+            self._rows("SELECT memory, used FROM feedback WHERE namespace = ? AND recall = ?", self._key, recall_id)
+        )
+        for row, used in [(row, 1) for row in rows] + [(row, 0) for row in refused]:
+            if known.get(row) != used:
+                self._note_use(recall_id, row, used, moment, known.get(row, 0))
+        return bool(rows) and not any(known.values())
+
+    def _note_use(self, recall_id: str, row: int, used: int, at: int, before: int) -> None:
+        self._run(
+            "INSERT INTO feedback (namespace, recall, memory, at, used) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (namespace, recall, memory) DO UPDATE SET at = excluded.at, used = excluded.used",
+            self._key, recall_id, row, at, used,
+        )  # fmt: skip
+        if used:
+            self._run(
+                "UPDATE memories SET access_count = access_count + 1, last_accessed_at = ? "
+                "WHERE namespace = ? AND row = ?",
+                at, self._key, row,
             )  # fmt: skip
-            if new:
-                self._run(
-                    "UPDATE memories SET access_count = access_count + 1, last_accessed_at = ? "
-                    "WHERE namespace = ? AND row = ?",
-                    moment, self._key, row,
-                )  # fmt: skip
-        return first
+        elif before:
+            self._run(
+                "UPDATE memories SET access_count = access_count - 1 "
+                "WHERE namespace = ? AND row = ? AND access_count > 0",
+                self._key, row,
+            )  # fmt: skip

@@ -13,13 +13,23 @@ from fivefold.stores.sqlite.dialect import SQLITE, SqliteDatabase
 
 
 def check(connection: apsw.Connection, namespace: int | None) -> Iterator[Finding]:
+    yield from check_file(connection)
+    if namespace is None:
+        yield Finding("namespace", True, "nothing stored yet")
+    else:
+        yield from check_namespace(connection, namespace)
+
+
+def check_file(connection: apsw.Connection) -> Iterator[Finding]:
+    """What concerns the file as a whole."""
     problems = [str(row[0]) for row in connection.execute("PRAGMA quick_check") if row[0] != "ok"]
     yield Finding("file", not problems, problems[0] if problems else "every page is readable")
     broken = connection.execute("PRAGMA foreign_key_check").fetchall()
     yield Finding("references", not broken, f"{len(broken)} rows point nowhere" if broken else "all resolve")
-    if namespace is None:
-        yield Finding("namespace", True, "nothing stored yet")
-        return
+
+
+def check_namespace(connection: apsw.Connection, namespace: int) -> Iterator[Finding]:
+    """What was derived from one namespace's memories."""
     ask = SqliteDatabase(connection).rows
 
     def stray(space: int, dimension: int) -> int:

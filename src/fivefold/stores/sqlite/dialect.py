@@ -31,6 +31,12 @@ class SqliteDialect:
     def each(self, parameter: str, kind: Literal["bigint", "text"]) -> str:
         return f"json_each({parameter}) AS wanted"
 
+    def lowered(self, column: str) -> str:
+        return f"lower({column})"
+
+    def holds(self, column: str, parameter: str) -> str:
+        return f"EXISTS (SELECT 1 FROM json_each({column}) WHERE value = {parameter})"
+
     def apart(self, column: str) -> str:
         return f"+{column}"
 

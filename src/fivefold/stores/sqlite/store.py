@@ -15,11 +15,13 @@ from fivefold.errors import ReadOnly, StoreError
 from fivefold.recall import Recall
 from fivefold.stores.base import Care, Finding
 from fivefold.stores.sql.copying import Look
+from fivefold.stores.sql.ledger import Ledger
 from fivefold.stores.sql.recall_log import RecallLog, Row, write_rows
 from fivefold.stores.sqlite import copying, lexical
 from fivefold.stores.sqlite.checks import check
 from fivefold.stores.sqlite.connection import Connections, connect, make_durable, number, plain_errors
 from fivefold.stores.sqlite.dialect import SqliteDatabase
+from fivefold.stores.sqlite.ledger import SqliteLedger
 from fivefold.stores.sqlite.reader import SqliteReader
 from fivefold.stores.sqlite.schema import migrate, migrations, version_of
 from fivefold.stores.sqlite.together import offer_nearest
@@ -41,13 +43,15 @@ class SqliteStore:
             self.connections = Connections(
                 self.location, read_only=self.read_only, prepare=partial(offer_nearest, held=self.held)
             )
+        version = newest = migrations()[-1][0]
         with self.connections.writer() as connection:
             if self.read_only:
-                version_of(connection, self.location, migrations()[-1][0])
+                version = version_of(connection, self.location, newest)
             elif self.connections.in_memory:
                 migrate(connection, self.location, migrations())
             else:
                 make_durable(connection)
+        self.ledger: Ledger = SqliteLedger(self.connections, version)
         self._keys: dict[str, int] = {}
         self.recalls = RecallLog(self._log_recalls)
         self._logging: apsw.Connection | None = None
@@ -108,6 +112,7 @@ class SqliteStore:
         if self.read_only:
             raise ReadOnly(f"{self.location!r} cannot be written: the file or its folder is read-only")
         with self.connections.writer() as connection:
+            connection.execute("DELETE FROM answers WHERE expires_at <= ?", (to_micros(utc_now()),))
             connection.execute("PRAGMA optimize")
         yield Care("statistics", True, "renewed for the planner where it wanted them")
 

@@ -23,6 +23,10 @@ class SqliteWriter(SqlWriter, SqliteLanding):
         super().__init__(db, key, namespace, now)
         self._connection = db.connection
 
+    @property
+    def answering_as(self) -> str:
+        return self.namespace
+
     def index_words(self, row: int, entry: Entry) -> None:
         lexical.add(self._connection, self._key, entry.memory.kind, row, entry.predicate_lexemes, entry.content_lexemes)
 
