@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "demo", "write", "move", "migrate", "read", "recipes", "look", "graph", "settings", "learn", "care", "maintain",
-    "database", "bench",
+    "database", "serve", "mcp", "keys", "backup", "bench", "load",
 )  # fmt: skip
 """The modules that hold the commands, in the order of the help; each registers its own on `app`."""
 
@@ -34,6 +34,8 @@ OPTIONS = {
     "event_at": "--at", "valid_from": "--valid-from", "valid_to": "--valid-to", "session_id": "--session",
     "turn_index": "--turn", "importance": "--importance", "metadata": "--metadata", "type": "--type", "id": "--id",
     "speaker": "--speaker", "now": "--now", "limit": "--limit", "k": "-k",
+    "recent_turns": "--recent", "token_budget": "--budget", "effort": "--effort", "tag": "--tag", "text": "--text",
+    "kind": "--kind", "since": "--since", "until": "--until",
 }  # fmt: skip
 """What the library's fields are called here; an error or note that begins with one names the option."""
 

@@ -1,0 +1,135 @@
+"""`fivefold serve`: REST, MCP and the inspector on one store."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, get_args
+
+import typer
+
+from fivefold.cli.app import JsonOption, StoreOption, app, place, say
+from fivefold.cli.write import EmbedderOption, ExtractorOption
+from fivefold.errors import InvalidInput, MissingExtra
+
+if TYPE_CHECKING:
+    from fivefold.serve.logs import Form, Level
+
+HOUR_S = 3600.0
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option("--host", help="Address to listen on; other than loopback it needs keys")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 for any free one")] = 8484,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option("--allow-origin", help="Another site whose pages may call this server; may be given again"),
+    ] = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option("--allowed-host", help="A name this server is reached under, as by a proxy; may be given again"),
+    ] = None,
+    max_body: Annotated[int, typer.Option("--max-body", min=1_000, help="Bytes in one body")] = 10_000_000,
+    max_import: Annotated[int, typer.Option("--max-import", min=1_000, help="Bytes in one import")] = 100_000_000,
+    max_text: Annotated[int, typer.Option("--max-text", min=1, max=100_000, help="Characters in one text")] = 100_000,
+    max_k: Annotated[int, typer.Option("--max-k", min=1, max=1_000, help="Memories in one recall")] = 100,
+    max_batch: Annotated[int, typer.Option("--max-batch", min=1, help="Records in one batch")] = 1_000,
+    rate: Annotated[int, typer.Option("--rate", min=0, help="Requests a minute of one key; 0 for no limit")] = 1_200,
+    stop_after: Annotated[
+        int, typer.Option("--stop-after", min=1, help="Seconds that requests under way have when the server is stopped")
+    ] = 30,
+    upkeep: Annotated[
+        float, typer.Option("--upkeep", min=0, help="Hours between looks after the store; 0 for none")
+    ] = 24.0,
+    log_format: Annotated[
+        str, typer.Option("--log-format", help="json, plain, or auto: plain where someone looks on")
+    ] = "auto",
+    log_level: Annotated[
+        str, typer.Option("--log-level", help="What is logged to standard error: debug, info, warning or error")
+    ] = "warning",
+    log_contents: Annotated[
+        bool, typer.Option("--log-contents", help="Log paths, bodies and the words of errors too; they are private")
+    ] = False,
+    metrics_open: Annotated[
+        bool, typer.Option("--metrics-open", help="Let anyone read /metrics without a key")
+    ] = False,
+    otel: Annotated[
+        bool, typer.Option("--otel", help="Send OpenTelemetry spans to OTEL_EXPORTER_OTLP_ENDPOINT")
+    ] = False,
+    bench_results: Annotated[
+        Path | None,
+        typer.Option("--bench-results", help="Folder of benchmark results that the page shows", show_default=False),
+    ] = None,
+    embedder: EmbedderOption = None,
+    extractor: ExtractorOption = "rules",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Serve a store: REST under /v1, MCP under /mcp, and a page to look inside."""
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError:
+        raise MissingExtra("the server", "serve") from None
+    from fivefold import telemetry
+    from fivefold.serve import logs
+    from fivefold.serve.app import create_app
+    from fivefold.serve.guards import Sites
+    from fivefold.serve.limits import Limits
+    from fivefold.serve.running import until_stopped
+    from fivefold.serve.service import open_service
+
+    limits = Limits(max_body, max_import, max_text, max_k, max_batch, per_minute=rate)
+    sites = Sites((*(allowed_host or ()), host), _origins(allow_origin or ()))
+    logs.start(_form(log_format), _level(log_level), log_contents)
+    with telemetry.exporting() if otel else nullcontext():
+        service = open_service(place(store), embedder, extractor, limits, upkeep_s=upkeep * HOUR_S)
+        service.bench_results = bench_results
+        try:
+            made = create_app(service, sites=sites, metrics_open=metrics_open, log_contents=log_contents, traced=otel)
+            until_stopped(service, made, host, port, stop_after, lambda url: ready(url, as_json))
+        finally:
+            service.close()
+
+
+def ready(url: str, as_json: bool) -> None:
+    """Tell where the server is, once it can be asked."""
+    if as_json:
+        sys.stdout.write(json.dumps({"url": url}) + "\n")
+    else:
+        say(f"fivefold is at {url} (stop it with Ctrl+C)")
+    sys.stdout.flush()
+
+
+def _form(name: str) -> Form:
+    from fivefold.serve.logs import Form
+
+    for form in get_args(Form):
+        if name == form:
+            known: Form = form
+            return known
+    raise InvalidInput(f"--log-format {name!r} is unknown; it is one of {', '.join(get_args(Form))}")
+
+
+def _level(name: str) -> Level:
+    from fivefold.serve.logs import Level
+
+    for level in get_args(Level):
+        if name == level:
+            known: Level = level
+            return known
+    raise InvalidInput(f"--log-level {name!r} is unknown; it is one of {', '.join(get_args(Level))}")
+
+
+def _origins(given: Sequence[str]) -> tuple[str, ...]:
+    for origin in given:
+        scheme, _, rest = origin.partition("://")
+        if scheme not in {"http", "https"} or not rest or "/" in rest or "*" in rest:
+            raise InvalidInput(f"--allow-origin takes a site such as https://app.example.org, not {origin!r}")
+    return tuple(given)

@@ -1,0 +1,73 @@
+"""Who asks: the key of a request, from its header or, on pages, from its cookie."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Annotated
+
+from fastapi import Depends
+from starlette.requests import Request
+
+from fivefold.access import Caller, Unauthorized
+from fivefold.serve.limits import Allowance
+from fivefold.serve.problems import API_PATHS
+from fivefold.serve.service import Service
+
+COOKIE = "fivefold_key"
+FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+"""Headers of a proxy: what comes through one does not come from this machine, whatever the address says."""
+
+
+def service_of(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+def caller_of(request: Request) -> Caller:
+    """Who asks, counted against their rate; raises `Unauthorized` where a key is needed or not known."""
+    known: Caller | None = getattr(request.state, "caller", None)
+    if known is not None:
+        return known
+    service = service_of(request)
+    try:
+        caller = service.caller(secret_of(request), is_local(request))
+    except Unauthorized:
+        _count(request, service, f"address {address_of(request)}")
+        raise
+    _count(request, service, f"key {caller.key_id}" if caller.key_id else f"address {address_of(request)}")
+    request.state.caller = caller
+    return caller
+
+
+Asked = Annotated[Caller, Depends(caller_of)]
+
+
+def secret_of(request: Request) -> str | None:
+    header = request.headers.get("authorization")
+    if header is not None:
+        scheme, _, secret = header.partition(" ")
+        if scheme.lower() != "bearer" or not secret.strip():
+            raise Unauthorized("the key goes into the header as: Authorization: Bearer ff_…")
+        return secret.strip()
+    if request.scope["path"].startswith(API_PATHS):
+        return None
+    return request.cookies.get(COOKIE) or None
+
+
+def is_local(request: Request) -> bool:
+    """Whether it comes straight from this machine."""
+    if any(name in request.headers for name in FORWARDED):
+        return False
+    try:
+        return ipaddress.ip_address(address_of(request)).is_loopback
+    except ValueError:
+        return False
+
+
+def address_of(request: Request) -> str:
+    return request.client.host if request.client is not None else ""
+
+
+def _count(request: Request, service: Service, asker: str) -> None:
+    allowance: Allowance | None = service.rates.take(asker)
+    request.state.allowance = allowance

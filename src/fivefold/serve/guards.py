@@ -1,0 +1,159 @@
+"""What every request passes first: the name it was sent to, the site it comes from, the size of its body."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from fivefold.serve import problems
+from fivefold.serve.limits import Allowance, Limits, TooMuch
+from fivefold.serve.problems import Problematic, problem
+
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": CSP,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+@dataclass(frozen=True, slots=True)
+class Sites:
+    """The names this server answers under, and the other sites that may call it."""
+
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+
+    def knows_host(self, header: str) -> bool:
+        """A name must be known, since a name can be made to lead here by someone else; an address cannot."""
+        name = _host(header)
+        if name in {"localhost", *(host.lower() for host in self.hosts)}:
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+    def is_own(self, headers: Headers) -> bool:
+        """Whether a request that changes something comes from this site, from one that is allowed, or from no site."""
+        origin = headers.get("origin")
+        if origin is not None:
+            return origin in self.origins or origin.partition("://")[2].lower() == headers.get("host", "").lower()
+        return headers.get("sec-fetch-site", "none") in {"none", "same-origin"}
+
+
+def _host(header: str) -> str:
+    name = header.strip().lower()
+    if name.startswith("["):
+        return name[1:].partition("]")[0]
+    return name.partition(":")[0]
+
+
+class Guard:
+    """Refuses what should not reach any face, gives every failure a plain answer, and sets the headers of safety."""
+
+    def __init__(self, app: ASGIApp, sites: Sites, limits: Limits) -> None:
+        self.app = app
+        self.sites = sites
+        self.limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        scope.setdefault("state", {})
+        out = _Out(scope, send)
+        body = _Body(receive, self._most(scope["path"]))
+        try:
+            self._check(Headers(scope=scope), scope["method"], body)
+            await self.app(scope, body.receive, out.send_unless(body))
+        except Exception as error:
+            if out.started:
+                raise
+            await problems.answer(Request(scope), error)(scope, receive, out.send)
+            return
+        if body.passed is not None and not out.started:
+            await problems.answer(Request(scope), body.passed)(scope, receive, out.send)
+
+    def _most(self, path: str) -> int:
+        return (
+            self.limits.import_bytes if path.startswith("/v1/") and path.endswith("/import") else self.limits.body_bytes
+        )
+
+    def _check(self, headers: Headers, method: str, body: _Body) -> None:
+        if not self.sites.knows_host(headers.get("host", "")):
+            told = "this server does not answer under that name; start it with --allowed-host NAME to allow it"
+            raise Problematic(problem("unknown-host", told))
+        if method not in READING and not self.sites.is_own(headers):
+            told = "a page of another site may not change anything here; start it with --allow-origin URL to allow one"
+            raise Problematic(problem("other-site", told))
+        length = headers.get("content-length", "")
+        if length.isdigit() and int(length) > body.most:
+            raise too_large(body.most)
+
+
+def too_large(most: int) -> TooMuch:
+    return TooMuch("body-too-large", most, f"the body has more than {most:,} bytes, the most this server takes")
+
+
+class _Body:
+    """Counts a body while it is read; one that is too large is read no further."""
+
+    def __init__(self, receive: Receive, most: int) -> None:
+        self._receive = receive
+        self._read = 0
+        self.most = most
+        self.passed: TooMuch | None = None
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        self._read += len(message.get("body", b""))
+        if self._read > self.most:
+            self.passed = too_large(self.most)
+            raise self.passed
+        return message
+
+
+class _Out:
+    """The answer on its way out."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._scope = scope
+        self._send = send
+        self.started = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started = True
+            self._dress(MutableHeaders(scope=message))
+        await self._send(message)
+
+    def send_unless(self, body: _Body) -> Send:
+        """What answers a body that turned out too large is not sent; the guard answers itself."""
+
+        async def send(message: Message) -> None:
+            if body.passed is None or self.started:
+                await self.send(message)
+
+        return send
+
+    def _dress(self, headers: MutableHeaders) -> None:
+        for name, value in HEADERS.items():
+            headers.setdefault(name, value)
+        headers.setdefault("Cache-Control", "no-store")
+        allowance: Allowance | None = self._scope["state"].get("allowance")
+        if allowance is not None:
+            headers["RateLimit-Policy"] = f'"requests";q={allowance.limit};w=60'
+            headers["RateLimit"] = f'"requests";r={allowance.left};t={allowance.full_in_s}'

@@ -1,0 +1,34 @@
+"""All pages under one router, and the few files they load."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query
+from fastapi.responses import FileResponse, RedirectResponse
+
+from fivefold.serve.page import ask, compare, graph, learn, login, memories, sessions, settings, why
+from fivefold.serve.page.rendering import STATIC, address
+
+KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+YEAR_S = 31_536_000
+
+router = APIRouter(include_in_schema=False)
+for view in (ask, why, compare, memories, sessions, graph, learn, settings, login):
+    router.include_router(view.router)
+
+
+@router.get("/")
+def start(namespace: Annotated[str, Query(max_length=1_000)] = "") -> RedirectResponse:
+    return RedirectResponse(address("/ask", namespace, {}))
+
+
+@router.get("/static/{name}")
+def file(name: str) -> FileResponse:
+    """One of the files that lie in the folder. Its address tells its contents, so that browsers may keep it."""
+    known = {path.name: path for path in STATIC.iterdir() if path.suffix in KINDS}
+    if name not in known:
+        raise HTTPException(404, "there is no such file")
+    return FileResponse(
+        known[name], media_type=KINDS[known[name].suffix], headers={"Cache-Control": f"public, max-age={YEAR_S}"}
+    )

@@ -1,0 +1,108 @@
+// Comforts only: every page works without them.
+"use strict";
+
+const root = document.documentElement;
+const find = (selector) => document.querySelector(selector);
+
+// Colours: as the system says, or as chosen here.
+const THEMES = { "": ["◐", "as the system"], light: ["☀", "light"], dark: ["☾", "dark"] };
+const theme = find("#theme");
+
+function showTheme() {
+  const [sign, name] = THEMES[root.dataset.theme || ""];
+  theme.textContent = sign;
+  theme.setAttribute("aria-label", `Colours: ${name}`);
+  theme.title = `Colours: ${name}`;
+}
+
+theme.hidden = false;
+theme.addEventListener("click", () => {
+  const order = Object.keys(THEMES);
+  const next = order[(order.indexOf(root.dataset.theme || "") + 1) % order.length];
+  if (next) {
+    root.dataset.theme = next;
+    localStorage.setItem("fivefold-theme", next);
+  } else {
+    delete root.dataset.theme;
+    localStorage.removeItem("fivefold-theme");
+  }
+  showTheme();
+});
+showTheme();
+
+// A choice in such a form is made by choosing.
+document.addEventListener("change", (event) => {
+  const form = event.target.closest("form[data-submits]");
+  if (form) form.requestSubmit();
+});
+
+// Keyboard.
+const keys = find("#keys");
+const keysOn = find("#keys-on");
+const showKeys = find("#show-keys");
+keysOn.checked = localStorage.getItem("fivefold-keys") !== "off";
+keysOn.addEventListener("change", () => localStorage.setItem("fivefold-keys", keysOn.checked ? "on" : "off"));
+if (showKeys) {
+  showKeys.hidden = false;
+  showKeys.addEventListener("click", () => keys.showModal());
+}
+
+function walk(step) {
+  const cards = [...document.querySelectorAll("[data-card]")];
+  const at = cards.findIndex((card) => card.contains(document.activeElement));
+  const next = cards[at < 0 ? (step > 0 ? 0 : cards.length - 1) : at + step];
+  if (next) {
+    next.focus({ preventScroll: true });
+    next.scrollIntoView({ block: "nearest" });
+  }
+}
+
+function open() {
+  const card = document.activeElement.closest("[data-card]");
+  const details = card && (card.matches("details") ? card : card.querySelector("details"));
+  if (details) details.open = !details.open;
+}
+
+const SHORTCUTS = {
+  "/": () => find("[data-question]")?.focus(),
+  j: () => walk(1),
+  k: () => walk(-1),
+  o: open,
+  "?": () => keys.showModal(),
+};
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.closest("input, textarea, select, [contenteditable], dialog[open]");
+  const act = SHORTCUTS[event.key];
+  if (!act || !keysOn.checked || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  act();
+});
+
+// An answer that is an error is shown as well.
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const { xhr } = event.detail;
+  if (xhr.status === 422 || xhr.status === 404 || xhr.status === 403) event.detail.shouldSwap = true;
+});
+
+// What came to nothing is said, and taken back with the next answer.
+const failed = find("#failed");
+
+function fail(text) {
+  failed.textContent = text;
+  failed.hidden = !text;
+}
+
+document.addEventListener("htmx:sendError", () => fail("The server does not answer. Is it still running?"));
+document.addEventListener("htmx:responseError", (event) => {
+  const { status } = event.detail.xhr;
+  if (status === 429) fail("Too many requests; wait a moment and try again.");
+  else if (status >= 500) fail("Something went wrong in the server; its log tells more.");
+});
+document.addEventListener("htmx:afterSwap", () => fail(""));
+
+// A range tells its value while it is moved.
+document.addEventListener("input", (event) => {
+  const told = event.target.type === "range" && document.getElementById(`${event.target.id}-told`);
+  if (told) told.textContent = event.target.value;
+});

@@ -1,0 +1,34 @@
+"""Why: one recall from the question to the answer, every step read off its trace."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from fivefold.recall import EFFORTS
+from fivefold.recipe import known_recipes
+from fivefold.serve.page import trace
+from fivefold.serve.page.question import AskedBy, answered
+from fivefold.serve.page.rendering import address, followed, page
+from fivefold.serve.page.shares import cards, kinds_of
+from fivefold.serve.page.visit import Here
+
+router = APIRouter()
+
+
+@router.get("/why")
+def why(request: Request, visit: Here, posed: AskedBy) -> Response:
+    """The recipe's noise is left out, so that the explanation can be repeated."""
+    engine = visit.engine()
+    found = answered(posed, engine, visit.service.limits, still=True)
+    answer = found.recall
+    told = {} if answer is None else {
+        "stretches": trace.stretches(answer.query), "laps": trace.waterfall(answer), "kinds": kinds_of(answer.plan),
+        "left_out": trace.left_out(answer), "dropped": trace.named(answer), "cards": cards(answer),
+        "runs": {run.route: run for run in answer.routes},
+    }  # fmt: skip
+    shown = page(
+        request, "why.html", found.status, posed=posed, answer=answer, wrong=found.wrong, settings=engine.settings,
+        recipes=known_recipes(), efforts=EFFORTS, carried=posed.state(), **told,
+    )  # fmt: skip
+    return followed(request, shown, address("/why", visit.namespace, posed.state()))

@@ -1,0 +1,83 @@
+"""What every face of the server shares: the engines, who asks, what is noted. Faces only translate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fivefold.access import HERE, Caller, Role, Unauthorized
+from fivefold.answers import Answers
+from fivefold.engine import Engine
+from fivefold.keyring import Audit, Keyring
+from fivefold.serve.engines import Engines
+from fivefold.serve.limits import Limits, Rates
+from fivefold.stores import open_store
+from fivefold.upkeep import Upkeep
+
+__all__ = ["Limits", "Service", "open_service"]
+
+
+def open_service(
+    location: str,
+    embedder: str | None = None,
+    extractor: str = "rules",
+    limits: Limits | None = None,
+    upkeep_s: float = 0,
+) -> Service:
+    """The service of the store at `location`, looked after every `upkeep_s` seconds; close it when done."""
+    store = open_store(location)
+    try:
+        service = Service(
+            Engines(store, embedder, extractor),
+            Keyring(store),
+            Audit(store),
+            Answers(store),
+            limits or Limits(),
+            Upkeep(store, upkeep_s) if upkeep_s else None,
+        )
+    except BaseException:
+        store.close()
+        raise
+    if service.upkeep is not None:
+        service.upkeep.start()
+    return service
+
+
+@dataclass(slots=True)
+class Service:
+    engines: Engines
+    keyring: Keyring
+    audit: Audit
+    answers: Answers
+    limits: Limits = field(default_factory=Limits)
+    upkeep: Upkeep | None = None
+    bench_results: Path | None = None
+    """Where the inspector finds results of benchmarks."""
+    rates: Rates = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rates = Rates(self.limits.per_minute)
+
+    def caller(self, secret: str | None, local: bool) -> Caller:
+        """Who asks. `local`: the request came over loopback, which needs no key until the first one exists."""
+        if secret is None:
+            if local and not self.keyring.any():
+                return HERE
+            raise Unauthorized("give an API key: Authorization: Bearer ff_…; make one with: fivefold keys create")
+        return self.keyring.caller(secret)
+
+    def engine(self, caller: Caller, role: Role, namespace: str) -> Engine:
+        """The namespace's engine, if the caller may do what that role may."""
+        caller.require(role, namespace)
+        return self.engines.of(namespace)
+
+    def namespaces(self, caller: Caller) -> tuple[str, ...]:
+        """The namespaces that exist and that the caller may see."""
+        return tuple(name for name in self.engines.store.namespaces() if caller.sees(name))
+
+    def close(self) -> None:
+        if self.upkeep is not None:
+            self.upkeep.stop()
+        self.answers.close()
+        self.audit.close()
+        self.engines.close()

@@ -1,0 +1,66 @@
+"""Bodies and answers too large to hold: they go through a file that is gone when the request is."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+
+TOGETHER = 1 << 20
+"""Bytes that are gathered before they are written, or read at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spooled:
+    """A body in a file, and a hash of it."""
+
+    path: Path
+    hashed: bytes
+
+    async def digest(self) -> bytes:
+        return self.hashed
+
+
+@asynccontextmanager
+async def spooled(request: Request) -> AsyncIterator[Spooled]:
+    """The body of a request as a file."""
+    digest = hashlib.sha256(request.scope["query_string"] + b"\n")
+    with tempfile.TemporaryDirectory(prefix="fivefold-") as folder:
+        path = Path(folder) / "body"
+        gathered = bytearray()
+        with path.open("wb") as file:
+            async for chunk in request.stream():
+                digest.update(chunk)
+                gathered += chunk
+                if len(gathered) >= TOGETHER:
+                    await run_in_threadpool(file.write, bytes(gathered))
+                    gathered.clear()
+            await run_in_threadpool(file.write, bytes(gathered))
+        yield Spooled(path, digest.digest())
+
+
+def lines_through_a_file(lines: Iterator[str]) -> IO[bytes]:
+    """All lines in a file without a name, at its beginning; whoever reads them slowly keeps no one waiting."""
+    file: IO[bytes] = tempfile.TemporaryFile(prefix="fivefold-")  # noqa: SIM115 - closed by who reads it
+    try:
+        for line in lines:
+            file.write(line.encode() + b"\n")
+        file.seek(0)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def parts_of(file: IO[bytes]) -> Iterator[bytes]:
+    """The file, part by part; it is closed at the end, and when no one reads on."""
+    with file:
+        while part := file.read(TOGETHER):
+            yield part

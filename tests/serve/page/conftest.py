@@ -1,0 +1,82 @@
+"""A real Chromium before a real server, which all pages share: tests that write use a namespace of their own."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response, sync_playwright
+
+from tests.serve.server import Served
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+ARGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--no-first-run",
+]  # fmt: skip
+ANSWERED = "Failed to load resource: the server responded with a status of 4"
+"""What the console says of a page that is itself a refusal; whether that was right is the test's to say."""
+
+
+@pytest.fixture(scope="package")
+def served(sample_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server without keys on a copy of the sample, one for all tests of pages."""
+    path = tmp_path_factory.mktemp("pages") / "sample.db"
+    shutil.copy(sample_path, path)
+    with Served(str(path), "--rate", "0") as server:
+        yield server
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """Not for the whole session: while it is open, no other test of its thread could run an event loop."""
+    path = next(filter(None, map(shutil.which, NAMES)), None)
+    if path is None:
+        pytest.fail("the tests of the pages need Chromium; install it with: apt-get install chromium", pytrace=False)
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=ARGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def browser_page(browser: Browser, served: Served) -> Iterator[Page]:
+    """A page of the shared server; an error in its console or a request that leaves this machine fails the test."""
+    with watched(browser.new_context(base_url=served.url), served.url) as page:
+        yield page
+
+
+class watched:
+    """A page whose console and requests are looked at when it is left."""
+
+    def __init__(self, context: BrowserContext, home: str) -> None:
+        self.context = context
+        self.home = home
+        self.problems: list[str] = []
+
+    def __enter__(self) -> Page:
+        self.context.set_default_timeout(20_000)
+        page = self.context.new_page()
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.problems.append(f"script failed: {error}"))
+        page.on("request", self._request)
+        page.on("response", self._response)
+        return page
+
+    def __exit__(self, *raised: object) -> None:
+        self.context.close()
+        if raised[0] is None:
+            assert self.problems == []
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and not message.text.startswith(ANSWERED):
+            self.problems.append(f"console: {message.text}")
+
+    def _request(self, request: Request) -> None:
+        if not request.url.startswith((f"{self.home}/", "data:")):
+            self.problems.append(f"request to {request.url}")
+
+    def _response(self, response: Response) -> None:
+        if "/static/" in response.url and response.status >= 400:
+            self.problems.append(f"{response.status} for {response.url}")

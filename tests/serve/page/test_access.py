@@ -1,0 +1,126 @@
+"""Who sees what once there are keys: signing in, a reader's view, other namespaces, other sites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import httpx
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+import fivefold
+from fivefold.access import Role
+from fivefold.keyring import Keyring
+from fivefold.serve.page.login import local
+from tests.serve.page.conftest import watched
+from tests.serve.server import Served
+
+
+class Locked(NamedTuple):
+    server: Served
+    secrets: dict[Role, str]
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Locked]:
+    """A store with a key of each role for the namespace `team`, and a namespace none of them reaches."""
+    path = str(tmp_path_factory.mktemp("locked") / "memory.db")
+    with fivefold.open(path, namespace="team", embedder="wordllama") as mem:
+        mem.remember("The harbour office opens at eight.", id="harbour", session_id="monday")
+        keyring = Keyring(mem.store)
+        roles: tuple[Role, ...] = ("reader", "writer", "admin")
+        secrets = {role: keyring.create(role, role, ["team"])[1] for role in roles}
+    with fivefold.open(path, namespace="hidden", embedder="wordllama") as mem:
+        mem.remember("The safe opens with 4711.", id="safe")
+    with Served(path, "--rate", "0") as server:
+        yield Locked(server, secrets)
+
+
+@pytest.fixture
+def visitor(browser: Browser, locked: Locked) -> Iterator[Page]:
+    with watched(browser.new_context(base_url=locked.server.url), locked.server.url) as page:
+        yield page
+
+
+def sign_in(page: Page, secret: str) -> None:
+    page.get_by_label("API key").fill(secret)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_a_page_is_reached_again_after_signing_in(visitor: Page, locked: Locked) -> None:
+    visitor.goto("/ask?q=When+does+the+harbour+office+open%3F&recipe=lexical")
+    expect(visitor).to_have_title("Sign in – fivefold")
+    assert Axe().run(visitor).response["violations"] == []
+    sign_in(visitor, "ff_000000000000_" + "0" * 48)
+    expect(visitor.get_by_role("alert")).to_contain_text("this API key is not valid")
+    sign_in(visitor, locked.secrets["reader"])
+    expect(visitor.locator("article[data-card]")).to_contain_text("opens at eight")
+    cookie = next(cookie for cookie in visitor.context.cookies() if cookie["name"] == "fivefold_key")
+    assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Strict", "/")
+    assert visitor.evaluate("document.cookie") == ""
+    expect(visitor.get_by_label("Namespace").locator("option")).to_have_text(["team"])
+    visitor.get_by_role("button", name="Sign out").click()
+    expect(visitor).to_have_title("Sign in – fivefold")
+    assert visitor.context.cookies() == []
+
+
+def test_a_reader_sees_nothing_to_write_with(visitor: Page, locked: Locked) -> None:
+    visitor.goto("/login")
+    sign_in(visitor, locked.secrets["reader"])
+    views = ("/ask?q=harbour&recipe=lexical", "/memories", "/memories/harbour", "/sessions/monday", "/graph", "/learn")
+    for path in views:
+        visitor.goto(path)
+        expect(visitor.locator("main form[method=post]")).to_have_count(0)
+    visitor.goto("/settings")
+    expect(visitor.get_by_role("button", name="Save")).to_have_count(0)
+
+
+def test_the_endpoints_refuse_a_reader_anyway(locked: Locked) -> None:
+    with httpx.Client(base_url=locked.server.url, cookies={"fivefold_key": locked.secrets["reader"]}) as client:
+        tries = {
+            "/learn/thumb": {"recall": "x", "memory": "harbour", "thumb": "up"}, "/remember": {"content": "No."},
+            "/memories/harbour/forget": {}, "/sessions/monday/forget": {}, "/settings": {"recent_turns": "3"},
+        }  # fmt: skip
+        assert {client.post(path, data=data).status_code for path, data in tries.items()} == {403}
+        assert "opens at eight" in client.get("/memories/harbour").text
+
+
+@pytest.mark.parametrize("path", ["/ask?q=safe", "/why?q=safe", "/compare?q=safe", "/memories", "/memories/safe",
+                                  "/sessions", "/graph", "/learn", "/settings"])  # fmt: skip
+def test_another_namespace_looks_like_none(locked: Locked, path: str) -> None:
+    joined = "&" if "?" in path else "?"
+    with httpx.Client(base_url=locked.server.url, cookies={"fivefold_key": locked.secrets["admin"]}) as client:
+        hidden = client.get(f"{path}{joined}namespace=hidden")
+        absent = client.get(f"{path}{joined}namespace=absent")
+    assert hidden.status_code == absent.status_code == 403
+    assert hidden.text.replace("hidden", "absent") == absent.text
+    assert "4711" not in hidden.text
+
+
+def test_another_site_cannot_post(locked: Locked) -> None:
+    with httpx.Client(base_url=locked.server.url, cookies={"fivefold_key": locked.secrets["writer"]}) as client:
+        answer = client.post("/remember", data={"content": "Forged."}, headers={"Origin": "https://evil.example"})
+    assert answer.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["https://evil.example", "//evil.example", "/\\evil.example", "evil", "", "/\n/evil.example", "javascript:1"],
+)
+def test_signing_in_leads_nowhere_else(locked: Locked, path: str) -> None:
+    assert local(path) == "/ask"
+    with httpx.Client(base_url=locked.server.url) as client:
+        answer = client.post("/login", data={"key": locked.secrets["reader"], "next": path})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/ask")
+
+
+def test_without_keys_there_is_nothing_to_sign_in_to(served: Served) -> None:
+    shown = served.client.get("/login?next=/why").text
+    assert 'until one does none is needed on this machine: <a href="/why">' in shown
+    assert '<form method="post"' not in shown
+
+
+def test_a_page_of_ours_is_led_to() -> None:
+    assert local("/why?q=a%20b&namespace=team") == "/why?q=a%20b&namespace=team"

@@ -1,0 +1,96 @@
+"""Every view passes axe, light on a desk and dark on a phone, and is never wider than its window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+from urllib.parse import urlencode
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+
+from tests.serve.page.conftest import watched
+from tests.serve.server import Served
+
+ASKED = urlencode(
+    {"q": "What did I tell Sarah about the Berlin office last week?", "now": "2025-12-22T09:00:00", "k": 3}
+)
+VIEWS = (
+    "/ask", f"/ask?{ASKED}&recent=2", f"/why?{ASKED}&recipe=recall", f"/compare?{ASKED}&left=recall", "/login",
+    "/memories?q=coffee", "/memories/s21.01", "/memories/s21.01/forget", "/remember", "/sessions", "/sessions/s21",
+    "/graph", "/graph?entity=1", "/learn", "/settings",
+)  # fmt: skip
+STATES = ("/ask?namespace=empty", "/ask?q=x&k=none", "/why", "/compare", f"/ask?{ASKED}&recipe=ditto", "/memories/none")
+"""What the same views show otherwise: looked at on the phone only."""
+Scheme = Literal["light", "dark"]
+AXE = Axe()
+LOOKS: dict[Scheme, ViewportSize] = {"light": {"width": 1280, "height": 900}, "dark": {"width": 390, "height": 844}}
+
+
+@pytest.fixture(scope="module", params=LOOKS)
+def looked_at(browser: Browser, served: Served, request: pytest.FixtureRequest) -> Iterator[Page]:
+    scheme: Scheme = request.param
+    context = browser.new_context(
+        base_url=served.url, color_scheme=scheme, viewport=LOOKS[scheme], reduced_motion="reduce"
+    )
+    with watched(context, served.url) as page:
+        yield page
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_axe_finds_nothing(looked_at: Page, view: str) -> None:
+    look(looked_at, view)
+
+
+@pytest.mark.parametrize("looked_at", ["dark"], indirect=True)
+@pytest.mark.parametrize("view", STATES)
+def test_axe_finds_nothing_in_other_states(looked_at: Page, view: str) -> None:
+    look(looked_at, view)
+
+
+def look(page: Page, view: str) -> None:
+    page.goto(view)
+    page.evaluate("[...document.querySelectorAll('details')].slice(0, 2).forEach(part => { part.open = true })")
+    found = AXE.run(page, options={"resultTypes": ["violations"]})
+    told = [
+        (item["id"], [node["html"][:160] + " " + node["failureSummary"][:300] for node in item["nodes"][:3]])
+        for item in found.response["violations"]
+    ]
+    assert told == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it scrolls sideways"
+
+
+def test_the_theme_can_be_chosen_and_is_kept(browser_page: Page) -> None:
+    browser_page.emulate_media(color_scheme="light")
+    browser_page.goto("/ask")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = browser_page.evaluate(ground)
+    browser_page.get_by_role("button", name="Colours: as the system").click()
+    browser_page.get_by_role("button", name="Colours: light").click()
+    dark = browser_page.evaluate(ground)
+    assert dark != light
+    browser_page.goto("/compare")
+    assert browser_page.evaluate(ground) == dark
+    browser_page.get_by_role("button", name="Colours: dark").click()
+    assert browser_page.evaluate(ground) == light
+
+
+def test_tabbing_shows_where_one_is_and_skips_to_the_content(browser_page: Page) -> None:
+    browser_page.goto("/memories")
+    browser_page.keyboard.press("Tab")
+    skip = browser_page.get_by_role("link", name="Skip to the content")
+    expect(skip).to_be_focused()
+    expect(skip).to_be_in_viewport()
+    assert skip.evaluate("link => getComputedStyle(link).outlineStyle") == "solid"
+    browser_page.keyboard.press("Enter")
+    expect(browser_page.locator("main")).to_be_focused()
+
+
+def test_single_keys_can_be_switched_off(browser_page: Page) -> None:
+    browser_page.goto("/compare")
+    browser_page.get_by_role("button", name="Keyboard").click()
+    browser_page.get_by_label("Single keys are shortcuts").uncheck()
+    browser_page.get_by_role("button", name="Close").click()
+    browser_page.keyboard.press("/")
+    expect(browser_page.locator("[data-question]")).not_to_be_focused()

@@ -1,0 +1,81 @@
+"""The pictures of the docs are taken here: FIVEFOLD_SCREENS=docs/screens pytest tests/serve/page/test_screens.py"""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Browser, Page
+
+from tests.serve.page.conftest import watched
+from tests.serve.server import Served
+
+MOST_BYTES = 150_000
+BERLIN = {"q": "What did I tell Sarah about the Berlin office last week?", "now": "2025-12-22T09:00:00"}
+TRIPS = {"q": "How many times did I actually go to Berlin in 2025, and when?"}
+KESTREL = {"q": "What is the API time-out for Kestrel at the moment?", "now": "2025-12-20T09:00:00", "k": 4}
+
+
+class Shot(NamedTuple):
+    path: str
+    high: int = 900
+    wide: int = 1280
+    dark: bool = False
+    opened: int = 0
+
+
+SHOTS = {
+    "ask": Shot(f"/ask?{urlencode({**TRIPS, 'k': 3})}", 1110),
+    "ask-dark": Shot(f"/ask?{urlencode({**BERLIN, 'recipe': 'ditto', 'k': 3})}", 940, dark=True),
+    "ask-phone": Shot(f"/ask?{urlencode({**BERLIN, 'k': 2})}", 844, 390, dark=True),
+    "card": Shot(f"/ask?{urlencode({**BERLIN, 'k': 1})}", 1080, opened=1),
+    "why": Shot(f"/why?{urlencode({**BERLIN, 'k': 3})}", 1260),
+    "compare": Shot(f"/compare?{urlencode({**KESTREL, 'left': 'default', 'right': 'five-stage'})}", 1160),
+    "memories": Shot("/memories?q=Berlin", 900),
+    "memory": Shot("/memories/s21.01", 1000),
+    "sessions": Shot("/sessions", 900),
+    "graph": Shot("/graph", 900),
+    "learn": Shot("/learn", 800),
+    "settings": Shot("/settings", 900),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the pictures go. The models are loaded first, so that the times shown are those of a running server."""
+    assert served.client.get("/ask?q=Where+is+the+sourdough%3F").status_code == 200
+    given = os.environ.get("FIVEFOLD_SCREENS")
+    return Path(given) if given else tmp_path_factory.mktemp("screens")
+
+
+@pytest.mark.parametrize("name", SHOTS)
+def test_a_picture_is_taken(browser: Browser, served: Served, folder: Path, name: str) -> None:
+    shot = SHOTS[name]
+    context = browser.new_context(
+        base_url=served.url, viewport={"width": shot.wide, "height": shot.high},
+        color_scheme="dark" if shot.dark else "light", reduced_motion="reduce",
+    )  # fmt: skip
+    with watched(context, served.url) as page:
+        answer = page.goto(shot.path)
+        assert answer is not None
+        assert answer.status == 200
+        for summary in page.locator("summary").all()[: shot.opened]:
+            summary.click()
+            page.wait_for_load_state("networkidle")
+        picture = taken(page)
+    assert 5_000 < len(picture) < MOST_BYTES
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.png").write_bytes(picture)
+
+
+def taken(page: Page) -> bytes:
+    """What is seen of the page, in 256 colours; a page of text and bars has hardly more."""
+    seen = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    out = io.BytesIO()
+    seen.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+    return out.getvalue()

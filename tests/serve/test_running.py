@@ -1,0 +1,128 @@
+"""The server as a process: how it starts, what it refuses to do, and how it stops without losing anything."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+import fivefold
+from fivefold.audit import Audit
+from fivefold.cli.app import app
+from fivefold.errors import InvalidInput
+from fivefold.keyring import Keyring
+from fivefold.serve.running import CannotListen, is_loopback, listen, url_of
+from fivefold.stores import open_store
+from tests.serve.server import Served
+
+
+def serve(*options: str) -> subprocess.CompletedProcess[str]:
+    """`fivefold serve` where it should not start."""
+    command = [sys.executable, "-m", "fivefold", "serve", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_what_was_accepted_is_finished(tmp_path: Path, number: signal.Signals) -> None:
+    """Told to stop while writes are under way, it answers those, takes no more, keeps its notes and ends well."""
+    path = str(tmp_path / "memory.db")
+    server = Served(path, "--embedder", "wordllama", "--upkeep", "24")
+    answered: list[list[str]] = []
+    refused = threading.Event()
+
+    def write(writer: int) -> None:
+        with server.asking(None) as client:
+            for turn in range(1_000):
+                body = {"content": f"Writer {writer} says {turn}", "session_id": f"talk {writer}"}
+                try:
+                    answer = client.post("/v1/namespaces/default/memories", json=body)
+                except httpx.TransportError:
+                    refused.set()
+                    return
+                assert answer.status_code == 201, answer.text
+                answered.append(answer.json()["stored"])
+
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for writer in writers:
+        writer.start()
+    while len(answered) < 8:
+        time.sleep(0.01)
+    recalled = server.client.post("/v1/namespaces/default/recall", json={"question": "who says?", "recipe": "lexical"})
+    assert server.stop(number) == 0
+    for writer in writers:
+        writer.join()
+    assert refused.is_set()
+    with fivefold.open(path) as engine:
+        stored = {memory.id for turn in range(4) for memory in engine.turns(f"talk {turn}")}
+        assert {id for ids in answered for id in ids} <= stored
+        engine.used(recalled.json()["id"], [])
+        noted = Audit(engine.store).entries(2_000)
+    assert [entry.action for entry in noted].count("remember") >= len(answered)
+    assert "recall" in {entry.action for entry in noted}
+
+
+def test_a_port_that_is_taken_is_told_in_plain_words(tmp_path: Path) -> None:
+    with listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        done = serve("--store", str(tmp_path / "memory.db"), "--port", str(port))
+    assert done.returncode == 1
+    assert "cannot be opened: Address already in use; choose another with --port" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("host", "loopback"), [
+    ("127.0.0.1", True), ("127.1.2.3", True), ("::1", True), ("[::1]", True), ("localhost", True), ("LOCALHOST", True),
+    ("0.0.0.0", False), ("::", False), ("192.0.2.1", False), ("example.org", False), ("", False),
+])  # fmt: skip
+def test_which_addresses_only_this_machine_reaches(host: str, loopback: bool) -> None:
+    assert is_loopback(host) == loopback
+
+
+def test_an_address_that_is_none_is_told_so() -> None:
+    with pytest.raises(CannotListen, match="cannot be opened"):
+        listen("no such host.invalid", 0)
+    with listen("::1", 0) if socket.has_ipv6 else listen("127.0.0.1", 0) as bound:
+        assert url_of(bound).startswith("http://")
+
+
+def test_other_machines_are_not_let_in_without_keys(tmp_path: Path) -> None:
+    path = str(tmp_path / "memory.db")
+    done = serve("--store", path, "--host", "0.0.0.0", "--port", "0", "--json")
+    assert done.returncode == 1
+    assert "fivefold keys create NAME --role admin --all" in json.loads(done.stdout)["error"]["message"]
+
+
+def test_a_key_made_while_the_server_runs_closes_it_to_all_without_one(tmp_path: Path) -> None:
+    path = str(tmp_path / "memory.db")
+    with Served(path) as server:
+        assert server.client.get("/v1/key").json()["role"] == "admin"
+        store = open_store(path)
+        key, secret = Keyring(store).create("first", "reader", ["default"])
+        store.close()
+        assert server.client.get("/v1/key").status_code == 401
+        with server.asking(secret) as client:
+            assert client.get("/v1/key").json()["key_id"] == key.id
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--allow-origin", "*"), "takes a site such as https://app.example.org"),
+        (("--allow-origin", "https://a/b"), "takes a site such as"),
+        (("--log-level", "loud"), "debug, info, warning, error"),
+        (("--log-format", "xml"), "auto, json, plain"),
+    ],
+)
+def test_options_that_mean_nothing_are_told_so(tmp_path: Path, options: tuple[str, ...], told: str) -> None:
+    done = CliRunner().invoke(app, ["serve", "--store", str(tmp_path / "memory.db"), *options])
+    assert isinstance(done.exception, InvalidInput)
+    assert told in str(done.exception)
