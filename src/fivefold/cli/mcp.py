@@ -1,0 +1,101 @@
+"""`fivefold mcp`: a store as tools for a model, over standard streams or HTTP."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from fivefold.cli.app import JsonOption, StoreOption, app, complain, place, print_json
+from fivefold.cli.write import EmbedderOption
+from fivefold.errors import InvalidInput, MissingExtra
+
+HOST, PORT = "127.0.0.1", 8485
+STOP_S = 30
+
+
+@app.command()
+def mcp(
+    http: Annotated[bool, typer.Option("--http", help="Serve over HTTP at /mcp instead of standard streams")] = False,
+    host: Annotated[str, typer.Option("--host", help="With --http: address; other than loopback it needs keys")] = HOST,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="With --http: port; 0 for any free one")] = PORT,
+    namespace: Annotated[
+        str | None,
+        typer.Option("--namespace", "-n", help="Namespace the tools work on [default: default]", show_default=False),
+    ] = None,
+    all_namespaces: Annotated[
+        bool, typer.Option("--all-namespaces", help="Let the model name other namespaces as well")
+    ] = False,
+    embedder: EmbedderOption = None,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Serve a store to a model as tools (MCP), over standard streams; with a key in FIVEFOLD_KEY as that key may.
+
+    --json prints what is offered and ends; with --http it prints the address once it listens.
+    """
+    _check(http, (host, port) != (HOST, PORT), namespace, all_namespaces)
+    _load()
+    location = place(store)
+    if http:
+        _over_http(location, host, port, embedder, as_json)
+    elif as_json:
+        from fivefold.mcp.offer import offer
+
+        print_json(offer())
+    else:
+        from fivefold.mcp.stdio import Local, serve
+
+        if sys.stdin.isatty():
+            complain("a client is to speak MCP on standard input; Ctrl+D ends it, docs/mcp.md tells how to set one up")
+        serve(Local(location, namespace, all_namespaces, os.environ.get("FIVEFOLD_KEY") or None, embedder))
+
+
+def _check(http: bool, placed: bool, namespace: str | None, all_namespaces: bool) -> None:
+    """Options that cannot be meant; `placed` is whether an address was given."""
+    from fivefold.intake import checked_name
+
+    if placed and not http:
+        raise InvalidInput("--host and --port go with --http; without it a client speaks over standard streams")
+    if http and (namespace is not None or all_namespaces):
+        raise InvalidInput("over HTTP a key says which namespaces it reaches; leave --namespace and the like out")
+    if namespace is not None:
+        checked_name(namespace, "namespace")
+
+
+def _load() -> None:
+    """The SDK defines thousands of classes, none of them garbage; not looking for any greets the client earlier."""
+    gc.disable()
+    try:
+        import mcp.server.lowlevel  # noqa: F401
+    except ImportError:
+        raise MissingExtra("MCP", "mcp") from None
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _over_http(location: str, host: str, port: int, embedder: str | None, as_json: bool) -> None:
+    """The server of `fivefold serve` without its pages."""
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError:
+        raise MissingExtra("the server", "serve") from None
+    from fivefold.cli.serve import ready
+    from fivefold.serve import logs
+    from fivefold.serve.app import create_app
+    from fivefold.serve.guards import Sites
+    from fivefold.serve.running import until_stopped
+    from fivefold.serve.service import open_service
+
+    logs.start("auto", "warning")
+    service = open_service(location, embedder)
+    try:
+        made = create_app(service, pages=False, sites=Sites((host,)))
+        until_stopped(service, made, host, port, STOP_S, lambda url: ready(f"{url}/mcp", as_json))
+    finally:
+        service.close()

@@ -1,0 +1,198 @@
+"""What each tool takes. The descriptions are read by a model, which decides by them when and how to call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from fivefold.errors import InvalidInput
+from fivefold.intake import MAX_RECENT, MAX_TOKENS
+from fivefold.memory import Type
+from fivefold.recall import Effort
+from fivefold.values import Json
+
+BUDGET = 1_000
+"""Tokens of an answer unless the caller names another number."""
+
+Budget = Annotated[
+    int,
+    Field(
+        ge=200,
+        le=MAX_TOKENS,
+        description="Most tokens the text of the answer may take; what is left out for it is said",
+    ),
+]
+Question = Annotated[str, Field(description="The question in plain words, as a person would ask it")]
+Count = Annotated[int, Field(ge=1, description="How many memories at most")]
+Work = Annotated[Effort, Field(description="low answers fastest, high searches deepest; normal suits most")]
+Moment = Annotated[str | None, Field(description="Answer as of this time, ISO 8601; leave out for now")]
+Namespace = Annotated[
+    str | None, Field(description="The namespace; leave out for the usual one, unless you were told to use another")
+]
+
+
+class Arguments(BaseModel):
+    """What all tools take."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    namespace: Namespace = None
+
+    @property
+    def subject(self) -> str | None:
+        """The id of what the call is about, for the audit log."""
+        return None
+
+
+class Remember(Arguments):
+    content: Annotated[
+        str, Field(description="One self-contained statement: name people and things, avoid 'he', 'it', 'tomorrow'")
+    ]
+    speaker: Annotated[str | None, Field(description="Who said it: 'user', 'assistant' or a name")] = None
+    session_id: Annotated[
+        str | None, Field(description="Id of the conversation, to keep the text as its next turn")
+    ] = None
+    event_at: Annotated[
+        str | None, Field(description="When it happened or was said, ISO 8601 such as 2025-05-04T18:00Z; default now")
+    ] = None
+    type: Annotated[
+        Type | None,
+        Field(description="What kind of memory it is; leave out to have it read from the text"),
+    ] = None
+    tags: Annotated[list[str], Field(description="Short labels")] = []
+    importance: Annotated[
+        float | None, Field(ge=0, le=1, description="0 for trivia, 1 for what must not be lost; default read from text")
+    ] = None
+    supersedes: Annotated[
+        str | None, Field(description="Id of the memory this one corrects; it stays in the history and stops winning")
+    ] = None
+    id: Annotated[str | None, Field(description="Your own id; a second call with the same id adds nothing")] = None
+
+    @property
+    def subject(self) -> str | None:
+        return self.id
+
+
+class Recall(Arguments):
+    question: Question
+    token_budget: Budget = BUDGET
+    k: Count = 10
+    effort: Work = "normal"
+    now: Moment = None
+    session_id: Annotated[str | None, Field(description="Id of the conversation whose last turns come along")] = None
+    recent_turns: Annotated[
+        int | None,
+        Field(ge=0, le=MAX_RECENT, description="How many of the conversation's last turns come along; default 0"),
+    ] = None
+    ids: Annotated[
+        bool, Field(description="Also give the id of each source, which forget and supersedes need; costs tokens")
+    ] = False
+
+
+class Explain(Arguments):
+    question: Question
+    token_budget: Budget = 2 * BUDGET
+    k: Count = 5
+    recipe: Annotated[
+        str, Field(description="Name of the recipe to answer by; 'default' is what the recall tool uses")
+    ] = "default"
+    effort: Work = "normal"
+    now: Moment = None
+
+
+class Forget(Arguments):
+    id: Annotated[str, Field(description="Id of the memory, as recall tells it with ids")]
+
+    @property
+    def subject(self) -> str | None:
+        return self.id
+
+
+class Used(Arguments):
+    recall_id: Annotated[str, Field(description="The recall_id that recall or explain gave")]
+    used: Annotated[
+        list[str], Field(description="Numbers (such as '2') or ids of the sources of that recall you relied on")
+    ] = []
+    not_used: Annotated[list[str], Field(description="Numbers or ids of sources that were of no use")] = []
+
+    @property
+    def subject(self) -> str | None:
+        return self.recall_id
+
+
+class Sessions(Arguments):
+    session_id: Annotated[
+        str | None, Field(description="Id of one conversation, to read its turns; leave out to list conversations")
+    ] = None
+    limit: Annotated[int, Field(ge=1, description="How many conversations at most")] = 20
+    cursor: Annotated[str | None, Field(description="The cursor of the answer before, to go on after it")] = None
+    token_budget: Budget = BUDGET
+
+
+class Stats(Arguments):
+    pass
+
+
+T = TypeVar("T", bound=Arguments)
+
+_WORDS = {"string": "text", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
+
+
+def checked(kind: type[T], given: Mapping[str, Any] | None) -> T:
+    """The arguments as `kind`, a null as if it were left out; what does not fit is said with what is wanted instead."""
+    try:
+        return kind.model_validate({name: value for name, value in (given or {}).items() if value is not None})
+    except ValidationError as error:
+        raise InvalidInput("; ".join(_told(kind, dict(fault)) for fault in error.errors())) from None
+
+
+def schema(kind: type[Arguments]) -> Json:
+    """The JSON Schema of the arguments, as short as models like it: no titles, and what may be left out just may."""
+    made = kind.model_json_schema()
+    fields = {name: _short(field) for name, field in made["properties"].items()}
+    order = [*(name for name in fields if name != "namespace"), "namespace"]
+    return {
+        "type": "object",
+        "properties": {name: fields[name] for name in order},
+        "required": made.get("required", []),
+        "additionalProperties": False,
+    }
+
+
+def _short(field: Json) -> Json:
+    kinds = [kind for kind in field.get("anyOf", ()) if kind.get("type") != "null"]
+    kept = {name: value for name, value in field.items() if name not in {"title", "anyOf"}}
+    if kept.get("default", ...) in (None, []):
+        del kept["default"]
+    return {**(kinds[0] if kinds else {}), **kept}
+
+
+def _told(kind: type[Arguments], fault: Json) -> str:
+    name = str(fault["loc"][0]) if fault["loc"] else ""
+    fields = schema(kind)["properties"]
+    if fault["type"] == "extra_forbidden":
+        return f"there is no argument {name[:50]!r}; known are {', '.join(fields)}"
+    if name not in fields:
+        return "the arguments must be an object"
+    if len(fault["loc"]) > 1:
+        return f"each of {name} must be text, not {_given(fault['input'])}"
+    if fault["type"] == "missing":
+        return f"{name} is missing: {_wanted(fields[name])}. {fields[name]['description']}"
+    return f"{name} must be {_wanted(fields[name])}, not {_given(fault['input'])}"
+
+
+def _wanted(field: Json) -> str:
+    if "enum" in field:
+        return f"one of {', '.join(map(str, field['enum']))}"
+    if field["type"] == "array":
+        return "a list of texts"
+    least, most = field.get("minimum"), field.get("maximum")
+    span = (f" from {least:,}" if least is not None else "") + (f" to {most:,}" if most is not None else "")
+    return _WORDS[field["type"]] + span
+
+
+def _given(value: object) -> str:
+    told = repr(value)
+    return told if len(told) <= 60 else f"{told[:59]}…"

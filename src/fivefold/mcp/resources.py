@@ -1,0 +1,115 @@
+"""Memories and conversations as resources, which a client may read or attach without asking a question."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+from mcp.shared.uri_template import UriTemplate
+
+from fivefold.errors import InvalidInput
+from fivefold.mcp.cutting import brief
+from fivefold.mcp.desk import Call, Desk, done
+from fivefold.mcp.shown import turns_of
+from fivefold.recall import SHOWN_TEXT
+
+if TYPE_CHECKING:
+    from fivefold.engine import Engine
+    from fivefold.memory import Memory, Session
+    from fivefold.serve.service import Service
+
+MEMORY = UriTemplate.parse("fivefold://{namespace}/memories/{id}")
+SESSION = UriTemplate.parse("fivefold://{namespace}/sessions/{id}")
+
+LISTED = 50
+"""Memories on one page of the list."""
+
+SESSIONS = 20
+"""The latest conversations, which stand at the head of the list."""
+
+JSON = "application/json"
+
+
+def templates() -> list[types.ResourceTemplate]:
+    return [
+        types.ResourceTemplate(
+            name="memory",
+            title="A memory",
+            uri_template=str(MEMORY),
+            description="One memory with all its fields; namespace and id percent-encoded",
+            mime_type=JSON,
+        ),
+        types.ResourceTemplate(
+            name="session",
+            title="A conversation",
+            uri_template=str(SESSION),
+            description="The turns of one conversation, oldest first; namespace and id percent-encoded",
+            mime_type=JSON,
+        ),
+    ]
+
+
+def listed(desk: Desk, request: Any, cursor: str | None) -> types.ListResourcesResult:
+    """The latest conversations and memories of the usual namespace; the cursor goes on through older memories."""
+
+    def work(engine: Engine, _: Service) -> types.ListResourcesResult:
+        page = engine.memories(cursor=cursor, limit=LISTED)
+        sessions = engine.sessions(limit=SESSIONS) if cursor is None else ()
+        found = [
+            *(_session(engine.namespace, session) for session in sessions),
+            *(_memory(memory) for memory in page),
+        ]
+        return types.ListResourcesResult(resources=found, next_cursor=page.cursor)
+
+    return done(desk, request, Call("list", "reader"), work)
+
+
+def read(desk: Desk, request: Any, uri: str) -> types.ReadResourceResult:
+    text = _memory_at(desk, request, uri) or _session_at(desk, request, uri)
+    if text is None:
+        raise InvalidInput(f"there is no resource {uri[:100]!r}; their addresses look like {MEMORY} and {SESSION}")
+    return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=JSON, text=text)])
+
+
+def _memory_at(desk: Desk, request: Any, uri: str) -> str | None:
+    if (named := MEMORY.match(uri)) is None:
+        return None
+    namespace, id = str(named["namespace"]), str(named["id"])
+    return done(desk, request, Call("get", "reader", namespace, id), lambda engine, _: _json(engine.get(id).to_dict()))
+
+
+def _session_at(desk: Desk, request: Any, uri: str) -> str | None:
+    if (named := SESSION.match(uri)) is None:
+        return None
+    namespace, id = str(named["namespace"]), str(named["id"])
+    return done(
+        desk,
+        request,
+        Call("session", "reader", namespace, id),
+        lambda engine, _: _json([turn.to_dict() for turn in engine.turns(id)]),
+    )
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _memory(memory: Memory) -> types.Resource:
+    return types.Resource(
+        name=memory.id,
+        title=brief(memory.content, SHOWN_TEXT),
+        uri=MEMORY.expand({"namespace": memory.namespace, "id": memory.id}),
+        description=f"{memory.type}, {memory.event_at:%d %b %Y}" + (f", {memory.speaker}" if memory.speaker else ""),
+        mime_type=JSON,
+    )
+
+
+def _session(namespace: str, session: Session) -> types.Resource:
+    return types.Resource(
+        name=session.id,
+        title=f"Conversation {session.id}",
+        uri=SESSION.expand({"namespace": namespace, "id": session.id}),
+        description=f"{turns_of(session)}, {session.started_at:%d %b %Y} to {session.ended_at:%d %b %Y}",
+        mime_type=JSON,
+    )

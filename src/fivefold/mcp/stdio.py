@@ -1,0 +1,118 @@
+"""MCP over standard streams: one client, which has started this process and ends it by closing its input."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from mcp.server.stdio import stdio_server
+
+from fivefold.access import HERE, Caller
+from fivefold.errors import FivefoldError
+from fivefold.mcp.desk import only_one
+from fivefold.mcp.numbers import Numbers
+from fivefold.mcp.server import Answering, build
+
+if TYPE_CHECKING:
+    from fivefold.serve.service import Service
+
+
+@dataclass(slots=True)
+class Local:
+    """Opens a store when it is first needed. Whoever starts the process has its file, or the key it is given."""
+
+    location: str
+    namespace: str | None
+    everywhere: bool = False
+    """Whether namespaces other than the usual one can be named."""
+    secret: str | None = None
+    embedder: str | None = None
+    numbers: Numbers = field(default_factory=Numbers)
+    _service: Service | None = field(default=None, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _warming: threading.Thread | None = field(default=None, init=False)
+    _ended: bool = field(default=False, init=False)
+
+    def begin(self) -> None:
+        if self._warming is None:
+            self._warming = threading.Thread(target=self._warm_up, name="fivefold-warm-up")
+            self._warming.start()
+
+    def service(self) -> Service:
+        """Opened by the first who asks; if that fails, the next one tries again."""
+        from fivefold.serve.service import open_service
+
+        with self._lock:
+            if self._service is None:
+                self._service = open_service(self.location, embedder=self.embedder)
+            return self._service
+
+    def caller(self, request: Any) -> Caller:
+        if self.secret is not None:
+            return self.service().caller(self.secret, local=True)
+        return HERE if self.everywhere else Caller(HERE.role, (self.namespace or "default",))
+
+    def usual(self, caller: Caller) -> str:
+        return self.namespace or only_one(caller)
+
+    def words(self, error: Exception) -> str:
+        """An error of our own is told as it is: whoever reads it has the store."""
+        from fivefold.serve.problems import problem_of
+
+        return str(error) if isinstance(error, FivefoldError) else problem_of(error)[0].detail
+
+    def close(self) -> None:
+        self._ended = True
+        if self._warming is not None:
+            self._warming.join()
+        with self._lock:
+            if self._service is not None:
+                self._service.close()
+                self._service = None
+
+    def _warm_up(self) -> None:
+        """Load the model that the first question will need. What fails here is told again to whoever needs it."""
+        from fivefold.embedders import DEFAULT, choice_of, embedder, is_remote
+
+        try:
+            service = self.service()
+            space = service.engines.store.reader(self.usual(self.caller(None))).space()
+            choice = self.embedder or (DEFAULT if space is None else choice_of(space.embedder))
+            if not is_remote(choice) and not self._ended:
+                embedder(choice).embed(["warm"])
+        except FivefoldError as error:
+            sys.stderr.write(f"fivefold: {error}\n")
+
+
+def serve(desk: Local) -> None:
+    """Answer until the client closes our input or a signal ends us; what was accepted is written first."""
+    try:
+        anyio.run(_serve, desk)
+    finally:
+        desk.close()
+
+
+async def _serve(desk: Local) -> None:
+    answering = Answering(desk)
+    server = build(answering)
+    async with anyio.create_task_group() as tasks:
+        if sys.platform != "win32":
+            tasks.start_soon(_end_on_signal, answering, desk)
+        async with stdio_server() as (received, sent):
+            await server.run(received, sent, server.create_initialization_options())
+        tasks.cancel_scope.cancel()
+
+
+async def _end_on_signal(answering: Answering, desk: Local) -> None:
+    """The thread that waits for input cannot be woken, so the process ends from here."""
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for _ in signals:
+            while answering.underway:
+                await anyio.sleep(0.01)
+            await anyio.to_thread.run_sync(desk.close)
+            os._exit(0)

@@ -1,0 +1,148 @@
+"""The tools: what each is for, who may call it, what it takes and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import mcp_types as types
+
+from fivefold.access import Role
+from fivefold.context import Context
+from fivefold.mcp import arguments, calls
+from fivefold.mcp.arguments import Arguments, checked, schema
+from fivefold.mcp.calls import Answer, Place, SessionLog
+from fivefold.mcp.desk import Call, Desk, done
+from fivefold.memory import Memory, Report
+from fivefold.recall import Recall
+from fivefold.schema import schema_of
+from fivefold.serve.answers import Feedback
+from fivefold.stores.base import Stats
+from fivefold.values import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool. Its name is also what the audit log calls it."""
+
+    name: str
+    title: str
+    description: str
+    role: Role
+    takes: type[Arguments]
+    gives: type[Value]
+    run: Callable[[Place, Any], Answer]
+    destructive: bool = False
+    idempotent: bool = True
+
+    @property
+    def reads(self) -> bool:
+        return self.role == "reader"
+
+    def offered(self) -> types.Tool:
+        return types.Tool(
+            name=self.name,
+            title=self.title,
+            description=self.description,
+            input_schema=schema(self.takes),
+            output_schema=schema_of(self.gives),
+            annotations=types.ToolAnnotations(
+                read_only_hint=self.reads,
+                destructive_hint=self.destructive,
+                idempotent_hint=self.idempotent,
+                open_world_hint=False,
+            ),
+        )
+
+    def answer(self, desk: Desk, request: Any, given: dict[str, Any] | None) -> Answer:
+        asked = checked(self.takes, given)
+        call = Call(self.name, self.role, asked.namespace, asked.subject)
+        return done(
+            desk,
+            request,
+            call,
+            lambda engine, service: self.run(Place(engine, service.limits, desk.numbers), asked),
+            lambda answer: answer.subject,
+        )
+
+
+TOOLS = {
+    tool.name: tool
+    for tool in (
+        Tool(
+            "remember",
+            "Remember",
+            "Store one statement for good: a preference, fact, decision, date or correction that will matter in a "
+            "later conversation. Call it once for each statement. Store no secrets, and nothing that can be looked up "
+            "in files at hand. A text that is known already is not stored twice, and a newer statement about the same "
+            "thing supersedes the older one by itself.",
+            "writer",
+            arguments.Remember,
+            Report,
+            calls.remember,
+            idempotent=False,
+        ),
+        Tool(
+            "recall",
+            "Recall",
+            "Find what is remembered about a question. Call it before answering anything that may depend on the user, "
+            "their work or earlier conversations. Gives a block of numbered sources with dates and speakers, oldest "
+            "first, and a recall_id. Ask in full sentences and name people, things and times; one question a call.",
+            "reader",
+            arguments.Recall,
+            Context,
+            calls.recall,
+        ),
+        Tool(
+            "explain",
+            "Explain a recall",
+            "Show how an answer is found: how the question was read, what each search route found, and the arithmetic "
+            "behind each score. Call it when a recall missed something or brought something odd; to answer use recall.",
+            "reader",
+            arguments.Explain,
+            Recall,
+            calls.explain,
+        ),
+        Tool(
+            "forget",
+            "Forget",
+            "Remove one memory and everything derived from it, for good. Call it only when the user wants something "
+            "forgotten; to correct a memory call remember, with supersedes where needed.",
+            "writer",
+            arguments.Forget,
+            Memory,
+            calls.forget,
+            destructive=True,
+        ),
+        Tool(
+            "used",
+            "Tell what helped",
+            "Say which sources of a recall you relied on in your answer, and which were of no use. Call it after the "
+            "answer; later recalls get better by it.",
+            "writer",
+            arguments.Used,
+            Feedback,
+            calls.used,
+        ),
+        Tool(
+            "sessions",
+            "Conversations",
+            "List earlier conversations, latest first, or read the turns of one of them. Call it when the user asks "
+            "what was talked about and when; to find a statement, use recall.",
+            "reader",
+            arguments.Sessions,
+            SessionLog,
+            calls.sessions,
+        ),
+        Tool(
+            "stats",
+            "What is remembered",
+            "Count what the namespace holds: memories by kind, conversations, entities, the time they span.",
+            "reader",
+            arguments.Stats,
+            Stats,
+            calls.stats,
+        ),
+    )
+}
