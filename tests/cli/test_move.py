@@ -1,7 +1,8 @@
-"""Memories in and out as JSON lines, by file and by pipe."""
+"""Memories in and out, by file and by pipe."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tests.cli.shell import Command, Small, process
@@ -48,3 +49,54 @@ def test_import_takes_an_extractor(small: Small, command: Command) -> None:
     ran = command("import", small.lines, "--extractor", "best", "--store", small.path)
     assert "unknown extractor 'best'" in ran.err
     assert command("import", small.lines, "--extractor", "rules", "--store", small.path).code == 0
+
+
+CHATS = [
+    {
+        "uuid": "c-1",
+        "name": "The move",
+        "created_at": "2025-02-03T10:00:00Z",
+        "chat_messages": [
+            {"uuid": "a", "sender": "human", "text": "We move to Bergen in May", "content": []},
+            {"uuid": "b", "sender": "assistant", "text": "", "content": [{"type": "thinking", "thinking": "hm"}]},
+        ],
+    },
+    {"uuid": "c-2", "name": "Spoilt", "chat_messages": 3},
+]
+
+
+def test_import_says_what_it_took_a_file_for(small: Small, command: Command) -> None:
+    Path("chats.json").write_text(json.dumps(CHATS), "utf-8")
+    told = command("import", "chats.json", "--dry-run", "--store", "new.db").out
+    assert told.startswith("would be stored: 1; already there: 0; nothing was changed\n")
+    assert not Path("new.db").exists()
+    said = command("import", "chats.json", "--store", small.path)
+    assert (said.code, said.err) == (0, "")
+    assert said.out.startswith("1 stored, 0 merged")
+    assert "taken for a Claude export: 1 record\n" in said.out
+    assert "left out: 1 empty messages, 1 thinking blocks\n" in said.out
+    assert "skipped chats.json, conversation 2 'Spoilt': chat_messages should be a list; it is a number" in said.out
+    assert command("get", "claude:c-1:a", "--store", small.path, "--json").json["speaker"] == "user"
+    assert command("import", "chats.json", "--dry-run", "--store", small.path, "--json").json["merged"] != []
+
+
+def test_import_is_as_strict_as_asked(small: Small, command: Command) -> None:
+    Path("chats.json").write_text(json.dumps(CHATS), "utf-8")
+    ran = command("import", "chats.json", "--strict", "--store", small.path)
+    assert ran.code == 1
+    assert "fivefold: chats.json, conversation 2 'Spoilt': chat_messages should be a list" in ran.err
+    assert command("get", "claude:c-1:a", "--store", small.path).code == 3
+    wrong = command("import", "chats.json", "--from", "word", "--store", small.path)
+    assert "format 'word' is unknown; it is auto or one of chatgpt, claude, mem0" in wrong.err
+
+
+def test_a_file_that_is_not_there_makes_no_store(small: Small, command: Command) -> None:
+    assert command("import", "nowhere.json", "--store", "new.db").code == 1
+    assert not Path("new.db").exists()
+
+
+def test_other_formats_come_through_a_pipe_too(small: Small) -> None:
+    ran = process("import", "-", "--store", "new.db", "--json", folder=small.folder, said=json.dumps(CHATS[:1]))
+    assert (ran.code, ran.json["format"], ran.json["stored"]) == (0, "claude", ["claude:c-1:a"])
+    spoilt = process("import", "-", "--store", "new.db", folder=small.folder, said='[{"chat_messages": [}]')
+    assert spoilt.err.startswith("fivefold: standard input: item 1 is not JSON: Expecting value")

@@ -1,44 +1,63 @@
-"""Commands that carry memories in and out as JSON lines."""
+"""Commands that carry memories in and out."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, opened, print_json, reading, say
+from fivefold.cli.app import (
+    ADDRESSES,
+    JsonOption,
+    NamespaceOption,
+    StoreOption,
+    app,
+    opened,
+    place,
+    print_json,
+    reading,
+    say,
+)
 from fivefold.cli.safe import escaped
 from fivefold.cli.write import EmbedderOption, ExtractorOption
 from fivefold.errors import InvalidInput
 
-BOM = b"\xef\xbb\xbf"
+if TYPE_CHECKING:
+    from fivefold.engine import Engine
+    from fivefold.importers import Imported
 
 
 @app.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(help="JSON lines: an export, or objects with at least a content; - is stdin")],
+    path: Annotated[Path, typer.Argument(help="An export, a file of JSON lines or a folder of notes; - is stdin")],
+    source: Annotated[
+        str, typer.Option("--from", help="auto, chatgpt, claude, mem0, langchain, markdown or jsonl")
+    ] = "auto",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first part that cannot be read")] = False,
     embedder: EmbedderOption = None,
     extractor: ExtractorOption = "rules",
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,
 ) -> None:
-    """Read memories from a file of JSON lines; importing the same file again adds nothing."""
-    with _source(file) as path, opened(store, namespace, embedder=embedder, extractor=extractor) as engine:
-        report = engine.import_(path, progress=sys.stderr.isatty())
-    if as_json:
-        print_json(report.to_dict())
-    else:
-        from fivefold.cli import show
+    """Read memories from elsewhere; importing again adds only what is new."""
+    from fivefold.importers import import_from
 
-        show.report(report)
+    with _source(path) as file, _into(dry_run, store, namespace, embedder=embedder, extractor=extractor) as engine:
+        done = import_from(engine, file, source, strict=strict, dry_run=dry_run, progress=sys.stderr.isatty())
+    if as_json:
+        print_json(done.to_dict())
+    else:
+        _imported(done)
 
 
 @app.command()
@@ -72,38 +91,56 @@ def _exported(file: str, count: int, as_json: bool) -> None:
         say(told)
 
 
+def _imported(done: Imported) -> None:
+    from fivefold.cli import show
+    from fivefold.importers import NAMES
+
+    if done.dry_run:
+        say(f"would be stored: {len(done.stored):,}; already there: {len(done.merged):,}; nothing was changed")
+    else:
+        show.report(done.report)
+    changed = f", {len(done.updated):,} of them changed since they were read last" if done.updated else ""
+    show.line(f"taken for {NAMES[done.format]}: {show.counted(done.records, 'record', 'records')}{changed}", "dim")
+    if done.left_out:
+        show.hang("left out: ", ", ".join(f"{count:,} {what}" for what, count in done.left_out.items()), "dim")
+    for part in done.skipped[:10]:
+        show.hang("skipped ", f"{part.where}: {part.why}", "yellow", further=4)
+    if len(done.skipped) > 10:
+        show.line(f"… and {len(done.skipped) - 10:,} more skipped; --json names them all", "yellow")
+
+
+@contextmanager
+def _into(dry_run: bool, store: str | None, namespace: str, **options: str | None) -> Iterator[Engine | None]:
+    """The engine to write with; a dry run makes no store."""
+    path = place(store)
+    if dry_run and not path.startswith(ADDRESSES) and not os.path.exists(path):
+        yield None
+    else:
+        with opened(store, namespace, **options) as engine:
+            yield engine
+
+
 @contextmanager
 def _source(file: Path) -> Iterator[Path]:
-    """A file the engine can read: `file` itself, or a copy of a stream or of a file with a byte order mark."""
+    """What can be read more than once: `file` itself, or a copy of a stream."""
     if str(file) == "-":
         with _copy(sys.stdin.buffer, "standard input") as path:
             yield path
-    elif file.is_dir():
-        raise InvalidInput(f"{str(file)!r} is a folder; name a file of JSON lines")
     elif not file.exists():
         raise InvalidInput(f"there is no file {str(file)!r} to import")
-    elif file.is_file() and not _marked(file):
+    elif file.is_dir() or file.is_file():
         yield file
     else:
         with file.open("rb") as stream, _copy(stream, str(file)) as path:
             yield path
 
 
-def _marked(file: Path) -> bool:
-    try:
-        with file.open("rb") as stream:
-            return stream.read(len(BOM)) == BOM
-    except OSError:
-        return False
-
-
 @contextmanager
 def _copy(stream: BinaryIO, name: str) -> Iterator[Path]:
-    """What `stream` holds as a file, without its mark; errors name it, not the copy."""
+    """What `stream` holds as a file; errors name it, not the copy."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "lines.jsonl"
+        path = Path(folder) / "stream"
         with path.open("wb") as file:
-            file.write(stream.read(len(BOM)).removeprefix(BOM))
             shutil.copyfileobj(stream, file)
         try:
             yield path

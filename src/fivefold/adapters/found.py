@@ -1,0 +1,26 @@
+"""What the retrievers of all libraries say of a memory they bring."""
+
+from __future__ import annotations
+
+from fivefold.recall import Hit, Recall
+from fivefold.times import iso, spoken_date
+from fivefold.values import Json
+
+
+def details(recall: Recall, hit: Hit) -> Json:
+    """Plain JSON beside the text. With `recall_id` and `id`, `engine.used` can be told what was used."""
+    memory = hit.memory
+    return {
+        "id": memory.id, "score": hit.score, "rank": hit.rank, "routes": dict(hit.routes), "recall_id": recall.id,
+        "speaker": memory.speaker, "event_at": iso(memory.event_at), "session_id": memory.session_id,
+        "kind": memory.kind, "type": memory.type, "tags": list(memory.tags), "superseded": bool(memory.superseded_by),
+    }  # fmt: skip
+
+
+def listed(recall: Recall, leaving: frozenset[str] = frozenset()) -> list[str]:
+    """A line a memory, best first, with who said it and on which day; without those that are shown elsewhere."""
+    return [
+        f"- {hit.memory.speaker or 'note'}, {spoken_date(hit.memory.event_at)}: {hit.memory.content}"
+        for hit in recall
+        if hit.memory.id not in leaving
+    ]

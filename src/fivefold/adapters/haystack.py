@@ -1,0 +1,68 @@
+"""Haystack: a retriever for pipelines that can be written to YAML and read back."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from fivefold.adapters.found import details
+from fivefold.engine import Engine
+from fivefold.engine import open as open_engine
+from fivefold.errors import InvalidInput, MissingExtra
+from fivefold.recall import Effort
+from fivefold.values import Json
+
+try:
+    from haystack import Document, component, default_from_dict, default_to_dict
+except ImportError as error:
+    raise MissingExtra("the Haystack adapter", "haystack") from error
+
+
+@component
+class FivefoldRetriever:
+    """The memories that answer a query, as documents.
+
+    Written to a dictionary it names its store and namespace; read back it opens them. A password is not written:
+    PGPASSWORD or ~/.pgpass have it then.
+    """
+
+    def __init__(
+        self, engine: Engine, top_k: int = 10, recipe: str = "default", effort: Effort = "normal"
+    ) -> None:  # fmt: skip
+        self.engine = engine
+        self.top_k = top_k
+        self.recipe = recipe
+        self.effort = effort
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
+        """`top_k` overrides the retriever's own for once."""
+        answer = self.engine.recall(query, self.top_k if top_k is None else top_k, self.recipe, effort=self.effort)
+        documents = [
+            Document(id=hit.memory.id, content=hit.memory.content, score=hit.score, meta=_meta(details(answer, hit)))
+            for hit in answer
+        ]
+        return {"documents": documents}
+
+    @component.output_types(documents=list[Document])
+    async def run_async(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
+        return await asyncio.to_thread(self.run, query, top_k)
+
+    def to_dict(self) -> dict[str, Any]:
+        location = self.engine.store.location
+        if location == ":memory:":
+            raise InvalidInput("a store in memory ends with the process and cannot be written down; open a file")
+        engine = {"store": location, "namespace": self.engine.namespace}
+        return default_to_dict(self, engine=engine, top_k=self.top_k, recipe=self.recipe, effort=self.effort)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> FivefoldRetriever:
+        given = dict(data["init_parameters"])
+        where = given["engine"]
+        given["engine"] = open_engine(where["store"], namespace=where["namespace"])
+        return default_from_dict(cls, {**data, "init_parameters": given})
+
+
+def _meta(told: Json) -> Json:
+    """Haystack has fields of its own for the id and the score."""
+    return {name: value for name, value in told.items() if name not in ("id", "score")}

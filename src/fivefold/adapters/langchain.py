@@ -1,0 +1,108 @@
+"""LangChain: a retriever for chains, and chat histories that are remembered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from fivefold.adapters.found import details
+from fivefold.adapters.turns import Said, Talk, spoken
+from fivefold.engine import Engine
+from fivefold.errors import MissingExtra
+from fivefold.memory import ROLES, Memory
+from fivefold.recall import Effort
+
+try:
+    from langchain_core.callbacks import CallbackManagerForRetrieverRun
+    from langchain_core.chat_history import BaseChatMessageHistory
+    from langchain_core.documents import Document
+    from langchain_core.messages import (
+        AIMessage,
+        BaseMessage,
+        HumanMessage,
+        SystemMessage,
+        message_to_dict,
+        messages_from_dict,
+    )  # fmt: skip
+    from langchain_core.retrievers import BaseRetriever
+except ImportError as error:
+    raise MissingExtra("the LangChain adapter", "langchain") from error
+
+_SPEAKERS = {"human": "user", "ai": "assistant"}
+
+
+class FivefoldRetriever(BaseRetriever):
+    """The memories that answer a question, as documents. `invoke(question, k=3)` overrides a field for once."""
+
+    engine: Engine
+    k: int = 10
+    recipe: str = "default"
+    effort: Effort = "normal"
+
+    def _get_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        k: int | None = None,
+        now: datetime | str | None = None,
+    ) -> list[Document]:
+        answer = self.engine.recall(query, self.k if k is None else k, self.recipe, now, effort=self.effort)
+        return [
+            Document(id=hit.memory.id, page_content=hit.memory.content, metadata=details(answer, hit)) for hit in answer
+        ]
+
+    async def _aget_relevant_documents(self, query: str, *, run_manager: Any, **given: Any) -> list[Document]:
+        from langchain_core.runnables.config import run_in_executor
+
+        return await run_in_executor(
+            None, self._get_relevant_documents, query, run_manager=run_manager.get_sync(), **given
+        )
+
+
+class FivefoldChatHistory(BaseChatMessageHistory):
+    """The messages of one session. Each is a turn that can be recalled, and comes back exactly as it was."""
+
+    def __init__(self, engine: Engine, session_id: str) -> None:
+        self._talk = Talk(engine, session_id, "langchain")
+
+    @property
+    def session_id(self) -> str:
+        return self._talk.session_id
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override]
+        return [self._message(turn) for turn in self._talk.turns()]
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        self._talk.add([_said(message) for message in messages])
+
+    def clear(self) -> None:
+        self._talk.clear()
+
+    def _message(self, turn: Memory) -> BaseMessage:
+        kept = self._talk.kept(turn)
+        return messages_from_dict([kept])[0] if kept else _plain(turn)
+
+
+def _said(message: BaseMessage) -> Said:
+    calls = " ".join(
+        f"{call['name']} {json.dumps(call['args'], ensure_ascii=False, default=str)}"
+        for call in getattr(message, "tool_calls", ())
+    )
+    text = spoken(str(message.text), calls or f"({message.type} message without text)")
+    kind = message.type.removesuffix("MessageChunk").lower()
+    named = message.name or getattr(message, "role", None) or _SPEAKERS.get(kind, kind)
+    return Said(text, str(named), message_to_dict(message))
+
+
+def _plain(turn: Memory) -> BaseMessage:
+    """A turn that was remembered by other means, as the message it would have been."""
+    speaker = (turn.speaker or "user").casefold()
+    if speaker in ("assistant", "ai"):
+        return AIMessage(turn.content, id=turn.id)
+    if speaker == "system":
+        return SystemMessage(turn.content, id=turn.id)
+    return HumanMessage(turn.content, id=turn.id, name=None if speaker in ROLES else turn.speaker)

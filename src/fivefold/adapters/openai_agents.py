@@ -1,0 +1,79 @@
+"""OpenAI Agents SDK: a session whose items are remembered, and come back exactly as they were."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, cast
+
+from fivefold.adapters.turns import Said, Talk, spoken
+from fivefold.engine import Engine
+from fivefold.errors import MissingExtra
+from fivefold.memory import Memory
+from fivefold.values import Json
+
+try:
+    from agents import TResponseInputItem
+except ImportError as error:
+    raise MissingExtra("the OpenAI Agents adapter", "openai-agents") from error
+
+if TYPE_CHECKING:
+    from agents.memory import SessionSettings
+
+
+class FivefoldSession:
+    """The items of one conversation, for `Runner.run(…, session=…)`. Writing waits in a thread, not in the loop."""
+
+    def __init__(self, engine: Engine, session_id: str, session_settings: SessionSettings | None = None) -> None:
+        self.session_id = session_id
+        self.session_settings = session_settings
+        self._talk = Talk(engine, session_id, "openai_agents")
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """All items, or the last `limit`, oldest first."""
+        most = self.session_settings.limit if limit is None and self.session_settings else limit
+        turns = await asyncio.to_thread(self._talk.turns)
+        if most is not None:
+            turns = turns[-most:] if most > 0 else []
+        return [self._item(turn) for turn in turns]
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        await asyncio.to_thread(self._talk.add, [_said(cast(Json, item)) for item in items])
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Forget the last item, and give it."""
+        turn = await asyncio.to_thread(self._talk.pop)
+        return None if turn is None else self._item(turn)
+
+    async def clear_session(self) -> None:
+        await asyncio.to_thread(self._talk.clear)
+
+    def _item(self, turn: Memory) -> TResponseInputItem:
+        return cast(TResponseInputItem, self._talk.kept(turn) or _plain(turn))
+
+
+def _said(item: Json) -> Said:
+    """Speech as it was said; of the other items the words in them, so that they can be recalled too."""
+    kind = str(item.get("type", "message"))
+    if "role" in item:
+        return Said(spoken(_text(item.get("content")), f"({kind} without text)"), str(item["role"]), item)
+    if "name" in item and "arguments" in item:
+        return Said(f"{item['name']} {item['arguments']}", "assistant", item)
+    if "output" in item:
+        return Said(spoken(_text(item["output"]), f"({kind})"), "tool", item)
+    return Said(spoken(_text(item.get("summary")), f"({kind})"), "assistant", item)
+
+
+def _text(content: Any) -> str:
+    """The words of a text or of the parts of a list."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") or part.get("refusal") for part in parts if isinstance(part, dict)]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _plain(turn: Memory) -> Json:
+    """A turn that was remembered by other means, as the message it would have been."""
+    speaker = (turn.speaker or "user").casefold()
+    role = {"ai": "assistant", "assistant": "assistant", "system": "system"}.get(speaker, "user")
+    return {"role": role, "content": turn.content}

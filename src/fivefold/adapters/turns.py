@@ -1,0 +1,85 @@
+"""Messages of other libraries as turns of a session: the text can be recalled, the message comes back as it was."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fivefold.engine import Engine
+from fivefold.errors import InvalidInput, NotFound
+from fivefold.intake import MAX_TEXT, checked_name, visible
+from fivefold.memory import Memory
+from fivefold.values import Json
+
+_BROKEN = re.compile("[\x00\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message on its way into a session: its text, who said it, and the message itself as JSON."""
+
+    text: str
+    speaker: str
+    message: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """One session of an engine as one library sees it; `library` names what is kept for it in a turn's metadata."""
+
+    engine: Engine
+    session_id: str
+    library: str
+
+    def __post_init__(self) -> None:
+        checked_name(self.session_id, "session_id")
+
+    def turns(self) -> list[Memory]:
+        """Oldest first; none where nothing was said yet."""
+        try:
+            return self.engine.turns(self.session_id)
+        except NotFound:
+            return []
+
+    def kept(self, turn: Memory) -> Json | None:
+        """The message a turn was made from; None where it came from elsewhere."""
+        message = turn.metadata.get(self.library)
+        return message if isinstance(message, dict) else None
+
+    def add(self, said: Sequence[Said]) -> None:
+        if said:
+            self.engine.remember_many([self._record(item) for item in said])
+
+    def pop(self) -> Memory | None:
+        """Forget the last turn, and give it; a turn that someone else took first is passed over."""
+        while turns := self.turns():
+            try:
+                return self.engine.forget(turns[-1].id)
+            except NotFound:
+                continue
+        return None
+
+    def clear(self) -> None:
+        try:
+            self.engine.forget_session(self.session_id)
+        except NotFound:
+            return
+
+    def _record(self, said: Said) -> Json:
+        size = len(json.dumps(said.message, ensure_ascii=False, default=str))
+        if size > MAX_TEXT - 100:
+            raise InvalidInput(
+                f"a message of {size:,} characters is too long to keep, the most is {MAX_TEXT - 100:,}; "
+                "refer to images and files by their address instead of carrying them inside"
+            )
+        return {
+            "content": _BROKEN.sub("\ufffd", said.text), "speaker": said.speaker, "session_id": self.session_id,
+            "metadata": {self.library: said.message},
+        }  # fmt: skip
+
+
+def spoken(text: str, otherwise: str) -> str:
+    """The text of a message, or what stands for a message that has none."""
+    return text if visible(text) else otherwise

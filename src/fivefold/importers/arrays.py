@@ -1,0 +1,106 @@
+"""The items of a JSON array one after the other, so that a large file need not fit into memory."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from fivefold.errors import InvalidInput
+
+CHUNK = 1 << 20
+_SPACE = " \t\r\n"
+_decode = json.JSONDecoder().raw_decode
+
+
+def items(stream: BinaryIO, name: str) -> Iterator[object]:
+    """Each item of the array in `stream`, or the one object there is in place of an array."""
+    text = _Text(stream, name)
+    if text.next() != "[":
+        yield text.value(1)
+        text.end()
+        return
+    text.take()
+    number = 0
+    while text.next() != "]":
+        if number:
+            text.comma(number)
+        number += 1
+        yield text.value(number)
+    text.take()
+    text.end()
+
+
+class _Text:
+    """What is read of the stream and not yet taken."""
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._name = name
+        self._buffer = ""
+        self._at = 0
+
+    def next(self) -> str:
+        """The next sign that is no white space; empty at the end."""
+        while True:
+            while self._at < len(self._buffer):
+                if self._buffer[self._at] not in _SPACE:
+                    return self._buffer[self._at]
+                self._at += 1
+            if not self._more(CHUNK):
+                return ""
+
+    def take(self) -> None:
+        self._at += 1
+
+    def comma(self, number: int) -> None:
+        if self.next() != ",":
+            raise self._cut(f"after item {number} a comma or the end of the list should follow")
+        self.take()
+
+    def value(self, number: int) -> object:
+        """The object or list that begins here; twice as much is read each time it does not end yet."""
+        if self.next() not in ("{", "["):
+            raise self._cut(f"item {number} should be an object")
+        size = CHUNK
+        while True:
+            try:
+                found, end = _decode(self._buffer, self._at)
+            except json.JSONDecodeError as error:
+                if not self._more(size):
+                    raise self._cut(f"item {number} is not JSON: {error.msg}") from None
+                size *= 2
+            except RecursionError:
+                raise InvalidInput(f"{self._name}: item {number} is nested too deep") from None
+            else:
+                self._at = end
+                return found
+
+    def end(self) -> None:
+        if self.next():
+            raise self._cut("something follows after its end")
+
+    def _more(self, size: int) -> bool:
+        """Read on; whether there was anything left to read."""
+        read = self._stream.read(size)
+        try:
+            text = self._decoder.decode(read, final=not read)
+        except UnicodeDecodeError as error:
+            raise InvalidInput(f"{self._name} is not UTF-8 text: {error.reason}") from None
+        self._buffer = self._buffer[self._at :] + text
+        self._at = 0
+        return bool(read)
+
+    def _cut(self, what: str) -> InvalidInput:
+        return InvalidInput(f"{self._name}: {what}; the file may be cut off or edited, export it again")
+
+
+def is_utf8(start: bytes) -> bool:
+    """Whether the beginning of a file reads as text; its last character may be cut."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(start)
+    except UnicodeDecodeError:
+        return False
+    return b"\x00" not in start

@@ -1,0 +1,99 @@
+"""Haystack's own pipelines over the retriever, also written to YAML and read back."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack import Document, Pipeline
+from haystack.components.builders import ChatPromptBuilder
+from haystack.components.generators.chat import MockChatGenerator
+from haystack.dataclasses import ChatMessage
+
+import fivefold
+from fivefold.adapters.haystack import FivefoldRetriever
+from fivefold.engine import Engine
+from fivefold.errors import InvalidInput
+
+TEMPLATE = "{% for document in documents %}{{ document.content }}\n{% endfor %}---\n{{ question }}"
+ASKED = {"memory": {"query": "what is my badge ID?"}, "prompt": {"question": "what is my badge ID?"}}
+
+
+def pipeline(retriever: FivefoldRetriever) -> Pipeline:
+    made = Pipeline()
+    made.add_component("memory", retriever)
+    made.add_component(
+        "prompt",
+        ChatPromptBuilder([ChatMessage.from_user(TEMPLATE)], required_variables=["documents", "question"]),
+    )
+    made.add_component("llm", MockChatGenerator())
+    made.connect("memory.documents", "prompt.documents")
+    made.connect("prompt.prompt", "llm.messages")
+    return made
+
+
+def reply(done: dict[str, Any]) -> str:
+    text = done["llm"]["replies"][0].text
+    assert isinstance(text, str)
+    return text
+
+
+def test_documents_say_where_they_come_from(facts: Engine) -> None:
+    found: list[Document] = FivefoldRetriever(facts, top_k=2).run("what is my badge ID?")["documents"]
+    assert len(found) == 2
+    first = found[0]
+    assert (first.id, first.content) == ("badge", "My badge ID is E-47821")
+    assert first.score is not None
+    assert first.meta["event_at"] == "2025-01-06T09:00:00Z"
+    assert first.meta["speaker"] == "user"
+    assert first.meta["routes"]
+    facts.used(first.meta["recall_id"], [first.id])
+    assert Document.from_dict(first.to_dict()) == first
+
+
+def test_a_pipeline_answers_from_memory(facts: Engine) -> None:
+    made = pipeline(FivefoldRetriever(facts, top_k=1))
+    assert reply(made.run(ASKED)) == "My badge ID is E-47821\n---\nwhat is my badge ID?"
+    more = made.run({**ASKED, "memory": {"query": "tea, ferns, badge, key", "top_k": 3}})
+    assert reply(more).count("\n") == 4
+    assert reply(asyncio.run(made.run_async(ASKED))) == "My badge ID is E-47821\n---\nwhat is my badge ID?"
+
+
+def test_a_pipeline_is_written_and_read_back(facts: Engine) -> None:
+    made = pipeline(FivefoldRetriever(facts, top_k=1, recipe="lexical", effort="low"))
+    text = made.dumps()
+    again = Pipeline.loads(text, allowed_modules=["fivefold.adapters.haystack"])
+    retriever: Any = again.get_component("memory")
+    try:
+        assert retriever.engine is not facts
+        assert (retriever.top_k, retriever.recipe, retriever.effort) == (1, "lexical", "low")
+        assert again.dumps() == text
+        assert reply(again.run(ASKED)) == reply(made.run(ASKED))
+    finally:
+        retriever.engine.close()
+
+
+def test_what_cannot_be_opened_again_is_not_written() -> None:
+    with (
+        fivefold.open(":memory:", embedder="wordllama") as mem,
+        pytest.raises(InvalidInput, match="cannot be written down"),
+    ):
+        FivefoldRetriever(mem).to_dict()
+
+
+def test_a_relative_path_is_written_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with fivefold.open("here.db", embedder="wordllama") as mem:
+        engine = FivefoldRetriever(mem).to_dict()["init_parameters"]["engine"]
+        assert engine == {"store": str(tmp_path / "here.db"), "namespace": "default"}
+
+
+def test_async_runs_go_side_by_side(facts: Engine) -> None:
+    retriever = FivefoldRetriever(facts, top_k=1)
+
+    async def ask() -> list[dict[str, list[Document]]]:
+        return list(await asyncio.gather(*(retriever.run_async(query) for query in ("tea", "badge", "ferns"))))
+
+    assert [found["documents"][0].id for found in asyncio.run(ask())] == ["tea", "badge", "fern"]
