@@ -1,0 +1,215 @@
+"""Many clients at once on a server, reading and writing: how fast it answers, and that nothing it confirmed is lost."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor, wait
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+import fivefold
+from fivefold import sample
+from fivefold.bench.load_client import Account, Client, meet, meet_at, run_client
+from fivefold.bench.load_server import Target, serving
+from fivefold.bench.load_ways import InProcess, OverHttp, Way
+from fivefold.ids import new_id
+from fivefold.progress import bar
+from fivefold.values import Value
+
+NAMESPACE = "bench-load"
+BEGIN_S = 0.2
+"""Between the moment all clients are told and the moment they begin."""
+
+_PAGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """So many clients for so long. Without a place the server is one of its own, on a new file."""
+
+    clients: int
+    seconds: float
+    mix: Mapping[str, int]
+    url: str | None = None
+    key: str | None = None
+    store: str | None = None
+    embedder: str | None = None
+
+    @property
+    def alone_s(self) -> float:
+        """How long each baseline is measured."""
+        return max(0.5, self.seconds / 6)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure(Value):
+    """How long one operation took, by whom it was asked."""
+
+    who: str
+    operation: str
+    count: int
+    per_second: float
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    most_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded(Value):
+    """What a load came to."""
+
+    clients: int
+    seconds: float
+    requests: int
+    per_second: float
+    errors: int
+    written: int
+    """Memories whose writing was confirmed and that were not forgotten since."""
+    lost: int
+    """Those among them that are not there."""
+    returned: int
+    """Forgotten memories that are there again."""
+    too_late: int
+    """Feedback that was refused, as it should be, since a memory of its recall had been forgotten."""
+    memory_before_mb: float | None
+    memory_after_mb: float | None
+    figures: tuple[Figure, ...]
+    failures: tuple[str, ...]
+    """The first few errors."""
+
+    @property
+    def ok(self) -> bool:
+        return self.errors == self.lost == self.returned == 0
+
+
+def put_load(load: Load, progress: bool = False) -> Loaded:
+    """The operations through the library, then by one client alone, then by all clients at once; then the account."""
+    name = f"load-{new_id()}"
+    with tempfile.TemporaryDirectory(prefix="fivefold-load-") as folder:
+        figures: list[Figure] = []
+        location = load.store or str(Path(folder) / "served.db")
+        own = load.url is None and load.store is None
+        if own:
+            _prepare(location, load.embedder)
+            figures += _in_library(location, load, name, progress)
+        with _target(load, location) as target:
+            figures += _alone(target, load, name, progress)
+            before = target.memory_mb()
+            with _clients(load.clients) as pool:
+                account = _together(pool, target, load, name, progress)
+            after = target.memory_mb()
+            with closing(OverHttp(target.url, NAMESPACE, target.key)) as way:
+                there = _ids(way)
+        if own:  # once more from the file, after the server has gone
+            with fivefold.open(location, namespace=NAMESPACE) as engine:
+                there &= _ids(InProcess(engine))
+    return _loaded(load, account, there, (before, after), figures)
+
+
+@contextmanager
+def _target(load: Load, location: str) -> Iterator[Target]:
+    if load.url is not None:
+        yield Target(load.url.rstrip("/"), load.key)
+        return
+    with serving(location, load.embedder) as target:
+        yield target
+
+
+def _prepare(location: str, embedder: str | None) -> None:
+    with fivefold.open(location, namespace=NAMESPACE, embedder=embedder) as engine:
+        engine.remember_many(sample.memories())
+
+
+def _in_library(location: str, load: Load, name: str, progress: bool) -> list[Figure]:
+    """The first baseline: the engine in this process, on a copy of the file."""
+    copy = shutil.copy(location, f"{location}.copy")
+    with fivefold.open(copy, namespace=NAMESPACE) as engine:
+        engine.recall(sample.questions()[0].query)
+        client = Client(InProcess(engine), f"{name}-library", load.mix, seed=1)
+        with bar("The library, in this process", 1, show=progress) as advance:
+            account = client.work(time.time(), time.time() + load.alone_s)
+            advance(1)
+    return _figures("library", account, load.alone_s)
+
+
+def _alone(target: Target, load: Load, name: str, progress: bool) -> list[Figure]:
+    """The second: one client that has the server for itself, which has loaded its models by then."""
+    with closing(OverHttp(target.url, NAMESPACE, target.key)) as way:
+        way.recall(sample.questions()[0].query)
+        with bar("One client alone", 1, show=progress) as advance:
+            begin = time.time()
+            account = Client(way, f"{name}-alone", load.mix, seed=2).work(begin, begin + load.alone_s)
+            advance(1)
+    return _figures("1 client", account, load.alone_s)
+
+
+@contextmanager
+def _clients(count: int) -> Iterator[ProcessPoolExecutor]:
+    """A process for each client, all of them up."""
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(count, spawn, meet_at, (spawn.Barrier(count),)) as pool:
+        for met in [pool.submit(meet) for _ in range(count)]:
+            met.result()
+        yield pool
+
+
+def _together(pool: ProcessPoolExecutor, target: Target, load: Load, name: str, progress: bool) -> Account:
+    begin = time.time() + BEGIN_S
+    end = begin + load.seconds
+    under_way: list[Future[Account]] = [
+        pool.submit(run_client, target.url, NAMESPACE, target.key, f"{name}-{n}", load.mix, 10 + n, begin, end)
+        for n in range(load.clients)
+    ]
+    with bar(f"{load.clients} clients at once", round(load.seconds), show=progress) as advance:
+        while wait(under_way, timeout=1).not_done:
+            advance(1)
+    whole = Account()
+    for client in under_way:
+        whole.add(client.result())
+    return whole
+
+
+def _ids(way: Way) -> set[str]:
+    """The ids of all memories of the namespace."""
+    ids, cursor = way.page(limit=_PAGE)
+    found = set(ids)
+    while cursor is not None:
+        ids, cursor = way.page(cursor, _PAGE)
+        found.update(ids)
+    return found
+
+
+def _loaded(
+    load: Load, account: Account, there: set[str], memory: tuple[float | None, float | None], figures: list[Figure]
+) -> Loaded:
+    expected = account.written - account.forgotten - account.unsure
+    who = f"{load.clients} clients"
+    return Loaded(
+        load.clients, load.seconds, account.requests, round(account.requests / load.seconds, 1), len(account.failures),
+        len(expected), len(expected - there), len((account.forgotten - account.unsure) & there),
+        account.too_late, *memory,
+        (*figures, *_figures(who, account, load.seconds)), tuple(account.failures[:5]),
+    )  # fmt: skip
+
+
+def _figures(who: str, account: Account, seconds: float) -> list[Figure]:
+    """Each operation, and all together."""
+    every = [one for taken in account.taken.values() for one in taken]
+    rows = {**dict(sorted(account.taken.items())), "all": every}
+    return [
+        Figure(who, operation, len(taken), round(len(taken) / seconds, 1), *_spread(taken))
+        for operation, taken in rows.items()
+        if taken
+    ]
+
+
+def _spread(taken: list[float]) -> list[float]:
+    return [round(float(value), 2) for value in np.percentile(taken, [50, 95, 99, 100])]

@@ -1,0 +1,172 @@
+"""One client of a load: asks and writes by chance for a while, and keeps account of what was confirmed."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from multiprocessing.synchronize import Barrier
+from time import perf_counter
+from typing import Any
+
+from fivefold import sample
+from fivefold.bench.corpus import records
+from fivefold.bench.load_ways import Failed, Gone, OverHttp, Way
+from fivefold.errors import FivefoldError, InvalidInput, NotFound
+
+BATCH = 10
+MEET_S = 300
+MIX = {"recall": 50, "context": 5, "used": 5, "add": 25, "batch": 3, "get": 5, "list": 5, "forget": 2}
+"""How often each operation comes, in parts of all: an agent reads before it answers, and then writes what was said."""
+
+
+@dataclass(slots=True)
+class Account:
+    """What a client did: milliseconds of each operation, what failed, and what must be there now."""
+
+    taken: dict[str, list[float]] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+    written: set[str] = field(default_factory=set)
+    forgotten: set[str] = field(default_factory=set)
+    unsure: set[str] = field(default_factory=set)
+    """Ids of writes without an answer, which may have happened or not."""
+    too_late: int = 0
+    """Feedback on a recall that had returned a memory which was forgotten meanwhile, and the recall with it."""
+
+    def add(self, other: Account) -> None:
+        for operation, taken in other.taken.items():
+            self.taken.setdefault(operation, []).extend(taken)
+        self.failures += other.failures
+        self.written |= other.written
+        self.forgotten |= other.forgotten
+        self.unsure |= other.unsure
+        self.too_late += other.too_late
+
+    @property
+    def requests(self) -> int:
+        return sum(map(len, self.taken.values())) + len(self.failures) + self.too_late
+
+
+def mix_of(text: str) -> dict[str, int]:
+    """A mix such as recall=6,add=3."""
+    mix = {}
+    for part in text.split(","):
+        name, _, share = part.strip().partition("=")
+        if name not in MIX or not share.isdecimal():
+            raise InvalidInput(f"--mix takes shares such as recall=6,add=3 of {', '.join(MIX)}; not {part.strip()!r}")
+        mix[name] = int(share)
+    if not any(mix.values()):
+        raise InvalidInput("--mix names no operation with a share above 0")
+    return mix
+
+
+class Client:
+    """Draws operations by their share, each with what it needs at hand."""
+
+    def __init__(self, way: Way, name: str, mix: Mapping[str, int], seed: int) -> None:
+        self.account = Account()
+        self._way = way
+        self._mix = mix
+        self._chance = random.Random(seed)
+        self._questions = [question.query for question in sample.questions()]
+        self._records = _named(name, seed)
+        self._mine: list[str] = []
+        self._last: tuple[str, list[str]] | None = None
+
+    def work(self, begin: float, end: float) -> Account:
+        time.sleep(max(0.0, begin - time.time()))
+        names, shares = [*self._mix], [*self._mix.values()]
+        while time.time() < end:
+            self.once(self._chance.choices(names, shares)[0])
+        return self.account
+
+    def once(self, operation: str) -> None:
+        operation, act = self._ready(operation)
+        start = perf_counter()
+        try:
+            act()
+        except (Failed, FivefoldError) as error:
+            if operation == "used" and isinstance(error, Gone | NotFound):
+                self.account.too_late += 1
+            else:
+                self.account.failures.append(f"{operation}: {error}")
+        else:
+            self.account.taken.setdefault(operation, []).append((perf_counter() - start) * 1000)
+
+    def _ready(self, operation: str) -> tuple[str, Callable[[], object]]:
+        """An operation with all it needs; one that needs a memory or a recall of this client's makes that first."""
+        question = self._chance.choice(self._questions)
+        if operation in ("get", "forget") and not self._mine:
+            operation = "add"
+        if operation == "used" and (self._last is None or not self._last[1]):
+            operation = "recall"
+        acts: dict[str, Callable[[], object]] = {
+            "recall": lambda: self._recall(question),
+            "context": lambda: self._way.context(question),
+            "used": self._used,
+            "add": lambda: self._write([next(self._records)]),
+            "batch": lambda: self._write([next(self._records) for _ in range(BATCH)]),
+            "get": lambda: self._way.get(self._chance.choice(self._mine)),
+            "list": self._way.page,
+            "forget": self._forget,
+        }
+        return operation, acts[operation]
+
+    def _recall(self, question: str) -> None:
+        self._last = self._way.recall(question)
+
+    def _used(self) -> None:
+        assert self._last is not None
+        recall, ids = self._last
+        self._last = None
+        self._way.used(recall, ids[:1])
+
+    def _write(self, made: list[dict[str, Any]]) -> None:
+        try:
+            stored = self._way.add(made[0]) if len(made) == 1 else self._way.batch(made)
+        except Failed as error:
+            self.account.unsure.update(() if error.sure else [record["id"] for record in made])
+            raise
+        self.account.written.update(stored)
+        self._mine += stored
+
+    def _forget(self) -> None:
+        id = self._mine.pop(self._chance.randrange(len(self._mine)))
+        try:
+            self._way.forget(id)
+        except Failed as error:
+            if not error.sure:
+                self.account.unsure.add(id)
+            raise
+        self.account.forgotten.add(id)
+
+
+def _named(name: str, seed: int) -> Iterator[dict[str, Any]]:
+    """Records with ids that tell whose they are."""
+    for number, record in enumerate(records(10**9, seed)):
+        yield {**record, "event_at": record["event_at"].isoformat(), "id": f"{name}-{number}"}
+
+
+_meeting: list[Barrier] = []
+
+
+def meet_at(barrier: Barrier) -> None:
+    """Where the clients' processes wait for each other."""
+    _meeting.append(barrier)
+
+
+def meet() -> None:
+    """Wait until every client's process is up."""
+    _meeting[0].wait(MEET_S)
+
+
+def run_client(
+    url: str, namespace: str, key: str | None, name: str, mix: Mapping[str, int], seed: int, begin: float, end: float
+) -> Account:
+    """One client of a server, in whatever process this is."""
+    way = OverHttp(url, namespace, key)
+    try:
+        return Client(way, name, mix, seed).work(begin, end)
+    finally:
+        way.close()

@@ -1,0 +1,76 @@
+"""The server that a load is put on: one of its own in a process, or one that is running already."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+from fivefold.errors import FivefoldError
+
+STOP_S = 60
+
+
+class ServerFailed(FivefoldError):
+    """The server did not start, or did not stop in good order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where the clients ask."""
+
+    url: str
+    key: str | None = None
+
+    def memory_mb(self) -> float | None:
+        """What the server's process holds, by its own figures, where they can be read."""
+        headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        try:
+            with urlopen(Request(f"{self.url}/metrics", headers=headers), timeout=30) as answer:
+                told = answer.read().decode()
+        except (URLError, OSError):
+            return None
+        found = re.search(r"^process_resident_memory_bytes (\S+)$", told, re.MULTILINE)
+        return round(float(found[1]) / 1e6, 1) if found else None
+
+
+@contextmanager
+def serving(location: str, embedder: str | None) -> Iterator[Target]:
+    """A real `fivefold serve` on a free port of this machine; stopped at the end, which must go well."""
+    command = [
+        sys.executable, "-m", "fivefold", "serve", "--store", location, "--port", "0", "--rate", "0", "--upkeep", "0",
+        "--log-level", "error", "--json", *(["--embedder", embedder] if embedder else []),
+    ]  # fmt: skip
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+        assert process.stdout is not None
+        try:
+            told = process.stdout.readline()
+            if not told.startswith('{"url"'):
+                raise ServerFailed(f"the server did not start: {_why(told + process.stdout.read(), errors)}")
+            yield Target(json.loads(told)["url"])
+        finally:
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+            code = process.wait(STOP_S)
+            process.stdout.close()
+        if code != 0:
+            raise ServerFailed(f"the server ended with code {code}: {_why('', errors)}")
+
+
+def _why(told: str, errors: IO[str]) -> str:
+    """The message it ended with, or what it last said."""
+    try:
+        return str(json.loads(told)["error"]["message"])
+    except (ValueError, LookupError):
+        errors.seek(0)
+        return (told + errors.read()).strip()[-500:]

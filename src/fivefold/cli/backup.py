@@ -1,0 +1,58 @@
+"""Commands that keep a whole store in a file, and bring it back."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fivefold.cli.app import JsonOption, StoreOption, app, existing, place, print_json, say
+
+if TYPE_CHECKING:
+    from fivefold.backup import Backup
+    from fivefold.restore import Restored
+
+
+@app.command()
+def backup(
+    target: Annotated[str, typer.Argument(help="The file to write, or a folder, where it is named by the time")],
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite a file that is there")] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a whole store to one file, checked, while others go on reading and writing."""
+    from fivefold.backup import back_up
+
+    made = back_up(existing(store), target, replace=replace, progress=sys.stderr.isatty())
+    _tell(made, f"{made.store} → {made.file}", as_json)
+
+
+@app.command()
+def restore(
+    backup: Annotated[str, typer.Argument(help="A file that `fivefold backup` wrote, or a copy of a store")],
+    replace: Annotated[bool, typer.Option("--replace", help="Put it in the place of a store that is there")] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a store out of a backup; a store that is in use, or not said to be replaced, is left alone."""
+    from fivefold.restore import restore as bring_back
+
+    made = bring_back(backup, place(store), replace=replace, progress=sys.stderr.isatty())
+    _tell(made, f"{made.file} → {made.store}", as_json)
+
+
+def _tell(made: Backup | Restored, way: str, as_json: bool) -> None:
+    """A copy with indexes amiss is as good as its store, but somebody should know."""
+    if as_json:
+        print_json(made.to_dict())
+    else:
+        memories = f"{made.memories:,} {'memory' if made.memories == 1 else 'memories'}"
+        namespaces = f"{made.namespaces:,} {'namespace' if made.namespaces == 1 else 'namespaces'}"
+        say(f"{way}: {memories} of {namespaces}, checked, in {made.seconds:.1f} s")
+    if made.amiss:
+        if not as_json:
+            for finding in made.amiss:
+                sys.stderr.write(f"✗ {finding.check}: {finding.detail}\n")
+            sys.stderr.write("All memories are there; `fivefold doctor --repair` rebuilds what can be derived.\n")
+        raise typer.Exit(1)

@@ -1,0 +1,86 @@
+"""`fivefold bench load`: many clients at once on a server."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fivefold.cli.app import JsonOption, print_json, say
+from fivefold.cli.bench import bench
+from fivefold.cli.write import EmbedderOption
+from fivefold.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from fivefold.bench.load import Loaded
+
+
+@bench.command()
+def load(
+    clients: Annotated[int, typer.Option(min=1, max=256, help="Clients at once, each a process")] = 8,
+    seconds: Annotated[float, typer.Option(min=0.5, help="How long they ask and write")] = 60.0,
+    mix: Annotated[
+        str | None,
+        typer.Option(help="Shares of recall, context, used, add, batch, get, list and forget, as in recall=6,add=3"),
+    ] = None,
+    url: Annotated[
+        str | None, typer.Option(help="A server that is running, instead of one of its own [key: env FIVEFOLD_KEY]")
+    ] = None,
+    store: Annotated[
+        str | None, typer.Option(help="A store for the server, instead of a new file; what is written stays in it")
+    ] = None,
+    embedder: EmbedderOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Put clients on a server that read and write at once; times, errors, and whether a confirmed write was lost."""
+    from fivefold.bench.load import Load, put_load
+    from fivefold.bench.load_client import MIX, mix_of
+
+    if url is not None and (store is not None or embedder is not None):
+        raise InvalidInput("a server that is running has its own store and embedder; leave --store and --embedder out")
+    if url is not None and not url.startswith(("http://", "https://")):
+        raise InvalidInput(f"--url takes an address such as http://127.0.0.1:8484, not {url!r}")
+    shares = MIX if mix is None else mix_of(mix)
+    asked = Load(clients, seconds, shares, url, os.environ.get("FIVEFOLD_KEY") if url else None, store, embedder)
+    found = put_load(asked, progress=sys.stderr.isatty())
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        _show(found)
+    if not found.ok:
+        raise typer.Exit(1)
+
+
+def _show(found: Loaded) -> None:
+    from fivefold.cli import show
+
+    numbers = ("count", "/s", "p50", "p95", "p99", "most")
+    show.table(
+        ("asked by", "operation", *numbers, ""),
+        [
+            (
+                item.who, item.operation, f"{item.count:,}", f"{item.per_second:,.1f}", f"{item.p50_ms:,.1f}",
+                f"{item.p95_ms:,.1f}", f"{item.p99_ms:,.1f}", f"{item.most_ms:,.1f}", "ms",
+            )
+            for item in found.figures
+        ],
+        right=numbers,
+    )  # fmt: skip
+    show.line("")
+    say(f"{found.requests:,} requests in {found.seconds:g} s, {found.per_second:,.1f} a second")
+    say(f"{_mark(found.errors)} {found.errors} errors")
+    say(f"{_mark(found.lost)} {found.written:,} memories confirmed and kept, {found.lost} of them lost")
+    say(f"{_mark(found.returned)} {found.returned} forgotten memories came back")
+    if found.too_late:
+        say(f"  {found.too_late} refused as too late: feedback on a recall of a memory that was forgotten since")
+    if found.memory_before_mb is not None and found.memory_after_mb is not None:
+        grown = found.memory_after_mb - found.memory_before_mb
+        say(f"  the server holds {found.memory_after_mb:,.0f} MB, {grown:+,.0f} MB since the load began")
+    for failure in found.failures:
+        sys.stderr.write(f"✗ {failure}\n")
+
+
+def _mark(wrong: int) -> str:
+    return "✗" if wrong else "✓"
