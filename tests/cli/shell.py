@@ -7,9 +7,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fivefold.keyring import Keyring
+from fivefold.stores import open_store
 from tests.bench import tiny
 
 RECORDS = [
@@ -30,6 +33,7 @@ ARGS: dict[str, list[str]] = {
     "used": ["{recall}", "badge"],
     "recall": ["what is my badge ID?"],
     "explain": ["what is my badge ID?"],
+    "context": ["what is my badge ID?"],
     "plan": ["what is my badge ID?"],
     "recipes list": [],
     "recipes show": ["engram"],
@@ -39,6 +43,8 @@ ARGS: dict[str, list[str]] = {
     "stats": [],
     "export": ["{folder}/out.jsonl"],
     "migrate": ["{path}", "{folder}/copy.db"],
+    "backup": ["{folder}/kept.db"],
+    "restore": ["{path}", "--store", "{folder}/back.db"],
     "graph show": [],
     "graph alias": ["Okafor", "Mrs O"],
     "graph merge": ["Okafor", "E-47821"],
@@ -51,10 +57,17 @@ ARGS: dict[str, list[str]] = {
     "doctor": [],
     "reembed": ["wordllama"],
     "maintain": [],
+    "serve": ["--port", "0"],
+    "mcp": [],
+    "keys create": ["the bot", "--role", "writer", "--namespace", "default"],
+    "keys list": [],
+    "keys revoke": ["{key}"],
+    "audit": [],
     "db status": [],
     "db distribute": [],
     "db rebalance": [],
     "bench speed": ["--sizes", "50", "--rounds", "5"],
+    "bench load": ["--clients", "2", "--seconds", "1", "--embedder", "wordllama"],
     "bench locomo": ["{folder}/talk.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench longmemeval": ["{folder}/chats.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench jsonl": ["{folder}/lines", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
@@ -63,18 +76,23 @@ ARGS: dict[str, list[str]] = {
 """Every command with arguments that work on the small store."""
 
 UNSET = ("FIVEFOLD_STORE", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE")
-STORELESS = {name for name in ARGS if name.startswith(("bench ", "recipes ", "weights", "train weights", "migrate"))}
+STORELESS = {
+    name for name in ARGS if name.startswith(("bench ", "recipes ", "weights", "train weights", "migrate", "restore"))
+}
 NEEDS_TORCH = {"train weights"}
 """Commands that only run where the extra `train` is installed; they have a file of tests of their own."""
 
 NEEDS_SERVER = {name for name in ARGS if name.startswith("db ")}
 """Commands for stores on PostgreSQL alone; they have a file of tests of their own."""
 
-WHOLE = {"maintain", *NEEDS_SERVER}
+RUNS_ON = {"serve"}
+"""Commands that go on until they are stopped; they have a file of tests of their own."""
+
+WHOLE = {"maintain", "backup", "keys create", "keys list", "keys revoke", "audit", *RUNS_ON, *NEEDS_SERVER}
 """Commands that look at all of a store rather than one namespace."""
 
-MAKES_STORES = {"demo", "add", "import"}
-READS_STORES = sorted(set(ARGS) - STORELESS - MAKES_STORES - NEEDS_SERVER)
+MAKES_STORES = {"demo", "add", "import", "mcp", "keys create"}
+READS_STORES = sorted(set(ARGS) - STORELESS - MAKES_STORES - NEEDS_SERVER - RUNS_ON)
 
 
 class Small(NamedTuple):
@@ -88,8 +106,14 @@ class Small(NamedTuple):
     def args(self, command: str) -> list[str]:
         if command.startswith("bench "):
             tiny.write(Path(self.folder))
-        given = [arg.format(**self._asdict()) for arg in ARGS[command]]
+        key = _new_key(self.path) if command.startswith("keys ") else ""
+        given = [arg.format(**self._asdict(), key=key) for arg in ARGS[command]]
         return [*command.split(), *given]
+
+
+def _new_key(path: str) -> str:
+    with closing(open_store(path)) as store:
+        return Keyring(store).create("the page", "reader", ["default"])[0].id
 
 
 class Ran(NamedTuple):

@@ -78,7 +78,7 @@ BAD: list[tuple[list[str], str, str]] = [
     (["used", "{recall}", "key"], "InvalidInput", "'key' was not returned by recall"),
     (["import", "nowhere.jsonl"], "InvalidInput", "there is no file 'nowhere.jsonl' to import"),
     (["import", "{folder}"], "InvalidInput", "is a folder; name a file of JSON lines"),
-    (["import", "{path}"], "InvalidInput", "is not UTF-8 text"),
+    (["import", "{path}"], "InvalidInput", "is a store of fivefold itself"),
     (["export", "nowhere/out.jsonl"], "StoreError", "could not be written"),
     (["reembed", "best"], "InvalidInput", "unknown embedder 'best'"),
     (["get", "x", "--store", "{lines}"], "StoreError", "is not a fivefold store"),

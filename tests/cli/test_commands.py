@@ -14,7 +14,7 @@ from typer.main import get_command
 
 import fivefold
 from fivefold.cli.app import app
-from tests.cli.shell import ARGS, NEEDS_SERVER, NEEDS_TORCH, READS_STORES, STORELESS, WHOLE, Command, Small
+from tests.cli.shell import ARGS, NEEDS_SERVER, NEEDS_TORCH, READS_STORES, RUNS_ON, STORELESS, WHOLE, Command, Small
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "cli.md").read_text("utf-8")
@@ -22,7 +22,7 @@ DOCS = runpy.run_path(str(ROOT / "docs" / "make_cli_help.py"))
 NAMES: list[str] = DOCS["names"]()
 block: Callable[[str], str] = DOCS["block"]
 
-ANSWERS = {"recall", "explain", "plan"}
+ANSWERS = {"recall", "explain", "plan", "context"}
 """Commands that answer a question even where there is nothing to find."""
 
 
@@ -85,7 +85,7 @@ def test_the_docs_show_the_command_in_use(name: str) -> None:
     assert re.search(rf"```sh\n(.*\n)*?(.*\| )?fivefold {name}\b", section(name))
 
 
-@pytest.mark.parametrize("name", sorted(set(ARGS) - NEEDS_TORCH - NEEDS_SERVER))
+@pytest.mark.parametrize("name", sorted(set(ARGS) - NEEDS_TORCH - NEEDS_SERVER - RUNS_ON))
 def test_json_has_the_documented_keys(name: str, small: Small, command: Command) -> None:
     where = [] if name in STORELESS else ["--store", small.path]
     ran = command(*small.args(name), *where, "--json")
