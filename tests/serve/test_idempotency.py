@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -107,12 +108,15 @@ def test_a_process_that_died_between_write_and_answer_repeats_nothing(
     location, url, sent = str(tmp_path / "memory.db"), f"{HERE}/{path}", json.dumps(body).encode()
     with fivefold.open(location, embedder="wordllama") as engine:
         engine.remember("What was before", id="old")
-        once = Once(begun(Answers(engine.store, lease=timedelta(0)), url, "died", sent))
+        answers = Answers(engine.store, lease=timedelta(milliseconds=20))
+        once = Once(begun(answers, url, "died", sent))
+        answers.close()
         records = [{**record, "id": once.id(number)} for number, record in enumerate(body.get("records", [body]))]
         if path.endswith("supersede"):
             engine.supersede("old", records[0])
         else:
             engine.remember_many(records)
+    time.sleep(0.05)  # what a dead process had begun is free again soon
     service = open_service(location, limits=UNLIMITED)
     try:
         with asking(service) as client:
