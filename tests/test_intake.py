@@ -163,11 +163,14 @@ def test_metadata_that_is_no_json_is_refused(value: object) -> None:
 def test_metadata_that_holds_itself_is_refused() -> None:
     metadata: dict[str, object] = {}
     metadata["self"] = metadata
-    assert refusal(given_with(metadata=metadata)).startswith("metadata must be plain JSON: ")
+    assert refusal(given_with(metadata=metadata)).startswith("metadata must be plain JSON, nested at most 100 levels")
 
 
 def test_metadata_nested_beyond_reason_is_refused() -> None:
-    assert refusal(given_with(metadata={"deep": nested(5_000)})).startswith("metadata ")
+    told = "metadata must be plain JSON, nested at most 100 levels deep"
+    assert refusal(given_with(metadata={"deep": nested(5_000)})) == told
+    assert refusal(given_with(metadata={"deep": nested(99)})) == told
+    assert record_of(given_with(metadata={"deep": nested(98)})).metadata == {"deep": nested(98)}
 
 
 @pytest.mark.parametrize("value", ["text", 5, ["a"], [("a", 1)]])

@@ -140,15 +140,18 @@ class Audit:
                 self._changed.wait_for(lambda: self._waiting or self._closed)
                 self._changed.wait_for(self._due, timeout=EVERY_S)
                 last = self._closed
-            self._write_waiting(last)
+            written = self._write_waiting(last)
             if last:
                 return
+            if not written:
+                with self._changed:
+                    self._changed.wait_for(lambda: self._closed or self._urgent, timeout=EVERY_S)
 
     def _due(self) -> bool:
         return self._urgent or self._closed or len(self._waiting) >= TOGETHER
 
-    def _write_waiting(self, last: bool = False) -> None:
-        """Write all that waits; what could not be written and can wait longer does."""
+    def _write_waiting(self, last: bool = False) -> bool:
+        """Write all that waits; what could not be written and can wait longer does. Gives whether it was written."""
         with self._writing:
             with self._changed:
                 taken = list(self._waiting)
@@ -162,11 +165,12 @@ class Audit:
                 for _, written in taken:
                     if written is not None:
                         written.set_exception(error)
-                return
+                return False
             for _, written in taken:
                 if written is not None:
                     written.set_result(None)
             self._trim(len(taken))
+            return True
 
     def _put_back(self, kept: list[_Waiting], last: bool, error: Exception) -> None:
         given_up = len(kept) if last else max(0, len(kept) - MOST_WAITING)

@@ -287,10 +287,11 @@ class Engine(Browsing):
     @observed.write
     def configure(self, /, **changes: Any) -> Settings:
         """Change settings of the namespace; None brings a default back."""
-        stored = {**self._space.reader.settings(), **changes}
-        kept = {name: value for name, value in stored.items() if value is not None}
-        settings = settings_of(kept)
+        settings_of({name: value for name, value in changes.items() if value is not None})
         with self._space.editing() as txn:
+            stored = {**txn.settings(), **changes}
+            kept = {name: value for name, value in stored.items() if value is not None}
+            settings = settings_of(kept)
             txn.save_settings(plain(kept))
         return settings
 

@@ -18,6 +18,8 @@ MAX_TEXT = 100_000
 
 MAX_NAME = 200
 MAX_TAGS = 64
+MAX_DEPTH = 100
+"""How deep metadata may be nested; what lies deeper cannot be told by every face."""
 MAX_K = 1_000
 MAX_RECENT = 100
 MAX_TOKENS = 1_000_000
@@ -179,6 +181,8 @@ def _tags(value: object) -> tuple[str, ...]:
 def _metadata(value: object) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise InvalidInput("metadata must be a mapping")
+    if too_deep(value):
+        raise InvalidInput(f"metadata must be plain JSON, nested at most {MAX_DEPTH} levels deep")
     try:
         text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -186,3 +190,12 @@ def _metadata(value: object) -> Mapping[str, Any]:
     checked_text(text, "metadata")
     plain: Mapping[str, Any] = json.loads(text)
     return plain
+
+
+def too_deep(value: Mapping[Any, Any] | Sequence[Any]) -> bool:
+    """Whether values are nested deeper than is kept; what holds itself is."""
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH):
+        inner = (inside for item in level for inside in (item.values() if isinstance(item, Mapping) else item))
+        level = [item for item in inner if isinstance(item, Mapping | list | tuple)]
+    return bool(level)

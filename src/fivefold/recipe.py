@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from fivefold.errors import InvalidInput, UnknownRecipe
+from fivefold.intake import checked_name
 from fivefold.shape import build, data_of, fields_of, number
 from fivefold.values import Json, Value
 
@@ -239,7 +240,8 @@ def _check_whole(recipe: Recipe, where: str, places: Sequence[str]) -> None:
             raise InvalidInput(f"{where} {group}: {twice!r} is there twice; give each its own name")
     composite = recipe.fusion.method == "composite"
     for at, route in zip(places, recipe.routes, strict=True):
-        if not route.name or "." in route.name:
+        checked_name(route.name or " ", f"{where} {at}.name")
+        if "." in route.name:
             raise InvalidInput(f"{where} {at}.name: a name is a text without dots, not {route.name!r}")
         stray = sorted(set(route.by_intent) - {"what", *INTENTS})
         if stray:
@@ -252,6 +254,8 @@ def _check_whole(recipe: Recipe, where: str, places: Sequence[str]) -> None:
             raise InvalidInput(f"{where} {at}: fusion.store takes untyped dense and lexical routes")
     if composite and [route.search for route in recipe.routes if not ROUTES[route.search].of_candidates] != ["dense"]:
         raise InvalidInput(f"{where} fusion.method: a composite scores the candidates of exactly one dense route")
+    if recipe.fusion.weights == "learned" and not composite:
+        raise InvalidInput(f'{where} fusion.weights: learned weights need fusion.method = "composite"')
     if composite and not recipe.fusion.store:
         raise InvalidInput(f"{where} fusion.store: a composite is scored in the store; set it to true")
     if recipe.fusion.store and recipe.fusion.method not in {"rrf", "composite"}:

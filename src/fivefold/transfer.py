@@ -16,15 +16,12 @@ from typing import Any, TypeVar
 from fivefold.errors import InvalidInput, StoreError
 from fivefold.extract.kept import kept, one_of, restored, share, sound, whole
 from fivefold.ids import content_hash, replay_id
-from fivefold.intake import MAX_NAME, checked_name, checked_text, record_of
+from fivefold.intake import MAX_DEPTH, MAX_NAME, checked_name, checked_text, record_of, too_deep
 from fivefold.memory import KINDS, TIES, TYPES, Extraction, Link, Memory, Record
 from fivefold.remember import Draft
 from fivefold.stores.base import Reader
 from fivefold.times import as_utc
 from fivefold.values import Json
-
-DEEPEST = 900
-"""How deep the values of a line may be nested; deeper ones may be too deep to store."""
 
 _RECORD = frozenset(field.name for field in dataclasses.fields(Record)) - {"notes"}
 _MEMORY = frozenset(field.name for field in dataclasses.fields(Memory)) - {"namespace", "row"}
@@ -114,29 +111,16 @@ def _object(line: str, first: bool) -> Json:
         raise InvalidInput('the file is one JSON array; write one object a line, such as {"content": …}')
     try:
         data = json.loads(line)
-        deep = _too_deep(data)
+        deep = isinstance(data, dict | list) and too_deep([*data.values()] if isinstance(data, dict) else data)
     except ValueError as error:
         raise InvalidInput(f"not JSON: {error}") from None
     except RecursionError:
         deep = True
     if deep:
-        raise InvalidInput(f"its values are nested more than {DEEPEST} levels deep")
+        raise InvalidInput(f"its values are nested more than {MAX_DEPTH} levels deep")
     if not isinstance(data, dict):
         raise InvalidInput('a line must be an object, such as {"content": …}')
     return data
-
-
-def _too_deep(value: object) -> bool:
-    level, depth = [value], 0
-    while level and depth <= DEEPEST:
-        depth += 1
-        level = [
-            inner
-            for item in level
-            if isinstance(item, dict | list)
-            for inner in (item.values() if isinstance(item, dict) else item)
-        ]
-    return bool(level)
 
 
 def _record(data: Json, seen: Counter[str]) -> Record:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 import fivefold
+from fivefold.access import HERE
 from fivefold.errors import InvalidInput
 from fivefold.mcp import calls
 from fivefold.mcp.arguments import Explain, Sessions
@@ -22,7 +24,7 @@ from fivefold.mcp.numbers import KEPT, Numbers
 from fivefold.mcp.shown import trace
 from fivefold.recall import Recall
 from fivefold.schema import schema_of
-from fivefold.serve.limits import Limits
+from fivefold.serve.service import open_service
 from fivefold.tokens import tokens
 
 LINES = st.lists(st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), max_size=40), max_size=20)
@@ -54,11 +56,12 @@ def test_a_clipped_text_fits_and_is_as_long_as_it_can_be(text: str, budget: int)
 
 @pytest.mark.parametrize("sign", ["x", "漢", "🦊"])
 def test_long_names_and_dear_scripts_keep_to_the_budget(sign: str, tmp_path: Path) -> None:
-    with fivefold.open(tmp_path / "names.db", embedder="wordllama") as mem:
+    with closing(open_service(str(tmp_path / "names.db"), "wordllama")) as service:
+        mem = service.engines.of("default")
         session = sign * 200
         for turn in range(3):
             mem.remember(f"{sign * 2_000} {turn}", speaker=sign * 200, session_id=session, id=f"{turn}{sign * 199}")
-        at = Place(mem, Limits(), Numbers())
+        at = Place(mem, service, HERE, Numbers())
         for budget in (200, 500):
             for asked in (Sessions(token_budget=budget), Sessions(session_id=session, token_budget=budget)):
                 assert tokens(calls.sessions(at, asked).text) <= budget

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -16,19 +13,16 @@ import pytest
 from typer.testing import CliRunner
 
 import fivefold
+import fivefold.cli.serve
 from fivefold.audit import Audit
 from fivefold.cli.app import app
 from fivefold.errors import InvalidInput
 from fivefold.keyring import Keyring
-from fivefold.serve.running import CannotListen, is_loopback, listen, url_of
+from fivefold.serve.app import create_app
+from fivefold.serve.running import CannotListen, is_loopback, listen, until_stopped, url_of
+from fivefold.serve.service import Service
 from fivefold.stores import open_store
 from tests.serve.server import Served
-
-
-def serve(*options: str) -> subprocess.CompletedProcess[str]:
-    """`fivefold serve` where it should not start."""
-    command = [sys.executable, "-m", "fivefold", "serve", *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -70,13 +64,11 @@ def test_what_was_accepted_is_finished(tmp_path: Path, number: signal.Signals) -
     assert "recall" in {entry.action for entry in noted}
 
 
-def test_a_port_that_is_taken_is_told_in_plain_words(tmp_path: Path) -> None:
+def test_a_port_that_is_taken_is_told_in_plain_words(service: Service) -> None:
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
-        done = serve("--store", str(tmp_path / "memory.db"), "--port", str(port))
-    assert done.returncode == 1
-    assert "cannot be opened: Address already in use; choose another with --port" in done.stderr
-    assert "Traceback" not in done.stderr
+        with pytest.raises(CannotListen, match="cannot be opened: Address already in use; choose another with --port"):
+            until_stopped(service, create_app(service), "127.0.0.1", port, 1, pytest.fail)
 
 
 @pytest.mark.parametrize(("host", "loopback"), [
@@ -94,11 +86,10 @@ def test_an_address_that_is_none_is_told_so() -> None:
         assert url_of(bound).startswith("http://")
 
 
-def test_other_machines_are_not_let_in_without_keys(tmp_path: Path) -> None:
-    path = str(tmp_path / "memory.db")
-    done = serve("--store", path, "--host", "0.0.0.0", "--port", "0", "--json")
-    assert done.returncode == 1
-    assert "fivefold keys create NAME --role admin --all" in json.loads(done.stdout)["error"]["message"]
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "example.org"])
+def test_other_machines_are_not_let_in_without_keys(service: Service, host: str) -> None:
+    with pytest.raises(InvalidInput, match="Make one first: fivefold keys create NAME --role admin --all"):
+        until_stopped(service, create_app(service), host, 0, 1, pytest.fail)
 
 
 def test_a_key_made_while_the_server_runs_closes_it_to_all_without_one(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from fivefold.access import Caller
 from fivefold.context import Count, compose
 from fivefold.engine import Engine
 from fivefold.mcp import arguments, shown
@@ -15,6 +16,7 @@ from fivefold.recall import Recall
 from fivefold.serve.answers import Feedback
 from fivefold.serve.limits import Limits
 from fivefold.serve.recipes import recipe_named
+from fivefold.serve.service import Service
 from fivefold.tokens import tokens
 from fivefold.values import Value
 
@@ -47,8 +49,13 @@ class Place:
     """Where a tool works: on a namespace, within the limits of the server."""
 
     engine: Engine
-    limits: Limits
+    service: Service
+    caller: Caller
     numbers: Numbers
+
+    @property
+    def limits(self) -> Limits:
+        return self.service.limits
 
 
 def remember(at: Place, asked: arguments.Remember) -> Answer:
@@ -127,5 +134,5 @@ def _turns(at: Place, session_id: str, budget: int) -> Answer:
 
 
 def stats(at: Place, _: arguments.Stats) -> Answer:
-    held = at.engine.stats()
+    held = at.service.stats(at.caller, at.engine)
     return Answer(held, shown.stats(held))

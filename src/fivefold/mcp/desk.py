@@ -51,7 +51,7 @@ def done(
     desk: Desk,
     request: Any,
     call: Call,
-    work: Callable[[Engine, Service], R],
+    work: Callable[[Engine, Service, Caller], R],
     subject: Callable[[R], str | None] = lambda _: None,
 ) -> R:
     """Do it, if the caller may, and note it; it takes as long as the engine takes, so it belongs in a thread.
@@ -64,7 +64,7 @@ def done(
     try:
         if caller.key_id is None and not caller.sees(namespace):
             raise Refused("only the namespace this was started for can be used; --all-namespaces would allow others")
-        result = work(service.engine(caller, call.role, namespace), service)
+        result = work(service.engine(caller, call.role, namespace), service, caller)
     except FivefoldError as error:
         outcome = "refused" if isinstance(error, Refused) else "failed"
         service.audit.note(caller, call.action, namespace, call.subject, outcome)

@@ -85,7 +85,7 @@ def made(desk: Desk, request: Any, name: str, given: Mapping[str, str]) -> types
 def answer(desk: Desk, request: Any, given: Mapping[str, str]) -> str:
     question = given["question"]
     call = Call("context", "reader", given.get("namespace"))
-    found: Context = done(desk, request, call, lambda engine, service: _told(desk, engine, service, question))
+    found: Context = done(desk, request, call, lambda engine, service, _: _told(desk, engine, service, question))
     return ANSWER.format(block=shown.block(found), question=question, recall_id=found.recall_id, where=_where(given))
 
 

@@ -17,7 +17,6 @@ from fivefold.recall import SHOWN_TEXT
 if TYPE_CHECKING:
     from fivefold.engine import Engine
     from fivefold.memory import Memory, Session
-    from fivefold.serve.service import Service
 
 MEMORY = UriTemplate.parse("fivefold://{namespace}/memories/{id}")
 SESSION = UriTemplate.parse("fivefold://{namespace}/sessions/{id}")
@@ -53,7 +52,7 @@ def templates() -> list[types.ResourceTemplate]:
 def listed(desk: Desk, request: Any, cursor: str | None) -> types.ListResourcesResult:
     """The latest conversations and memories of the usual namespace; the cursor goes on through older memories."""
 
-    def work(engine: Engine, _: Service) -> types.ListResourcesResult:
+    def work(engine: Engine, *_: object) -> types.ListResourcesResult:
         page = engine.memories(cursor=cursor, limit=LISTED)
         sessions = engine.sessions(limit=SESSIONS) if cursor is None else ()
         found = [
@@ -76,7 +75,7 @@ def _memory_at(desk: Desk, request: Any, uri: str) -> str | None:
     if (named := MEMORY.match(uri)) is None:
         return None
     namespace, id = str(named["namespace"]), str(named["id"])
-    return done(desk, request, Call("get", "reader", namespace, id), lambda engine, _: _json(engine.get(id).to_dict()))
+    return done(desk, request, Call("get", "reader", namespace, id), lambda engine, *_: _json(engine.get(id).to_dict()))
 
 
 def _session_at(desk: Desk, request: Any, uri: str) -> str | None:
@@ -87,7 +86,7 @@ def _session_at(desk: Desk, request: Any, uri: str) -> str | None:
         desk,
         request,
         Call("session", "reader", namespace, id),
-        lambda engine, _: _json([turn.to_dict() for turn in engine.turns(id)]),
+        lambda engine, *_: _json([turn.to_dict() for turn in engine.turns(id)]),
     )
 
 

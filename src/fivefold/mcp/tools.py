@@ -62,7 +62,7 @@ class Tool:
             desk,
             request,
             call,
-            lambda engine, service: self.run(Place(engine, service.limits, desk.numbers), asked),
+            lambda engine, service, caller: self.run(Place(engine, service, caller, desk.numbers), asked),
             lambda answer: answer.subject,
         )
 

@@ -88,4 +88,3 @@ class Readiness(Value):
     """The store answers, and is in the form this version writes."""
 
     status: str
-    namespaces: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fivefold.access import HERE, Caller, Role, Unauthorized
@@ -12,6 +12,7 @@ from fivefold.keyring import Audit, Keyring
 from fivefold.serve.engines import Engines
 from fivefold.serve.limits import Limits, Rates
 from fivefold.stores import open_store
+from fivefold.stores.base import Stats
 from fivefold.upkeep import Upkeep
 
 __all__ = ["Limits", "Service", "open_service"]
@@ -74,6 +75,11 @@ class Service:
     def namespaces(self, caller: Caller) -> tuple[str, ...]:
         """The namespaces that exist and that the caller may see."""
         return tuple(name for name in self.engines.store.namespaces() if caller.sees(name))
+
+    def stats(self, caller: Caller, engine: Engine) -> Stats:
+        """What the namespace holds; how large the whole store is, only for whoever may see all of it."""
+        held = engine.stats()
+        return held if caller.sees_all else replace(held, bytes_on_disk=None)
 
     def close(self) -> None:
         if self.upkeep is not None:

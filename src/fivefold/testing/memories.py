@@ -74,7 +74,7 @@ class MemoryLaws(Places):
 
     def test_deep_metadata_comes_back(self, engine: Engine) -> None:
         deep: object = "here"
-        for _ in range(300):
+        for _ in range(98):
             deep = [deep]
         engine.remember("deep", id="deep", metadata={"a": deep})
         assert engine.get("deep").metadata == {"a": deep}

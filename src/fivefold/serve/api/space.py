@@ -39,7 +39,7 @@ def change_settings(asks: Asks, body: Annotated[dict[str, Any], Body()]) -> Sett
 @operation("GET", f"{IN}/stats", role="reader", action="stats", tag=TAG, answers=Stats, example=Example(HERE))
 def stats(asks: Asks) -> Stats:
     """What the namespace holds."""
-    return asks.engine.stats()
+    return asks.service.stats(asks.caller, asks.engine)
 
 
 @operation("GET", f"{IN}/learned", role="reader", action="learned", tag=TAG, answers=LearnedFromUse,

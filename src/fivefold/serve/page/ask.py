@@ -27,8 +27,8 @@ def ask(request: Request, visit: Here, posed: AskedBy) -> Response:
     shown = page(
         request, "ask.html", found.status, posed=posed, answer=answer, wrong=found.wrong, settings=engine.settings,
         cards=[] if answer is None else cards(answer), legend=[] if answer is None else legend([answer]),
-        held=engine.stats() if answer is None else None, recipes=known_recipes(), efforts=EFFORTS,
-        carried=posed.state(), back=here,
+        held=visit.service.stats(visit.caller, engine) if answer is None else None, recipes=known_recipes(),
+        efforts=EFFORTS, carried=posed.state(), back=here,
     )  # fmt: skip
     return followed(request, shown, here)
 

@@ -39,7 +39,7 @@ class Shift:
 @router.get("/learn")
 def learn(request: Request, visit: Here, done: str = "", bench: str = "") -> Response:
     with acting(visit, "learned") as engine:
-        held, learned = engine.stats(), engine.learned()
+        held, learned = visit.service.stats(visit.caller, engine), engine.learned()
     known = folders(visit.service.bench_results)
     chosen = bench if bench in known else next(iter(known), "")
     return page(

@@ -51,6 +51,9 @@ class SqlWriter(Turns, Statements, Edges):
     def answering_as(self) -> int | str:
         """What stands for the namespace among the kept answers."""
 
+    def settings(self) -> dict[str, Any]:
+        return dict(json.loads(self._rows("SELECT settings FROM namespaces WHERE key = ?", self._key)[0][0]))
+
     def save_settings(self, settings: Mapping[str, Any]) -> None:
         self._run("UPDATE namespaces SET settings = ? WHERE key = ?", compact(dict(settings)), self._key)
 
