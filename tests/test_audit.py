@@ -18,7 +18,7 @@ import pytest
 
 import fivefold
 from fivefold.access import ALL, HERE, AuditEntry, Caller, Refused
-from fivefold.audit import READS, Audit
+from fivefold.audit import READS, TOGETHER, Audit
 from fivefold.keyring import Keyring
 from fivefold.stores import open_store
 from fivefold.stores.base import Store
@@ -277,6 +277,22 @@ def test_what_can_never_be_written_is_given_up_and_told(
     audit.note(BOT, "recall", "a")
     audit.close()
     assert "1 notes were given up" in caplog.text
+
+
+def test_what_cannot_be_written_now_is_not_tried_without_pause(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = threading.Semaphore(0)
+
+    def full(entries: list[AuditEntry]) -> None:
+        tries.release()
+        raise fivefold.DiskFull("no room")
+
+    monkeypatch.setattr(store.ledger, "note", full)
+    audit = Audit(store)
+    for _ in range(2 * TOGETHER):
+        audit.note(BOT, "recall", "a")
+    assert tries.acquire(timeout=60)
+    assert not all(tries.acquire(timeout=0.2) for _ in range(3))
+    audit.close()
 
 
 def _full(entries: list[AuditEntry]) -> None:

@@ -74,6 +74,22 @@ def test_a_path_that_changes_nothing_says_so(path: str, told: str) -> None:
     assert str(caught.value).startswith(told)
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "told"),
+    [
+        ("fusion.weights", "learned", 'learned weights need fusion.method = "composite"'),
+        ("routes.dense.name", "a\nb", "holds a line break"),
+        ("routes.dense.name", "x\ud800", "half a surrogate pair"),
+        ("routes.dense.name", "x" * 300, "300 characters"),
+        ("routes.dense.name", "", "is empty"),
+        ("routes.dense.name", "a.b", "a name is a text without dots"),
+    ],
+)
+def test_a_change_that_no_recall_could_follow_is_refused(path: str, value: str, told: str) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        load_recipe("dense", {path: value})
+
+
 def test_without_a_part_that_is_not_there() -> None:
     with pytest.raises(InvalidInput, match=r"'boosts\.decay\.on' changes nothing in recipe 'dense'"):
         load_recipe("dense").without("boosts.decay")

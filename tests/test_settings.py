@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 import fivefold
@@ -21,6 +23,14 @@ def test_a_setting_is_stored_with_the_namespace(store_path: str) -> None:
         assert other.settings == Settings()
         assert again.configure(timezone=None).timezone == "UTC"
         assert again.settings.few_months == (120, 40)
+
+
+def test_settings_changed_at_once_are_all_kept(engine: Engine) -> None:
+    for value in (1, 2, 3):
+        changes: list[dict[str, int]] = [{"hops": value}, {"fan_out": value}, {"recent_turns": value}]
+        with ThreadPoolExecutor(3) as pool:
+            list(pool.map(lambda change: engine.configure(**change), changes))
+        assert (engine.settings.hops, engine.settings.fan_out, engine.settings.recent_turns) == (value, value, value)
 
 
 def test_the_zone_moves_the_day(engine: Engine) -> None:

@@ -76,6 +76,16 @@ def test_a_store_that_is_served_is_looked_after(tmp_path: Path) -> None:
         service.close()
 
 
+def test_the_size_of_the_store_is_for_those_who_see_all_of_it(tmp_path: Path) -> None:
+    service = open_service(str(tmp_path / "memory.db"), "wordllama")
+    try:
+        engine = service.engine(HERE, "admin", "a")
+        assert service.stats(HERE, engine).bytes_on_disk
+        assert service.stats(Caller("admin", ("a",), "key"), engine).bytes_on_disk is None
+    finally:
+        service.close()
+
+
 def test_recipes_come_by_name_alone() -> None:
     for name in known_recipes():
         assert recipe_named(name) == load_recipe(name)
