@@ -20,6 +20,7 @@ import fivefold
 from fivefold.answers import KEPT, LEASE, Answer, Answers, Begun, Busy, Reused
 from fivefold.stores import open_store
 from fivefold.stores.base import Store
+from fivefold.stores.sql.answers import FEW
 from fivefold.testing.pairs import opened as on
 from fivefold.times import utc_now
 from tests.cli.shell import clean
@@ -268,10 +269,14 @@ def test_a_killed_process_leaves_its_request_to_be_done(location: str, store: St
 # forgetting
 
 
-def test_a_forgotten_memory_is_in_no_kept_answer(answers: Answers, store: Store) -> None:
+@pytest.mark.parametrize("others", [0, FEW])
+def test_a_forgotten_memory_is_in_no_kept_answer(answers: Answers, store: Store, others: int) -> None:
+    """Alone, or with all the turns of its session."""
     engine = on(store, "work")
     told = 'she said "no" — née Ångström'
-    engine.remember("The code of the safe is 4711", id=told)
+    engine.remember("The code of the safe is 4711", id=told, session_id="safe")
+    for number in range(others):
+        engine.remember(f"And so on, {number}", session_id="safe")
     engine.remember("The safe is blue", id="stays")
     for key, body in {
         "plain": f'{{"id": {_json(told)}, "content": "The code of the safe is 4711"}}',
@@ -280,7 +285,10 @@ def test_a_forgotten_memory_is_in_no_kept_answer(answers: Answers, store: Store)
     }.items():
         answers.finish(begun(answers, key), Answer(200, body))
     answers.finish(begun(answers, "plain", namespace="home"), Answer(200, f'{{"id": {_json(told)}}}'))
-    engine.forget(told)
+    if others:
+        engine.forget_session("safe")
+    else:
+        engine.forget(told)
     assert answers.begin("work", SCOPE, "plain", b"digest") == Answer(200, None)
     assert answers.begin("work", SCOPE, "ascii", b"digest") == Answer(200, None)
     kept = answers.begin("work", SCOPE, "other", b"digest")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fivefold.stores.sql.dialect import Database
@@ -32,6 +33,10 @@ class Held:
     body: str | None
 
 
+FEW = 4
+"""For so many forgotten memories every kept answer is searched; for more of them, each is read once."""
+
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 _AT = "namespace = ? AND scope = ? AND key = ?"
 
 
@@ -75,6 +80,17 @@ def let_go(db: Database, namespace: int | str, now: int) -> None:
 
 def forget(db: Database, namespace: int | str, ids: Sequence[str]) -> None:
     """Take away the bodies that speak of memories that were forgotten; that the requests were done stays known."""
+    if len(ids) > FEW:
+        kept = db.rows("SELECT scope, key, body FROM answers WHERE namespace = ? AND body IS NOT NULL", (namespace,))
+        gone = set(ids)
+        lost = [(namespace, scope, key) for scope, key, body in kept if not gone.isdisjoint(_texts(body))]
+        db.many(f"UPDATE answers SET body = NULL WHERE {_AT}", lost)
+        return
     sql = f"UPDATE answers SET body = NULL WHERE namespace = ? AND {db.dialect.position}(body, ?) > 0"
     written = {form for id in ids for form in (json.dumps(id), json.dumps(id, ensure_ascii=False))}
     db.many(sql, [(namespace, form) for form in sorted(written)])
+
+
+def _texts(body: str) -> Iterator[str]:
+    """Every text of a JSON document, keys too."""
+    return map(json.loads, _QUOTED.findall(body))
