@@ -283,18 +283,18 @@ def test_a_forgotten_memory_is_in_no_kept_answer(answers: Answers, store: Store,
         "ascii": f'{{"id": {_json(told, ascii=True)}, "content": "The code of the safe is 4711"}}',
         "other": '{"id": "stays", "content": "The safe is blue"}',
     }.items():
-        answers.finish(begun(answers, key), Answer(200, body))
-    answers.finish(begun(answers, "plain", namespace="home"), Answer(200, f'{{"id": {_json(told)}}}'))
+        answers.finish(begun(answers, f"{key}{others}"), Answer(200, body))
+    answers.finish(begun(answers, f"plain{others}", namespace="home"), Answer(200, f'{{"id": {_json(told)}}}'))
     if others:
         engine.forget_session("safe")
     else:
         engine.forget(told)
-    assert answers.begin("work", SCOPE, "plain", b"digest") == Answer(200, None)
-    assert answers.begin("work", SCOPE, "ascii", b"digest") == Answer(200, None)
-    kept = answers.begin("work", SCOPE, "other", b"digest")
+    assert answers.begin("work", SCOPE, f"plain{others}", b"digest") == Answer(200, None)
+    assert answers.begin("work", SCOPE, f"ascii{others}", b"digest") == Answer(200, None)
+    kept = answers.begin("work", SCOPE, f"other{others}", b"digest")
     assert isinstance(kept, Answer)
     assert kept.body == '{"id": "stays", "content": "The safe is blue"}'
-    elsewhere = answers.begin("home", SCOPE, "plain", b"digest")
+    elsewhere = answers.begin("home", SCOPE, f"plain{others}", b"digest")
     assert isinstance(elsewhere, Answer)
     assert elsewhere.body is not None
 
