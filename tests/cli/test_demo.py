@@ -22,7 +22,7 @@ def test_a_second_demo_adds_nothing_and_says_so(sample_path: str, tmp_path: Path
     assert "" in rest
     tried = rest[rest.index("Next, try:") + 1 :]
     assert [shlex.split(line)[:4] for line in tried] == [
-        [sys.executable, "-m", "fivefold", name] for name in ("recall", "explain", "add")
+        [sys.executable, "-m", "fivefold", name] for name in ("recall", "explain", "serve", "add")
     ]
     again = subprocess.run(
         ["sh", "-c", tried[0]], cwd=tmp_path, env=clean({}), capture_output=True, encoding="utf-8", check=False

@@ -14,8 +14,8 @@ import typer
 
 from fivefold.cli.app import JsonOption, NamespaceOption, app, named_store, opened, print_json
 
-ASKED = ("q01", "q04", "q07", "q34", "q17", "q24")
-"""An identifier, a constant, an allergy, a change of address, a change of mind, and what was said last week."""
+ASKED = ("q01", "q04", "q07", "q36", "q17", "q24")
+"""An identifier, a constant, an allergy, a new number, a change of mind, and what was said last week."""
 
 
 @app.command()
@@ -62,12 +62,15 @@ def demo(
 def _next(store: str | None, namespace: str) -> list[str]:
     """Commands to copy: whole lines that work where this one did."""
     name = called()
-    where = f"--store {shlex.quote(store)} --namespace {shlex.quote(namespace)}" if store else "--store me.db"
+    place = f"--store {shlex.quote(store or 'me.db')}"
+    named = f" --namespace {shlex.quote(namespace)}" if store and namespace != "default" else ""
+    where = place + named
     keep = [] if store else [f"{name} demo --store me.db --namespace default  # keep the sample in a file"]
     return [
         *keep,
         f"{name} recall 'what am I allergic to?' {where}",
-        f"{name} explain 'where do I live now?' {where}",
+        f"{name} explain 'what is my current phone number?' {where}",
+        f"{name} serve {place}  # a page to ask and to look inside",
         f"{name} add 'I take my tea without milk' --store mine.db",
     ]
 
