@@ -203,12 +203,25 @@ def test_old_notes_go(store: Store, kept: dict[str, int]) -> None:
     assert left == (["new", "0", "1"] if "entries" in kept else ["new", "0", "1", "2"])
 
 
+def test_who_reads_a_lot_drives_out_no_changes(store: Store) -> None:
+    def noted(action: str, subject: str, outcome: str = "ok") -> AuditEntry:
+        return AuditEntry(at=NOON, key_id="k", action=action, namespace="a", subject=subject, outcome=outcome)
+
+    store.ledger.note([
+        noted("forget", "m1"), *(noted("recall", f"r{n}") for n in range(9)), noted("forget", "m2", "refused"),
+        *(noted("update", f"u{n}") for n in range(2)),
+    ])  # fmt: skip
+    store.ledger.trim(NOON - timedelta(days=1), 3, sorted(READS))
+    left = [entry.subject for entry in store.ledger.entries(None, 99, None, None)]
+    assert left == ["u1", "u0", "m2", "r8", "r7", "m1"]
+
+
 def test_no_number_is_given_out_twice(store: Store) -> None:
     """Otherwise a cursor would lead into other notes than it was made for."""
     audit = Audit(store)
     audit.note(BOT, "remember", "a", "m1")
     (first,) = audit.entries()
-    store.ledger.trim(NOON, 0)
+    store.ledger.trim(NOON, 0, sorted(READS))
     audit.note(BOT, "remember", "a", "m2")
     (second,) = audit.entries()
     assert second.id > first.id

@@ -12,7 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.errors import InvalidInput
-from fivefold.intake import MAX_K, MAX_NAME, MAX_TAGS, MAX_TEXT, checked_k, checked_name, checked_text, record_of
+from fivefold.intake import (
+    MAX_K,
+    MAX_NAME,
+    MAX_TAGS,
+    MAX_TEXT,
+    checked_context,
+    checked_k,
+    checked_name,
+    checked_text,
+    record_of,
+)
 from fivefold.memory import KINDS, TYPES, Record
 
 TEXTS = ("content", "predicate", "user_text", "assistant_text", "next_user_text")
@@ -158,6 +168,12 @@ def test_a_turn_index_that_cannot_be_one_is_refused(value: object) -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), {"deep": [float("nan")]}, object(), {1, 2}, b"x", 1j])
 def test_metadata_that_is_no_json_is_refused(value: object) -> None:
     assert refusal(given_with(metadata={"key": value})).startswith("metadata must be plain JSON: ")
+
+
+def test_a_context_as_long_as_a_book_is_refused() -> None:
+    assert checked_context(["a" * 99_999, "b"]) == ("a" * 99_999, "b")
+    with pytest.raises(InvalidInput, match="the context has 100,001 characters"):
+        checked_context(["a" * 99_999, "bc"])
 
 
 def test_metadata_that_holds_itself_is_refused() -> None:

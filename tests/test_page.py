@@ -41,6 +41,17 @@ def test_text_that_no_store_takes_is_refused(text: str) -> None:
         read(cursor, "sessions", int, str)
 
 
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_share_comes_back_as_it_was(share: float) -> None:
+    assert read(written("edges", (share,)), "edges", float) == (share,)
+
+
+@pytest.mark.parametrize("place", [("a",), (1,), (True,), (None,), (float("nan"),), (float("inf"),)])
+def test_what_is_no_share_is_refused(place: tuple[float | str, ...]) -> None:
+    with pytest.raises(InvalidInput):
+        read(written("edges", place), "edges", float)
+
+
 def test_a_page_is_a_sequence_and_json() -> None:
     page = paged([3, 2, 1], 2, "numbers", lambda number: (number,))
     assert (list(page), len(page), page[0], page[:1], 2 in page) == ([3, 2], 2, 3, (3,), True)

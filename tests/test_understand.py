@@ -7,8 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fivefold
-from fivefold import sample
+from fivefold import resolve, sample
 from fivefold.engine import Engine
+from fivefold.lexemes import lexemes
 
 
 @pytest.fixture
@@ -42,6 +43,17 @@ def named(engine: Engine, question: str, context: tuple[str, ...] = ()) -> dict[
 )
 def test_names_are_resolved(office: Engine, question: str, text: str, name: str) -> None:
     assert named(office, question)[text] == name
+
+
+def test_a_name_said_again_and_again_is_looked_up_once(office: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+    monkeypatch.setattr(resolve, "lexemes", lambda text: looked.append(text) or lexemes(text))  # type: ignore[func-returns-value]
+    once = office.understand("Sarah and a zebra").entities
+    looked.clear()
+    often = office.understand("Sarah and a zebra " * 60).entities
+    assert len(looked) <= 2
+    assert len(often) == 60
+    assert {ref.meanings for ref in often} == {once[0].meanings}
 
 
 def test_an_unknown_name_is_no_entity(office: Engine) -> None:

@@ -56,6 +56,7 @@ class Begun:
     lease: str
     again: bool
     """Whether it was begun before and not ended: some of what it does may have been done already."""
+    digest: bytes
 
     @property
     def request(self) -> tuple[str, str, str]:
@@ -78,7 +79,8 @@ class Answers:
     `scope` says who sends what where (key id, method and path), `digest` is a hash of the body. Of any number of
     threads and processes that begin the same request, one gets `Begun` and the others `Busy`. A process that dies
     between doing a request and `finish` leaves it to be done again, with `again` set: so what it stores should have ids
-    made from scope and key, by which the second time finds it. Not to be called inside a transaction of the store.
+    made from scope, key and digest, by which the second time finds it. Not to be called inside a transaction of the
+    store.
     """
 
     def __init__(self, store: Store, clock: Callable[[], datetime] = utc_now, lease: timedelta = LEASE) -> None:
@@ -105,7 +107,7 @@ class Answers:
                 tries = kept.take(db, place, digest, lease, moment, until, expires)
                 held = None if tries is not None else kept.held(db, place)
             if tries is not None:
-                begun = Begun(namespace, scope, key, lease, tries > 1)
+                begun = Begun(namespace, scope, key, lease, tries > 1, digest)
                 self._keep_alive(begun)
                 return begun
             if held is not None:  # else another process abandoned it at this moment

@@ -183,7 +183,7 @@ class Audit:
         if self._untrimmed > _TRIM_AFTER:
             self._untrimmed = 0
             try:
-                self._ledger.trim(self._clock() - timedelta(days=self._days), self._most)
+                self._ledger.trim(self._clock() - timedelta(days=self._days), self._most, sorted(READS))
             except FivefoldError as error:
                 _log.warning("old notes of the audit log could not be let go: %s", error)
 

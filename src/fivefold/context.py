@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 
 from fivefold.memory import Memory
 from fivefold.recall import Recall
@@ -25,7 +26,7 @@ ONE = 80
 """No memory takes more than half of the room, unless that is less than this."""
 
 ROOMY = 16
-"""Characters a token may have at most where a text is shortened; only so much of a long one is looked at."""
+"""Characters a token has at most; a text with more of them than the budget allows for is not counted."""
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -86,6 +87,7 @@ class Item:
 
 def compose(recall: Recall, budget: int, count: Count) -> Context:
     """The block for a recall; `count(text)` is never above `budget`."""
+    count = _bounded(count, budget)
     scores = {hit.memory.id: hit.score for hit in recall.hits}
     last = [Item(turn, scores.get(turn.id), True, _flowing(turn.content)) for turn in recall.recent]
     seen = {item.memory.id for item in last}
@@ -204,6 +206,12 @@ class Block:
         """What headings and the closing line cost."""
         lines = [self.heading(recent) for recent, items in ((True, last), (False, best)) if items]
         return self.count("\n\n".join((*lines, self.closing(self.most))) + "\n\n")
+
+
+def _bounded(count: Count, budget: int) -> Count:
+    """Counts a text once, and not at all where it is too long for the budget whatever its tokens are."""
+    once = cache(count)
+    return lambda text: budget + 1 if len(text) > budget * ROOMY else once(text)
 
 
 def _source(number: int, item: Item) -> Source:

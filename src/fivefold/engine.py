@@ -16,7 +16,7 @@ from fivefold import drift, maintenance, observed, pipeline, transfer, writing
 from fivefold.browse import Browsing
 from fivefold.context import Context, Count, compose
 from fivefold.effort import at_effort, checked_effort
-from fivefold.embedders import Embedder, vectors_by
+from fivefold.embedders import DEFAULT, Embedder, vectors_by
 from fivefold.embedders import embedder as load_embedder
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.extract import Extractor
@@ -100,12 +100,16 @@ class Engine(Browsing):
         extractor: str | Extractor = "rules",
         clock: Callable[[], datetime] = utc_now,
         pool: ThreadPoolExecutor | None = None,
+        otherwise: str = DEFAULT,
     ) -> None:
-        """`pool` runs the routes; engines of several namespaces may share one."""
+        """`pool` runs the routes; engines of several namespaces may share one.
+
+        `otherwise` is the embedder of a namespace that is pinned to none yet, where `embedder` is not given.
+        """
         self.store = store
         self.namespace = checked_name(namespace, "namespace")
         reads = load_extractor(extractor) if isinstance(extractor, str) else extractor
-        self._space = Workspace(store, self.namespace, embedder, reads, clock)
+        self._space = Workspace(store, self.namespace, embedder, reads, clock, otherwise)
         self._pool = pool or ThreadPoolExecutor(max_workers=8, thread_name_prefix="fivefold-route")
         self._apprentice = Apprentice(self._space)
         if embedder is not None:

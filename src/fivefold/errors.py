@@ -57,6 +57,10 @@ class ServerAway(StoreError):
     """The database server does not answer."""
 
 
+class OwnerOnly(StoreError):
+    """Only the owner of the store's tables may do this."""
+
+
 class ReadOnly(StoreError):
     """The store can be read but not written."""
 

@@ -10,7 +10,7 @@ from fivefold.errors import InvalidInput, NotFound
 from fivefold.intake import checked_limit, checked_name, checked_text
 from fivefold.memory import EDGE_KINDS, Edge, EdgeKind, Entity, Memory, Mention
 from fivefold.page import LARGEST, Page, paged, read
-from fivefold.times import as_utc
+from fivefold.times import as_utc, to_micros
 from fivefold.workspace import Workspace
 
 
@@ -42,13 +42,19 @@ class Graph:
             raise InvalidInput(f"{which!r} may be {names}; say which by its id")
         return exact[0] if len(exact) == 1 else found[0]
 
-    def edges(self, which: str | int, limit: int = 100) -> list[Edge]:
+    def edges(self, which: str | int, limit: int = 100, cursor: str | None = None) -> Page[Edge]:
         """The relations of an entity, surest first."""
-        return self._space.reader.edges(self.entity(which).id, checked_limit(limit))
+        limit = checked_limit(limit)
+        after = cast(tuple[int, float, int] | None, read(cursor, "edges", int, float, int))
+        found = self._space.reader.edges(self.entity(which).id, limit + 1, after)
+        return paged(found, limit, "edges", _place)
 
-    def memories(self, which: str | int, limit: int = 50) -> list[Memory]:
+    def memories(self, which: str | int, limit: int = 50, cursor: str | None = None) -> Page[Memory]:
         """What speaks of an entity, latest first."""
-        return self._space.reader.mentioning(self.entity(which).id, checked_limit(limit))
+        limit = checked_limit(limit)
+        after = cast(tuple[int, int] | None, read(cursor, "memories", int, int))
+        found = self._space.reader.mentioning(self.entity(which).id, limit + 1, after)
+        return paged(found, limit, "memories", lambda memory: (to_micros(memory.event_at), memory.row))
 
     def add(self, name: str, kind: str = "name", aliases: Sequence[str] = ()) -> Entity:
         """An entity made by hand; it stays even when nothing mentions it."""
@@ -116,13 +122,28 @@ class Graph:
         until = None if valid_to is None else as_utc(valid_to, "valid_to")[0]
         with self._space.editing() as txn:
             key = txn.put_edge(one, other, relation, kind, confidence, since, until, by_hand=True)
-        return next(edge for edge in self._space.reader.edges(one, 10_000) if edge.id == key)
+        return self._edge(one, key)
+
+    def _edge(self, entity: int, key: int) -> Edge:
+        cursor = None
+        while True:
+            page = self.edges(entity, 1_000, cursor)
+            for edge in page:
+                if edge.id == key:
+                    return edge
+            if page.cursor is None:
+                raise NotFound(f"namespace {self._space.namespace!r} has no edge {key!r} any more")
+            cursor = page.cursor
 
     def unrelate(self, edge_id: int) -> None:
         """Take a relation away."""
         with self._space.editing() as txn:
             if not isinstance(edge_id, int) or abs(edge_id) >= LARGEST or not txn.drop_edge(edge_id):
                 raise NotFound(f"namespace {self._space.namespace!r} has no edge {edge_id!r}")
+
+
+def _place(edge: Edge) -> tuple[int, float, int]:
+    return int(edge.kind == "semantic"), float(edge.confidence), edge.id
 
 
 def folded(name: str) -> str:

@@ -91,7 +91,11 @@ def checked_name(value: object, field: str) -> str:
 def checked_context(context: object) -> tuple[str, ...]:
     if isinstance(context, str) or not isinstance(context, Sequence):
         raise InvalidInput("context must be a list of earlier turns")
-    return tuple(checked_text(turn, "a context turn", empty=True) for turn in context)
+    turns = tuple(checked_text(turn, "a context turn", empty=True) for turn in context)
+    told = sum(map(len, turns))
+    if told > MAX_TEXT:
+        raise InvalidInput(f"the context has {told:,} characters, the most is {MAX_TEXT:,}; give the last turns only")
+    return turns
 
 
 def checked_limit(limit: object) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar, overload
@@ -14,7 +15,7 @@ from fivefold.values import Value
 
 T = TypeVar("T")
 
-Place = tuple[int | str, ...]
+Place = tuple[int | float | str, ...]
 """Where an item stands in the order of its list."""
 
 LARGEST = 2**63
@@ -72,4 +73,6 @@ def read(cursor: str | None, order: str, *kinds: type) -> Place | None:
 def _is(part: object, kind: type) -> bool:
     if kind is int:
         return type(part) is int and abs(part) < LARGEST
+    if kind is float:
+        return type(part) is float and math.isfinite(part)
     return isinstance(part, str) and "\x00" not in part and part == part.encode(errors="ignore").decode()

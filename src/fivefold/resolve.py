@@ -6,8 +6,9 @@ Names are looked up by an index over aliases, so the cost grows with the questio
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 
 from fivefold.extract.names import common_words
@@ -54,12 +55,19 @@ def resolve(question: str, reader: Reader) -> tuple[EntityRef, ...]:
     words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(question)][:MOST_WORDS]
     known = _known(words, reader)
     refs: list[EntityRef] = []
+    spoken = cache(lambda: lexemes(question)[:MOST_WORDS])
+    meant: dict[str, tuple[Meaning, ...]] = {}
     position = 0
     while position < len(words):
         for size in range(min(LONGEST_NAME, len(words) - position), 0, -1):
-            candidates = known.get(_alias(words[position : position + size]))
+            name = words[position : position + size]
+            alias = _alias(name)
+            candidates = known.get(alias)
             if candidates and (size > 1 or _may_be_name(words[position], position)):
-                refs.append(_reference(question, words[position : position + size], candidates, reader))
+                start, end = name[0].start, name[-1].start + len(name[-1].bare)
+                if alias not in meant:
+                    meant[alias] = _meant(question[start:end], candidates, spoken, reader)
+                refs.append(EntityRef(question[start:end], start, meant[alias]))
                 position += size - 1
                 break
         position += 1
@@ -102,22 +110,26 @@ def _may_be_name(word: Word, position: int) -> bool:
     return True
 
 
-def _reference(question: str, words: Sequence[Word], candidates: Sequence[Called], reader: Reader) -> EntityRef:
-    start, end = words[0].start, words[-1].start + len(words[-1].bare)
+def _meant(
+    name: str, candidates: Sequence[Called], spoken: Callable[[], Sequence[str]], reader: Reader
+) -> tuple[Meaning, ...]:
+    """What a name may mean, likeliest first; `spoken` gives the words of the question."""
     quality = {item.entity: _PART if item.part else _WHOLE for item in candidates}
-    around = [lexeme for lexeme in lexemes(question) if lexeme not in lexemes(question[start:end])]
-    shares = _shares(around, candidates, reader) if len(candidates) > 1 else {candidates[0].entity: 1.0}
+    shares = {candidates[0].entity: 1.0}
+    if len(candidates) > 1:
+        own = set(lexemes(name))
+        shares = _shares([lexeme for lexeme in spoken() if lexeme not in own], candidates, reader)
     meanings = [
         Meaning(item.entity, item.name, round(shares[item.entity] * quality[item.entity], 4)) for item in candidates
     ]
     meanings.sort(key=lambda meaning: (-meaning.confidence, meaning.id))
-    return EntityRef(question[start:end], start, tuple(meanings[:MOST_MEANINGS]))
+    return tuple(meanings[:MOST_MEANINGS])
 
 
 def _shares(words: Sequence[str], candidates: Sequence[Called], reader: Reader) -> dict[int, float]:
     """How likely each meaning of an ambiguous name is; the shares add up to 1."""
     keys = [item.entity for item in candidates]
-    around = reader.latest_with(words[:MOST_WORDS], AROUND)
+    around = reader.latest_with(words, AROUND)
     context = reader.mentioned(around, keys)
     near = set(reader.near(OWNER, keys))
     raw = {

@@ -18,13 +18,17 @@ from fivefold.stores.base import Reader, Space, Store, Writer
 
 @dataclass(slots=True)
 class Workspace:
-    """`choice` is the embedder the caller named or made, or None to take the one the namespace is pinned to."""
+    """`choice` is the embedder the caller named or made, or None to take the one the namespace is pinned to.
+
+    `otherwise` is for a namespace that is pinned to none yet.
+    """
 
     store: Store
     namespace: str
     choice: str | Embedder | None
     extractor: Extractor
     clock: Callable[[], datetime]
+    otherwise: str = DEFAULT
 
     @property
     def reader(self) -> Reader:
@@ -57,9 +61,9 @@ class Workspace:
         if self.choice is not None:
             return load_embedder(self.choice) if isinstance(self.choice, str) else self.choice
         if space is None:
-            return load_embedder(DEFAULT)
+            return load_embedder(self.otherwise)
         choice = choice_of(space.embedder)
-        if is_remote(choice):
+        if is_remote(choice) and choice != self.otherwise:
             raise EmbedderError(
                 f"namespace {self.namespace!r} is embedded by {choice!r}, which sends texts to a server; "
                 f"open it with embedder={choice!r} to allow that"

@@ -74,7 +74,7 @@ def test_import_says_what_it_took_a_file_for(small: Small, command: Command) -> 
     assert (said.code, said.err) == (0, "")
     assert said.out.startswith("1 stored, 0 merged")
     assert "taken for a Claude export: 1 record\n" in said.out
-    assert "left out: 1 empty messages, 1 thinking blocks\n" in said.out
+    assert "left out: empty messages (1), thinking blocks (1)\n" in said.out
     assert "skipped chats.json, conversation 2 'Spoilt': chat_messages should be a list; it is a number" in said.out
     assert command("get", "claude:c-1:a", "--store", small.path, "--json").json["speaker"] == "user"
     assert command("import", "chats.json", "--dry-run", "--store", small.path, "--json").json["merged"] != []
@@ -90,9 +90,15 @@ def test_import_is_as_strict_as_asked(small: Small, command: Command) -> None:
     assert "format 'word' is unknown; it is auto or one of chatgpt, claude, mem0" in wrong.err
 
 
-def test_a_file_that_is_not_there_makes_no_store(small: Small, command: Command) -> None:
-    assert command("import", "nowhere.json", "--store", "new.db").code == 1
-    assert not Path("new.db").exists()
+def test_what_cannot_be_read_makes_no_store(small: Small, command: Command) -> None:
+    Path("chats.json").write_text(json.dumps(CHATS), "utf-8")
+    Path("letter").write_text("Dear Ines", "utf-8")
+    for given in (["nowhere.json"], ["chats.json", "--strict"], ["chats.json", "--from", "chatgpt"], ["letter"]):
+        assert command("import", *given, "--store", "new.db").code == 1, given
+        assert not Path("new.db").exists()
+    ran = command("import", "chats.json", "--from", "chatgpt", "--store", small.path)
+    assert "'chats.json' is not a ChatGPT export but a Claude export; name that, or leave --from out" in ran.err
+    assert "'letter' holds neither JSON nor JSON lines; name what it is with --from" in command("import", "letter").err
 
 
 def test_other_formats_come_through_a_pipe_too(small: Small) -> None:

@@ -19,7 +19,6 @@ from tests.importers.exports import BREAD, MOVE, packed, write
         ("\ufeff{\"content\": \"one\"}", "jsonl"),
         ('{"contnt": "a slip of the pen"}', "jsonl"),
         ("", "jsonl"),
-        ("just words", "jsonl"),
         ('{"broken": ', "jsonl"),
         ('{\n  "results": [{"id": "a", "memory": "b"}]\n}', "mem0"),
         ('{"mapping": {}}', "chatgpt"),
@@ -41,6 +40,7 @@ def a_store(path: Path) -> None:
     ("made", "why"),
     [
         (lambda path: path.write_bytes(b"\x89PNG\r\n\x00"), "is neither text nor an archive nor a SQLite file"),
+        (lambda path: path.write_text("just words"), "holds neither JSON nor JSON lines; name what it is with --from"),
         (lambda path: path.write_text("[1, 2]"), "item 1 should be an object"),
         (lambda path: path.write_text('[{"content": "one"}]'), "JSON lines have one object a line, not a list"),
         (lambda path: path.write_text("[]"), "is no list of conversations, messages or memories that is known"),

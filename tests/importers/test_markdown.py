@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.importers import Account, detected, read
+from fivefold.importers import Account, detected, markdown, read
 from fivefold.importers.markdown import sections
 from fivefold.memory import Record
 
@@ -134,3 +134,43 @@ def test_no_line_of_text_is_lost(lines: list[str]) -> None:
     read = list(sections("\n".join(lines)))
     kept = [line for section in read for line in section.text.split("\n") if line in ("words", "#no", "text #x")]
     assert kept == [line for line in lines if line in ("words", "#no", "text #x")]
+
+
+def test_a_link_out_of_the_folder_brings_nothing_in(notes: Path) -> None:
+    """Whoever made the folder may not be whoever imports it."""
+    (notes.parent / "secret.md").write_text("The safe opens with 4711", "utf-8")
+    (notes / "stolen.md").symlink_to(notes.parent / "secret.md")
+    (notes / "own.md").symlink_to(notes / "plain.markdown")
+    os.mkfifo(notes / "pipe.md")
+    account = Account()
+    found = {record.id: record.content for record in read(notes, account=account)}
+    assert found["markdown:vault/own.md"] == "own\nJust a line"
+    assert "4711" not in "".join(found.values())
+    assert account.left_out == {"empty sections": 1, "links out of the folder": 1, "devices and pipes": 1}
+    assert account.skipped == []
+
+
+def test_a_file_too_large_for_a_note_is_skipped(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(markdown, "MOST", 1_000_000)
+    (notes / "huge.md").write_bytes(b"x" * 1_000_001)
+    account = Account()
+    assert len(list(read(notes, account=account))) == 6
+    assert account.skipped[0].why == "it is larger than 1 MB; is it a note?"
+
+
+@pytest.mark.parametrize(
+    "line", ["# a" + " " * 30_000 + "b", "# a" + "#" * 30_000 + "b", "[[" * 30_000, "a" + " " * 30_000 + "b"]
+)
+def test_odd_lines_are_read_as_fast_as_others(line: str, tmp_path: Path) -> None:
+    """Each would take minutes to hours by a pattern that tries all its ways."""
+    (tmp_path / "x.md").write_text(f"---\n{line}\n---\n{line}\nwords", "utf-8")
+    (record,) = read(tmp_path)
+    assert record.content.endswith("words")
+
+
+@pytest.mark.parametrize(
+    ("line", "title"), [("# A #", "A"), ("# C#", "C#"), ("## A # B ##  ", "A # B"), ("# ##", ""), ("#  ", "")]
+)
+def test_the_marks_that_close_a_heading_are_no_part_of_it(line: str, title: str) -> None:
+    (section,) = sections(f"{line}\nwords")
+    assert section.headings == (title,)

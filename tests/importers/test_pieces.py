@@ -11,7 +11,7 @@ from fivefold.intake import MAX_TEXT, visible
 ANYTHING = st.text(st.characters(), max_size=20)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(ANYTHING, ANYTHING, st.lists(ANYTHING, max_size=4), ANYTHING, ANYTHING)
 def test_whatever_a_source_holds_can_be_stored(
     text: str, speaker: str, tags: list[str], key: str, other: str

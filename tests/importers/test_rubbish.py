@@ -45,7 +45,7 @@ def spoilt(document: Any, path: tuple[Any, ...], value: object) -> Any:
     return copy
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_a_spoilt_value_is_never_more_than_a_plain_error(data: st.DataObject) -> None:
     document = data.draw(st.sampled_from(SOURCES))
@@ -62,7 +62,7 @@ def test_a_spoilt_value_is_never_more_than_a_plain_error(data: st.DataObject) ->
         assert all(isinstance(record, Record) and record.id for record in found)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=60), st.sampled_from(["auto", *FORMATS]), st.sampled_from(["f", "f.md", "f.zip", "f.json"]))
 def test_bytes_of_any_kind_are_never_more_than_a_plain_error(raw: bytes, format: str, name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:

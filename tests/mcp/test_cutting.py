@@ -95,7 +95,7 @@ def _longer(hit: fivefold.Hit) -> fivefold.Hit:
     return replace(hit, candidate=replace(hit.candidate, memory=memory))
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(st.data(), BUDGETS)
 def test_a_trace_keeps_to_its_budget_and_says_what_it_lacks(
     traces: list[Recall], data: st.DataObject, budget: int

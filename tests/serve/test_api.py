@@ -17,6 +17,7 @@ from tests.serve.asked import ask, in_order
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = "/v1/namespaces/default"
+PAGE = 3
 NAMES = ["a/b", "ü", "%2F", "..", ".", "a b", "?x=1#y", "日本", "'\"", "a%", "+", "batch", "-1", "{x}"]
 
 
@@ -53,16 +54,19 @@ def test_names_that_cannot_be_are_refused_in_plain_words(client: TestClient, pat
 
 
 def test_pages_put_together_are_the_whole_list(client: TestClient) -> None:
-    for path in ("memories", "sessions", "entities"):
+    for path in ("memories", "sessions", "entities", "entities/1/edges", "entities/1/memories"):
         whole = client.get(f"{HERE}/{path}", params={"limit": 1_000}).json()
         assert whole["cursor"] is None
         parts, cursor = [], ""
         while cursor is not None:
-            page = client.get(f"{HERE}/{path}", params={"limit": 150, **({"cursor": cursor} if cursor else {})}).json()
+            page = client.get(
+                f"{HERE}/{path}",
+                params={"limit": PAGE if "/" in path else 150, **({"cursor": cursor} if cursor else {})},
+            ).json()
             parts += page["items"]
             cursor = page["cursor"]
         assert parts == whole["items"]
-        assert len(parts) > 1
+        assert len(parts) > PAGE
 
 
 def test_namespaces_come_in_pages_too(client: TestClient, service: Service) -> None:
@@ -79,7 +83,7 @@ def test_namespaces_come_in_pages_too(client: TestClient, service: Service) -> N
 
 @pytest.mark.parametrize("cursor", ["x", "bm8", "💥", "", "a" * 1_000])
 def test_a_cursor_of_another_list_is_refused(client: TestClient, cursor: str) -> None:
-    for path in ("memories", "sessions", "entities"):
+    for path in ("memories", "sessions", "entities", "entities/1/edges", "entities/1/memories"):
         assert client.get(f"{HERE}/{path}", params={"cursor": cursor}).status_code == 422
 
 
@@ -115,6 +119,7 @@ def test_a_recall_is_the_librarys(client: TestClient, service: Service) -> None:
         ({"question": ""}, "invalid-input"),
         ({"question": "a" * 100_001}, "text-too-long"),
         ({"context": ["a" * 100_001]}, "text-too-long"),
+        ({"context": ["a" * 50_000] * 2}, "text-too-long"),
         ({"unheard": 1}, "invalid-input"),
         ({"now": "tomorrow"}, "invalid-input"),
         ({"question": "half a pair \ud800"}, "invalid-input"),

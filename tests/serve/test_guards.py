@@ -120,6 +120,29 @@ def test_an_import_has_a_limit_of_its_own(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "body", "told"),
+    [
+        ("memories", {"content": "x", "tags": [1] * 500}, "body.tags.0: "),
+        ("memories", {f"k{number}": 1 for number in range(500)}, "body: there is no field 'k0'"),
+        ("memories/batch", {"records": [1] * 2}, "body.records.0: "),
+        ("memories/batch", {"records": [{"k": 1, "l": 1}] * 2}, "body.records.0: there is no field 'k'"),
+        ("memories/batch", {"records": []}, "body.records: "),
+        ("memories/batch", {"records": {}}, "body.records: "),
+        ("recall", {"question": "x", "context": [1] * 500}, "body.context.0: "),
+        ("recall", {"question": "x", **{f"k{number}": 1 for number in range(500)}}, "body: there is no field 'k0'"),
+        ("feedback", {"recall_id": "x", "used": [1] * 500}, "body.used.0: "),
+        ("entities/1/split", {"name": "x", "memories": [1] * 500}, "body.memories.0: "),
+    ],
+)
+def test_of_many_faults_the_first_is_told(client: TestClient, path: str, body: object, told: str) -> None:
+    """To find and word them all would keep everyone else waiting."""
+    answer = client.post(f"{HERE}/{path}", json=body)
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["detail"].startswith(told)
+    assert len(answer.json()["errors"]) == 1
+
+
+@pytest.mark.parametrize(
     ("method", "path", "body", "kind"),
     [
         ("POST", "memories", {"content": "x" * 101}, "text-too-long"),
@@ -127,13 +150,17 @@ def test_an_import_has_a_limit_of_its_own(client: TestClient) -> None:
         ("POST", "memories/batch", {"records": [{"content": "x" * 101}]}, "text-too-long"),
         ("POST", "memories/batch", {"records": [{"content": "x"}] * 3}, "batch-too-large"),
         ("PATCH", "memories/none", {"content": "x" * 101}, "text-too-long"),
+        ("POST", "memories/batch", {"records": [1] * 3}, "batch-too-large"),
         ("POST", "recall", {"question": "x" * 101}, "text-too-long"),
+        ("POST", "recall", {"question": "x" * 50, "context": ["x" * 50, "x"]}, "text-too-long"),
         ("POST", "understand", {"question": "x" * 101}, "text-too-long"),
         ("POST", "context", {"question": "x", "k": 6}, "k-too-large"),
         ("POST", "plan", {"question": "x", "k": 6}, "k-too-large"),
         ("GET", "memories?limit=11", None, "page-too-large"),
         ("GET", "sessions?limit=11", None, "page-too-large"),
         ("GET", "entities?limit=11", None, "page-too-large"),
+        ("GET", "entities/1/edges?limit=11", None, "page-too-large"),
+        ("GET", "entities/1/memories?limit=11", None, "page-too-large"),
     ],
 )
 def test_each_limit_has_an_error_of_its_own(

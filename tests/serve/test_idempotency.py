@@ -66,6 +66,17 @@ def test_what_failed_may_be_sent_again_put_right(client: TestClient) -> None:
     assert client.post(f"{HERE}/memories", json={"content": "Right"}, headers=under("put right")).status_code == 201
 
 
+def test_a_key_whose_time_is_over_can_come_with_another_text(client: TestClient, small: Service) -> None:
+    """Neither a day later nor after a first try that was stored and then failed is the new text lost."""
+    path, today, tomorrow = f"{HERE}/memories", b'{"content": "Rain today"}', b'{"content": "Sun today"}'
+    headers = {"Content-Type": "application/json", **under("daily note")}
+    taken = begun(small.answers, path, "daily note", today)
+    small.engines.of("default").remember("Rain today", id=Once(taken).id(0))
+    small.answers.abandon(taken)
+    (id,) = client.post(path, content=tomorrow, headers=headers).json()["stored"]
+    assert client.get(f"{path}/{id}").json()["content"] == "Sun today"
+
+
 def test_what_was_forgotten_is_answered_the_same_until_its_text_is_gone(client: TestClient) -> None:
     client.post(f"{HERE}/memories", json={"content": "Soon gone", "id": "gone"})
     first = client.delete(f"{HERE}/memories/gone", headers=under("forget it"))

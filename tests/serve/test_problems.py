@@ -33,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
         (errors.StoreError("/var/lib/x.db"), 503, "store-away"),
         (errors.NewerSchema("x"), 503, "store-away"),
         (errors.ServerAway("x"), 503, "store-away"),
+        (errors.OwnerOnly("x"), 503, "store-away"),
         (errors.ReadOnly("'/var/lib/x.db' is read-only"), 403, "read-only"),
         (errors.DiskFull("x"), 507, "disk-full"),
         (errors.StoreClosed("x"), 503, "stopping"),

@@ -16,6 +16,7 @@ from fivefold.serve.recipes import recipe_named
 from fivefold.serve.service import open_service
 from tests.postgres import Server
 from tests.serve.conftest import UNLIMITED, asking
+from tests.stores.place import Place, opened
 
 
 def test_a_namespace_has_one_engine_and_few_are_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,6 +48,29 @@ def test_the_embedder_that_is_named_is_for_new_namespaces(tmp_path: Path) -> Non
         assert pins == {"old": "wordllama", "new": "fivefold-minilm"}
     finally:
         service.close()
+
+
+def test_a_namespace_that_others_pin_or_move_goes_on_being_served(tmp_path: Path) -> None:
+    """Looked at before it was there, then made by another process, then moved by one."""
+    path = str(tmp_path / "memory.db")
+    service = open_service(path, "fivefold-minilm")
+    try:
+        assert service.engines.of("new").stats().memories == 0
+        with fivefold.open(path, namespace="new", embedder="wordllama") as engine:
+            engine.remember("The spare key is with Mrs Okafor", id="key")
+        service.engines.of("new").remember("The gate code is 4711")
+        assert service.engines.of("new").recall("who has the key?").degraded == ()
+        with fivefold.open(path, namespace="new") as engine:
+            engine.reembed("fivefold-minilm")
+        service.engines.of("new").remember("The bins go out on Mondays")
+        assert service.engines.of("new").recall("who has the key?").degraded == ()
+    finally:
+        service.close()
+
+
+def test_an_embedder_that_is_not_known_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="unknown embedder 'best'"):
+        open_service(str(tmp_path / "memory.db"), "best")
 
 
 def test_who_may_not_see_a_namespace_gets_no_engine(tmp_path: Path) -> None:
@@ -120,6 +144,30 @@ def test_a_store_that_does_not_answer_is_not_ready(tmp_path: Path) -> None:
         away = client.get("/ready")
         assert (away.status_code, away.json()["type"]) == (503, "urn:fivefold:problem:stopping")
         assert client.get("/health").status_code == 200
+
+
+def test_a_server_that_does_not_own_the_database_is_ready(postgres: Server) -> None:
+    """Such a role cannot list namespaces: a key is told of those that it names, one of all of none."""
+    place = Place(postgres)
+    try:
+        role, user = place.new_role(), place.new_user()
+        with opened(place.at(role=role)) as engine:
+            engine.remember("Sarah drinks tea")
+        place.run(f"GRANT {role} TO {user}")
+        service = open_service(place.at(user, role=role), "wordllama", limits=UNLIMITED)
+        try:
+            named, all_of_them = (
+                service.keyring.create("k", "reader", names)[1] for names in (["default", "b"], ["*"])
+            )
+            with asking(service, named) as client:
+                assert client.get("/ready").status_code == 200
+                assert client.get("/v1/namespaces").json()["items"] == [{"name": "default"}]
+            with asking(service, all_of_them) as client:
+                assert client.get("/v1/namespaces").json()["items"] == []
+        finally:
+            service.close()
+    finally:
+        place.close()
 
 
 def test_a_store_on_a_database_server_is_served_alike(postgres: Server) -> None:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fivefold.cli.safe import escaped, visible
 from fivefold.errors import FivefoldError, InvalidInput, NotFound
+from fivefold.safe import escaped, visible
 
 if TYPE_CHECKING:
     from fivefold.engine import Engine
@@ -175,8 +175,8 @@ def reading(store: str | None, namespace: str, *, anyway: bool = False) -> Itera
     """
     path = existing(store)
     with opened(store, namespace) as engine:
-        there = engine.store.namespaces()
-        if engine.namespace not in there:
+        if not engine.store.reader(engine.namespace).exists():
+            there = listed(engine)
             held = f"there are: {', '.join(there)}" if there else "it holds nothing yet"
             named = engine.store.location if path.startswith(ADDRESSES) else path
             missing = f"there is no namespace {engine.namespace!r} in {named!r}; {held}"
@@ -184,6 +184,16 @@ def reading(store: str | None, namespace: str, *, anyway: bool = False) -> Itera
                 raise NotFound(missing)
             complain(missing)
         yield engine
+
+
+def listed(engine: Engine) -> tuple[str, ...]:
+    """The namespaces of the store; only this one where a role of least rights may not list them."""
+    from fivefold.errors import StoreError
+
+    try:
+        return engine.store.namespaces()
+    except StoreError:
+        return (engine.namespace,) if engine.store.reader(engine.namespace).exists() else ()
 
 
 def existing(store: str | None) -> str:

@@ -12,9 +12,9 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from fivefold.cli.recipes import constants, route_constants
-from fivefold.cli.safe import visible
 from fivefold.cli.show import COLOURS, PIPED, console, hang, line
 from fivefold.recipe import Recipe, RouteSpec, StageSpec
+from fivefold.safe import visible
 
 SOURCES = {"D": "Ditto", "M": "Memsense", "F": "five-stage", "E": "Engram", "R": "Recall"}
 """The five systems by the letter their requirements begin with."""

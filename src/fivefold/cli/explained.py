@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from rich.text import Text
 
-from fivefold.cli.safe import brief, visible
 from fivefold.cli.show import colours_of, hang
 from fivefold.recall import Hit, Recall
 from fivefold.routes import ROUTES
+from fivefold.safe import brief, visible
 
 _ROUTE = re.compile(r"^ +(?:route )?([\w-]+)")
 _HIT = re.compile(r"^#\d+  [\d.]+")

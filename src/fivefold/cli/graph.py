@@ -27,7 +27,7 @@ def show(
     """Show an entity with its relations, or the entities mentioned most."""
     with reading(store, namespace) as engine:
         found = engine.graph.entities(limit=limit) if who is None else [engine.graph.entity(_which(who))]
-        edges = [] if who is None else engine.graph.edges(found[0].id, limit)
+        edges = () if who is None else engine.graph.edges(found[0].id, limit).items
     if as_json:
         print_json({"entities": [item.to_dict() for item in found], "edges": [edge.to_dict() for edge in edges]})
         return

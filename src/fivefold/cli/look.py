@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fivefold.cli.app import FullOption, JsonOption, NamespaceOption, StoreOption, app, print_json, reading
+from fivefold.cli.app import FullOption, JsonOption, NamespaceOption, StoreOption, app, listed, print_json, reading
 
 LimitOption = Annotated[int, typer.Option("--limit", help="How many, latest first")]
 CursorOption = Annotated[
@@ -91,7 +91,7 @@ def sessions(
 def stats(store: StoreOption = None, namespace: NamespaceOption = "default", as_json: JsonOption = False) -> None:
     """Show what a namespace holds and has learned, and which others there are."""
     with reading(store, namespace) as engine:
-        held, learned, namespaces = engine.stats(), engine.learned(), engine.store.namespaces()
+        held, learned, namespaces = engine.stats(), engine.learned(), listed(engine)
     if as_json:
         print_json({**held.to_dict(), "learned": learned.to_dict(), "namespaces": list(namespaces)})
     else:

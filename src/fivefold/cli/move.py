@@ -26,9 +26,9 @@ from fivefold.cli.app import (
     reading,
     say,
 )
-from fivefold.cli.safe import escaped
 from fivefold.cli.write import EmbedderOption, ExtractorOption
 from fivefold.errors import InvalidInput
+from fivefold.safe import escaped
 
 if TYPE_CHECKING:
     from fivefold.engine import Engine
@@ -52,8 +52,11 @@ def import_(
     """Read memories from elsewhere; importing again adds only what is new."""
     from fivefold.importers import import_from
 
-    with _source(path) as file, _into(dry_run, store, namespace, embedder=embedder, extractor=extractor) as engine:
-        done = import_from(engine, file, source, strict=strict, dry_run=dry_run, progress=sys.stderr.isatty())
+    with _source(path) as file:
+        if _is_new(store) and not dry_run:
+            import_from(None, file, source, strict=strict, dry_run=True)  # what cannot be read makes no store
+        with _into(dry_run, store, namespace, embedder=embedder, extractor=extractor) as engine:
+            done = import_from(engine, file, source, strict=strict, dry_run=dry_run, progress=sys.stderr.isatty())
     if as_json:
         print_json(done.to_dict())
     else:
@@ -102,7 +105,7 @@ def _imported(done: Imported) -> None:
     changed = f", {len(done.updated):,} of them changed since they were read last" if done.updated else ""
     show.line(f"taken for {NAMES[done.format]}: {show.counted(done.records, 'record', 'records')}{changed}", "dim")
     if done.left_out:
-        show.hang("left out: ", ", ".join(f"{count:,} {what}" for what, count in done.left_out.items()), "dim")
+        show.hang("left out: ", ", ".join(f"{what} ({count:,})" for what, count in done.left_out.items()), "dim")
     for part in done.skipped[:10]:
         show.hang("skipped ", f"{part.where}: {part.why}", "yellow", further=4)
     if len(done.skipped) > 10:
@@ -112,12 +115,16 @@ def _imported(done: Imported) -> None:
 @contextmanager
 def _into(dry_run: bool, store: str | None, namespace: str, **options: str | None) -> Iterator[Engine | None]:
     """The engine to write with; a dry run makes no store."""
-    path = place(store)
-    if dry_run and not path.startswith(ADDRESSES) and not os.path.exists(path):
+    if dry_run and _is_new(store):
         yield None
     else:
         with opened(store, namespace, **options) as engine:
             yield engine
+
+
+def _is_new(store: str | None) -> bool:
+    path = place(store)
+    return not path.startswith(ADDRESSES) and not os.path.exists(path)
 
 
 @contextmanager

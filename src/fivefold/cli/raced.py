@@ -11,7 +11,7 @@ from rich.text import Text
 
 from fivefold.bench import tables
 from fivefold.cli import show
-from fivefold.cli.safe import visible
+from fivefold.safe import visible
 from fivefold.values import Json
 
 if TYPE_CHECKING:

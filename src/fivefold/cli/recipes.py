@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fivefold.cli.app import JsonOption, app, print_json
-from fivefold.cli.safe import visible
 from fivefold.errors import InvalidInput
+from fivefold.safe import visible
 
 if TYPE_CHECKING:
     from fivefold.recipe import Recipe

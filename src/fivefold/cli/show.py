@@ -16,11 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from fivefold.cli.app import complain, with_options
-from fivefold.cli.safe import brief, visible
 from fivefold.context import Context
 from fivefold.memory import Memory, Report
 from fivefold.page import Page
 from fivefold.recall import SHOWN_TEXT, Evidence, Hit, Plan, Recall
+from fivefold.safe import brief, visible
 from fivefold.stores.base import Drift, Stats
 
 COLOURS = {

@@ -10,6 +10,9 @@ from typing import BinaryIO
 from fivefold.errors import InvalidInput
 
 CHUNK = 1 << 20
+MOST = 1 << 27
+"""Characters of one item; a small archive may hold one that no memory has room for."""
+
 _SPACE = " \t\r\n"
 _decode = json.JSONDecoder().raw_decode
 
@@ -61,7 +64,7 @@ class _Text:
         self.take()
 
     def value(self, number: int) -> object:
-        """The object or list that begins here; twice as much is read each time it does not end yet."""
+        """The object or list that begins here; more is read each time it does not end yet."""
         if self.next() not in ("{", "["):
             raise self._cut(f"item {number} should be an object")
         size = CHUNK
@@ -69,9 +72,13 @@ class _Text:
             try:
                 found, end = _decode(self._buffer, self._at)
             except json.JSONDecodeError as error:
+                if len(self._buffer) - self._at >= MOST:
+                    raise InvalidInput(f"{self._name}: item {number} is longer than {MOST:,} characters") from None
                 if not self._more(size):
                     raise self._cut(f"item {number} is not JSON: {error.msg}") from None
-                size *= 2
+                size = min(2 * size, MOST // 8)
+            except ValueError:  # the interpreter reads no whole number of more digits
+                raise InvalidInput(f"{self._name}: item {number} holds a number that is too long to be one") from None
             except RecursionError:
                 raise InvalidInput(f"{self._name}: item {number} is nested too deep") from None
             else:

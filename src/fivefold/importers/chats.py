@@ -19,7 +19,7 @@ Turns = Callable[[Json, Account], Iterator[Record]]
 
 def conversations(path: Path, account: Account, turns: Turns, title: str) -> Iterator[Record]:
     """The turns of every conversation; `title` names the field by which a person knows one again."""
-    names = found(path, CONVERSATIONS)
+    names = found(path, CONVERSATIONS, account)
     if not names:
         raise InvalidInput(f"{str(path)!r} holds no conversations.json; name the export as it was downloaded")
     for name in names:

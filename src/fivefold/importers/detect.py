@@ -27,7 +27,7 @@ _CHOICES = "name what it is with --from (format= in Python): " + ", ".join(FORMA
 
 
 def detected(source: str | os.PathLike[str]) -> Format:
-    """The format of what lies at a path; a text that is nothing else is taken for JSON lines."""
+    """The format of what lies at a path; objects that are nothing else are taken for JSON lines."""
     path = Path(source)
     if path.is_dir():
         return _folder(path)
@@ -47,10 +47,9 @@ def _folder(path: Path) -> Format:
     talks = found(path, CONVERSATIONS)
     if talks:
         return _document(path, talks[0])
-    names = below(path)
-    if any(map(is_markdown, names)):
+    if below(path, is_markdown):
         return "markdown"
-    if any(_holds_messages(path, name) for name in names if name.endswith(".json")):
+    if any(_holds_messages(path, name) for name in found(path, "*.json")):
         return "langchain"
     raise InvalidInput(
         f"{str(path)!r} is a folder; name a file of JSON lines, or a folder with conversations.json, Markdown notes "
@@ -94,6 +93,8 @@ def _text(path: Path, start: bytes) -> Format:
         except (ValueError, RecursionError):
             return _object(path)
         return _shape(first) or "jsonl"
+    if text:
+        raise InvalidInput(f"{str(path)!r} holds neither JSON nor JSON lines; {_CHOICES}")
     return "jsonl"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime
 
-_LINE = re.compile(r"([A-Za-z_][\w -]*?)\s*:(?:\s+(.*))?$")
+_NAME = re.compile(r"[A-Za-z_][\w -]*")
 _DAY = re.compile(r"(?<!\d)(\d{4})[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01])(?!\d)")
 DATES = ("date", "created", "created_at", "day")
 
@@ -21,9 +21,10 @@ def divided(text: str) -> tuple[dict[str, list[str]], str]:
     fields: dict[str, list[str]] = {}
     last: list[str] = []
     for line in lines[1:end]:
-        if found := _LINE.match(line):
-            last = fields.setdefault(found[1].lower(), [])
-            last += _values(found[2] or "")
+        name, colon, value = line.partition(":")
+        if colon and _NAME.fullmatch(name) and (not value or value[0].isspace()):
+            last = fields.setdefault(name.rstrip().lower(), [])
+            last += _values(value)
         elif line.lstrip().startswith("- "):
             last += _values(line.lstrip()[2:])
     return fields, "\n".join(lines[end + 1 :])

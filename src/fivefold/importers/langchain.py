@@ -29,7 +29,7 @@ def read(path: Path, account: Account) -> Iterator[Record]:
     if path.is_file() and beginning(path, size=len(HEADER)) == HEADER:
         yield from _table(path, account)
         return
-    names = found(path, "*.json")
+    names = found(path, "*.json", account)
     if not names:
         raise InvalidInput(f"{str(path)!r} holds no .json file")
     for name in names:

@@ -12,7 +12,7 @@ from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
 from fivefold.ids import content_hash
 from fivefold.importers.account import Account, Skipped
-from fivefold.importers.detect import NAMES, Format
+from fivefold.importers.detect import NAMES, Format, detected
 from fivefold.importers.pieces import digest_of
 from fivefold.importers.reading import known_format, records_of
 from fivefold.memory import Link, Merged, Record, Report
@@ -76,6 +76,8 @@ def import_from(
         return _imported([engine.import_(source, progress)], [], kind, dry_run, Account())
     account = Account(strict)
     count = sum(1 for _ in records_of(source, kind, account))
+    if count == 0 and format != "auto":
+        _must_be(source, kind, account)
     reports: list[Report] = []
     updated: list[str] = []
     noted: set[bytes] = set()
@@ -92,6 +94,18 @@ def import_from(
                 reports.append(engine.remember_many(batch.fresh))
             advance(len(records))
     return _imported(reports, updated, kind, dry_run, account)
+
+
+def _must_be(source: Path, kind: Format, account: Account) -> None:
+    """Where every part was skipped and the source has another shape, the wrong format was named."""
+    if account.parts == 0 or account.parts > len(account.skipped):
+        return
+    try:
+        other = detected(source)
+    except InvalidInput:
+        return
+    if other != kind:
+        raise InvalidInput(f"{str(source)!r} is not {NAMES[kind]} but {NAMES[other]}; name that, or leave --from out")
 
 
 def _imported(

@@ -19,9 +19,12 @@ from fivefold.memory import Record
 
 SOURCE = "markdown"
 SUFFIXES = (".md", ".markdown")
-_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*$")
+MOST = 20_000_000
+"""Bytes of one file."""
+
+_HEADING = re.compile(r"(#{1,6})\s+(\S.*)?$")
 _FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
-_WIKI = re.compile(r"(!?)\[\[([^\]\n|#]*)(#[^\]\n|]*)?(?:\|([^\]\n]*))?\]\]")
+_WIKI = re.compile(r"(!?)\[\[([^\[\]\n|#]*)(#[^\[\]\n|]*)?(?:\|([^\[\]\n]*))?\]\]")
 _TAG = re.compile(r"(?<![\w/#&])#([^\W\d][\w/-]*)")
 
 
@@ -39,7 +42,7 @@ def is_markdown(name: str) -> bool:
 
 def read(path: Path, account: Account) -> Iterator[Record]:
     """A note is known by the name of the folder that was given and its path below that."""
-    names = [name for name in below(path) if is_markdown(name)] if path.is_dir() else [""]
+    names = below(path, is_markdown, account) if path.is_dir() else [""]
     folder = path.resolve() if path.is_dir() else path.resolve().parent
     if not names:
         raise InvalidInput(f"{str(path)!r} holds no Markdown file, whose name ends in .md")
@@ -47,7 +50,9 @@ def read(path: Path, account: Account) -> Iterator[Record]:
         account.parts += 1
         try:
             with opened(path, name) as (stream, _):
-                text = stream.read()
+                text = stream.read(MOST + 1)
+            if len(text) > MOST:
+                raise InvalidInput(f"it is larger than {MOST // 1_000_000} MB; is it a note?")
             place = PurePosixPath(folder.name, name or path.name)
             read = list(_notes(text, place, _written(path, name), account))
         except InvalidInput as error:
@@ -97,8 +102,15 @@ def sections(text: str) -> Iterator[Section]:
             yield Section(tuple(name for _, name in above), "\n".join(lines).strip())
         lines = []
         level = len(heading[1])
-        above = [*((depth, name) for depth, name in above if depth < level), (level, heading[2])]
+        above = [*((depth, name) for depth, name in above if depth < level), (level, _title(heading[2] or ""))]
     yield Section(tuple(name for _, name in above), "\n".join(lines).strip())
+
+
+def _title(written: str) -> str:
+    """A heading without the marks that may close it, which stand apart from its words."""
+    title = written.rstrip()
+    words = title.rstrip("#")
+    return title if words and not words[-1].isspace() else words.rstrip()
 
 
 def _tags(fields: dict[str, list[str]], section: Section, place: PurePosixPath) -> list[str]:

@@ -5,23 +5,25 @@ from __future__ import annotations
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from fivefold.errors import InvalidInput
+from fivefold.importers.account import Account
 
 CONVERSATIONS = "conversations*.json"
 """How chat services name the file with the conversations; a large export has several."""
 
 
-def found(path: Path, pattern: str) -> list[str]:
+def found(path: Path, pattern: str, account: Account | None = None) -> list[str]:
     """The names of the files that fit, within a folder or an archive, in order; of a file, the file itself."""
     with _plain_errors(path):
         if path.is_dir():
-            return [name for name in below(path) if fnmatch(PurePosixPath(name).name, pattern)]
+            return below(path, lambda name: fnmatch(name, pattern), account)
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
                 names = [item.filename for item in archive.infolist() if not item.is_dir()]
@@ -44,13 +46,24 @@ def opened(path: Path, name: str) -> Iterator[tuple[BinaryIO, str]]:
                 yield member, f"{path}, {name}"  # type: ignore[misc]
 
 
-def below(folder: Path) -> list[str]:
-    """Every file below a folder, hidden ones aside, as paths with forward slashes."""
-    names = []
+def below(folder: Path, fits: Callable[[str], bool], account: Account | None = None) -> list[str]:
+    """The files below a folder whose names fit, hidden ones aside, as paths with forward slashes.
+
+    A folder can come from anyone, so a link in it that leads to a file elsewhere is left out, as a device is.
+    """
+    names: list[str] = []
+    within, left_out = folder.resolve(), Counter[str]() if account is None else account.left_out
     for root, folders, files in os.walk(folder, onerror=_raised):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         inner = Path(root).relative_to(folder)
-        names += [(inner / name).as_posix() for name in sorted(files) if not name.startswith(".")]
+        for name in sorted(name for name in files if not name.startswith(".") and fits(name)):
+            file = Path(root, name)
+            if file.exists() and not file.is_file():
+                left_out["devices and pipes"] += 1
+            elif not file.resolve().is_relative_to(within):
+                left_out["links out of the folder"] += 1
+            else:
+                names.append((inner / name).as_posix())
     return names
 
 

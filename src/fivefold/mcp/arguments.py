@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fivefold.errors import InvalidInput
-from fivefold.intake import MAX_RECENT, MAX_TOKENS
+from fivefold.intake import MAX_RECENT, MAX_TAGS, MAX_TOKENS
 from fivefold.memory import Type
 from fivefold.recall import Effort
 from fivefold.values import Json
@@ -24,6 +25,9 @@ Budget = Annotated[
         description="Most tokens the text of the answer may take; what is left out for it is said",
     ),
 ]
+NAMED = 1_000
+"""Sources that one call may name."""
+
 Question = Annotated[str, Field(description="The question in plain words, as a person would ask it")]
 Count = Annotated[int, Field(ge=1, description="How many memories at most")]
 Work = Annotated[Effort, Field(description="low answers fastest, high searches deepest; normal suits most")]
@@ -39,6 +43,11 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     namespace: Namespace = None
+
+    @property
+    def action(self) -> str | None:
+        """What the audit log calls it where that is not the name of the tool."""
+        return None
 
     @property
     def subject(self) -> str | None:
@@ -61,7 +70,7 @@ class Remember(Arguments):
         Type | None,
         Field(description="What kind of memory it is; leave out to have it read from the text"),
     ] = None
-    tags: Annotated[list[str], Field(description="Short labels")] = []
+    tags: Annotated[list[str], Field(max_length=MAX_TAGS, fail_fast=True, description="Short labels")] = []
     importance: Annotated[
         float | None, Field(ge=0, le=1, description="0 for trivia, 1 for what must not be lost; default read from text")
     ] = None
@@ -71,8 +80,12 @@ class Remember(Arguments):
     id: Annotated[str | None, Field(description="Your own id; a second call with the same id adds nothing")] = None
 
     @property
+    def action(self) -> str | None:
+        return None if self.supersedes is None else "supersede"
+
+    @property
     def subject(self) -> str | None:
-        return self.id
+        return self.id if self.supersedes is None else self.supersedes
 
 
 class Recall(Arguments):
@@ -84,7 +97,11 @@ class Recall(Arguments):
     session_id: Annotated[str | None, Field(description="Id of the conversation whose last turns come along")] = None
     recent_turns: Annotated[
         int | None,
-        Field(ge=0, le=MAX_RECENT, description="How many of the conversation's last turns come along; default 0"),
+        Field(
+            ge=0,
+            le=MAX_RECENT,
+            description="How many of the conversation's last turns come along; default as the namespace has it",
+        ),
     ] = None
     ids: Annotated[
         bool, Field(description="Also give the id of each source, which forget and supersedes need; costs tokens")
@@ -113,9 +130,17 @@ class Forget(Arguments):
 class Used(Arguments):
     recall_id: Annotated[str, Field(description="The recall_id that recall or explain gave")]
     used: Annotated[
-        list[str], Field(description="Numbers (such as '2') or ids of the sources of that recall you relied on")
+        list[str],
+        Field(
+            max_length=NAMED,
+            fail_fast=True,
+            description="Numbers (such as '2') or ids of the sources of that recall you relied on",
+        ),
     ] = []
-    not_used: Annotated[list[str], Field(description="Numbers or ids of sources that were of no use")] = []
+    not_used: Annotated[
+        list[str],
+        Field(max_length=NAMED, fail_fast=True, description="Numbers or ids of sources that were of no use"),
+    ] = []
 
     @property
     def subject(self) -> str | None:
@@ -130,6 +155,14 @@ class Sessions(Arguments):
     cursor: Annotated[str | None, Field(description="The cursor of the answer before, to go on after it")] = None
     token_budget: Budget = BUDGET
 
+    @property
+    def action(self) -> str | None:
+        return None if self.session_id is None else "session"
+
+    @property
+    def subject(self) -> str | None:
+        return self.session_id
+
 
 class Stats(Arguments):
     pass
@@ -141,13 +174,21 @@ _WORDS = {"string": "text", "integer": "a whole number", "number": "a number", "
 
 
 def checked(kind: type[T], given: Mapping[str, Any] | None) -> T:
-    """The arguments as `kind`, a null as if it were left out; what does not fit is said with what is wanted instead."""
+    """The arguments as `kind`, a null as if it were left out; what does not fit is said with what is wanted instead.
+
+    An unknown name is told alone, and of a list its first fault: what is wrong many times costs no more than once.
+    """
+    named = {name: value for name, value in (given or {}).items() if value is not None}
+    unknown = next((name for name in named if name not in kind.model_fields), None)
+    if unknown is not None:
+        raise InvalidInput(f"there is no argument {unknown[:50]!r}; known are {', '.join(schema(kind)['properties'])}")
     try:
-        return kind.model_validate({name: value for name, value in (given or {}).items() if value is not None})
+        return kind.model_validate(named)
     except ValidationError as error:
         raise InvalidInput("; ".join(_told(kind, dict(fault)) for fault in error.errors())) from None
 
 
+@cache
 def schema(kind: type[Arguments]) -> Json:
     """The JSON Schema of the arguments, as short as models like it: no titles, and what may be left out just may."""
     made = kind.model_json_schema()
@@ -170,12 +211,8 @@ def _short(field: Json) -> Json:
 
 
 def _told(kind: type[Arguments], fault: Json) -> str:
-    name = str(fault["loc"][0]) if fault["loc"] else ""
+    name = str(fault["loc"][0])
     fields = schema(kind)["properties"]
-    if fault["type"] == "extra_forbidden":
-        return f"there is no argument {name[:50]!r}; known are {', '.join(fields)}"
-    if name not in fields:
-        return "the arguments must be an object"
     if len(fault["loc"]) > 1:
         return f"each of {name} must be text, not {_given(fault['input'])}"
     if fault["type"] == "missing":
@@ -187,7 +224,7 @@ def _wanted(field: Json) -> str:
     if "enum" in field:
         return f"one of {', '.join(map(str, field['enum']))}"
     if field["type"] == "array":
-        return "a list of texts"
+        return f"a list of at most {field['maxItems']:,} texts"
     least, most = field.get("minimum"), field.get("maximum")
     span = (f" from {least:,}" if least is not None else "") + (f" to {most:,}" if most is not None else "")
     return _WORDS[field["type"]] + span

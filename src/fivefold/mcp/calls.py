@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fivefold.access import Caller
 from fivefold.context import Count, compose
 from fivefold.engine import Engine
+from fivefold.errors import InvalidInput
 from fivefold.mcp import arguments, shown
 from fivefold.mcp.cutting import clipped, explained, fitting
 from fivefold.mcp.numbers import Numbers
@@ -96,8 +97,8 @@ def explain(at: Place, asked: arguments.Explain) -> Answer:
     recipe = recipe_named(asked.recipe, still=True)
     found = at.engine.recall(asked.question, asked.k, recipe, asked.now, effort=asked.effort)
     at.numbers.tell(at.engine.namespace, found.id, [hit.memory.id for hit in found])
-    short, text = explained(found, asked.token_budget, lambda cut: shown.trace(found.id, cut))
-    return Answer(short, text)
+    _, text = explained(found, asked.token_budget, lambda cut: shown.trace(found.id, cut))
+    return Answer(found, text)
 
 
 def forget(at: Place, asked: arguments.Forget) -> Answer:
@@ -108,7 +109,12 @@ def forget(at: Place, asked: arguments.Forget) -> Answer:
 def used(at: Place, asked: arguments.Used) -> Answer:
     named = (at.numbers.ids(at.engine.namespace, asked.recall_id, ids) for ids in (asked.used, asked.not_used))
     taken, left = map(tuple, named)
-    at.engine.used(asked.recall_id, taken, left)
+    try:
+        at.engine.used(asked.recall_id, taken, left)
+    except InvalidInput as error:
+        if at.numbers.lost(at.engine.namespace, asked.recall_id, (*taken, *left)):
+            raise InvalidInput(f"{error}; a number is known only to the process that told it, name ids") from None
+        raise
     told = Feedback(asked.recall_id, taken, left)
     return Answer(told, shown.feedback(told), asked.recall_id)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from fivefold.access import ALL, Caller, Refused, Role
-from fivefold.errors import FivefoldError
 from fivefold.mcp.numbers import Numbers
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def done(
         if caller.key_id is None and not caller.sees(namespace):
             raise Refused("only the namespace this was started for can be used; --all-namespaces would allow others")
         result = work(service.engine(caller, call.role, namespace), service, caller)
-    except FivefoldError as error:
+    except Exception as error:
         outcome = "refused" if isinstance(error, Refused) else "failed"
         service.audit.note(caller, call.action, namespace, call.subject, outcome)
         raise

@@ -45,7 +45,8 @@ class Remote:
 
 
 class Mounted:
-    """Lets in who may ask, then answers. A request holds all there is to know, so that any process can answer it."""
+    """Lets in who may ask, then answers. No request needs the one before it, save that numbers of sources are those
+    of the process that told them."""
 
     def __init__(self, service: Service) -> None:
         self._sessions = StreamableHTTPSessionManager(

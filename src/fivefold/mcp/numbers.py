@@ -11,6 +11,9 @@ from fivefold.errors import InvalidInput
 KEPT = 1_000
 """Recalls whose numbers are known; a number is used soon after it was told, or never."""
 
+LONGEST = 9
+"""Digits of a number that can be one of a source."""
+
 
 class Numbers:
     def __init__(self) -> None:
@@ -30,12 +33,22 @@ class Numbers:
             told = self._told.get((namespace, recall_id), ())
         return [name if name in told else self._id(name, told) for name in named]
 
+    def lost(self, namespace: str, recall_id: str, named: Sequence[str]) -> bool:
+        """Whether numbers are named that nobody knows here: another process told them, or they were told long ago."""
+        with self._lock:
+            known = (namespace, recall_id) in self._told
+        return not known and any(map(_number, named))
+
     def _id(self, name: str, told: Sequence[str]) -> str:
-        number = name.strip("[] ")
-        if not number.isascii() or not number.isdigit():
+        number = _number(name)
+        if not told or number is None:
             return name
-        if not told:
-            return name
-        if not 1 <= int(number) <= len(told):
-            raise InvalidInput(f"there is no source {number}; that recall told 1 to {len(told)}")
+        if len(number) > LONGEST or not 1 <= int(number) <= len(told):
+            raise InvalidInput(f"there is no source {number[:20]}; that recall told 1 to {len(told)}")
         return told[int(number) - 1]
+
+
+def _number(name: str) -> str | None:
+    """The digits of a name such as '2' or '[2]'."""
+    number = name.strip("[] ")
+    return number if number.isascii() and number.isdigit() else None

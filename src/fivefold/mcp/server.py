@@ -36,6 +36,9 @@ GREETINGS = frozenset({"initialize", "server/discover", "ping"})
 LONGEST = 1_000
 """Characters of an error; a long value that it names is not told back in full."""
 
+WRITERS = 16
+"""Calls that may write and are under way at once; their threads are their own, so that no question waits for one."""
+
 Context = ServerRequestContext[Any, Any]
 R = TypeVar("R")
 
@@ -47,6 +50,7 @@ class Answering:
         self.desk = desk
         self.underway = 0
         """How many calls are carried through whatever happens."""
+        self._writing = anyio.CapacityLimiter(WRITERS)
 
     async def greet_first(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         if ctx.method not in GREETINGS:
@@ -62,7 +66,7 @@ class Answering:
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:50]!r}; there are {', '.join(tools)}")
         work = partial(self._called, tool, ctx.request, params.arguments)
-        return await (_read(work) if tool.reads else self._through(work))
+        return await (_read(work) if tool.reads else self._through(work, self._writing))
 
     async def list_resources(
         self, ctx: Context, params: types.PaginatedRequestParams | None
@@ -95,12 +99,12 @@ class Answering:
         given = params.arguments or {}
         return await _read(partial(self._plainly, prompts.made, self.desk, ctx.request, params.name, given))
 
-    async def _through(self, work: Callable[[], R]) -> R:
+    async def _through(self, work: Callable[[], R], limiter: anyio.CapacityLimiter | None = None) -> R:
         """What may be a write is carried through, whether or not the caller still waits for it."""
         self.underway += 1
         try:
             with anyio.CancelScope(shield=True):
-                result = await anyio.to_thread.run_sync(work)
+                result = await anyio.to_thread.run_sync(work, limiter=limiter)
         finally:
             self.underway -= 1
         return result

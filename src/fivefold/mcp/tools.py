@@ -24,7 +24,7 @@ from fivefold.values import Value
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool. Its name is also what the audit log calls it."""
+    """One tool. Its name is also what the audit log calls it, unless its arguments know a better one."""
 
     name: str
     title: str
@@ -57,7 +57,7 @@ class Tool:
 
     def answer(self, desk: Desk, request: Any, given: dict[str, Any] | None) -> Answer:
         asked = checked(self.takes, given)
-        call = Call(self.name, self.role, asked.namespace, asked.subject)
+        call = Call(asked.action or self.name, self.role, asked.namespace, asked.subject)
         return done(
             desk,
             request,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from importlib.util import find_spec
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -20,6 +20,7 @@ from fivefold import __version__
 from fivefold.errors import FivefoldError
 from fivefold.serve import problems
 from fivefold.serve.api import install
+from fivefold.serve.asking import service_of
 from fivefold.serve.guards import Guard, Sites
 from fivefold.serve.logs import Requests
 from fivefold.serve.metrics import Metrics
@@ -78,8 +79,15 @@ def create_app(
     if pages:
         from fivefold.serve.page import router
 
-        app.include_router(router)
+        app.include_router(router, dependencies=[Depends(_in_turn)])
     return app
+
+
+async def _in_turn(request: Request) -> AsyncIterator[None]:
+    """What a page changes waits for its turn among the writes; to sign in or out is none."""
+    writes = request.method == "POST" and request.scope["path"] not in ("/login", "/logout")
+    async with service_of(request).writing if writes else nullcontext():
+        yield
 
 
 def _traced(traced: bool) -> list[Middleware]:

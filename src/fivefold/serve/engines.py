@@ -6,7 +6,8 @@ import threading
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 
-from fivefold.embedders import choice_of
+from fivefold.embedders import DEFAULT
+from fivefold.embedders import embedder as load_embedder
 from fivefold.engine import Engine
 from fivefold.extract import extractor as load_extractor
 from fivefold.intake import checked_name
@@ -20,11 +21,15 @@ THREADS = 32
 
 
 class Engines:
-    """The engines share the store and one pool of threads. Closing them closes the store."""
+    """The engines share the store and one pool of threads. Closing them closes the store.
+
+    The embedder that is named is for new namespaces; others keep the one they are pinned to, whoever pinned them.
+    """
 
     def __init__(self, store: Store, embedder: str | None = None, extractor: str = "rules") -> None:
         self.store = store
-        self._embedder = embedder
+        self._embedder = DEFAULT if embedder is None else embedder
+        load_embedder(self._embedder)
         self._extractor = load_extractor(extractor)
         self._pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="fivefold-route")
         self._held: OrderedDict[str, Engine] = OrderedDict()
@@ -33,7 +38,7 @@ class Engines:
     def of(self, namespace: str) -> Engine:
         name = checked_name(namespace, "namespace")
         engine = self._held.get(name) or Engine(
-            self.store, name, self._embedder_for(name), self._extractor, pool=self._pool
+            self.store, name, extractor=self._extractor, pool=self._pool, otherwise=self._embedder
         )
         with self._lock:
             engine = self._held.setdefault(name, engine)
@@ -41,11 +46,6 @@ class Engines:
             if len(self._held) > HELD:
                 self._held.popitem(last=False)
             return engine
-
-    def _embedder_for(self, name: str) -> str | None:
-        """The one that was named is for new namespaces; others keep the one they are pinned to."""
-        space = self.store.reader(name).space()
-        return self._embedder if space is None or choice_of(space.embedder) == self._embedder else None
 
     def close(self) -> None:
         self.store.close()

@@ -19,12 +19,15 @@ REPLAYED = "idempotent-replayed"
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """A write under a key. What it stores without an id gets one made from the key, by which a second try finds it."""
+    """A write under a key. What it stores without an id gets one made from the key, by which a second try finds it.
+
+    The body counts too: a key that comes with another one, once its time is over, means another write.
+    """
 
     begun: Begun
 
     def id(self, number: int) -> str:
-        parts = (self.begun.namespace, self.begun.scope, self.begun.key, str(number))
+        parts = (*self.begun.request, self.begun.digest.hex(), str(number))
         return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=16).hexdigest()
 
 

@@ -53,10 +53,12 @@ class Limits:
             raise TooMuch("k-too-large", self.k, f"k is {k}, this server gives at most {self.k} memories at once")
 
     def check_text(self, text: str | None, field: str) -> None:
-        if text is not None and len(text) > self.text_chars:
-            told = (
-                f"{field} has {len(text):,} characters, this server takes at most {self.text_chars:,}; send it in parts"
-            )
+        if text is not None:
+            self.check_length(len(text), field)
+
+    def check_length(self, chars: int, what: str) -> None:
+        if chars > self.text_chars:
+            told = f"{what} has {chars:,} characters, this server takes at most {self.text_chars:,}; send it in parts"
             raise TooMuch("text-too-long", self.text_chars, told)
 
     def check_batch(self, size: int) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO
 
-from fivefold.cli.safe import escaped, visible
+from fivefold.safe import escaped, visible
 from fivefold.serve.watching import Answered
 from fivefold.times import iso
 

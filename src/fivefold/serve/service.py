@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import anyio
+
 from fivefold.access import HERE, Caller, Role, Unauthorized
 from fivefold.answers import Answers
 from fivefold.engine import Engine
+from fivefold.errors import OwnerOnly
 from fivefold.keyring import Audit, Keyring
 from fivefold.serve.engines import Engines
 from fivefold.serve.limits import Limits, Rates
@@ -16,6 +19,9 @@ from fivefold.stores.base import Stats
 from fivefold.upkeep import Upkeep
 
 __all__ = ["Limits", "Service", "open_service"]
+
+WRITERS = 16
+"""Writes under way at once. They wait for each other anyway, and may not take the threads that reads need."""
 
 
 def open_service(
@@ -55,6 +61,9 @@ class Service:
     bench_results: Path | None = None
     """Where the inspector finds results of benchmarks."""
     rates: Rates = field(init=False)
+    writing: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(WRITERS), init=False)
+    noting: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(WRITERS), init=False)
+    """For notes that return once they are on the disk: a write that is done need not queue with those that are not."""
 
     def __post_init__(self) -> None:
         self.rates = Rates(self.limits.per_minute)
@@ -73,8 +82,17 @@ class Service:
         return self.engines.of(namespace)
 
     def namespaces(self, caller: Caller) -> tuple[str, ...]:
-        """The namespaces that exist and that the caller may see."""
-        return tuple(name for name in self.engines.store.namespaces() if caller.sees(name))
+        """The namespaces that exist and that the caller may see.
+
+        Where only the owner of a database may list them and the server is another, those that the key itself names.
+        """
+        store = self.engines.store
+        if not caller.sees_all:
+            return tuple(name for name in sorted(caller.namespaces) if store.reader(name).exists())
+        try:
+            return store.namespaces()
+        except OwnerOnly:
+            return ()
 
     def stats(self, caller: Caller, engine: Engine) -> Stats:
         """What the namespace holds; how large the whole store is, only for whoever may see all of it."""

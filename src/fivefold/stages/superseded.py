@@ -31,10 +31,10 @@ def superseded(pool: Pool, sight: Sight, by: Superseded) -> Pool:
         why = f"× {factor:g}, ended {old.memory.valid_to:%d %b %Y}"
         if heir is not None:
             why = f"× {factor:g}, replaced by {heir.id}"
-            new = found.get(heir.id) or Candidate(heir, (), 0.0)
-            if old.score > new.score:
-                new = new.stepped("superseded", old.score, f"takes the place of {old.memory.id}")
-            found[heir.id] = new
+            new = found.get(heir.id)
+            if new is None or old.score > new.score:
+                new = new or Candidate(heir, (), 0.0)
+                found[heir.id] = new.stepped("superseded", old.score, f"takes the place of {old.memory.id}")
         found[old.memory.id] = found[old.memory.id].stepped("superseded", lowered(old.score, factor), why)
     return pool.with_(found.values())
 

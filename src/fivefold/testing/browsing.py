@@ -170,6 +170,33 @@ class BrowsingLaws(Places):
         with pytest.raises(NotFound):
             pair.tested.graph.memories("nobody")
 
+    def test_what_speaks_of_an_entity_and_its_relations_come_page_by_page(self, pair: Pair) -> None:
+        """Moments and confidences repeat, so that places differ by the last part alone."""
+        names = ("Ann", "Bob", "Cleo", "Dora", "Edgar")
+        pair.remember(*(
+            {"content": f"Sarah met {name}", "id": name, "event_at": f"2025-02-0{1 + i // 2}T00:00:00Z"}
+            for i, name in enumerate(names)
+        ))  # fmt: skip
+        for engine in (pair.tested, pair.reference):
+            for number, name in enumerate(names):
+                engine.graph.relate("Sarah", "knows", name, confidence=(1 / 3, 2 / 3)[number % 2])
+        spoken = pair.both(lambda engine: [
+            [memory.id for memory in page]
+            for page in pages(lambda cursor: engine.graph.memories("Sarah", limit=2, cursor=cursor))
+        ])  # fmt: skip
+        assert spoken == [["Edgar", "Dora"], ["Cleo", "Bob"], ["Ann"]]
+        related = pair.both(lambda engine: [
+            [(edge.relation, edge.target) for edge in page]
+            for page in pages(lambda cursor: engine.graph.edges("Sarah", limit=3, cursor=cursor))
+        ])  # fmt: skip
+        assert [len(page) for page in related] == [3, 3, 3, 1]
+        known = [target for page in related for relation, target in page if relation == "knows"]
+        assert known == ["Bob", "Dora", "Ann", "Cleo", "Edgar"]
+        assert len({edge for page in related for edge in page}) == 10
+        for wrong in (pair.tested.memories(limit=1).cursor, "x"):
+            with pytest.raises(InvalidInput):
+                pair.tested.graph.edges("Sarah", cursor=wrong)
+
     def test_no_list_has_anything_of_another_namespace(self, store: Store) -> None:
         here, there = opened(store), opened(store)
         here.remember_many([{"content": "Sarah met Tom", "id": "m", "session_id": "s"}])

@@ -40,11 +40,20 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
+@pytest.fixture(scope="package")
+def tab(browser: Browser, served: Served) -> Iterator[watched]:
+    """A tab that tests use one after the other; one of its own for each would be a process for each."""
+    seen = watched(browser.new_context(base_url=served.url), served.url)
+    with seen:
+        yield seen
+
+
 @pytest.fixture
-def browser_page(browser: Browser, served: Served) -> Iterator[Page]:
+def browser_page(tab: watched) -> Iterator[Page]:
     """A page of the shared server; an error in its console or a request that leaves this machine fails the test."""
-    with watched(browser.new_context(base_url=served.url), served.url) as page:
-        yield page
+    yield tab.page
+    tab.put_back()
+    assert tab.problems == []
 
 
 class watched:
@@ -54,15 +63,24 @@ class watched:
         self.context = context
         self.home = home
         self.problems: list[str] = []
+        self.page = context.new_page()
 
     def __enter__(self) -> Page:
         self.context.set_default_timeout(20_000)
-        page = self.context.new_page()
-        page.on("console", self._console)
-        page.on("pageerror", lambda error: self.problems.append(f"script failed: {error}"))
-        page.on("request", self._request)
-        page.on("response", self._response)
-        return page
+        self.page.on("console", self._console)
+        self.page.on("pageerror", lambda error: self.problems.append(f"script failed: {error}"))
+        self.page.on("request", self._request)
+        self.page.on("response", self._response)
+        return self.page
+
+    def put_back(self) -> None:
+        """As a browser is that was never here."""
+        if self.page.url.startswith(self.home):
+            self.page.evaluate("localStorage.clear()")
+        self.page.goto("about:blank")
+        self.page.set_viewport_size({"width": 1280, "height": 720})
+        self.page.emulate_media(color_scheme="null", reduced_motion="null")
+        self.context.clear_cookies()
 
     def __exit__(self, *raised: object) -> None:
         self.context.close()

@@ -50,6 +50,40 @@ def test_a_question_is_asked_with_the_keyboard_alone(browser_page: Page) -> None
     expect(browser_page.get_by_role("dialog")).to_be_visible()
 
 
+def test_a_click_on_a_card_opens_it(browser_page: Page) -> None:
+    browser_page.goto(address("ask", "JIRA-9921", recipe="lexical", k=1))
+    card, details = browser_page.locator("article[data-card]"), browser_page.locator("article[data-card] details")
+    card.locator(".said").first.click()
+    expect(details).to_have_attribute("open", "")
+    details.locator("table").click()
+    expect(details).to_have_attribute("open", "")
+    card.locator(".rank").click()
+    expect(details).not_to_have_attribute("open", "")
+    card.locator(".said").first.dblclick()
+    expect(details).to_have_attribute("open", "")
+    assert browser_page.evaluate("String(getSelection())").strip(), "a word can be marked"
+    browser_page.keyboard.press("j")
+    browser_page.keyboard.press("Enter")
+    expect(details).not_to_have_attribute("open", "")
+
+
+def test_memories_are_counted_as_people_see_them(served: Served) -> None:
+    assert "315 memories from 39 conversations" in " ".join(served.client.get("/ask").text.split())
+
+
+def test_what_no_route_found_has_no_share(served: Served) -> None:
+    with fivefold.open(served.path, namespace="replaced", embedder="wordllama") as mem:
+        mem.remember("The parrot sleeps in the conservatory.", id="old")
+        mem.supersede("old", {"content": "Its cage went upstairs.", "id": "new"})
+    shown = served.client.get("/ask?namespace=replaced&q=parrot&recipe=recall&k=2").text
+    _, new = sorted(shown.split('data-id="')[1:], key=lambda card: card.startswith("new"))
+    assert "No route found it" in new
+    assert "divided by" not in new
+    composite = re.search(r'<div class="composite">(.*?)</div>', new, re.DOTALL)
+    assert composite
+    assert re.findall(r'<dd class="number quiet">(.*?)</dd>', composite[1]) == ["–"]
+
+
 @pytest.mark.parametrize("recipe", ["recall", "ditto", "memsense"])
 def test_every_figure_is_read_off_the_recall(browser_page: Page, served: Served, recipe: str) -> None:
     answer = recalled(served, COFFEE, recipe, 4)

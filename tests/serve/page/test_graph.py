@@ -56,6 +56,28 @@ def test_one_clicks_through_the_picture(browser_page: Page) -> None:
     expect(browser_page.locator("[data-card]").first).to_contain_text("Tom")
 
 
+TOUCHING = """size => {
+  const boxes = (selector) => [...document.querySelectorAll(`svg.${size} ${selector}`)].map((one) =>
+    [one.textContent || "disc", one.getBoundingClientRect()]);
+  const labels = boxes(".labels text"), spots = [...boxes(".spot circle"), ...boxes(".spot text")];
+  const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+  return labels.flatMap(([label, box], place) => [...spots, ...labels.slice(place + 1)]
+    .filter(([, other]) => meet(box, other)).map(([name]) => `${label} on ${name}`));
+}"""
+
+
+def test_the_name_of_a_relation_touches_nothing(browser_page: Page, served: Served) -> None:
+    """In the pictures of the sample that are crowded by stated relations, on a desk and on a phone."""
+    shown = 0
+    for path in ("/graph", *(f"/graph?entity={entity(served, name)}" for name in ("user", "Leeds", "Tom Okafor"))):
+        for size, wide in (("broad", 1280), ("slim", 390)):
+            browser_page.set_viewport_size({"width": wide, "height": 900})
+            browser_page.goto(path)
+            assert browser_page.evaluate(TOUCHING, size) == [], path
+            shown += browser_page.locator(f"svg.{size} .labels text").count()
+    assert shown > 30, "most have room"
+
+
 def test_the_list_says_what_the_picture_shows(browser_page: Page) -> None:
     browser_page.goto("/graph")
     lines, rows = browser_page.locator("svg.broad line.tie"), browser_page.locator("main table tbody tr")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterator
 from importlib import resources
 from urllib.parse import quote, urlencode
@@ -111,6 +112,13 @@ def test_problems_echo_nothing_that_runs(browser_page: Page) -> None:
 )
 def test_only_known_files_are_given_out(served: Served, name: str) -> None:
     assert served.client.get(f"/static/{name}").status_code == 404
+
+
+def test_a_file_is_kept_where_its_address_tells_its_contents(served: Served) -> None:
+    (named,) = re.findall(r'"(/static/page\.js\?v=\w+)"', served.client.get("/login").text)
+    assert served.client.get(named).headers["cache-control"] == "public, max-age=31536000"
+    for other in ("/static/page.js", "/static/page.js?v=0123456789ab"):
+        assert served.client.get(other).headers["cache-control"] == "no-cache"
 
 
 def test_only_the_pinned_htmx_runs(served: Served) -> None:

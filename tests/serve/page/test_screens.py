@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.serve.page.conftest import watched
 from tests.serve.server import Served
+from tests.test_docs import ROOT
 
 MOST_BYTES = 150_000
 BERLIN = {"q": "What did I tell Sarah about the Berlin office last week?", "now": "2025-12-22T09:00:00"}
@@ -45,15 +46,18 @@ SHOTS = {
 }
 
 
+GIVEN = os.environ.get("FIVEFOLD_SCREENS")
+"""Where the pictures go; without it two are taken and thrown away, to see that they can be."""
+
+
 @pytest.fixture(scope="module")
 def folder(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the pictures go. The models are loaded first, so that the times shown are those of a running server."""
+    """The models are loaded first, so that the times shown are those of a running server."""
     assert served.client.get("/ask?q=Where+is+the+sourdough%3F").status_code == 200
-    given = os.environ.get("FIVEFOLD_SCREENS")
-    return Path(given) if given else tmp_path_factory.mktemp("screens")
+    return Path(GIVEN) if GIVEN else tmp_path_factory.mktemp("screens")
 
 
-@pytest.mark.parametrize("name", SHOTS)
+@pytest.mark.parametrize("name", SHOTS if GIVEN else ("card", "ask-phone"))
 def test_a_picture_is_taken(browser: Browser, served: Served, folder: Path, name: str) -> None:
     shot = SHOTS[name]
     context = browser.new_context(
@@ -71,6 +75,15 @@ def test_a_picture_is_taken(browser: Browser, served: Served, folder: Path, name
     assert 5_000 < len(picture) < MOST_BYTES
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.png").write_bytes(picture)
+
+
+def test_the_docs_have_each_picture_in_its_size() -> None:
+    kept = {path.stem: path for path in (ROOT / "docs" / "screens").glob("*.png")}
+    assert kept.keys() == SHOTS.keys()
+    told = "".join(path.read_text("utf-8") for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")))
+    for name, shot in SHOTS.items():
+        assert Image.open(kept[name]).size == (shot.wide, shot.high)
+        assert f"screens/{name}.png" in told
 
 
 def taken(page: Page) -> bytes:

@@ -46,8 +46,10 @@ def test_shares_make_a_whole(sample_engine: Engine, recipe: str) -> None:
         assert sum(share.part for share in card.shares) == pytest.approx(1)
         assert all(0 <= share.bar <= 1 for share in card.shares)
         *_, (_, start, wide) = stacked(card.stack())
-        assert start + wide == pytest.approx(100)
+        assert start + wide == pytest.approx(100 * card.whole)
+        assert card.hit.candidate.fused == pytest.approx(card.whole * max(hit.candidate.fused for hit in answer))
     assert max(share.bar for card in cards(answer) for share in card.shares) == 1
+    assert max(card.whole for card in cards(answer)) == 1
 
 
 def test_times_follow_one_another(sample_engine: Engine) -> None:

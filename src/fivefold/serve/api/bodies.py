@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi.exceptions import RequestValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SkipValidation,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
+from fivefold.intake import MAX_NAME
 from fivefold.memory import EdgeKind, Kind, Sort, Type
 from fivefold.recall import Effort
 from fivefold.serve.limits import Limits
@@ -15,13 +26,25 @@ Moment = Annotated[str, Field(json_schema_extra=TIME, max_length=100)]
 """A time in ISO 8601; without a zone it is taken as UTC."""
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
-Names = Annotated[list[Name], Field(max_length=1_000)]
+Tags = Annotated[list[Name], Field(max_length=64, fail_fast=True)]
+Turns = Annotated[list[str], Field(max_length=1_000, fail_fast=True)]
+Names = Annotated[list[Name], Field(max_length=1_000, fail_fast=True)]
 
 TEXTS = ("content", "predicate", "user_text", "assistant_text", "next_user_text")
 
 
 class Body(BaseModel):
+    """One fault of a kind is told, however many there are: a body of faults alone shall not keep the server busy."""
+
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, given: Any) -> Any:
+        unknown = next((name for name in given if name not in cls.model_fields), None) if type(given) is dict else None
+        if unknown is not None:
+            raise PydanticCustomError("unknown_field", "there is no field {name}", {"name": repr(unknown[:MAX_NAME])})
+        return given
 
 
 class Telling(Body):
@@ -34,7 +57,9 @@ class Telling(Body):
     user_text: str | None = Field(None, description="The user's part, where question and answer are one memory")
     assistant_text: str | None = Field(None, description="The assistant's part")
     next_user_text: str | None = Field(None, description="What the user said next")
-    tags: Annotated[list[Name], Field(max_length=64)] | None = Field(None, description="Short words to filter by")
+    tags: Annotated[list[Name], Field(max_length=64, fail_fast=True)] | None = Field(
+        None, description="Short words to filter by"
+    )
     task_tag: Name | None = Field(None, description="The task it belongs to")
     event_at: Moment | None = Field(None, description="When it happened or was said; now unless given")
     valid_from: Moment | None = Field(None, description="Since when it holds")
@@ -67,7 +92,20 @@ class Changes(Telling):
 class Batch(Body):
     """Records that are remembered together: all are checked first, and a batch is stored whole or not at all."""
 
-    records: list[RecordBody] = Field(min_length=1)
+    records: Annotated[list[SkipValidation[RecordBody]], Field(min_length=1)]
+
+    def given(self, limits: Limits) -> list[dict[str, Any]]:
+        """The fields of each record; they are checked here and not before, when it is known how many there may be."""
+        limits.check_batch(len(self.records))
+        try:
+            checked = _RECORDS.validate_python(self.records)
+        except ValidationError as error:
+            found = [{**item, "loc": ("body", "records", *item["loc"])} for item in error.errors()]
+            raise RequestValidationError(found) from None
+        return [record.given(limits) for record in checked]
+
+
+_RECORDS = TypeAdapter(Annotated[list[RecordBody], Field(fail_fast=True)])
 
 
 class Question(Body):
@@ -75,12 +113,13 @@ class Question(Body):
 
     question: str = Field(description="What is asked")
     now: Moment | None = Field(None, description="Answer as of this time")
-    context: Annotated[list[str], Field(max_length=1_000)] = Field([], description="Earlier turns, oldest first")
+    context: Annotated[list[str], Field(max_length=1_000, fail_fast=True)] = Field(
+        [], description="Earlier turns, oldest first"
+    )
 
     def checked(self, limits: Limits) -> None:
         limits.check_text(self.question, "question")
-        for turn in self.context:
-            limits.check_text(turn, "a context turn")
+        limits.check_length(sum(map(len, (self.question, *self.context))), "question and context together")
 
 
 class PlanBody(Question):
@@ -144,7 +183,7 @@ class SplitBody(Body):
     """The entity that was another one."""
 
     name: Name = Field(description="What the other entity is called")
-    memories: Annotated[list[Name], Field(min_length=1, max_length=1_000)] = Field(
+    memories: Annotated[list[Name], Field(min_length=1, max_length=1_000, fail_fast=True)] = Field(
         description="Ids of the memories that speak of the other one"
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Path, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from fivefold.errors import InvalidInput
 from fivefold.memory import Edge, Entity, Memory
@@ -25,14 +25,6 @@ class EntityFilters(Paging):
     """Which entities are listed."""
 
     name: str | None = Field(None, max_length=200, description="A name or an alias it has")
-
-
-class Limit(BaseModel):
-    """How much of a list."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    limit: int = Field(50, ge=1, description="How many")
 
 
 @operation("GET", f"{IN}/entities", role="reader", action="entities", tag=TAG, answers=Page[Entity],
@@ -69,18 +61,18 @@ def change_entity(asks: Asks, id: Id, body: EntityChanges) -> Entity:
 
 @operation("GET", f"{IN}/entities/{{id:name}}/edges", role="reader", action="edges", tag=TAG, answers=Page[Edge],
            example=Example(ONE, {"limit": "2"}))  # fmt: skip
-def entity_edges(asks: Asks, id: Id, query: Annotated[Limit, Query()]) -> Page[Edge]:
+def entity_edges(asks: Asks, id: Id, paging: Annotated[Paging, Query()]) -> Page[Edge]:
     """The relations of an entity, surest first."""
-    asks.service.limits.check_page(query.limit)
-    return Page(tuple(asks.engine.graph.edges(id, query.limit)))
+    asks.service.limits.check_page(paging.limit)
+    return asks.engine.graph.edges(id, **paging.model_dump())
 
 
 @operation("GET", f"{IN}/entities/{{id:name}}/memories", role="reader", action="entity", tag=TAG, answers=Page[Memory],
            example=Example(ONE, {"limit": "1"}))  # fmt: skip
-def entity_memories(asks: Asks, id: Id, query: Annotated[Limit, Query()]) -> Page[Memory]:
+def entity_memories(asks: Asks, id: Id, paging: Annotated[Paging, Query()]) -> Page[Memory]:
     """What speaks of an entity, latest first."""
-    asks.service.limits.check_page(query.limit)
-    return Page(tuple(asks.engine.graph.memories(id, query.limit)))
+    asks.service.limits.check_page(paging.limit)
+    return asks.engine.graph.memories(id, **paging.model_dump())
 
 
 @operation("POST", f"{IN}/entities/{{id:name}}/merge", role="writer", action="merge entities", tag=TAG, answers=Entity,

@@ -57,9 +57,7 @@ def remember(asks: Asks, body: RecordBody) -> Report:
 )  # fmt: skip
 def remember_many(asks: Asks, body: Batch) -> Report:
     """Remember many texts at once; all are checked first."""
-    limits = asks.service.limits
-    limits.check_batch(len(body.records))
-    given = [record.given(limits) for record in body.records]
+    given = body.given(asks.service.limits)
     return asks.engine.remember_many([_with_id(asks, record, number) for number, record in enumerate(given)])
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Annotated, Any, ParamSpec
 
+import anyio.to_thread
 from fastapi import Depends
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
@@ -170,12 +171,14 @@ async def _answered(asked: Operation, request: Request, inner: Inner) -> Respons
         outcome = "refused"
         raise
     finally:
-        subject = _subject(request, response)
-        await run_in_threadpool(service.audit.note, caller, asked.action, namespace, subject, outcome)
+        note = partial(service.audit.note, caller, asked.action, namespace, _subject(request, response), outcome)
+        await anyio.to_thread.run_sync(note, limiter=service.noting if asked.writes else None)
     return response
 
 
 async def _answered_once(asked: Operation, asking: Asking, request: Request, inner: Inner) -> Response:
+    """A write waits for its turn when its body is there, so that none waits for a slow sender."""
+
     async def do(under: Once | None) -> Response:
         asking.once = under
         return await inner(request)
@@ -183,10 +186,13 @@ async def _answered_once(asked: Operation, asking: Asking, request: Request, inn
     assert asking.namespace is not None
     under_key = partial(once, asking.service.answers, request, asking.caller.key_id or "here", asking.namespace)
     if asked.takes != LINES:
-        return await under_key(partial(_digest, request), do)
+        await request.body()
+        async with asking.service.writing:
+            return await under_key(partial(_digest, request), do)
     async with spooled(request) as body:
         request.state.lines = body.path
-        return await under_key(body.digest, do)
+        async with asking.service.writing:
+            return await under_key(body.digest, do)
 
 
 async def _digest(request: Request) -> bytes:

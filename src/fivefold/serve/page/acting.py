@@ -30,10 +30,13 @@ DONE = {
 
 
 @contextmanager
-def acting(visit: Visit, action: str, ids: Sequence[str] = (), role: Role = "reader") -> Iterator[Engine]:
-    """The engine for one action, if the visitor may do it; what came of it goes to the audit log.
+def acting(
+    visit: Visit, action: str, ids: Sequence[str] = (), role: Role = "reader", noted: bool = True
+) -> Iterator[Engine]:
+    """The engine for one action, if the visitor may do it; what came of it goes to the audit log under REST's name.
 
-    `ids` is what is acted upon; a list may be added to meanwhile.
+    `ids` is what is acted upon; a list may be added to meanwhile. What shows nothing of the namespace, such as an
+    empty form, need not be `noted` unless it is refused.
     """
     outcome = "failed"
     try:
@@ -43,7 +46,8 @@ def acting(visit: Visit, action: str, ids: Sequence[str] = (), role: Role = "rea
         outcome = "refused"
         raise
     finally:
-        visit.service.audit.note(visit.caller, action, visit.namespace, " ".join(ids) or None, outcome)
+        if noted or outcome == "refused":
+            visit.service.audit.note(visit.caller, action, visit.namespace, " ".join(ids) or None, outcome)
 
 
 def onward(visit: Visit, path: str, **state: object) -> RedirectResponse:

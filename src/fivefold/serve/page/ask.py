@@ -7,27 +7,27 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from fivefold.engine import Engine
-from fivefold.memory import Memory
 from fivefold.recall import EFFORTS
 from fivefold.recipe import known_recipes
+from fivefold.serve.page.acting import acting
+from fivefold.serve.page.memory import around
 from fivefold.serve.page.question import AskedBy, answered
 from fivefold.serve.page.rendering import address, followed, page
 from fivefold.serve.page.shares import cards, legend
-from fivefold.serve.page.visit import Here
+from fivefold.serve.page.visit import Here, Visit
+from fivefold.stores.base import Stats
 
 router = APIRouter()
 
 
 @router.get("/ask")
 def ask(request: Request, visit: Here, posed: AskedBy) -> Response:
-    engine = visit.engine()
-    found = answered(posed, engine, visit.service.limits)
+    found = answered(posed, visit, "recall")
     answer, here = found.recall, address("/ask", visit.namespace, posed.state())
     shown = page(
-        request, "ask.html", found.status, posed=posed, answer=answer, wrong=found.wrong, settings=engine.settings,
+        request, "ask.html", found.status, posed=posed, answer=answer, wrong=found.wrong,
         cards=[] if answer is None else cards(answer), legend=[] if answer is None else legend([answer]),
-        held=visit.service.stats(visit.caller, engine) if answer is None else None, recipes=known_recipes(),
+        settings=visit.engine().settings, held=None if posed.q else _held(visit), recipes=known_recipes(),
         efforts=EFFORTS, carried=posed.state(), back=here,
     )  # fmt: skip
     return followed(request, shown, here)
@@ -36,13 +36,11 @@ def ask(request: Request, visit: Here, posed: AskedBy) -> Response:
 @router.get("/ask/beside")
 def beside(request: Request, visit: Here, id: Annotated[str, Query()]) -> Response:
     """The turns just before and after a memory in its session."""
-    engine = visit.engine()
-    return page(request, "ask_beside.html", turns=_around(engine, engine.get(id)))
+    with acting(visit, "get", [id]) as engine:
+        turns = around(engine, engine.get(id))
+    return page(request, "ask_beside.html", turns=[turn for turn in turns if turn is not None])
 
 
-def _around(engine: Engine, memory: Memory) -> list[Memory]:
-    if memory.session_id is None or memory.kind == "session":
-        return []
-    turns = engine.turns(memory.session_id)
-    at = next((i for i, turn in enumerate(turns) if turn.id == memory.id), None)
-    return [] if at is None else [turn for turn in turns[max(0, at - 1) : at + 2] if turn.id != memory.id]
+def _held(visit: Visit) -> Stats:
+    with acting(visit, "stats") as engine:
+        return visit.service.stats(visit.caller, engine)

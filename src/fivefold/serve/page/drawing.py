@@ -1,8 +1,8 @@
-"""Where the entities of a picture stand: the same graph is always drawn the same way, and no two names overlap."""
+"""Where all in a picture stands: the same graph is always drawn the same way, and no two words overlap."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import cos, pi, sin
 
@@ -20,6 +20,11 @@ CLEARING = 160
 AIR = 6.0
 """Between two names, and between a name and the rim, in the picture's units."""
 
+ALONG = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74)
+"""Where on its line a word may stand, best first,"""
+ASIDE = (-3.0, 12.0, -12.0, 20.0, -21.0, -28.0)
+"""and how far below the line its foot is."""
+
 LEAN, ALONE = 0.5, 1.5
 """How much an entity is drawn to the middle; one without ties would else drift into a corner."""
 
@@ -31,6 +36,59 @@ class Frame:
     width: float
     height: float
     most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Room that is taken."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def meets(self, other: Box) -> bool:
+        across = self.left < other.right and other.left < self.right
+        return across and self.top < other.bottom and other.top < self.bottom
+
+    def inside(self, frame: Frame) -> bool:
+        return self.left >= 0 and self.top >= 0 and self.right <= frame.width and self.bottom <= frame.height
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """A line with a word on it, which is so wide and so high."""
+
+    ends: tuple[float, float, float, float]
+    width: float
+    height: float
+
+
+def written(strokes: Sequence[Stroke], taken: Sequence[Box], frame: Frame) -> list[tuple[float, float] | None]:
+    """The middle of the foot of each word, clear of all that is drawn; None where there is no room."""
+    full, feet = list(taken), list[tuple[float, float] | None]()
+    for stroke in strokes:
+        found = next((foot for foot in _feet(stroke) if _fits(_around(foot, stroke), full, frame)), None)
+        feet.append(found)
+        if found is not None:
+            full.append(_around(found, stroke))
+    return feet
+
+
+def _feet(stroke: Stroke) -> Iterator[tuple[float, float]]:
+    x1, y1, x2, y2 = stroke.ends
+    for aside in ASIDE:
+        for along in ALONG:
+            yield round(x1 + along * (x2 - x1), 1), round(y1 + along * (y2 - y1) + aside, 1)
+
+
+def _around(foot: tuple[float, float], stroke: Stroke) -> Box:
+    (x, y), half = foot, stroke.width / 2
+    return Box(x - half, y - 0.8 * stroke.height, x + half, y + 0.2 * stroke.height)
+
+
+def _fits(box: Box, full: Sequence[Box], frame: Frame) -> bool:
+    return box.inside(frame) and not any(box.meets(other) for other in full)
 
 
 def placed(sizes: Sequence[tuple[float, float]], ties: Sequence[tuple[int, int]], frame: Frame, middle: bool) -> Places:

@@ -40,8 +40,7 @@ def graph(
     if entity is None:
         return _several(request, visit, name.strip(), cursor)
     with acting(visit, "entity", [str(entity)]) as engine:
-        chosen = engine.graph.entity(entity)
-    return _shown(request, visit, chosen, done=DONE.get(done, ""))
+        return _shown(request, visit, engine.graph.entity(entity), done=DONE.get(done, ""))
 
 
 def _several(request: Request, visit: Visit, name: str, cursor: str) -> Response:

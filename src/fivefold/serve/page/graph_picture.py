@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from math import hypot, log1p
 from unicodedata import east_asian_width
 
 from fivefold.engine import Engine
 from fivefold.memory import Edge, Entity
-from fivefold.serve.page.drawing import Frame, placed
+from fivefold.serve.page.drawing import Box, Frame, Stroke, placed, written
 from fivefold.serve.page.rendering import glimpse
 from fivefold.stores.sql.edges import TOGETHER
 
@@ -29,6 +29,10 @@ FURTHER = 4
 
 LETTER, WIDE_LETTER = 7.4, 13.5
 """About how wide a letter of a name is in the picture's units; those of East Asian scripts fill a square."""
+
+LABEL = 14.0
+"""How high the name of a relation is, and, by letter, how much narrower than an entity's:"""
+SMALLER = 0.85
 
 LONGEST = 20
 """Letters of a name in the picture; the list beside it has all."""
@@ -73,6 +77,9 @@ class Line:
     x2: float
     y2: float
     width: float
+    label: str = ""
+    foot: tuple[float, float] | None = None
+    """The middle of the label's foot; None where it would touch something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +159,8 @@ def picture(drawn: Drawn, frame: Frame, chosen: bool) -> Picture:
         Spot(entity, name, round(float(x), 1), round(float(y) - 9, 1), r, chosen and place == 0)
         for place, (entity, name, r, (x, y)) in enumerate(zip(entities, names, radii, at, strict=True))
     )
-    lines = tuple(_line(tie, spots[source], spots[target]) for tie, source, target in ties)
-    return Picture(frame, spots, lines)
+    lines = [_line(tie, spots[source], spots[target]) for tie, source, target in ties]
+    return Picture(frame, spots, _labelled(lines, spots, frame))
 
 
 def _others(ties: Iterable[Tie], known: set[int]) -> list[int]:
@@ -187,6 +194,21 @@ def _radius(entity: Entity, entities: Sequence[Entity]) -> float:
     """Grows with the logarithm of how often it is mentioned."""
     most = max(entity.links for entity in entities)
     return round(7 + 11 * log1p(max(0, entity.links)) / max(1.0, log1p(most)), 1)
+
+
+def _labelled(lines: Sequence[Line], spots: Sequence[Spot], frame: Frame) -> tuple[Line, ...]:
+    """Stated relations with their names, as far as there is room; the list beside the picture names all."""
+    stated = [replace(line, label=glimpse(line.tie.edge.relation, LONGEST)) for line in lines if not line.tie.together]
+    strokes = [Stroke((line.x1, line.y1, line.x2, line.y2), SMALLER * _width(line.label) + 4, LABEL) for line in stated]
+    feet = written(strokes, [box for spot in spots for box in _boxes(spot)], frame)
+    named = [replace(line, foot=foot) for line, foot in zip(stated, feet, strict=True)]
+    return (*named, *(line for line in lines if line.tie.together))
+
+
+def _boxes(spot: Spot) -> tuple[Box, Box]:
+    """The room of an entity: its disc, and its name below."""
+    x, y, r, half = spot.x, spot.y, spot.radius + 2, _width(spot.name) / 2
+    return Box(x - r, y - r, x + r, y + r), Box(x - half, y + r, x + half, y + r + 18)
 
 
 def _line(tie: Tie, source: Spot, target: Spot) -> Line:

@@ -40,11 +40,12 @@ class Shift:
 def learn(request: Request, visit: Here, done: str = "", bench: str = "") -> Response:
     with acting(visit, "learned") as engine:
         held, learned = visit.service.stats(visit.caller, engine), engine.learned()
+        heard = engine.store.reader(engine.namespace).feedback_count()
     known = folders(visit.service.bench_results)
     chosen = bench if bench in known else next(iter(known), "")
     return page(
         request, "learn.html", held=held, learned=learned, shifts=shifts(learned.weights), least=LEAST,
-        heard=engine.store.reader(engine.namespace).feedback_count(), settings=engine.settings, known=tuple(known),
+        heard=heard, settings=engine.settings, known=tuple(known),
         chosen=chosen, results=read(known[chosen]) if chosen else None, done=DONE.get(done, ""),
     )  # fmt: skip
 
@@ -85,7 +86,8 @@ def unlearn(visit: Here) -> Response:
 @router.get("/learn/bench/{folder:name}/{plot}")
 def plot(visit: Here, folder: str, plot: str) -> Response:
     """A plot of a race: only of the folders that were named to the server, and only files a race writes."""
-    path = folders(visit.service.bench_results).get(folder)
+    with acting(visit, "learned", noted=False):
+        path = folders(visit.service.bench_results).get(folder)
     if path is None or plot not in PLOTS or not (path / plot).is_file():
         raise HTTPException(404, "there is no such plot")
     return FileResponse(path / plot, media_type="image/png", headers={"Cache-Control": "no-cache"})

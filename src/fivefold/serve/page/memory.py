@@ -54,12 +54,12 @@ def shown(
     """The memory's page; after a refused change with what was typed and, by form, what is wrong with it."""
     with acting(visit, "get", [id]) as engine:
         memory = engine.get(id)
-    before, after = beside(engine, memory)
-    return page(
-        request, "memory.html", status, memory=memory, history=engine.history(id), read=read(engine, memory),
-        told=told(memory), before=before, after=after, types=TYPES, done=done, seen=mark(memory),
-        typed={**typed_of(memory), "replacement": "", **(typed or {})}, faults=faults or {},
-    )  # fmt: skip
+        before, after = around(engine, memory)
+        return page(
+            request, "memory.html", status, memory=memory, history=engine.history(id), read=read(engine, memory),
+            told=told(memory), before=before, after=after, types=TYPES, done=done, seen=mark(memory),
+            typed={**typed_of(memory), "replacement": "", **(typed or {})}, faults=faults or {},
+        )  # fmt: skip
 
 
 def told(memory: Memory) -> list[tuple[str, str]]:
@@ -80,7 +80,7 @@ def read(engine: Engine, memory: Memory) -> Read:
     return Read(extraction, tuple(mentions))
 
 
-def beside(engine: Engine, memory: Memory) -> tuple[Memory | None, Memory | None]:
+def around(engine: Engine, memory: Memory) -> tuple[Memory | None, Memory | None]:
     """The turns before and after it in its session."""
     reader = engine.store.reader(engine.namespace)
     before, after = reader.neighbours([memory.row]).get(memory.row, (None, None))

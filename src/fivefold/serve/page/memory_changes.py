@@ -26,8 +26,8 @@ NEW = ("content", "speaker", "session_id", "type", "tags", "importance", "event_
 
 @router.get("/remember")
 def blank(request: Request, visit: Here) -> Response:
-    visit.engine("writer")
-    return page(request, "memory_new.html", here="memories", types=TYPES, typed=dict.fromkeys(NEW, ""), fault="")
+    with acting(visit, "remember", role="writer", noted=False):
+        return page(request, "memory_new.html", here="memories", types=TYPES, typed=dict.fromkeys(NEW, ""), fault="")
 
 
 @router.post("/remember")
@@ -98,7 +98,8 @@ def reinstate(visit: Here, id: str) -> Response:
 
 @router.get("/memories/{id:name}/forget")
 def ask_first(request: Request, visit: Here, id: str) -> Response:
-    return page(request, "memory_forget.html", memory=visit.engine("writer").get(id))
+    with acting(visit, "get", [id], "writer") as engine:
+        return page(request, "memory_forget.html", memory=engine.get(id))
 
 
 @router.post("/memories/{id:name}/forget")

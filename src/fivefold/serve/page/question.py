@@ -14,6 +14,8 @@ from fivefold.errors import FivefoldError, InvalidInput
 from fivefold.recall import EFFORTS, Recall
 from fivefold.recipe import Recipe
 from fivefold.serve.limits import Limits
+from fivefold.serve.page.acting import acting
+from fivefold.serve.page.visit import Visit
 from fivefold.serve.problems import problem_of
 from fivefold.serve.recipes import recipe_named
 from fivefold.times import as_utc
@@ -80,16 +82,18 @@ def posed_of(
 AskedBy = Annotated[Posed, Depends(posed_of)]
 
 
-def answered(posed: Posed, engine: Engine, limits: Limits, still: bool = False) -> Answered:
+def answered(posed: Posed, visit: Visit, action: str, still: bool = False) -> Answered:
     """The recall, without noise if `still`. What cannot be used is told at the form, and what was typed stays."""
-    if not posed.q:
-        return Answered()
     try:
-        return Answered(posed.recalled(engine, limits, recipe_named(posed.recipe, still=still)))
+        with acting(visit, action, noted=bool(posed.q)) as engine:
+            if not posed.q:
+                return Answered()
+            return Answered(posed.recalled(engine, visit.service.limits, recipe_named(posed.recipe, still=still)))
     except Refused:
         raise
     except FivefoldError as error:
-        return Answered(wrong=str(error), status=problem_of(error)[0].status)
+        found = problem_of(error)[0]
+        return Answered(wrong=found.detail, status=found.status)
 
 
 def _whole(text: str, name: str) -> int:

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from fivefold import __version__
-from fivefold.cli.safe import visible
+from fivefold.safe import visible
 from fivefold.serve.page.visit import Visit
 from fivefold.serve.paths import quoted
 from fivefold.serve.problems import Problem
@@ -91,12 +91,12 @@ def to(context: Context, path: str, **given: object) -> str:
 
 def static(name: str) -> str:
     """A file of ours, by an address that changes with its contents."""
-    return f"/static/{name}?v={digest(name)[:12]}"
+    return f"/static/{name}?v={stamp(name)}"
 
 
 @cache
-def digest(name: str) -> str:
-    return hashlib.sha256((STATIC / name).read_bytes()).hexdigest()
+def stamp(name: str) -> str:
+    return hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
 
 
 def _view(path: str) -> str:

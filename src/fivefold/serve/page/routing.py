@@ -8,7 +8,7 @@ from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import FileResponse, RedirectResponse
 
 from fivefold.serve.page import ask, compare, graph, learn, login, memories, sessions, settings, why
-from fivefold.serve.page.rendering import STATIC, address
+from fivefold.serve.page.rendering import STATIC, address, stamp
 
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 YEAR_S = 31_536_000
@@ -24,11 +24,10 @@ def start(namespace: Annotated[str, Query(max_length=1_000)] = "") -> RedirectRe
 
 
 @router.get("/static/{name}")
-def file(name: str) -> FileResponse:
-    """One of the files that lie in the folder. Its address tells its contents, so that browsers may keep it."""
+def file(name: str, v: str = "") -> FileResponse:
+    """One of the files that lie in the folder. Where its address tells its contents, browsers may keep it."""
     known = {path.name: path for path in STATIC.iterdir() if path.suffix in KINDS}
     if name not in known:
         raise HTTPException(404, "there is no such file")
-    return FileResponse(
-        known[name], media_type=KINDS[known[name].suffix], headers={"Cache-Control": f"public, max-age={YEAR_S}"}
-    )
+    kept = f"public, max-age={YEAR_S}" if v == stamp(name) else "no-cache"
+    return FileResponse(known[name], media_type=KINDS[known[name].suffix], headers={"Cache-Control": kept})

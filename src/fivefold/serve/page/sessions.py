@@ -38,11 +38,12 @@ def sessions(
     try:
         with acting(visit, "sessions") as engine:
             found = engine.sessions(PAGE, cursor or None)
+            begun = openings(engine, found)
     except InvalidInput as error:
         return page(request, "sessions.html", 422, error=str(error), months=(), drawn=(), following=None, **_FIRST)
     return page(
         request, "sessions.html", error="", months=months(found),
-        drawn=(timeline(found, WIDE), timeline(found, NARROW)), openings=openings(engine, found),
+        drawn=(timeline(found, WIDE), timeline(found, NARROW)), openings=begun,
         most=max((item.turns for item in found), default=1), following=found.cursor, cursor=cursor,
         done=DONE.get(done, ""),
     )  # fmt: skip
@@ -65,7 +66,8 @@ def session(request: Request, visit: Here, id: str, first: Annotated[int, Query(
 
 @router.get("/sessions/{id:name}/forget")
 def ask_first(request: Request, visit: Here, id: str) -> Response:
-    turns = visit.engine("writer").turns(id)
+    with acting(visit, "session", [id], "writer") as engine:
+        turns = engine.turns(id)
     return page(request, "session_forget.html", session_id=id, turns=len(turns), opening=turns[0])
 
 

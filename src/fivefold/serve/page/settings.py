@@ -41,8 +41,7 @@ async def typed_of(request: Request) -> dict[str, str]:
 @router.get("/settings")
 def settings(request: Request, visit: Here, done: str = "") -> Response:
     with acting(visit, "settings") as engine:
-        held = set_in(engine)
-    return _shown(request, visit, held, done=DONE.get(done, ""))
+        return _shown(request, visit, set_in(engine), done=DONE.get(done, ""))
 
 
 @router.post("/settings")

@@ -27,6 +27,8 @@ class Card:
     shares: tuple[Share, ...]
     composite: bool
     """Whether the fused score is a share of 1 itself, as a weighted sum of signals is (D1)."""
+    whole: float
+    """How long the bar of the composite is: the best one of the answer fills its room."""
 
     @property
     def paths(self) -> list[Evidence]:
@@ -34,15 +36,16 @@ class Card:
         return [share.evidence for share in self.shares if share.evidence.note]
 
     def stack(self) -> list[tuple[str, float]]:
-        return [(share.kind, share.part) for share in self.shares]
+        return [(share.kind, share.part * self.whole) for share in self.shares]
 
 
 def cards(answer: Recall) -> list[Card]:
-    """The hits, their bars to one scale: the longest is the largest contribution of the answer."""
+    """The hits, their bars to one scale: the longest is the largest contribution, or composite, of the answer."""
     kinds = kinds_of(answer.plan)
     best = max((item.contribution for hit in answer for item in hit.candidate.evidence), default=0.0) or 1.0
     composite = answer.plan.fusion.startswith("composite")
-    return [Card(hit, _shares(hit, kinds, best), composite) for hit in answer]
+    most = max((hit.candidate.fused for hit in answer), default=0.0) or 1.0
+    return [Card(hit, _shares(hit, kinds, best), composite, hit.candidate.fused / most) for hit in answer]
 
 
 def kinds_of(plan: Plan) -> dict[str, str]:

@@ -10,6 +10,7 @@ from fivefold.engine import Engine
 from fivefold.errors import FivefoldError, InvalidInput
 from fivefold.recall import Recall
 from fivefold.recipe import Recipe, RouteSpec, load_recipe
+from fivefold.serve.page.acting import acting
 from fivefold.serve.page.question import Posed
 from fivefold.serve.page.shares import Card, cards
 from fivefold.serve.page.visit import Visit
@@ -53,15 +54,16 @@ class Side:
 
 def side_of(name: str, recipe: str, given: Mapping[str, str], posed: Posed, visit: Visit) -> Side:
     """What the address says of this side; its changes begin with the first letter of its name."""
-    engine = visit.engine()
     try:
-        chosen = recipe_named(recipe, still=True)
-        changes = changes_of(chosen, name[0], given)
-        answer = posed.recalled(engine, visit.service.limits, load_recipe(chosen, changes)) if posed.q else None
+        with acting(visit, "recall", noted=bool(posed.q)) as engine:
+            chosen = recipe_named(recipe, still=True)
+            changes = changes_of(chosen, name[0], given)
+            answer = posed.recalled(engine, visit.service.limits, load_recipe(chosen, changes)) if posed.q else None
     except Refused:
         raise
     except FivefoldError as error:
-        return Side(name, recipe, wrong=str(error), status=problem_of(error)[0].status)
+        found = problem_of(error)[0]
+        return Side(name, recipe, wrong=found.detail, status=found.status)
     return Side(
         name, recipe, changes, sliders(chosen, changes, answer, engine), chosen.fusion.weights == "learned", answer,
         () if answer is None else cards(answer),

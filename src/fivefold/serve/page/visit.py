@@ -12,22 +12,17 @@ from fivefold.engine import Engine
 from fivefold.serve.asking import Asked, service_of
 from fivefold.serve.service import Service
 
-LOOKS = {
-    "ask": "recall", "why": "explain", "compare": "recall", "memories": "list", "sessions": "sessions",
-    "graph": "entities", "learn": "learned", "settings": "settings",
-}  # fmt: skip
-"""What the audit log calls a look at a page."""
-ASKING = frozenset({"ask", "why", "compare"})
-"""Pages that read memories only once something is asked."""
-
 
 @dataclass(frozen=True, slots=True)
 class Visit:
     service: Service
     caller: Caller
     namespace: str
-    namespaces: tuple[str, ...]
-    """Those that exist and that the visitor may see."""
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """Those that exist and that the visitor may see; looked up anew, and only where they are shown."""
+        return self.service.namespaces(self.caller)
 
     def engine(self, role: Role = "reader") -> Engine:
         """The namespace's engine, if the visitor may do what that role may."""
@@ -45,24 +40,20 @@ class Visit:
 def visit_of(
     request: Request, caller: Asked, namespace: Annotated[str | None, Query(max_length=1_000)] = None
 ) -> Visit:
-    """Without a namespace in the address: `default`, or the first one the visitor may see."""
+    """Without a namespace in the address: `default`, or the first one the visitor may see.
+
+    Whether they may is asked where the engine is taken, so that a refusal is noted as what was refused; the page that
+    says so leads back to what they may see.
+    """
     service = service_of(request)
-    known = service.namespaces(caller)
-    if namespace is None:
-        namespace = "default" if caller.sees("default") else (*known, *caller.namespaces)[0]
-    visit = Visit(service, caller, namespace, known)
-    _note(request, visit)
-    caller.require("reader", namespace)
-    request.state.visit = visit
+    visit = Visit(service, caller, _first(service, caller) if namespace is None else namespace)
+    reached = caller.sees(visit.namespace)
+    request.state.visit = visit if reached else Visit(service, caller, _first(service, caller))
     return visit
 
 
-def _note(request: Request, visit: Visit) -> None:
-    """Looking is noted under the names REST has for it; changes are noted where they are made."""
-    view = request.url.path.strip("/").partition("/")[0]
-    if request.method == "GET" and view in LOOKS and (view not in ASKING or request.query_params.get("q")):
-        outcome = "ok" if visit.caller.sees(visit.namespace) else "refused"
-        visit.service.audit.note(visit.caller, LOOKS[view], visit.namespace, None, outcome)
+def _first(service: Service, caller: Caller) -> str:
+    return "default" if caller.sees("default") else (*service.namespaces(caller), *caller.namespaces)[0]
 
 
 Here = Annotated[Visit, Depends(visit_of)]

@@ -19,8 +19,7 @@ router = APIRouter()
 @router.get("/why")
 def why(request: Request, visit: Here, posed: AskedBy) -> Response:
     """The recipe's noise is left out, so that the explanation can be repeated."""
-    engine = visit.engine()
-    found = answered(posed, engine, visit.service.limits, still=True)
+    found = answered(posed, visit, "explain", still=True)
     answer = found.recall
     told = {} if answer is None else {
         "stretches": trace.stretches(answer.query), "laps": trace.waterfall(answer), "kinds": kinds_of(answer.plan),
@@ -28,7 +27,7 @@ def why(request: Request, visit: Here, posed: AskedBy) -> Response:
         "runs": {run.route: run for run in answer.routes},
     }  # fmt: skip
     shown = page(
-        request, "why.html", found.status, posed=posed, answer=answer, wrong=found.wrong, settings=engine.settings,
-        recipes=known_recipes(), efforts=EFFORTS, carried=posed.state(), **told,
+        request, "why.html", found.status, posed=posed, answer=answer, wrong=found.wrong,
+        settings=visit.engine().settings, recipes=known_recipes(), efforts=EFFORTS, carried=posed.state(), **told,
     )  # fmt: skip
     return followed(request, shown, address("/why", visit.namespace, posed.state()))

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from typing import Any
 
-from fivefold.errors import InvalidInput, ServerAway, StoreClosed, StoreError
+from fivefold.errors import InvalidInput, OwnerOnly, ServerAway, StoreClosed, StoreError
 from fivefold.recall import Recall
 from fivefold.stores.base import Care, Finding
 from fivefold.stores.postgres import copying
@@ -128,7 +128,7 @@ class PostgresStore:
         with self.administration() as connection:
             seen = "SELECT NOT row_security_active('namespaces')"
             if not ask(connection, seen)[0][0]:
-                raise StoreError(f"only the owner of schema {self.options.schema!r} may list its namespaces")
+                raise OwnerOnly(f"only the owner of schema {self.options.schema!r} may list its namespaces")
             return tuple(name for (name,) in ask(connection, "SELECT name FROM namespaces ORDER BY name"))
 
     def size(self) -> int:

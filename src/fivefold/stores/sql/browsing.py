@@ -92,15 +92,17 @@ class BrowsingReader(Asking):
             Session(id, from_micros(start), from_micros(end), turns, memory) for id, start, end, turns, memory in found
         ]
 
-    def mentioning(self, entity: int, limit: int) -> list[Memory]:
-        """The memories that speak of an entity, latest first."""
+    def mentioning(self, entity: int, limit: int, after: tuple[int, int] | None = None) -> list[Memory]:
+        """What speaks of an entity, latest first; `after` is the moment and the row of the last memory seen."""
+        at, behind, values = self._sql.apart("event_at"), "", {}
+        if after is not None:
+            behind, values = f"AND ({at}, row) < (:at, :row) ", {"at": after[0], "row": after[1]}
         return self._memories(
             f"{self._sql.apart('namespace')} = :ns AND row IN "
             "(SELECT l.memory FROM links l WHERE l.namespace = :ns AND l.entity = :entity) "
-            f"ORDER BY {self._sql.apart('event_at')} DESC, row DESC LIMIT :limit",
-            entity=entity,
-            limit=limit,
-        )
+            f"{behind}ORDER BY {at} DESC, row DESC LIMIT :limit",
+            entity=entity, limit=limit, **values,
+        )  # fmt: skip
 
     def lineage(self, row: int) -> list[Memory]:
         """A memory among all that it replaced, and that those replaced, and all that replaced it; oldest first."""

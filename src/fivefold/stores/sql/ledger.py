@@ -97,16 +97,24 @@ class Ledger(ABC):
         found = self.rows(f"SELECT id, {_ENTRY} FROM audit WHERE {where} ORDER BY id DESC LIMIT ?", (*values, limit))
         return [_entry_of(row) for row in found]
 
-    def trim(self, since: datetime, most: int) -> None:
-        """Let go what was noted before a time, and all but the latest so many."""
+    def trim(self, since: datetime, most: int, reads: Sequence[str]) -> None:
+        """Let go what was noted before a time, and all but the latest so many of changes and of all else.
+
+        They are counted apart, so that nobody who reads a lot drives out who changed what.
+        """
         with self.writing() as db:
+            looks = f"({db.dialect.among('a.action', ':reads')} OR a.outcome = 'refused')"
+            listed = db.dialect.listed(reads)
             db.run(
                 "DELETE FROM audit WHERE id < (SELECT a.id FROM audit a WHERE a.at >= ? ORDER BY a.id LIMIT 1)",
                 (to_micros(since),),
             )
-            db.run(
-                "DELETE FROM audit WHERE id <= (SELECT a.id FROM audit a ORDER BY a.id DESC LIMIT 1 OFFSET ?)", (most,)
-            )
+            for kind in (looks, f"NOT {looks}"):
+                db.run(
+                    f"DELETE FROM audit WHERE id IN (SELECT a.id FROM audit a WHERE {kind} AND a.id <= "
+                    f"(SELECT a.id FROM audit a WHERE {kind} ORDER BY a.id DESC LIMIT 1 OFFSET :most))",
+                    {"reads": listed, "most": most},
+                )
 
 
 def _note(db: Database, entries: Sequence[AuditEntry]) -> None:

@@ -31,7 +31,19 @@ class NamedReader(Asking):
     def entities_at(self, keys: Sequence[int]) -> list[Entity]:
         return self._entities(f"{self._sql.among('e.key', ':keys')} ORDER BY e.key", keys=self._listed(keys))
 
-    def edges(self, entity: int, limit: int) -> list[Edge]:
+    def edges(self, entity: int, limit: int, after: tuple[int, float, int] | None = None) -> list[Edge]:
+        """What was stated before what only stood together, then the surest first; `after` is the place of the last one.
+
+        A place is 1 for what stood together, else 0, the confidence and the key.
+        """
+        order = "CASE WHEN d.kind = 'semantic' THEN 1 ELSE 0 END"
+        behind, values = "", dict[str, object]()
+        if after is not None:
+            behind = (
+                f"AND ({order} > :apart OR ({order} = :apart AND "
+                "(d.confidence < :sure OR (d.confidence = :sure AND d.key > :key)))) "
+            )
+            values = dict(zip(("apart", "sure", "key"), after, strict=True))
         found = self._rows(
             "SELECT d.key, a.name, d.relation, b.name, d.kind, d.confidence, d.count, d.valid_from, d.valid_to, "
             "d.source, d.target "
@@ -39,10 +51,9 @@ class NamedReader(Asking):
             "JOIN entities b ON b.namespace = d.namespace AND b.key = d.target WHERE d.namespace = :ns AND d.key IN "
             "(SELECT f.key FROM edges f WHERE f.namespace = :ns AND f.source = :entity UNION ALL "
             "SELECT t.key FROM edges t WHERE t.namespace = :ns AND t.target = :entity) "
-            "ORDER BY d.kind = 'semantic', d.confidence DESC, d.key LIMIT :limit",
-            entity=entity,
-            limit=limit,
-        )
+            f"{behind}ORDER BY {order}, d.confidence DESC, d.key LIMIT :limit",
+            entity=entity, limit=limit, **values,
+        )  # fmt: skip
         return [
             Edge(key, source, relation, target, kind, confidence, count, moment(since), moment(until), *ends)
             for key, source, relation, target, kind, confidence, count, since, until, *ends in found

@@ -14,6 +14,7 @@ from fivefold.errors import StoreError
 from fivefold.stores.sql.copying import FAMILIES, Family, Landing, Look, Row, Table
 from fivefold.stores.sql.dialect import Values
 from fivefold.stores.sqlite import vectors
+from fivefold.stores.sqlite.schema import migrations
 
 if TYPE_CHECKING:
     from fivefold.stores.sqlite.store import SqliteStore
@@ -117,6 +118,11 @@ def look(store: SqliteStore, namespace: str) -> Iterator[Look]:
     """All that is read inside is as it was at the first reading."""
     key = store.key_of(namespace)
     with store.connections.reader() as connection:
+        if store.read_only and int(connection.pragma("user_version")) < migrations()[-1][0]:
+            raise StoreError(
+                f"{store.location!r} is of an older schema and cannot be written, so it cannot be brought up to date; "
+                "copy the file to where it can be, and name that"
+            )
         connection.execute("BEGIN")
         try:
             yield SqliteLook(connection, 0 if key is None else key)

@@ -14,7 +14,10 @@ function curve(from, to, frame) {
   return `M${x1} ${y1} C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
 }
 
+let lines = new Map();
+
 function draw() {
+  lines = new Map();
   const pairs = document.querySelector("[data-pairs]");
   if (!pairs) return;
   const drawing = pairs.querySelector(".joins");
@@ -31,12 +34,12 @@ function draw() {
     const line = document.createElementNS(SVG, "path");
     line.setAttribute("d", curve(card.getBoundingClientRect(), other.getBoundingClientRect(), frame));
     drawing.append(line);
-    for (const end of [card, other]) {
-      for (const [event, on] of [["mouseenter", true], ["focusin", true], ["mouseleave", false], ["focusout", false]]) {
-        end.addEventListener(event, () => line.classList.toggle("chosen", on));
-      }
-    }
+    lines.set(card, line).set(other, line);
   }
+}
+
+for (const [event, on] of [["mouseover", true], ["focusin", true], ["mouseout", false], ["focusout", false]]) {
+  document.addEventListener(event, ({ target }) => lines.get(target.closest("[data-id]"))?.classList.toggle("chosen", on));
 }
 
 new ResizeObserver(draw).observe(document.body);

@@ -63,6 +63,14 @@ function open() {
   if (details) details.open = !details.open;
 }
 
+// A click on a card opens it, but not one that does or marks something else.
+document.addEventListener("click", (event) => {
+  const card = event.target.closest("article[data-card]");
+  const details = card && card.querySelector("details");
+  const meant = event.target.closest("a, button, input, label, form, details") || !getSelection().isCollapsed;
+  if (details && !meant) details.open = !details.open;
+});
+
 const SHORTCUTS = {
   "/": () => find("[data-question]")?.focus(),
   j: () => walk(1),
@@ -72,6 +80,7 @@ const SHORTCUTS = {
 };
 
 document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && event.target.matches("[data-card]")) open();
   const typing = event.target.closest("input, textarea, select, [contenteditable], dialog[open]");
   const act = SHORTCUTS[event.key];
   if (!act || !keysOn.checked || typing || event.ctrlKey || event.metaKey || event.altKey) return;

@@ -1,4 +1,4 @@
-"""Text that is safe to show: what a terminal would obey or hide becomes a mark that is seen."""
+"""Text that is safe to show: what a terminal or a page would obey or hide becomes a mark that is seen."""
 
 from __future__ import annotations
 
