@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 import fivefold
 from fivefold import sample
 from fivefold.engine import Engine
 from tests.postgres import GIVEN, Postgres, Server
 
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 os.environ.pop("COLUMNS", None)  # set where tests run in several processes; output here is piped
 
 

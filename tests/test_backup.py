@@ -18,9 +18,11 @@ import pytest
 
 import fivefold
 from fivefold.backup import Backup, back_up
-from fivefold.errors import InvalidInput
+from fivefold.errors import InvalidInput, NotFound
+from fivefold.keyring import Keyring
 from fivefold.learning.shelf import model_path, shelf_of
 from fivefold.restore import restore
+from fivefold.stores import open_store
 from fivefold.stores.sqlite.schema import migrations
 from fivefold.testing.pairs import answers, same_answers
 from tests.backups import keys, killed_at, left, lived_in
@@ -77,9 +79,9 @@ def test_the_store_is_not_changed(lived: str, target: Path) -> None:
     assert Path(lived).read_bytes() == before
 
 
-def test_in_a_folder_a_backup_is_named_by_its_time(lived: str, tmp_path: Path) -> None:
+def test_in_a_folder_a_backup_is_named_by_its_store_and_time(lived: str, tmp_path: Path) -> None:
     made = back_up(lived, tmp_path, now=datetime(2025, 3, 4, 5, 6, 7, tzinfo=UTC))
-    assert Path(made.file) == tmp_path / "fivefold-20250304T050607Z.db"
+    assert Path(made.file) == tmp_path / "lived-20250304T050607Z.db"
     assert restore(made.file, str(tmp_path / "again.db")).taken_at == datetime(2025, 3, 4, 5, 6, 7, tzinfo=UTC)
 
 
@@ -262,3 +264,15 @@ def test_a_server_is_backed_up_under_writers_and_comes_back(
     assert exported(back, "default", tmp_path) == exported(lived, "default", tmp_path)
     with pytest.raises(InvalidInput, match="already holds something else"):
         restore(lived, back, replace=True)
+
+
+def test_a_server_that_has_only_keys_is_backed_up(postgres: Server, target: Path) -> None:
+    there, back = postgres.new_location(), postgres.new_location()
+    with pytest.raises(NotFound, match="holds nothing yet"):
+        back_up(there, target)
+    with closing(open_store(there)) as store:
+        Keyring(store).create("laptop", "admin", ["*"])
+    made = back_up(there, target)
+    assert (made.namespaces, made.memories, made.keys) == (0, 0, 1)
+    assert restore(target, back).keys == 1
+    assert keys(back) == keys(there) != []

@@ -261,7 +261,7 @@ def test_a_role_may_what_those_before_it_may(own: Role, needed: Role, may: bool)
     if may:
         caller.require(needed, "a")
     else:
-        with pytest.raises(Refused, match=f"this key is a {own}'s; that needs a {needed}'s"):
+        with pytest.raises(Refused, match=f"this key is an? {own}'s; that needs an? {needed}'s"):
             caller.require(needed, "a")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -55,6 +56,22 @@ def test_nothing_is_overwritten_unless_told(lived: str, target: Path, tmp_path: 
     with pytest.raises(InvalidInput, match="is there already"):
         restore(target, str(store))
     assert exported(str(store), "default", tmp_path) == kept
+
+
+def test_where_the_disk_fails_the_old_store_keeps_its_rerankers(
+    lived: str, target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    back_up(lived, target)
+    before = exported(lived, "default", tmp_path)
+
+    def fails(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("fivefold.restore.place", fails)
+    with pytest.raises(StoreError, match="could not be written: Input/output error"):
+        restore(target, lived, replace=True)
+    assert exported(lived, "default", tmp_path) == before
+    assert model_path(lived, "default").exists()
 
 
 def test_a_store_in_use_is_not_replaced(
@@ -117,7 +134,7 @@ def test_a_backup_that_cannot_be_used_is_told_and_changes_nothing(lived: str, ta
     with pytest.raises(StoreError, match="is not a fivefold store; it is empty"):
         restore(target, store)
     target.write_text("dear diary, " * 100)
-    with pytest.raises(StoreError, match="is not a fivefold store, or it is damaged"):
+    with pytest.raises(StoreError, match=r"is not a fivefold store, or it is damaged .* Restore another backup$"):
         restore(target, store)
     back_up(lived, target, replace=True)
     with closing(apsw.Connection(str(target))) as connection:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fivefold
-from fivefold import sample
+from fivefold import sample, writing
 from fivefold.engine import Engine
+from fivefold.errors import InvalidInput
+from fivefold.memory import Record
 from fivefold.testing.recipes import steady
+from fivefold.transfer import read_lines
 
 
 def test_an_export_comes_back_as_it_was(sample_engine: Engine, tmp_path: Path) -> None:
@@ -298,3 +303,44 @@ def test_exporting_onto_a_folder_leaves_nothing_behind(engine: Engine, tmp_path:
     with pytest.raises(fivefold.StoreError, match="could not be written"):
         engine.export(tmp_path / "folder")
     assert not list(tmp_path.glob(".*.part"))
+
+
+def test_lines_are_read_as_they_are_needed_and_all_are_checked_first(tmp_path: Path, engine: Engine) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_text('{"content": "one"}\n{"content": "two"}\nthree\n', "utf-8")
+    assert [item.content for item in islice(read_lines(path, "default"), 2) if isinstance(item, Record)] == [
+        "one",
+        "two",
+    ]
+    with pytest.raises(InvalidInput, match="line 3"):
+        engine.import_(path)
+    assert len(engine.memories()) == 0
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_an_export_comes_back_in_batches_of_any_size(
+    tmp_path: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """Turns before what is made of their session, links when both ends are there, new records among the rest."""
+    engine.remember_many([{"content": f"We spoke of {topic}", "session_id": "s"} for topic in ("ferns", "tea", "rain")])
+    engine.remember("I live in Leeds", id="old", event_at="2024-01-01T00:00:00Z")
+    engine.remember("I live in Bristol", id="new", event_at="2025-01-01T00:00:00Z")
+    path = tmp_path / "lines.jsonl"
+    engine.export(path)
+    lines = path.read_text("utf-8").splitlines()
+    path.write_text("\n".join([*reversed(lines), '{"content": "One more", "id": "more"}']) + "\n", "utf-8")
+    monkeypatch.setattr(writing, "BATCH", size)
+    with fivefold.open(tmp_path / "copy.db", embedder="wordllama") as copy:
+        report = copy.import_(path)
+        assert len(report.stored) == len(lines) + 1
+        assert [turn.content for turn in copy.turns("s")] == [turn.content for turn in engine.turns("s")]
+        assert [memory.id for memory in copy.history("new").chain] == ["old", "new"]
+        assert [finding for finding in copy.doctor() if not finding.ok] == []
+        assert copy.import_(path).stored == ()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_what_can_be_read_only_once_is_not_imported(tmp_path: Path, engine: Engine) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InvalidInput, match="can be read only once"):
+        engine.import_(tmp_path / "pipe")

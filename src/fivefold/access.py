@@ -67,7 +67,11 @@ class Caller:
         if namespace is not None and not self.sees(namespace):
             raise Refused(f"this key does not reach namespace {namespace!r}")
         if ROLES.index(self.role) < ROLES.index(role):
-            raise Refused(f"this key is a {self.role}'s; that needs a {role}'s")
+            raise Refused(f"this key is {_a(self.role)}'s; that needs {_a(role)}'s")
+
+
+def _a(role: Role) -> str:
+    return f"an {role}" if role == "admin" else f"a {role}"
 
 
 HERE = Caller("admin", (ALL,))

@@ -71,7 +71,7 @@ class Answers:
             return begun                       # the answer of the first time
         try:
             answer = ...                       # do it
-        except BaseException:
+        except Exception:
             answers.abandon(begun)             # nothing was done: the request may be sent again
             raise
         answers.finish(begun, answer)
@@ -118,7 +118,7 @@ class Answers:
         self._let_die(begun)
         with self._ledger.answering(begun.namespace) as (db, known_as):
             place = Place(known_as, _short(begun.scope), begun.key)
-            kept.finish(db, place, begun.lease, answer.status, answer.body or "")
+            kept.finish(db, place, begun.lease, answer.status, answer.body)
 
     def abandon(self, begun: Begun) -> None:
         """It came to nothing, such as bad input: the request may be sent again, changed or not."""

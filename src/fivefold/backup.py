@@ -75,17 +75,16 @@ def back_up(
 ) -> Backup:  # fmt: skip
     """Write all of a store to one file that only its owner may read; it appears under its name once it was checked.
 
-    Where `target` is a folder, the file in it is named by the time.
+    Where `target` is a folder, the file in it is named by the store and the time.
     """
     began, taken_at = monotonic(), now or utc_now()
-    path = _named(Path(target), taken_at)
+    path = _named(Path(target), store, taken_at)
     _must_differ(store, path)
     must_be_free(path, replace)
     with beside(path) as folder:
         copy = folder / "store.db"
         if store.startswith(POSTGRES):
-            migrate(store, str(copy), live=True, progress=progress)
-            carry_keys(store, str(copy))
+            _copy_server(store, copy, progress)
             models = models_of(str(copy))
         else:
             copy_file(Path(store), copy, progress)
@@ -132,8 +131,9 @@ def shown(store: str) -> str:
     return addresses(store).shown
 
 
-def _named(target: Path, taken_at: datetime) -> Path:
-    return target / f"fivefold-{taken_at:%Y%m%dT%H%M%SZ}.db" if target.is_dir() else target
+def _named(target: Path, store: str, taken_at: datetime) -> Path:
+    name = "fivefold" if "://" in store else Path(store).stem
+    return target / f"{name}-{taken_at:%Y%m%dT%H%M%SZ}.db" if target.is_dir() else target
 
 
 def _must_differ(store: str, path: Path) -> None:
@@ -159,6 +159,15 @@ def copy_file(source: Path, copy: Path, progress: bool) -> None:
                 backup.step(PAGES)
                 advance(before - backup.remaining)
         _stand_alone(goal)
+
+
+def _copy_server(address: str, copy: Path, progress: bool) -> None:
+    """Every namespace and all keys; a server may have keys before it has a namespace."""
+    with closing(open_store(address)) as origin:
+        only_keys = not origin.namespaces() and origin.ledger.has_keys()
+    if not only_keys:
+        migrate(address, str(copy), live=True, progress=progress)
+    carry_keys(address, str(copy))
 
 
 def _reading(source: Path) -> apsw.Connection:

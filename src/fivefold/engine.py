@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from fivefold import drift, maintenance, observed, pipeline, transfer, writing
 from fivefold.browse import Browsing
@@ -50,6 +50,8 @@ from fivefold.tokens import tokens
 from fivefold.understand import understand
 from fivefold.values import Value, plain
 from fivefold.workspace import Workspace
+
+T = TypeVar("T", Draft, Record)
 
 
 def open(
@@ -136,7 +138,7 @@ class Engine(Browsing):
             except InvalidInput as error:
                 raise InvalidInput(f"record {number}: {error}") from None
         tally = Tally()
-        writing.store_records(self._space, checked, tally, progress)
+        writing.store_records(self._space, checked, tally, progress, len(checked))
         return tally.report()
 
     @observed.write
@@ -311,12 +313,16 @@ class Engine(Browsing):
     @observed.write
     def import_(self, path: str | os.PathLike[str], progress: bool = False) -> Report:
         """Read JSON lines: exported memories come back as they were, others are remembered. A replay adds nothing."""
-        items = transfer.read_lines(Path(path), self.namespace)
-        tally = Tally()
-        exported = [item for item in items if isinstance(item, Draft)]
-        if exported:
-            writing.restore(self._space, exported, tally, progress)
-        writing.store_records(self._space, [item for item in items if isinstance(item, Record)], tally, progress)
+        source, tally = Path(path), Tally()
+        held = transfer.check_lines(source, self.namespace)
+
+        def each(kind: type[T]) -> Iterator[T]:
+            return (item for item in transfer.read_lines(source, self.namespace) if isinstance(item, kind))
+
+        if held[Draft]:
+            writing.restore(self._space, partial(each, Draft), tally, progress)
+        if held[Record]:
+            writing.store_records(self._space, each(Record), tally, progress, held[Record])
         return tally.report()
 
     def doctor(self, repair: bool = False, progress: bool = False) -> list[Finding]:

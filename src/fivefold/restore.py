@@ -26,6 +26,7 @@ from fivefold.values import Value
 PATIENCE_MS = 2_000
 """How long a store that is to be replaced may still be held by another process."""
 
+ADVICE = "Choose another path, or restore it from a backup"
 _MAGIC = b"SQLite format 3\0"
 
 
@@ -87,7 +88,8 @@ def _to_server(source: Path, address: str, replace: bool, progress: bool) -> tup
         copy = Path(folder) / "store.db"
         taken_at, models, found = _made(source, copy, progress)
         try:
-            migrate(str(copy), address, restart=replace, progress=progress)
+            if found.namespaces:
+                migrate(str(copy), address, restart=replace, progress=progress)
             carry_keys(str(copy), address)
         except InvalidInput as error:
             raise InvalidInput(str(error).replace("--restart", "--replace")) from None
@@ -96,7 +98,8 @@ def _to_server(source: Path, address: str, replace: bool, progress: bool) -> tup
 
 def _made(source: Path, copy: Path, progress: bool) -> tuple[datetime | None, int, Contents]:
     """The store that the backup holds, up to date, with its rerankers beside it, and checked."""
-    copy_file(source, copy, progress)
+    with _meaning_a_backup():
+        copy_file(source, copy, progress)
     taken_at, models = unpack(copy)
     if models:
         learned_of(copy).mkdir(mode=0o700)
@@ -109,17 +112,41 @@ def _made(source: Path, copy: Path, progress: bool) -> tuple[datetime | None, in
     return taken_at, len(models), checked(copy, progress)
 
 
+@contextmanager
+def _meaning_a_backup() -> Iterator[None]:
+    """What is said of a damaged store is no help where a backup is meant."""
+    try:
+        yield
+    except StoreError as error:
+        if ADVICE not in str(error):
+            raise
+        raise StoreError(str(error).replace(ADVICE, "Restore another backup")) from None
+
+
 def _swap(copy: Path, target: Path, replace: bool) -> None:
     """The old store's log would be read into the new one, so it goes first; rerankers follow the file they are of."""
     with _claimed(target):
         for end in ("-wal", "-shm", "-journal"):
             Path(f"{target}{end}").unlink(missing_ok=True)
-        if learned_of(target).exists():
-            os.rename(learned_of(target), copy.parent / "replaced")
-        place(copy, target, replace)
+        with _set_aside(learned_of(target), copy):
+            place(copy, target, replace)
     if learned_of(copy).exists():
         os.rename(learned_of(copy), learned_of(target))
         sync(target.parent)
+
+
+@contextmanager
+def _set_aside(learned: Path, copy: Path) -> Iterator[None]:
+    """The old store's rerankers go with it; they come back where the copy could not take its place."""
+    aside = copy.parent / "replaced"
+    if learned.exists():
+        os.rename(learned, aside)
+    try:
+        yield
+    except BaseException:
+        if aside.exists() and copy.exists():
+            os.rename(aside, learned)
+        raise
 
 
 @contextmanager

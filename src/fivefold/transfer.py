@@ -68,12 +68,18 @@ def write_lines(path: Path, lines: Iterable[str]) -> int:
     return count
 
 
-def read_lines(path: Path, namespace: str) -> list[Record | Draft]:
-    """Every line checked before any is stored. Exported lines come back as they were, others as new records."""
-    items: list[Record | Draft] = []
+def check_lines(path: Path, namespace: str) -> Counter[type[Record | Draft]]:
+    """Read every line to its end before any is stored; gives how many there are of each kind."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InvalidInput(f"{str(path)!r} can be read only once; save what it gives to a file, and import that")
+    return Counter(type(item) for item in read_lines(path, namespace))
+
+
+def read_lines(path: Path, namespace: str) -> Iterator[Record | Draft]:
+    """One line after the other, checked. Exported lines come back as they were, others as new records."""
     seen: Counter[str] = Counter()
     lines: dict[str, int] = {}
-    for number, data in _objects(path):
+    for number, data in objects(path):
         try:
             item = _restored(data, namespace) if "extracted" in data else _record(data, seen)
             id = item.memory.id if isinstance(item, Draft) else item.id
@@ -83,11 +89,11 @@ def read_lines(path: Path, namespace: str) -> list[Record | Draft]:
         except InvalidInput as error:
             raise InvalidInput(f"{path}, line {number}: {error}") from None
         lines[id] = number
-        items.append(item)
-    return items
+        yield item
 
 
-def _objects(path: Path) -> Iterator[tuple[int, Json]]:
+def objects(path: Path) -> Iterator[tuple[int, Json]]:
+    """Each line that is not blank with its number, read and not yet checked."""
     first = True
     try:
         with path.open(encoding="utf-8-sig") as file:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 from fivefold import maintenance
+from fivefold.embedders import Embedder
 from fivefold.errors import EmbedderMismatch, InvalidInput, NotFound
 from fivefold.intake import checked_name, record_of
 from fivefold.learning.adapt import after_use, restored, signals_of
@@ -23,16 +25,25 @@ BATCH = 1_000
 EMBEDDED = 128
 """Records that are embedded together, between two looks at the progress bar."""
 
+_T = TypeVar("_T")
 _CHANGEABLE = {field.name for field in fields(Record)} - {"id", "kind", "session_id", "turn_index", "notes"}
 
 
-def store_records(space: Workspace, records: Sequence[Record], tally: Tally, progress: bool = False) -> None:
-    """extract → embed → store, a batch at a time."""
-    with bar("Remembering", len(records), show=progress) as advance:
-        for start in range(0, len(records), BATCH):
+def store_records(
+    space: Workspace, records: Iterable[Record], tally: Tally, progress: bool = False, count: int = 1
+) -> None:
+    """extract → embed → store, a batch at a time; `count` is how many there are."""
+    with bar("Remembering", count, show=progress) as advance:
+        for batch in _batches(records):
             now = space.clock()
-            drafts = [draft(record, space.namespace, space.extractor, now) for record in records[start : start + BATCH]]
+            drafts = [draft(record, space.namespace, space.extractor, now) for record in batch]
             tally.include(_store_drafts(space, drafts, advance))
+
+
+def _batches(items: Iterable[_T]) -> Iterator[list[_T]]:
+    left = iter(items)
+    while batch := list(islice(left, BATCH)):
+        yield batch
 
 
 def _store_drafts(space: Workspace, drafts: Sequence[Draft], advance: Callable[[int], None]) -> Tally:
@@ -175,27 +186,38 @@ def forget_session(space: Workspace, session_id: str) -> int:
     return len(turns)
 
 
-def restore(space: Workspace, drafts: Sequence[Draft], tally: Tally, progress: bool = False) -> None:
-    """Put exported memories back as they were: rows first, turns before their sessions, then the vectors."""
+def restore(space: Workspace, read: Callable[[], Iterable[Draft]], tally: Tally, progress: bool = False) -> None:
+    """Put exported memories back as they were: rows first, turns before their sessions, then the vectors.
+
+    `read` begins with the first of them each time, so that they need not be held together.
+    """
     model = space.embedder()
-    ordered = sorted(drafts, key=lambda item: item.memory.kind == "session")
-    known = space.reader.known([item.memory.id for item in ordered])
-    for item in ordered:
-        if item.memory.id in known:
-            tally.merged.append(Merged(item.memory.id, "a memory with this id is already stored"))
-    fresh = [item for item in ordered if item.memory.id not in known]
-    for start in range(0, len(fresh), BATCH):
-        with space.writing(model) as txn:
-            for item in fresh[start : start + BATCH]:
-                _restore_one(txn, item, tally)
+    links: list[Link] = []
+    for sessions in (False, True):
+        for batch in _batches(item for item in read() if (item.memory.kind == "session") == sessions):
+            _restore_batch(space, model, batch, tally)
+            links += [link for item in batch for link in item.links]
     with space.writing(model) as txn:
-        for link in (link for item in ordered for link in item.links):
+        for link in links:
             source, target = txn.get(link.source), txn.get(link.target)
             if source is not None and target is not None:
                 txn.connect(source.row, target.row, link.relation, link.why)
         txn.settle()
-    with bar("Embedding", len(fresh), show=progress) as advance:
+    with bar("Embedding", len(tally.stored), show=progress) as advance:
         maintenance.fill(space.store, space.namespace, model, "active", advance)
+
+
+def _restore_batch(space: Workspace, model: Embedder, batch: Sequence[Draft], tally: Tally) -> None:
+    """One transaction over those that are not there yet."""
+    known = space.reader.known([item.memory.id for item in batch])
+    fresh = [item for item in batch if item.memory.id not in known]
+    for item in batch:
+        if item.memory.id in known:
+            tally.merged.append(Merged(item.memory.id, "a memory with this id is already stored"))
+    if fresh:
+        with space.writing(model) as txn:
+            for item in fresh:
+                _restore_one(txn, item, tally)
 
 
 def mark_used(space: Workspace, recall: Recall | str, ids: Sequence[str], not_used: Sequence[str] = ()) -> None:

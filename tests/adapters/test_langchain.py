@@ -156,6 +156,14 @@ def test_turns_from_elsewhere_are_messages_too(mem: Engine) -> None:
     ]  # fmt: skip
 
 
+def test_a_turn_that_was_changed_says_what_it_says_now(mem: Engine) -> None:
+    history = FivefoldChatHistory(mem, "s")
+    history.add_messages([HumanMessage("My password is hunter2", id="h"), AIMessage("I will not tell.", id="a")])
+    turn = mem.turns("s")[0]
+    mem.update(turn.id, content="(removed)")
+    assert history.messages == [HumanMessage("(removed)", id=turn.id), AIMessage("I will not tell.", id="a")]
+
+
 def test_what_is_too_long_to_keep_is_said(mem: Engine) -> None:
     history = FivefoldChatHistory(mem, "s")
     with pytest.raises(InvalidInput, match="refer to images and files by their address"):

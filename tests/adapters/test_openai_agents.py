@@ -83,6 +83,27 @@ def test_the_words_of_every_item_can_be_recalled(mem: Engine) -> None:
     assert mem.recall("weather in Oslo", k=1, recipe="lexical")[0].memory.session_id == "s"
 
 
+def test_a_turn_that_was_changed_says_what_it_says_now(mem: Engine) -> None:
+    session = FivefoldSession(mem, "s")
+    asyncio.run(session.add_items(items([{"role": "user", "content": "hunter2"}, ITEMS[6]])))
+    mem.update(mem.turns("s")[0].id, content="(removed)")
+    assert asyncio.run(session.get_items()) == [{"role": "user", "content": "(removed)"}, ITEMS[6]]
+
+
+def test_the_last_items_are_read_without_the_others(mem: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a talk would cost more with every turn."""
+    session = FivefoldSession(mem, "s")
+    asyncio.run(session.add_items(items([{"role": "user", "content": f"Mile {number}"} for number in range(5)])))
+
+    def whole(*_: object) -> Any:
+        raise AssertionError("all turns were read")
+
+    monkeypatch.setattr(Engine, "turns", whole)
+    assert asyncio.run(session.get_items(limit=2)) == [{"role": "user", "content": f"Mile {n}"} for n in (3, 4)]
+    assert asyncio.run(session.pop_item()) == {"role": "user", "content": "Mile 4"}
+    assert asyncio.run(session.get_items(limit=1)) == [{"role": "user", "content": "Mile 3"}]
+
+
 def test_turns_from_elsewhere_are_items_too(mem: Engine) -> None:
     mem.remember("I live in Leeds", speaker="Mia", session_id="s")
     mem.remember("Noted.", speaker="assistant", session_id="s")

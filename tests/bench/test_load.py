@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from fivefold.bench import load as loads
+from fivefold.bench import load_server
 from fivefold.bench.load import Load, Loaded, put_load
 from fivefold.bench.load_client import MIX, Account, Client, mix_of
 from fivefold.bench.load_server import ServerFailed, Target, serving
@@ -132,3 +136,17 @@ def test_where_nobody_answers_that_is_an_error() -> None:
 def test_work_begins_and_ends_in_time(mem: Engine) -> None:
     """A client that is told to end before it begins does nothing."""
     assert Client(InProcess(mem), "c", MIX, seed=3).work(time.time(), time.time() - 1).requests == 0
+
+
+def test_a_server_that_does_not_stop_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load_server, "STOP_S", 0.1)
+    deaf = [sys.executable, "-c", "import time; time.sleep(600)"]
+    with subprocess.Popen(deaf, text=True) as process:
+        with pytest.raises(ServerFailed, match=r"did not stop within 0\.1 s and was killed"):
+            load_server._ended(process)
+        assert process.poll() == -signal.SIGKILL
+
+
+def test_a_load_on_a_server_that_is_not_there_is_told() -> None:
+    with pytest.raises(ServerFailed, match=r"http://127\.0\.0\.1:9 does not answer as it should: POST: Connection"):
+        put_load(Load(1, 1.0, MIX, url="http://127.0.0.1:9/"))

@@ -25,7 +25,7 @@ def test_a_store_goes_and_comes_back(small: Small, command: Command) -> None:
 def test_a_folder_collects_backups(small: Small, command: Command) -> None:
     Path("backups").mkdir()
     made = command("backup", "backups", "--store", small.path, "--json").json
-    assert re.fullmatch(r"backups/fivefold-\d{8}T\d{6}Z\.db", made["file"])
+    assert re.fullmatch(r"backups/small-\d{8}T\d{6}Z\.db", made["file"])
     assert Path(made["file"]).stat().st_size == made["size"]
 
 

@@ -178,7 +178,7 @@ def test_explain_names_the_models_and_shows_what_each_did(
 ) -> None:
     said = command("explain", "what is my badge ID?", "--store", small.path, "--recipe", judged("local")).out
     assert re.search(
-        r"^    cross-encoder +\S+ → \S+  \S+ fused \+ 0\.15 · \S+ the log-odds of \S+ that it answers$", said, re.M
+        r"^    cross-encoder +\S+ → \S+  .+ = \S+ fused \+ 0\.15 · \S+ the log-odds of \S+ that it answers$", said, re.M
     )
     assert re.search(r"^  cross-encoder done +local@\d+  read the best \d", said, re.MULTILINE)
     assert re.search(r"^  models: local@\d+ \(cross-encoder\)$", said, re.MULTILINE)

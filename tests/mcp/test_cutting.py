@@ -135,7 +135,11 @@ def test_numbers_stand_for_the_ids_they_were_told_with() -> None:
 
 def test_numbers_of_old_recalls_are_given_up() -> None:
     numbers = Numbers()
+    assert numbers.lost("default", "0", ["a", "[1]"])
     for number in range(KEPT + 1):
         numbers.tell("default", str(number), ["a"])
     assert numbers.ids("default", "0", ["1"]) == ["1"]
+    assert numbers.lost("default", "0", ["1"])
+    assert not numbers.lost("default", "0", ["a"])
+    assert not numbers.lost("default", "1", ["1"])
     assert numbers.ids("default", "1", ["1"]) == ["a"]

@@ -65,6 +65,15 @@ def test_arguments_that_do_not_fit_are_named_with_what_is_wanted(talk: Talk, too
     assert talk.done("stats")["memories"] == before
 
 
+def test_a_call_with_many_faults_costs_no_more_than_one(talk: Talk) -> None:
+    """What is wrong a hundred thousand times is said once; to say it each time would keep a thread for minutes."""
+    many = talk.call("stats", **{f"surprise {number}": 1 for number in range(50_000)})
+    assert text_of(many) == "there is no argument 'surprise 0'; known are namespace"
+    wrong = talk.call("used", recall_id="r", used=[5] * 900, not_used=[7] * 900)
+    assert text_of(wrong) == "each of used must be text, not 5; each of not_used must be text, not 7"
+    assert "used must be a list of at most 1,000 texts" in text_of(talk.call("used", recall_id="r", used=["1"] * 1_001))
+
+
 @pytest.mark.parametrize("tool", ["recall", "remember", "sessions"])
 def test_a_null_is_as_good_as_nothing(talk: Talk, tool: str) -> None:
     (offered,) = [each for each in talk.ask(talk.client.list_tools).tools if each.name == tool]
@@ -115,7 +124,7 @@ def test_unknown_tools_and_prompts_are_told_from_known_ones(talk: Talk, name: st
 
 def test_numbers_that_were_not_told_are_refused(talk: Talk) -> None:
     told = talk.done("recall", question="what is my badge ID?", k=1)
-    for number in ("0", "2", "99999999999999999999"):
+    for number in ("0", "2", "99999999999999999999", "9" * 5_000):
         answer = talk.call("used", recall_id=told["recall_id"], used=[number])
         assert answer.is_error
         assert "that recall told 1 to 1" in text_of(answer)

@@ -11,9 +11,10 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 import fivefold
+from fivefold.mcp import resources
 from fivefold.mcp.resources import listed
 from fivefold.mcp.stdio import Local
-from tests.mcp.talk import RECORDS, Talk
+from tests.mcp.talk import RECORDS, Talk, within
 
 in_both_ways = pytest.mark.parametrize("talk", ["within", "within, no handshake"], indirect=True, scope="module")
 
@@ -95,3 +96,9 @@ def test_the_list_goes_on_through_older_memories(tmp_path: Path) -> None:
     assert [resource.name for resource in first.resources][:2] == ["in", "box 59"]
     names = [resource.name for resource in (*first.resources[1:], *second.resources)]
     assert names == [f"box {n}" for n in range(59, -1, -1)]
+
+
+def test_of_a_long_conversation_the_last_turns_are_read(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resources, "TURNS", 1)
+    with within(store) as talk:
+        assert [turn["id"] for turn in read(talk, "fivefold://default/sessions/monday")] == ["nod"]

@@ -9,6 +9,7 @@ import anyio
 import pytest
 from mcp.shared.exceptions import MCPError
 
+import fivefold
 from fivefold.audit import Audit
 from fivefold.keyring import Keyring
 from fivefold.stores import open_store
@@ -67,14 +68,31 @@ def test_calls_are_noted(store: str, keys: dict[str, str]) -> None:
         talk.call("recall", question="when is the audit?")
         talk.call("stats", namespace="other")
         talk.call("forget", id="unknown")
+        talk.done("remember", content="I live in Bergen now", supersedes="home", id="moved")
+        talk.done("sessions", session_id="monday")
+        talk.done("sessions")
     noted = [(entry.action, entry.namespace, entry.subject, entry.outcome) for entry in audit(store)]
-    assert noted[:5] == [
+    assert noted[:8] == [
+        ("sessions", "default", None, "ok"),
+        ("session", "default", "monday", "ok"),
+        ("supersede", "default", "home", "ok"),
         ("forget", "default", "unknown", "failed"),
         ("stats", "other", None, "refused"),
         ("recall", "default", None, "ok"),
         ("forget", "default", "audit", "ok"),
         ("remember", "default", "audit", "ok"),
     ]
+
+
+def test_a_write_that_fails_unforeseen_is_noted_too(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> Any:
+        raise RuntimeError("not foreseen")
+
+    monkeypatch.setattr(fivefold.Engine, "remember", fails)
+    with within(store) as talk:
+        assert talk.call("remember", content="Lost", id="lost").is_error
+    noted = audit(store)[0]
+    assert (noted.action, noted.subject, noted.outcome) == ("remember", "lost", "failed")
 
 
 def audit(path: str) -> list[Any]:

@@ -177,6 +177,11 @@ def test_the_words_keep_to_the_budget_and_say_what_was_cut(talk: Talk, budget: i
     trace = talk.call("explain", question=question, token_budget=budget, k=12, recipe="lexical")
     assert tokens(text_of(trace)) <= budget
     assert "Cut to fit: " in text_of(trace)
+    whole = trace.structured_content
+    assert len(whole["hits"]) == 12
+    assert whole["hits"][0]["memory"]["content"].startswith("Neighbour number")
+    assert "…" not in whole["hits"][0]["memory"]["content"]
+    assert any(route["top"] for route in whole["routes"])
     log = talk.call("sessions", session_id="cellar", token_budget=budget)
     assert tokens(text_of(log)) <= budget
     assert log.structured_content["left_out"] + len(log.structured_content["turns"]) == 12

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from fastapi import FastAPI
 from starlette.testclient import TestClient
+from starlette.types import Message, Receive
 
 from fivefold.serve.api.operations import JSON, OPERATIONS, Operation
 from fivefold.serve.paths import quoted
@@ -28,6 +30,23 @@ def ask(client: TestClient, operation: Operation, path: str | None = None, **ins
     headers = {"Content-Type": operation.takes} if operation.takes else {}
     params = dict(operation.example.query)
     return client.request(operation.method, path or path_of(operation), params=params, content=content, headers=headers)
+
+
+async def sent(app: FastAPI, path: str, receive: Receive, *headers: tuple[bytes, bytes]) -> tuple[int, bytes]:
+    """POST to the application itself, with a body that comes as `receive` has it."""
+    answered: list[Message] = []
+
+    async def send(message: Message) -> None:
+        answered.append(message)
+
+    scope = {
+        "type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"",
+        "headers": [(b"host", b"localhost"), *headers, (b"content-type", b"application/json")],
+        "client": ("127.0.0.1", 50_000),
+    }  # fmt: skip
+    async with app.router.lifespan_context(app):
+        await app(scope, receive, send)
+    return answered[0]["status"], b"".join(message.get("body", b"") for message in answered[1:])
 
 
 def in_order() -> list[str]:

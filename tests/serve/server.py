@@ -29,7 +29,7 @@ class Served:
         told = self.process.stdout.readline()
         if not told.startswith('{"url"'):
             rest = told + self.process.stdout.read()
-            self.process.wait(STOP_S)
+            self._ended()
             raise RuntimeError(f"the server did not start: {rest}")
         self.url: str = json.loads(told)["url"]
         self.client = self.asking(key)
@@ -44,6 +44,9 @@ class Served:
         self.client.close()
         if self.process.poll() is None:
             self.process.send_signal(number)
+        return self._ended()
+
+    def _ended(self) -> int:
         code = self.process.wait(STOP_S)
         assert self.process.stdout is not None
         self.process.stdout.close()

@@ -151,6 +151,7 @@ def test_settings_say_what_is_wrong_with_them(client: TestClient) -> None:
 def test_the_server_says_that_it_is_well(client: TestClient) -> None:
     assert client.get("/health").json()["status"] == "ok"
     assert client.get("/ready").json()["status"] == "ok"
+    assert [client.head(path).status_code for path in ("/health", "/ready")] == [200, 200]
 
 
 def test_the_page_tells_of_every_operation() -> None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
+from starlette.types import Message
 
+from fivefold.access import HERE
+from fivefold.serve.app import create_app
 from fivefold.serve.asking import COOKIE, FORWARDED
+from fivefold.serve.guards import Sites
 from fivefold.serve.service import Service, open_service
+from tests.serve.asked import sent
 from tests.serve.conftest import UNLIMITED, asking
 
 
@@ -38,10 +46,45 @@ def test_another_machine_always_needs_a_key(fresh: Service, address: str) -> Non
         assert client.get("/v1/key").status_code == 401
 
 
-@pytest.mark.parametrize("header", FORWARDED)
+@pytest.mark.parametrize(
+    "header", [*FORWARDED, "x-forwarded-for", "x-forwarded-proto", "x-real-ip", "cf-connecting-ip"]
+)
 def test_what_comes_through_a_proxy_does_not_come_from_this_machine(fresh: Service, header: str) -> None:
     with asking(fresh) as client:
         assert client.get("/v1/key", headers={header: "127.0.0.1"}).status_code == 401
+
+
+def test_a_name_that_is_not_this_machines_needs_a_key(fresh: Service) -> None:
+    """Whoever asks under it may come through a proxy that does not say so."""
+    app = create_app(fresh, pages=False, mcp=False, sites=Sites(("memory.example.org",)))
+    with TestClient(app, base_url="http://memory.example.org", client=("127.0.0.1", 50_000)) as client:
+        assert client.get("/health").status_code == 200
+        assert client.get("/v1/key").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/namespaces/a/memories", "/v1/namespaces/a/recall", "/v1/namespaces/a/import", "/mcp"]
+)
+def test_a_key_that_is_revoked_while_a_body_comes_no_longer_holds(fresh: Service, path: str) -> None:
+    key, secret = fresh.keyring.create("one", "writer", ["a"])
+    called = {"name": "remember", "arguments": {"content": "x", "namespace": "a"}}
+    bodies: dict[str, dict[str, object]] = {
+        "memories": {"content": "x"}, "recall": {"question": "x"}, "import": {"content": "x"},
+        "mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": called},
+    }  # fmt: skip
+    body = json.dumps(bodies[path.rpartition("/")[2]]).encode()
+    parts = [body[:5], body[5:]]
+
+    async def receive() -> Message:
+        if len(parts) == 1:
+            fresh.keyring.revoke(key.id)
+        return {"type": "http.request", "body": parts.pop(0), "more_body": bool(parts)}
+
+    kind = b"application/x-ndjson" if path.endswith("import") else b"application/json"
+    headers = [(b"authorization", f"Bearer {secret}".encode()), (b"content-type", kind), (b"accept", b"*/*")]
+    status, answer = asyncio.run(sent(create_app(fresh, pages=False), path, receive, *headers))
+    assert status == 401 or b'"isError":true' in answer, answer
+    assert fresh.namespaces(HERE) == ()
 
 
 @pytest.mark.parametrize("header", ["Basic eDp5", "Bearer", "Bearer  ", "ff_1_2", "", "Bearer ff_1_2", "Bearer ü"])

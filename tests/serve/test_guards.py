@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 
 import pytest
 from starlette.testclient import TestClient
+from starlette.types import Message
 
+from fivefold.serve import guards
 from fivefold.serve.app import create_app
 from fivefold.serve.guards import CSP, Sites
 from fivefold.serve.limits import Limits
 from fivefold.serve.service import Service, open_service
+from tests.serve.asked import sent
 
 HERE = "/v1/namespaces/default"
 
@@ -39,6 +43,7 @@ def client(small: Service) -> Iterator[TestClient]:
         ("localhost", 200), ("localhost:8484", 200), ("127.0.0.1:8484", 200), ("[::1]:8484", 200), ("192.0.2.7", 200),
         ("memory.example.org", 200), ("MEMORY.example.org:443", 200), ("example.org", 421), ("localhost.evil", 421),
         ("127.0.0.1.evil", 421), ("", 421), ("[", 421), ("memory.example.org.", 421),
+        ("[::1]evil.org", 421), ("localhost:80@evil.org", 421), ("localhost:80:80", 421), ("evil.org@localhost", 421),
     ],
 )  # fmt: skip
 def test_only_known_names_are_answered(client: TestClient, host: str, status: int) -> None:
@@ -119,19 +124,42 @@ def test_an_import_has_a_limit_of_its_own(client: TestClient) -> None:
     assert (answer.status_code, answer.json()["limit"]) == (413, 5_000)
 
 
+def test_an_import_holds_no_text_longer_than_others_do(client: TestClient) -> None:
+    headers, lines = {"Content-Type": "application/x-ndjson"}, b'{"content": "one"}\n{"content": "%s"}\n' % (b"x" * 101)
+    answer = client.post(f"{HERE}/import", content=lines, headers=headers)
+    assert (answer.status_code, answer.json()["type"]) == (422, "urn:fivefold:problem:text-too-long")
+    assert answer.json()["detail"].startswith("line 2: content has 101 characters")
+
+
+def test_what_is_only_called_import_has_the_limit_of_all(client: TestClient) -> None:
+    for path in ("memories/import", "entities/import", "memories/import/supersede"):
+        assert client.patch(f"{HERE}/{path}", content=b"x" * 1_001).status_code == 413
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(small: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guards, "STILL_S", 0.02)
+
+    async def never() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    status, body = asyncio.run(sent(create_app(small, pages=False, mcp=False), f"{HERE}/memories", never))
+    assert (status, json.loads(body)["type"]) == (408, "urn:fivefold:problem:body-too-slow")
+
+
 @pytest.mark.parametrize(
     ("path", "body", "told"),
     [
-        ("memories", {"content": "x", "tags": [1] * 500}, "body.tags.0: "),
-        ("memories", {f"k{number}": 1 for number in range(500)}, "body: there is no field 'k0'"),
+        ("memories", {"content": "x", "tags": [1] * 100}, "body.tags.0: "),
+        ("memories", {f"k{number}": 1 for number in range(60)}, "body.k0: "),
         ("memories/batch", {"records": [1] * 2}, "body.records.0: "),
-        ("memories/batch", {"records": [{"k": 1, "l": 1}] * 2}, "body.records.0: there is no field 'k'"),
+        ("memories/batch", {"records": [{"k": 1, "l": 1}] * 2}, "body.records.0.k: "),
         ("memories/batch", {"records": []}, "body.records: "),
         ("memories/batch", {"records": {}}, "body.records: "),
-        ("recall", {"question": "x", "context": [1] * 500}, "body.context.0: "),
-        ("recall", {"question": "x", **{f"k{number}": 1 for number in range(500)}}, "body: there is no field 'k0'"),
-        ("feedback", {"recall_id": "x", "used": [1] * 500}, "body.used.0: "),
-        ("entities/1/split", {"name": "x", "memories": [1] * 500}, "body.memories.0: "),
+        ("recall", {"question": "x", "context": [1] * 100}, "body.context.0: "),
+        ("recall", {"question": "x", **{f"k{number}": 1 for number in range(60)}}, "body.k0: "),
+        ("feedback", {"recall_id": "x", "used": [1] * 100}, "body.used.0: "),
+        ("entities/1/split", {"name": "x", "memories": [1] * 100}, "body.memories.0: "),
     ],
 )
 def test_of_many_faults_the_first_is_told(client: TestClient, path: str, body: object, told: str) -> None:

@@ -77,13 +77,15 @@ def test_a_key_whose_time_is_over_can_come_with_another_text(client: TestClient,
     assert client.get(f"{path}/{id}").json()["content"] == "Sun today"
 
 
-def test_what_was_forgotten_is_answered_the_same_until_its_text_is_gone(client: TestClient) -> None:
+def test_what_was_forgotten_is_not_told_again(client: TestClient, small: Service) -> None:
+    """Nor is it kept anywhere, as the answer to its forgetting."""
     client.post(f"{HERE}/memories", json={"content": "Soon gone", "id": "gone"})
     first = client.delete(f"{HERE}/memories/gone", headers=under("forget it"))
     assert first.status_code == 200
     again = client.delete(f"{HERE}/memories/gone", headers=under("forget it"))
-    assert again.status_code in {200, 410}
+    assert (again.status_code, again.json()["type"]) == (410, f"{PROBLEM}answer-forgotten")
     assert client.delete(f"{HERE}/memories/gone").status_code == 404
+    assert b"Soon gone" not in Path(small.engines.store.location).read_bytes()
 
 
 def begun(answers: Answers, path: str, key: str, body: bytes) -> Begun:

@@ -100,8 +100,11 @@ def test_with_contents_it_is(tmp_path: Path) -> None:
     with Served(str(tmp_path / "store.db"), "--log-level", "info", "--log-contents", errors=errors) as server:
         server.client.post("/v1/namespaces/n/recall", json={"question": "Quillfeather: 7719-Zebra", "recipe": "none"})
         server.client.get("/v1/namespaces/n/memories/Marzipan?x=y")
+        server.client.post("/login", data={"key": f"ff_0123456789ab_{'5e' * 24}", "next": "/"})
     text = errors.read_text("utf-8")
     assert "/v1/namespaces/n/memories/Marzipan?x=y" in text
+    assert "ff_0123456789ab_…" in text
+    assert "5e5e" not in text
     for word in TEXTS:
         assert word in text
 

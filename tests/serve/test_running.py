@@ -19,7 +19,8 @@ from fivefold.cli.app import app
 from fivefold.errors import InvalidInput
 from fivefold.keyring import Keyring
 from fivefold.serve.app import create_app
-from fivefold.serve.running import CannotListen, is_loopback, listen, until_stopped, url_of
+from fivefold.serve.guards import is_loopback
+from fivefold.serve.running import CannotListen, listen, until_stopped, url_of
 from fivefold.serve.service import Service
 from fivefold.stores import open_store
 from tests.serve.server import Served
@@ -111,9 +112,12 @@ def test_a_key_made_while_the_server_runs_closes_it_to_all_without_one(tmp_path:
         (("--allow-origin", "https://a/b"), "takes a site such as"),
         (("--log-level", "loud"), "debug, info, warning, error"),
         (("--log-format", "xml"), "auto, json, plain"),
+        (("--embedder", "best"), "unknown embedder 'best'"),
+        (("--bench-results", "nowhere"), "there is no folder 'nowhere' of benchmark results to show"),
     ],
 )
 def test_options_that_mean_nothing_are_told_so(tmp_path: Path, options: tuple[str, ...], told: str) -> None:
     done = CliRunner().invoke(app, ["serve", "--store", str(tmp_path / "memory.db"), *options])
     assert isinstance(done.exception, InvalidInput)
     assert told in str(done.exception)
+    assert not (tmp_path / "memory.db").exists()

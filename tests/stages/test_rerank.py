@@ -68,7 +68,9 @@ def test_the_score_by_hand(judge: Judge) -> None:
     assert [candidate.memory.row for candidate in best_first(pool.candidates)] == [2, 1, 3]
     step = next(candidate for candidate in pool.candidates if candidate.memory.row == 2).steps[-1]
     assert (step.stage, step.before) == ("cross-encoder", 3.0)
-    assert step.why == "0.5000 fused + 0.4 · 1.3863, the log-odds of 0.8000 that it answers"
+    assert (
+        step.why == "(3.0000 − 2.0000) / 2.0000 = 0.5000 fused + 0.4 · 1.3863, the log-odds of 0.8000 that it answers"
+    )
     assert pool.notes == (StageNote("cross-encoder", "done", "read the best 3, 3 of them anew", "judge@1"),)
 
 
@@ -91,7 +93,10 @@ def test_what_is_not_read_counts_as_the_worst_that_was(judge: Judge) -> None:
     less = 0.1 * math.log(4)
     assert scores(pool) == pytest.approx({1: 1 + less, 2: 0.75 - less, 3: 0.5 - less, 4: -less})
     assert len(judge.asked[0][1]) == 2
-    assert pool.candidates[2].steps[-1].why == "0.5000 fused + 0.1 · -1.3863, not read and so as the worst that was"
+    assert (
+        pool.candidates[2].steps[-1].why
+        == "(3.0000 − 1.0000) / 4.0000 = 0.5000 fused + 0.1 · -1.3863, not read and so as the worst that was"
+    )
 
 
 @pytest.mark.parametrize("score", [0.0, 1.0, 1e-12, 1 - 1e-12, 0.5])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fivefold.context import INDENT
+from fivefold.memory import Memory
 from fivefold.recall import Hit, Recall
 from fivefold.times import iso, spoken_date
 from fivefold.values import Json
@@ -18,9 +20,13 @@ def details(recall: Recall, hit: Hit) -> Json:
 
 
 def listed(recall: Recall, leaving: frozenset[str] = frozenset()) -> list[str]:
-    """A line a memory, best first, with who said it and on which day; without those that are shown elsewhere."""
-    return [
-        f"- {hit.memory.speaker or 'note'}, {spoken_date(hit.memory.event_at)}: {hit.memory.content}"
-        for hit in recall
-        if hit.memory.id not in leaving
-    ]
+    """A line a memory, best first, with who said it and on which day; without those that are shown elsewhere.
+
+    Further lines of a memory stand in, so that nothing it says can look like another.
+    """
+    return [_line(hit.memory) for hit in recall if hit.memory.id not in leaving]
+
+
+def _line(memory: Memory) -> str:
+    told = INDENT.join(memory.content.splitlines())
+    return f"- {memory.speaker or 'note'}, {spoken_date(memory.event_at)}: {told}"

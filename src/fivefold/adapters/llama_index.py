@@ -109,8 +109,8 @@ class FivefoldMemory(BaseMemory):
 
     def get(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
         """The last messages, and before them what else is remembered about the question they end with."""
-        turns = self._talk.turns()[-self.recent :] if self.recent else []
-        messages = [_message(turn) for turn in turns]
+        turns = self._talk.last(self.recent)
+        messages = [self._message(turn) for turn in turns]
         question = input or _last_asked(messages)
         if question is None or self.k == 0:
             return messages
@@ -121,7 +121,7 @@ class FivefoldMemory(BaseMemory):
         return [*recalled, *messages]
 
     def get_all(self) -> list[ChatMessage]:
-        return [_message(turn) for turn in self._talk.turns()]
+        return [self._message(turn) for turn in self._talk.turns()]
 
     def put(self, message: ChatMessage) -> None:
         self.put_messages([message])
@@ -140,6 +140,10 @@ class FivefoldMemory(BaseMemory):
     def _talk(self) -> Talk:
         return Talk(self.engine, self.session_id, LIBRARY)
 
+    def _message(self, turn: Memory) -> ChatMessage:
+        kept = self._talk.kept(turn)
+        return ChatMessage.model_validate(kept) if kept else _plain(turn)
+
 
 def _last_asked(messages: list[ChatMessage]) -> str | None:
     asked = (message.content for message in reversed(messages) if message.role == MessageRole.USER)
@@ -157,9 +161,7 @@ def _said(message: ChatMessage) -> Said:
     return Said(text, role, message.model_dump(mode="json"))
 
 
-def _message(turn: Memory) -> ChatMessage:
-    kept = turn.metadata.get(LIBRARY)
-    if isinstance(kept, dict):
-        return ChatMessage.model_validate(kept)
+def _plain(turn: Memory) -> ChatMessage:
+    """A turn that was remembered by other means, as the message it would have been."""
     role = {"assistant": MessageRole.ASSISTANT, "ai": MessageRole.ASSISTANT, "system": MessageRole.SYSTEM}
     return ChatMessage(role=role.get((turn.speaker or "").casefold(), MessageRole.USER), content=turn.content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from fivefold.adapters.turns import Said, Talk, spoken
@@ -31,9 +32,8 @@ class FivefoldSession:
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """All items, or the last `limit`, oldest first."""
         most = self.session_settings.limit if limit is None and self.session_settings else limit
-        turns = await asyncio.to_thread(self._talk.turns)
-        if most is not None:
-            turns = turns[-most:] if most > 0 else []
+        read = self._talk.turns if most is None else partial(self._talk.last, most)
+        turns = await asyncio.to_thread(read)
         return [self._item(turn) for turn in turns]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:

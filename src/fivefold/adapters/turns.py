@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, NotFound
@@ -13,6 +15,7 @@ from fivefold.intake import MAX_TEXT, checked_name, visible
 from fivefold.memory import Memory
 from fivefold.values import Json
 
+END = datetime.max.replace(tzinfo=UTC)
 _BROKEN = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -43,10 +46,16 @@ class Talk:
         except NotFound:
             return []
 
+    def last(self, most: int) -> list[Memory]:
+        """The last turns, oldest first, without reading the others."""
+        reader = self.engine.store.reader(self.engine.namespace)
+        return reader.last_turns(self.session_id, END, most) if most > 0 else []
+
     def kept(self, turn: Memory) -> Json | None:
-        """The message a turn was made from; None where it came from elsewhere."""
+        """The message a turn was made from; None where it came from elsewhere, or says something else by now."""
         message = turn.metadata.get(self.library)
-        return message if isinstance(message, dict) else None
+        same = turn.metadata.get(self._stamp) == _digest(turn.content)
+        return message if same and isinstance(message, dict) else None
 
     def add(self, said: Sequence[Said]) -> None:
         if said:
@@ -54,7 +63,7 @@ class Talk:
 
     def pop(self) -> Memory | None:
         """Forget the last turn, and give it; a turn that someone else took first is passed over."""
-        while turns := self.turns():
+        while turns := self.last(1):
             try:
                 return self.engine.forget(turns[-1].id)
             except NotFound:
@@ -74,10 +83,20 @@ class Talk:
                 f"a message of {size:,} characters is too long to keep, the most is {MAX_TEXT - 100:,}; "
                 "refer to images and files by their address instead of carrying them inside"
             )
+        text = _BROKEN.sub("\ufffd", said.text).strip()
         return {
-            "content": _BROKEN.sub("\ufffd", said.text), "speaker": said.speaker, "session_id": self.session_id,
-            "metadata": {self.library: said.message},
+            "content": text, "speaker": said.speaker, "session_id": self.session_id,
+            "metadata": {self.library: said.message, self._stamp: _digest(text)},
         }  # fmt: skip
+
+    @property
+    def _stamp(self) -> str:
+        """Under this name a turn's metadata has a digest of the text it had with its message."""
+        return f"{self.library}_digest"
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 
 def spoken(text: str, otherwise: str) -> str:

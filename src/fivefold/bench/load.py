@@ -17,8 +17,8 @@ import numpy as np
 import fivefold
 from fivefold import sample
 from fivefold.bench.load_client import Account, Client, meet, meet_at, run_client
-from fivefold.bench.load_server import Target, serving
-from fivefold.bench.load_ways import InProcess, OverHttp, Way
+from fivefold.bench.load_server import ServerFailed, Target, serving
+from fivefold.bench.load_ways import Failed, InProcess, OverHttp, Way
 from fivefold.ids import new_id
 from fivefold.progress import bar
 from fivefold.values import Value
@@ -116,11 +116,14 @@ def put_load(load: Load, progress: bool = False) -> Loaded:
 
 @contextmanager
 def _target(load: Load, location: str) -> Iterator[Target]:
-    if load.url is not None:
-        yield Target(load.url.rstrip("/"), load.key)
-        return
-    with serving(location, load.embedder) as target:
-        yield target
+    try:
+        if load.url is not None:
+            yield Target(load.url.rstrip("/"), load.key)
+            return
+        with serving(location, load.embedder) as target:
+            yield target
+    except Failed as error:
+        raise ServerFailed(f"{(load.url or 'the server').rstrip('/')} does not answer as it should: {error}") from None
 
 
 def _prepare(location: str, embedder: str | None) -> None:

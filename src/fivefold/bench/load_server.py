@@ -61,10 +61,20 @@ def serving(location: str, embedder: str | None) -> Iterator[Target]:
         finally:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
-            code = process.wait(STOP_S)
+            code = _ended(process)
             process.stdout.close()
         if code != 0:
             raise ServerFailed(f"the server ended with code {code}: {_why('', errors)}")
+
+
+def _ended(process: subprocess.Popen[str]) -> int:
+    """Its exit code; one that does not end is killed, so that none stays behind."""
+    try:
+        return process.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise ServerFailed(f"the server did not stop within {STOP_S} s and was killed") from None
 
 
 def _why(told: str, errors: IO[str]) -> str:

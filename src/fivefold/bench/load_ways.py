@@ -135,7 +135,10 @@ class OverHttp:
             told = read.decode("utf-8", "replace")[:300]
             kind = Gone if answer.status == 404 else Failed
             raise kind(f"{method}: {answer.status} {told}", sure=answer.status < 500)
-        return json.loads(read) if read else None
+        try:
+            return json.loads(read) if read else None
+        except ValueError:
+            raise Failed(f"{method}: the answer is not JSON", sure=False) from None
 
 
 def _stored(report: Mapping[str, Any]) -> list[str]:

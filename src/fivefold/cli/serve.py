@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
@@ -77,7 +77,6 @@ def serve(
         import uvicorn  # noqa: F401
     except ImportError:
         raise MissingExtra("the server", "serve") from None
-    from fivefold import telemetry
     from fivefold.serve import logs
     from fivefold.serve.app import create_app
     from fivefold.serve.guards import Sites
@@ -87,8 +86,10 @@ def serve(
 
     limits = Limits(max_body, max_import, max_text, max_k, max_batch, per_minute=rate)
     sites = Sites((*(allowed_host or ()), host), _origins(allow_origin or ()))
+    if bench_results is not None and not bench_results.is_dir():
+        raise InvalidInput(f"there is no folder {str(bench_results)!r} of benchmark results to show")
     logs.start(_form(log_format), _level(log_level), log_contents)
-    with telemetry.exporting() if otel else nullcontext():
+    with _traced(otel):
         service = open_service(place(store), embedder, extractor, limits, upkeep_s=upkeep * HOUR_S)
         service.bench_results = bench_results
         try:
@@ -96,6 +97,14 @@ def serve(
             until_stopped(service, made, host, port, stop_after, lambda url: ready(url, as_json))
         finally:
             service.close()
+
+
+def _traced(otel: bool) -> AbstractContextManager[None]:
+    if not otel:
+        return nullcontext()
+    from fivefold import telemetry
+
+    return telemetry.exporting()
 
 
 def ready(url: str, as_json: bool) -> None:

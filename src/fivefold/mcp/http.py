@@ -15,7 +15,7 @@ from fivefold.access import Caller
 from fivefold.mcp.desk import only_one
 from fivefold.mcp.numbers import Numbers
 from fivefold.mcp.server import Answering, build
-from fivefold.serve.asking import caller_of
+from fivefold.serve.asking import caller_of, still_the_caller
 from fivefold.serve.problems import problem_of
 from fivefold.serve.service import Service
 
@@ -34,8 +34,7 @@ class Remote:
         return self.opened
 
     def caller(self, request: Any) -> Caller:
-        caller: Caller = request.state.caller
-        return caller
+        return still_the_caller(request)
 
     def usual(self, caller: Caller) -> str:
         return only_one(caller)

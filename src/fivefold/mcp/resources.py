@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
 from mcp.shared.uri_template import UriTemplate
 
-from fivefold.errors import InvalidInput
+from fivefold.errors import InvalidInput, NotFound
+from fivefold.intake import checked_name
 from fivefold.mcp.cutting import brief
 from fivefold.mcp.desk import Call, Desk, done
 from fivefold.mcp.shown import turns_of
@@ -27,6 +29,10 @@ LISTED = 50
 SESSIONS = 20
 """The latest conversations, which stand at the head of the list."""
 
+TURNS = 1_000
+"""Turns of a conversation, the last of them."""
+
+END = datetime.max.replace(tzinfo=UTC)
 JSON = "application/json"
 
 
@@ -43,7 +49,7 @@ def templates() -> list[types.ResourceTemplate]:
             name="session",
             title="A conversation",
             uri_template=str(SESSION),
-            description="The turns of one conversation, oldest first; namespace and id percent-encoded",
+            description="The last 1,000 turns of a conversation, oldest first; namespace and id percent-encoded",
             mime_type=JSON,
         ),
     ]
@@ -86,8 +92,16 @@ def _session_at(desk: Desk, request: Any, uri: str) -> str | None:
         desk,
         request,
         Call("session", "reader", namespace, id),
-        lambda engine, *_: _json([turn.to_dict() for turn in engine.turns(id)]),
+        lambda engine, *_: _json([turn.to_dict() for turn in _last_turns(engine, id)]),
     )
+
+
+def _last_turns(engine: Engine, id: str) -> list[Memory]:
+    """In their order, and no more than an answer can hold: a conversation may go on for years."""
+    found = engine.store.reader(engine.namespace).last_turns(checked_name(id, "session_id"), END, TURNS)
+    if not found:
+        raise NotFound(f"namespace {engine.namespace!r} has no session {id!r}")
+    return found
 
 
 def _json(value: object) -> str:

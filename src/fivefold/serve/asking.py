@@ -9,13 +9,17 @@ from fastapi import Depends
 from starlette.requests import Request
 
 from fivefold.access import Caller, Unauthorized
+from fivefold.serve.guards import host_of, is_loopback
 from fivefold.serve.limits import Allowance
 from fivefold.serve.problems import API_PATHS
 from fivefold.serve.service import Service
 
 COOKIE = "fivefold_key"
-FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
-"""Headers of a proxy: what comes through one does not come from this machine, whatever the address says."""
+FORWARDED = ("forwarded", "via", "true-client-ip", "x-client-ip", "x-original-host")
+FORWARDING = ("x-forwarded", "x-real-", "x-envoy-", "cf-")
+"""Headers of a proxy, and how others begin: what comes through one does not come from this machine, whatever the
+address says.
+"""
 
 
 def service_of(request: Request) -> Service:
@@ -39,6 +43,11 @@ def caller_of(request: Request) -> Caller:
     return caller
 
 
+def still_the_caller(request: Request) -> Caller:
+    """Who asks, looked up anew and not counted: a body may be long in coming, and a key revoked meanwhile."""
+    return service_of(request).caller(secret_of(request), is_local(request))
+
+
 Asked = Annotated[Caller, Depends(caller_of)]
 
 
@@ -55,13 +64,14 @@ def secret_of(request: Request) -> str | None:
 
 
 def is_local(request: Request) -> bool:
-    """Whether it comes straight from this machine."""
-    if any(name in request.headers for name in FORWARDED):
+    """Whether it comes straight from this machine, and means it by name."""
+    if any(name in FORWARDED or name.startswith(FORWARDING) for name in request.headers):
         return False
     try:
-        return ipaddress.ip_address(address_of(request)).is_loopback
+        near = ipaddress.ip_address(address_of(request)).is_loopback
     except ValueError:
         return False
+    return near and is_loopback(host_of(request.headers.get("host", "")))
 
 
 def address_of(request: Request) -> str:

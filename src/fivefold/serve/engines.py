@@ -7,7 +7,6 @@ from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 
 from fivefold.embedders import DEFAULT
-from fivefold.embedders import embedder as load_embedder
 from fivefold.engine import Engine
 from fivefold.extract import extractor as load_extractor
 from fivefold.intake import checked_name
@@ -29,7 +28,6 @@ class Engines:
     def __init__(self, store: Store, embedder: str | None = None, extractor: str = "rules") -> None:
         self.store = store
         self._embedder = DEFAULT if embedder is None else embedder
-        load_embedder(self._embedder)
         self._extractor = load_extractor(extractor)
         self._pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="fivefold-route")
         self._held: OrderedDict[str, Engine] = OrderedDict()

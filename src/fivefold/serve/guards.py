@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
+import re
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -26,6 +28,11 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
+STILL_S = 30
+"""A body of which nothing comes for so long is waited for no more."""
+
+_HOST = re.compile(r"(\[[0-9a-f:.%]+\]|[^\s:@/\[\]]+)(?::\d*)?")
+_IMPORT = re.compile(r"/v1/namespaces/[^/]+/import")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +44,7 @@ class Sites:
 
     def knows_host(self, header: str) -> bool:
         """A name must be known, since a name can be made to lead here by someone else; an address cannot."""
-        name = _host(header)
+        name = host_of(header)
         if name in {"localhost", *(host.lower() for host in self.hosts)}:
             return True
         try:
@@ -54,11 +61,20 @@ class Sites:
         return headers.get("sec-fetch-site", "none") in {"none", "same-origin"}
 
 
-def _host(header: str) -> str:
-    name = header.strip().lower()
-    if name.startswith("["):
-        return name[1:].partition("]")[0]
-    return name.partition(":")[0]
+def host_of(header: str) -> str:
+    """The name or address in a Host header, without its port; empty where it is neither."""
+    found = _HOST.fullmatch(header.strip().lower())
+    return "" if found is None else found[1].strip("[]")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server there."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 class Guard:
@@ -88,9 +104,7 @@ class Guard:
             await problems.answer(Request(scope), body.passed)(scope, receive, out.send)
 
     def _most(self, path: str) -> int:
-        return (
-            self.limits.import_bytes if path.startswith("/v1/") and path.endswith("/import") else self.limits.body_bytes
-        )
+        return self.limits.import_bytes if _IMPORT.fullmatch(path) else self.limits.body_bytes
 
     def _check(self, headers: Headers, method: str, body: _Body) -> None:
         if not self.sites.knows_host(headers.get("host", "")):
@@ -109,16 +123,25 @@ def too_large(most: int) -> TooMuch:
 
 
 class _Body:
-    """Counts a body while it is read; one that is too large is read no further."""
+    """Counts a body while it is read; one that is too large, or does not come, is read no further."""
 
     def __init__(self, receive: Receive, most: int) -> None:
         self._receive = receive
         self._read = 0
+        self._ended = False
         self.most = most
-        self.passed: TooMuch | None = None
+        self.passed: TooMuch | Problematic | None = None
 
     async def receive(self) -> Message:
-        message = await self._receive()
+        if self._ended:  # what is waited for now is that the client goes away
+            return await self._receive()
+        try:
+            message = await asyncio.wait_for(self._receive(), STILL_S)
+        except TimeoutError:
+            told = f"nothing of the body came for {STILL_S} s; send it at once"
+            self.passed = Problematic(problem("body-too-slow", told))
+            raise self.passed from None
+        self._ended = not message.get("more_body", False)
         self._read += len(message.get("body", b""))
         if self._read > self.most:
             self.passed = too_large(self.most)

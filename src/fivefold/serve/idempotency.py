@@ -38,8 +38,12 @@ async def once(
     namespace: str,
     digest: Callable[[], Awaitable[bytes]],
     do: Callable[[Once | None], Awaitable[Response]],
+    keeps: bool = True,
 ) -> Response:
-    """What `do` answers, or what it answered the first time it was asked under this key."""
+    """What `do` answers, or what it answered the first time it was asked under this key.
+
+    An answer that is not kept is not given again; only that it was given is known.
+    """
     key = request.headers.get(HEADER)
     if key is None:
         return await do(None)
@@ -57,7 +61,7 @@ async def once(
     except Exception:
         await run_in_threadpool(answers.abandon, begun)
         raise
-    body = bytes(response.body).decode()
+    body = bytes(response.body).decode() if keeps else None
     await run_in_threadpool(answers.finish, begun, Answer(response.status_code, body))
     return response
 

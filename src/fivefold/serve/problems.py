@@ -50,6 +50,7 @@ KINDS: dict[str, tuple[int, str]] = {
     "embedder-mismatch": (409, "The namespace has another embedding model"),
     "under-way": (409, "The same request is under way"),
     "answer-forgotten": (410, "The answer is gone"),
+    "body-too-slow": (408, "The body did not come"),
     "body-too-large": (413, "The body is too large"),
     "unsupported-media-type": (415, "The body is of another type"),
     "unknown-host": (421, "This server does not answer under that name"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ipaddress
+import shlex
 import signal
 import socket
 import threading
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from fivefold.errors import FivefoldError, InvalidInput
+from fivefold.serve.guards import is_loopback
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -52,16 +53,6 @@ def url_of(bound: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a server there."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
 def until_stopped(
     service: Service, app: ASGIApp, host: str, port: int, stop_s: int, ready: Callable[[str], None]
 ) -> None:
@@ -69,10 +60,15 @@ def until_stopped(
     if not is_loopback(host) and not service.keyring.any():
         raise InvalidInput(
             f"host {host!r} can be reached from other machines, and this store has no keys. Make one first: "
-            "fivefold keys create NAME --role admin --all"
+            f"fivefold keys create NAME --role admin --all --store {_shown(service.engines.store.location)}"
         )
     bound = listen(host, port)
     run(app, bound, stop_s, lambda: ready(url_of(bound)))
+
+
+def _shown(location: str) -> str:
+    """A store as the command line takes it; an address may hold a password."""
+    return "…" if "://" in location else shlex.quote(location)
 
 
 def run(app: ASGIApp, bound: socket.socket, stop_s: int, ready: Callable[[], None]) -> None:

@@ -9,6 +9,7 @@ import anyio
 
 from fivefold.access import HERE, Caller, Role, Unauthorized
 from fivefold.answers import Answers
+from fivefold.embedders import embedder as load_embedder
 from fivefold.engine import Engine
 from fivefold.errors import OwnerOnly
 from fivefold.keyring import Audit, Keyring
@@ -32,6 +33,8 @@ def open_service(
     upkeep_s: float = 0,
 ) -> Service:
     """The service of the store at `location`, looked after every `upkeep_s` seconds; close it when done."""
+    if embedder is not None:
+        load_embedder(embedder)  # a name that is not known is told before a store is made
     store = open_store(location)
     try:
         service = Service(

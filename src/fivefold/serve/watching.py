@@ -23,6 +23,7 @@ REQUEST_ID = "X-Request-Id"
 BODY_SHOWN = 4_000
 """Bytes of a body that are kept where contents are asked for."""
 
+_SECRET = re.compile(r"(ff_[0-9a-f]{12}_)[0-9a-f]+")
 _GIVEN_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 
 
@@ -114,9 +115,14 @@ class _Seen:
             status=self.status,
             seconds=perf_counter() - self._began,
             key_id=caller.key_id if isinstance(caller, Caller) else None,
-            path=self._scope["path"] + (f"?{query}" if query else "") if self._contents else "",
-            body=self._body[:BODY_SHOWN].decode("utf-8", "replace"),
+            path=_masked(self._scope["path"] + (f"?{query}" if query else "")) if self._contents else "",
+            body=_masked(self._body[:BODY_SHOWN].decode("utf-8", "replace")),
         )
+
+
+def _masked(text: str) -> str:
+    """Without the secret of a key: contents may have been asked for, those never are."""
+    return _SECRET.sub(r"\1…", text)
 
 
 def operation_of(scope: Scope) -> str:

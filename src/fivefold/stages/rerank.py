@@ -115,11 +115,12 @@ def _blended(ranked: list[Candidate], scores: list[float], by: CrossEncoder) -> 
     out = []
     for i, candidate in enumerate(ranked):
         fused = (candidate.score - low) / span if span > 0 else 1.0
+        told = f"({candidate.score:.4f} − {low:.4f}) / {span:.4f} = {fused:.4f} fused" if span > 0 else "1.0000 fused"
         if i < len(odds):
-            why = f"{fused:.4f} fused + {by.weight:g} · {odds[i]:.4f}, the log-odds of {scores[i]:.4f} that it answers"
+            why = f"{told} + {by.weight:g} · {odds[i]:.4f}, the log-odds of {scores[i]:.4f} that it answers"
             out.append(candidate.stepped(RERANKED, fused + by.weight * odds[i], why))
         else:
-            why = f"{fused:.4f} fused + {by.weight:g} · {min(odds):.4f}, not read and so as the worst that was"
+            why = f"{told} + {by.weight:g} · {min(odds):.4f}, not read and so as the worst that was"
             out.append(candidate.stepped(RERANKED, fused + by.weight * min(odds), why))
     return out
 

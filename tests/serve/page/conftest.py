@@ -74,10 +74,9 @@ class watched:
         return self.page
 
     def put_back(self) -> None:
-        """As a browser is that was never here."""
+        """As a browser is that was never here; it stays at the server, for to leave it is a new process."""
         if self.page.url.startswith(self.home):
             self.page.evaluate("localStorage.clear()")
-        self.page.goto("about:blank")
         self.page.set_viewport_size({"width": 1280, "height": 720})
         self.page.emulate_media(color_scheme="null", reduced_motion="null")
         self.context.clear_cookies()

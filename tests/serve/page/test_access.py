@@ -32,7 +32,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Locked]:
         keyring = Keyring(mem.store)
         roles: tuple[Role, ...] = ("reader", "writer", "admin")
         secrets = {role: keyring.create(role, role, ["team"])[1] for role in roles}
-    with fivefold.open(path, namespace="hidden", embedder="wordllama") as mem:
+    with fivefold.open(path, namespace="vault", embedder="wordllama") as mem:
         mem.remember("The safe opens with 4711.", id="safe")
     with Served(path, "--rate", "0") as server:
         yield Locked(server, secrets)
@@ -72,12 +72,13 @@ def test_a_page_is_reached_again_after_signing_in(visitor: Page, locked: Locked)
 def test_another_namespace_looks_like_none(locked: Locked, path: str) -> None:
     joined = "&" if "?" in path else "?"
     with httpx.Client(base_url=locked.server.url, cookies={"fivefold_key": locked.secrets["admin"]}) as client:
-        hidden = client.get(f"{path}{joined}namespace=hidden")
+        client.headers["Accept"] = "text/html"
+        there = client.get(f"{path}{joined}namespace=vault")
         absent = client.get(f"{path}{joined}namespace=absent")
-    assert hidden.status_code == absent.status_code == 403
-    assert hidden.text.replace("hidden", "absent") == absent.text
-    assert "4711" not in hidden.text
-    assert '<option value="team" selected>' in hidden.text, "it leads back to what the key reaches"
+    assert there.status_code == absent.status_code == 403
+    assert there.text.replace("vault", "absent") == absent.text
+    assert "4711" not in there.text
+    assert '<option value="team" selected>' in there.text, "it leads back to what the key reaches"
 
 
 def test_another_site_cannot_post(locked: Locked) -> None:

@@ -16,16 +16,16 @@ from tests.serve.server import Served
 ASKED = urlencode(
     {"q": "What did I tell Sarah about the Berlin office last week?", "now": "2025-12-22T09:00:00", "k": 3}
 )
-VIEWS = (
-    f"/ask?{ASKED}&recent=2", f"/why?{ASKED}&recipe=ditto", f"/compare?{ASKED}&left=recall", "/memories/s13.01",
-    "/sessions/s21", "/learn", "/settings",
-)  # fmt: skip
+VIEWS = (f"/ask?{ASKED}&recent=2", f"/why?{ASKED}&recipe=ditto")
 """In both looks; what has the same parts is looked at in one."""
 DARK = (
-    "/ask?namespace=empty", "/ask?q=x&k=none", "/compare", "/login", "/memories?q=coffee", "/memories/s21.01/forget",
-    "/memories/none", "/remember", "/sessions", "/graph",
+    "/ask?namespace=empty", f"/compare?{ASKED}&left=recall", "/memories?q=coffee", "/remember", "/sessions", "/graph",
+    "/settings",
 )  # fmt: skip
-LIGHT = ("/ask", "/graph?entity=1")
+LIGHT = (
+    "/ask?q=x&k=none", "/memories/none", "/memories/s13.01", "/memories/s13.01/forget", "/sessions/s21",
+    "/graph?entity=1", "/learn",
+)  # fmt: skip
 Scheme = Literal["light", "dark"]
 AXE = Axe()
 LOOKS: dict[Scheme, ViewportSize] = {"light": {"width": 1280, "height": 900}, "dark": {"width": 390, "height": 844}}

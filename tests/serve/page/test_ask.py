@@ -72,16 +72,15 @@ def test_memories_are_counted_as_people_see_them(served: Served) -> None:
 
 
 def test_what_no_route_found_has_no_share(served: Served) -> None:
-    with fivefold.open(served.path, namespace="replaced", embedder="wordllama") as mem:
-        mem.remember("The parrot sleeps in the conservatory.", id="old")
-        mem.supersede("old", {"content": "Its cage went upstairs.", "id": "new"})
-    shown = served.client.get("/ask?namespace=replaced&q=parrot&recipe=recall&k=2").text
-    _, new = sorted(shown.split('data-id="')[1:], key=lambda card: card.startswith("new"))
-    assert "No route found it" in new
-    assert "divided by" not in new
-    composite = re.search(r'<div class="composite">(.*?)</div>', new, re.DOTALL)
-    assert composite
-    assert re.findall(r'<dd class="number quiet">(.*?)</dd>', composite[1]) == ["–"]
+    """An old memory that a route found brings along what replaced it, however little that has to do with the rest."""
+    asked = {"q": "When is Freja's birthday, and how old was she this year?", "recipe": "recall", "k": "100"}
+    shown = served.client.get("/ask", params={**asked, "now": NOW}).text
+    odd = [card for card in shown.split("<article ")[1:] if "No route found it" in card]
+    assert odd
+    for card in odd:
+        assert "divided by" not in card
+        composite = card.split('<div class="composite">')[1].split("</div>")[0]
+        assert re.findall(r'<dd class="number quiet">(.*?)</dd>', composite) == ["–"]
 
 
 @pytest.mark.parametrize("recipe", ["recall", "ditto", "memsense"])
@@ -159,11 +158,11 @@ def test_what_cannot_be_used_is_told_at_the_form(served: Served, state: dict[str
 
 
 @pytest.mark.parametrize("view", ["ask", "why", "compare"])
-def test_a_question_without_an_answer_says_so(browser_page: Page, view: str) -> None:
-    browser_page.goto(address(view, "xyzzyx", recipe="lexical", left="lexical", right="lexical"))
-    expect(browser_page.get_by_text("Nothing", exact=False).first).to_be_visible()
-    expect(browser_page.locator("article[data-card]")).to_have_count(0)
-    expect(browser_page.get_by_text("Nothing is remembered")).to_have_count(0)
+def test_a_question_without_an_answer_says_so(served: Served, view: str) -> None:
+    shown = served.client.get(address(view, "xyzzyx", recipe="lexical", left="lexical", right="lexical")).text
+    assert re.search(r">Nothing( found)?\.?<", shown)
+    assert "<article" not in shown
+    assert "Nothing is remembered" not in shown
 
 
 def test_an_empty_namespace_says_how_to_fill_it(browser_page: Page) -> None:

@@ -39,7 +39,7 @@ def test_the_first_answer_in_the_page_and_over_rest(tmp_path: Path, browser: Bro
                 page.goto(home)
                 page.get_by_role("searchbox").or_(page.get_by_label("Question")).first.fill(asked)
                 page.keyboard.press("Enter")
-                page.get_by_text("E-47821").first.wait_for()
+                page.get_by_text("penicillin").first.wait_for()
                 page.get_by_text("How it came to").first.click()
                 page.get_by_text("Arithmetic").first.wait_for()
             run = shlex.split(curl.replace("8484", port))

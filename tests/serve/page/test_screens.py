@@ -18,7 +18,7 @@ from tests.test_docs import ROOT
 
 MOST_BYTES = 150_000
 BERLIN = {"q": "What did I tell Sarah about the Berlin office last week?", "now": "2025-12-22T09:00:00"}
-TRIPS = {"q": "How many times did I actually go to Berlin in 2025, and when?"}
+ALLERGIC = {"q": "Is there any medicine I'm allergic to?", "now": "2025-12-20T09:00:00"}
 KESTREL = {"q": "What is the API time-out for Kestrel at the moment?", "now": "2025-12-20T09:00:00", "k": 4}
 
 
@@ -31,7 +31,7 @@ class Shot(NamedTuple):
 
 
 SHOTS = {
-    "ask": Shot(f"/ask?{urlencode({**TRIPS, 'k': 3})}", 1110),
+    "ask": Shot(f"/ask?{urlencode({**ALLERGIC, 'k': 3})}", 1110),
     "ask-dark": Shot(f"/ask?{urlencode({**BERLIN, 'recipe': 'ditto', 'k': 3})}", 940, dark=True),
     "ask-phone": Shot(f"/ask?{urlencode({**BERLIN, 'k': 2})}", 844, 390, dark=True),
     "card": Shot(f"/ask?{urlencode({**BERLIN, 'k': 1})}", 1080, opened=1),
@@ -82,8 +82,9 @@ def test_the_docs_have_each_picture_in_its_size() -> None:
     assert kept.keys() == SHOTS.keys()
     told = "".join(path.read_text("utf-8") for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")))
     for name, shot in SHOTS.items():
-        assert Image.open(kept[name]).size == (shot.wide, shot.high)
-        assert f"screens/{name}.png" in told
+        with Image.open(kept[name]) as picture:
+            assert picture.size == (shot.wide, shot.high), name
+        assert f"screens/{name}.png" in told, name
 
 
 def taken(page: Page) -> bytes:

@@ -28,3 +28,4 @@ def install(app: FastAPI) -> None:
         )
     for path, endpoint in (("/health", server.health), ("/ready", server.ready)):
         app.router.add_api_route(path, endpoint, methods=["GET"], operation_id=path[1:], tags=["server"])
+        app.router.add_api_route(path, endpoint, methods=["HEAD"], include_in_schema=False)

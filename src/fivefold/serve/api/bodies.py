@@ -14,9 +14,7 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
 
-from fivefold.intake import MAX_NAME
 from fivefold.memory import EdgeKind, Kind, Sort, Type
 from fivefold.recall import Effort
 from fivefold.serve.limits import Limits
@@ -34,17 +32,19 @@ TEXTS = ("content", "predicate", "user_text", "assistant_text", "next_user_text"
 
 
 class Body(BaseModel):
-    """One fault of a kind is told, however many there are: a body of faults alone shall not keep the server busy."""
+    """Of unknown fields, and of faults in a list, the first is told: a body full of them shall keep no one waiting."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     @model_validator(mode="before")
     @classmethod
-    def _known(cls, given: Any) -> Any:
-        unknown = next((name for name in given if name not in cls.model_fields), None) if type(given) is dict else None
-        if unknown is not None:
-            raise PydanticCustomError("unknown_field", "there is no field {name}", {"name": repr(unknown[:MAX_NAME])})
-        return given
+    def _first_unknown(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        unknown = next((name for name in given if name not in cls.model_fields), None)
+        return (
+            given if unknown is None else {name: given[name] for name in (*cls.model_fields, unknown) if name in given}
+        )
 
 
 class Telling(Body):

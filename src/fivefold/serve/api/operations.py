@@ -20,7 +20,7 @@ from fivefold.access import Caller, Refused, Role
 from fivefold.engine import Engine
 from fivefold.intake import MAX_NAME, checked_name
 from fivefold.memory import Report
-from fivefold.serve.asking import caller_of, service_of
+from fivefold.serve.asking import caller_of, service_of, still_the_caller
 from fivefold.serve.idempotency import REPLAYED, Once, once
 from fivefold.serve.problems import Problematic, problem
 from fivefold.serve.service import Service
@@ -165,7 +165,11 @@ async def _answered(asked: Operation, request: Request, inner: Inner) -> Respons
         namespace = None if namespace is None else checked_name(namespace, "namespace")
         asking = request.state.asking = Asking(service, caller, asked.role, namespace)
         _check_type(asked, request)
-        response = await (_answered_once(asked, asking, request, inner) if asked.writes else inner(request))
+        if asked.writes:
+            response = await _answered_once(asked, asking, request, inner)
+        else:
+            await _whole(asked, request)
+            response = await inner(request)
         outcome = "replayed" if REPLAYED in response.headers else "ok"
     except Refused:
         outcome = "refused"
@@ -184,15 +188,24 @@ async def _answered_once(asked: Operation, asking: Asking, request: Request, inn
         return await inner(request)
 
     assert asking.namespace is not None
+    keeps = asked.action != "forget"  # the answer is what was forgotten
     under_key = partial(once, asking.service.answers, request, asking.caller.key_id or "here", asking.namespace)
     if asked.takes != LINES:
-        await request.body()
+        await _whole(asked, request)
         async with asking.service.writing:
-            return await under_key(partial(_digest, request), do)
+            return await under_key(partial(_digest, request), do, keeps)
     async with spooled(request) as body:
+        await run_in_threadpool(still_the_caller, request)
         request.state.lines = body.path
         async with asking.service.writing:
             return await under_key(body.digest, do)
+
+
+async def _whole(asked: Operation, request: Request) -> None:
+    """Wait for the body. Who sent it must still be let in when it has come."""
+    if asked.takes is not None:
+        await request.body()
+        await run_in_threadpool(still_the_caller, request)
 
 
 async def _digest(request: Request) -> bytes:

@@ -11,13 +11,16 @@ from starlette.responses import Response, StreamingResponse
 
 from fivefold.engine import LearnedFromUse
 from fivefold.errors import InvalidInput
+from fivefold.intake import MAX_TEXT
 from fivefold.memory import Report
 from fivefold.serve.answers import Unlearned
+from fivefold.serve.api.bodies import TEXTS
 from fivefold.serve.api.operations import IN, JSON, LINES, Asks, Example, operation
+from fivefold.serve.limits import Limits, TooMuch
 from fivefold.serve.spooling import lines_through_a_file, parts_of
 from fivefold.settings import Settings
 from fivefold.stores.base import Stats
-from fivefold.transfer import export_lines
+from fivefold.transfer import export_lines, objects
 
 HERE = {"namespace": "default"}
 TAG = "namespaces"
@@ -79,6 +82,19 @@ def import_(asks: Asks, lines: Annotated[Path, Depends(lines_of)]) -> Report:
     Every line is checked before any is stored.
     """
     try:
+        _check_texts(lines, asks.service.limits)
         return asks.engine.import_(lines)
+    except TooMuch:
+        raise
     except InvalidInput as error:
         raise InvalidInput(str(error).replace(f"{lines}, ", "").replace(str(lines), "the body")) from None
+
+
+def _check_texts(lines: Path, limits: Limits) -> None:
+    """No text longer than the server takes, where it takes less than the library."""
+    if limits.text_chars >= MAX_TEXT:
+        return
+    for number, data in objects(lines):
+        for name in TEXTS:
+            if isinstance(text := data.get(name), str):
+                limits.check_text(text, f"line {number}: {name}")

@@ -23,7 +23,8 @@ DONE = {
     "aliased": "The alias was added.",
     "merged": "The two are one now.",
     "configured": "The settings were changed.",
-    "taught": "Trained; the verdict is below.",
+    "taught": "Trained; the reranker serves from now on.",
+    "untaught": "The reranker stays off; why is said below.",
     "unlearned": "What was learned from use is forgotten; the feedback stays.",
 }
 """What a page says after a change, by the word in its address."""

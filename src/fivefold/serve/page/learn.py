@@ -47,6 +47,7 @@ def learn(request: Request, visit: Here, done: str = "", bench: str = "") -> Res
         request, "learn.html", held=held, learned=learned, shifts=shifts(learned.weights), least=LEAST,
         heard=heard, settings=engine.settings, known=tuple(known),
         chosen=chosen, results=read(known[chosen]) if chosen else None, done=DONE.get(done, ""),
+        good=done != "untaught",
     )  # fmt: skip
 
 
@@ -72,8 +73,8 @@ def thumb(
 @router.post("/learn/train")
 def train(visit: Here) -> Response:
     with acting(visit, "train", role="admin") as engine:
-        engine.train_reranker()
-    return onward(visit, "/learn", done="taught")
+        verdict = engine.train_reranker()
+    return onward(visit, "/learn", done="taught" if verdict.on else "untaught")
 
 
 @router.post("/learn/unlearn")

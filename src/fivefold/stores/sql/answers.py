@@ -57,7 +57,7 @@ def held(db: Database, place: Place) -> Held | None:
     return Held(bytes(found[0][0]), *found[0][1:]) if found else None
 
 
-def finish(db: Database, place: Place, lease: str, status: int, body: str) -> None:
+def finish(db: Database, place: Place, lease: str, status: int, body: str | None) -> None:
     """Keep the answer, if the request is still this lease's."""
     sql = f"UPDATE answers SET status = ?, body = ? WHERE {_AT} AND lease = ? AND status IS NULL"
     db.run(sql, (status, body, *place.values, lease))
