@@ -19,6 +19,7 @@ _HOME = {
     "NewerSchema": "errors",
     "ServerAway": "errors",
     "NotFound": "errors",
+    "OwnerOnly": "errors",
     "ReadOnly": "errors",
     "StoreClosed": "errors",
     "StoreError": "errors",
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from fivefold.errors import MissingExtra as MissingExtra
     from fivefold.errors import NewerSchema as NewerSchema
     from fivefold.errors import NotFound as NotFound
+    from fivefold.errors import OwnerOnly as OwnerOnly
     from fivefold.errors import ReadOnly as ReadOnly
     from fivefold.errors import RerankerError as RerankerError
     from fivefold.errors import ServerAway as ServerAway

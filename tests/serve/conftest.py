@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from fivefold.serve.app import create_app
@@ -15,6 +16,8 @@ from fivefold.serve.service import Service, open_service
 from tests.serve.server import Served
 
 UNLIMITED = Limits(per_minute=0)
+_APPS: dict[int, tuple[Service, FastAPI]] = {}
+"""Made once for each service, since that takes longer than most of what is asked."""
 
 
 @pytest.fixture(scope="module")
@@ -50,5 +53,6 @@ def client(service: Service) -> Iterator[TestClient]:
 def asking(service: Service, key: str | None = None, address: str = "127.0.0.1") -> TestClient:
     """A client of the REST interface within this process."""
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-    app = create_app(service, pages=False, mcp=False)
-    return TestClient(app, base_url="http://localhost", client=(address, 50_000), headers=headers)
+    if id(service) not in _APPS:
+        _APPS[id(service)] = service, create_app(service, pages=False, mcp=False)
+    return TestClient(_APPS[id(service)][1], base_url="http://localhost", client=(address, 50_000), headers=headers)

@@ -74,6 +74,28 @@ def test_a_page_of_another_site_changes_nothing(client: TestClient, headers: dic
         assert answer.json()["type"] == "urn:fivefold:problem:other-site"
 
 
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors"}, 200),
+        ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}, 200),
+        ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors", "Origin": "https://app.example.org"}, 200),
+        ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}, 403),
+        ({"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}, 403),
+        ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors", "Origin": "https://evil.example"}, 403),
+    ],
+)
+def test_a_page_of_another_site_leads_here_and_loads_nothing(
+    client: TestClient, headers: dict[str, str], status: int
+) -> None:
+    assert client.get(f"{HERE}/memories?limit=1", headers=headers).status_code == status
+
+
+def test_a_query_of_many_values_is_not_read(client: TestClient) -> None:
+    answer = client.get(f"{HERE}/memories?" + "&".join(f"k{number}=" for number in range(101)))
+    assert (answer.status_code, answer.json()["detail"]) == (422, "there are more than 100 values behind the ?")
+
+
 def test_a_site_that_is_named_may_read_the_answer_and_no_other(client: TestClient) -> None:
     named = client.get("/health", headers={"Origin": "https://app.example.org"})
     assert named.headers["access-control-allow-origin"] == "https://app.example.org"

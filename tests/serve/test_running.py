@@ -26,8 +26,7 @@ from fivefold.stores import open_store
 from tests.serve.server import Served
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_what_was_accepted_is_finished(tmp_path: Path, number: signal.Signals) -> None:
+def test_what_was_accepted_is_finished(tmp_path: Path) -> None:
     """Told to stop while writes are under way, it answers those, takes no more, keeps its notes and ends well."""
     path = str(tmp_path / "memory.db")
     server = Served(path, "--embedder", "wordllama", "--upkeep", "24")
@@ -52,7 +51,7 @@ def test_what_was_accepted_is_finished(tmp_path: Path, number: signal.Signals) -
     while len(answered) < 8:
         time.sleep(0.01)
     recalled = server.client.post("/v1/namespaces/default/recall", json={"question": "who says?", "recipe": "lexical"})
-    assert server.stop(number) == 0
+    assert server.stop() == 0
     for writer in writers:
         writer.join()
     assert refused.is_set()
@@ -103,6 +102,7 @@ def test_a_key_made_while_the_server_runs_closes_it_to_all_without_one(tmp_path:
         assert server.client.get("/v1/key").status_code == 401
         with server.asking(secret) as client:
             assert client.get("/v1/key").json()["key_id"] == key.id
+        assert server.stop(signal.SIGINT) == 0
 
 
 @pytest.mark.parametrize(

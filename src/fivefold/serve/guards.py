@@ -31,6 +31,9 @@ READING = frozenset({"GET", "HEAD", "OPTIONS"})
 STILL_S = 30
 """A body of which nothing comes for so long is waited for no more."""
 
+MOST_VALUES = 100
+"""Values behind the ?; no path takes as many, and to tell all that are unknown takes long."""
+
 _HOST = re.compile(r"(\[[0-9a-f:.%]+\]|[^\s:@/\[\]]+)(?::\d*)?")
 _IMPORT = re.compile(r"/v1/namespaces/[^/]+/import")
 
@@ -52,6 +55,12 @@ class Sites:
         except ValueError:
             return False
         return True
+
+    def may_read(self, headers: Headers) -> bool:
+        """Whether a page of another site asks for more than to be followed here: it shall not make the server work."""
+        if headers.get("sec-fetch-site", "none") in {"none", "same-origin"} or headers.get("origin") in self.origins:
+            return True
+        return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
 
     def is_own(self, headers: Headers) -> bool:
         """Whether a request that changes something comes from this site, from one that is allowed, or from no site."""
@@ -93,7 +102,7 @@ class Guard:
         out = _Out(scope, send)
         body = _Body(receive, self._most(scope["path"]))
         try:
-            self._check(Headers(scope=scope), scope["method"], body)
+            self._check(Headers(scope=scope), scope, body)
             await self.app(scope, body.receive, out.send_unless(body))
         except Exception as error:
             if out.started:
@@ -106,13 +115,16 @@ class Guard:
     def _most(self, path: str) -> int:
         return self.limits.import_bytes if _IMPORT.fullmatch(path) else self.limits.body_bytes
 
-    def _check(self, headers: Headers, method: str, body: _Body) -> None:
+    def _check(self, headers: Headers, scope: Scope, body: _Body) -> None:
         if not self.sites.knows_host(headers.get("host", "")):
             told = "this server does not answer under that name; start it with --allowed-host NAME to allow it"
             raise Problematic(problem("unknown-host", told))
-        if method not in READING and not self.sites.is_own(headers):
-            told = "a page of another site may not change anything here; start it with --allow-origin URL to allow one"
-            raise Problematic(problem("other-site", told))
+        reads = scope["method"] in READING
+        if not (self.sites.may_read(headers) if reads else self.sites.is_own(headers)):
+            told = f"a page of another site may not {'ask' if reads else 'change'} anything here; "
+            raise Problematic(problem("other-site", f"{told}start it with --allow-origin URL to allow one"))
+        if scope["query_string"].count(b"&") >= MOST_VALUES:
+            raise Problematic(problem("invalid-input", f"there are more than {MOST_VALUES} values behind the ?"))
         length = headers.get("content-length", "")
         if length.isdigit() and int(length) > body.most:
             raise too_large(body.most)

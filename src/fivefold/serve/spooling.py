@@ -59,8 +59,8 @@ def lines_through_a_file(lines: Iterator[str]) -> IO[bytes]:
     return file
 
 
-def parts_of(file: IO[bytes]) -> Iterator[bytes]:
-    """The file, part by part; it is closed at the end, and when no one reads on."""
+async def parts_of(file: IO[bytes]) -> AsyncIterator[bytes]:
+    """The file, part by part; it is closed at the end, and as soon as no one reads on."""
     with file:
-        while part := file.read(TOGETHER):
+        while part := await run_in_threadpool(file.read, TOGETHER):
             yield part
