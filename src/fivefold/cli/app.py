@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -125,7 +126,8 @@ def _command() -> None:
 
 def _hint(args: list[str]) -> None:
     """A text such as '-5 degrees' was taken for an option."""
-    text = next((arg for arg in args if re.match(r"-(\d|[^=]*\s)", arg)), None)
+    alone = (arg for before, arg in pairwise(["", *args]) if not before.startswith("--"))
+    text = next((arg for arg in alone if re.match(r"-(\d|[^=]*\s)", arg)), None)
     if text is not None and "--" not in args:
         rest = [arg for arg in args if arg != text]
         right = shlex.join(["fivefold", *rest, "--", text])

@@ -14,7 +14,7 @@ from fivefold.serve.limits import Allowance
 from fivefold.serve.problems import API_PATHS
 from fivefold.serve.service import Service
 
-COOKIE = "fivefold_key"
+COOKIE = "fivefold_signed_in"
 FORWARDED = ("forwarded", "via", "true-client-ip", "x-client-ip", "x-original-host")
 FORWARDING = ("x-forwarded", "x-real-", "x-envoy-", "cf-")
 """Headers of a proxy, and how others begin: what comes through one does not come from this machine, whatever the
@@ -60,7 +60,7 @@ def secret_of(request: Request) -> str | None:
         return secret.strip()
     if request.scope["path"].startswith(API_PATHS):
         return None
-    return request.cookies.get(COOKIE) or None
+    return service_of(request).signed_in.secret(request.cookies.get(COOKIE, ""))
 
 
 def is_local(request: Request) -> bool:

@@ -15,6 +15,7 @@ from fivefold.errors import OwnerOnly
 from fivefold.keyring import Audit, Keyring
 from fivefold.serve.engines import Engines
 from fivefold.serve.limits import Limits, Rates
+from fivefold.serve.signing import SignedIn
 from fivefold.stores import open_store
 from fivefold.stores.base import Stats
 from fivefold.upkeep import Upkeep
@@ -67,6 +68,8 @@ class Service:
     writing: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(WRITERS), init=False)
     noting: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(WRITERS), init=False)
     """For notes that return once they are on the disk: a write that is done need not queue with those that are not."""
+
+    signed_in: SignedIn = field(default_factory=SignedIn, init=False)
 
     def __post_init__(self) -> None:
         self.rates = Rates(self.limits.per_minute)

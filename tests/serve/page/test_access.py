@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import httpx
@@ -13,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 import fivefold
 from fivefold.access import Role
 from fivefold.keyring import Keyring
+from fivefold.serve.asking import COOKIE
 from fivefold.serve.page.login import local
 from tests.serve.page.conftest import watched
 from tests.serve.server import Served
@@ -49,6 +51,22 @@ def sign_in(page: Page, secret: str) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
+@contextmanager
+def signed_in(locked: Locked, role: Role) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=locked.server.url) as client:
+        assert client.post("/login", data={"key": locked.secrets[role]}).status_code == 303
+        yield client
+
+
+def test_signing_out_ends_it_for_every_copy_of_the_cookie(locked: Locked) -> None:
+    with signed_in(locked, "reader") as client:
+        kept = dict(client.cookies)
+        assert client.get("/memories").status_code == 200
+        client.post("/logout")
+        client.cookies.update(kept)
+        assert client.get("/memories", headers={"Accept": "text/html"}).status_code == 303
+
+
 def test_a_page_is_reached_again_after_signing_in(visitor: Page, locked: Locked) -> None:
     visitor.goto("/ask?q=When+does+the+harbour+office+open%3F&recipe=lexical")
     expect(visitor).to_have_title("Sign in – fivefold")
@@ -58,8 +76,9 @@ def test_a_page_is_reached_again_after_signing_in(visitor: Page, locked: Locked)
     assert visitor.locator("main").inner_text().count("fivefold keys create") == 1, "said once"
     sign_in(visitor, locked.secrets["reader"])
     expect(visitor.locator("article[data-card]")).to_contain_text("opens at eight")
-    cookie = next(cookie for cookie in visitor.context.cookies() if cookie["name"] == "fivefold_key")
+    cookie = next(cookie for cookie in visitor.context.cookies() if cookie["name"] == COOKIE)
     assert (cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, "Strict", "/")
+    assert locked.secrets["reader"] not in cookie["value"], "another program of this host may see the cookie"
     assert visitor.evaluate("document.cookie") == ""
     expect(visitor.get_by_label("Namespace").locator("option")).to_have_text(["team"])
     visitor.get_by_role("button", name="Sign out").click()
@@ -71,7 +90,7 @@ def test_a_page_is_reached_again_after_signing_in(visitor: Page, locked: Locked)
                                   "/sessions", "/graph", "/learn", "/settings"])  # fmt: skip
 def test_another_namespace_looks_like_none(locked: Locked, path: str) -> None:
     joined = "&" if "?" in path else "?"
-    with httpx.Client(base_url=locked.server.url, cookies={"fivefold_key": locked.secrets["admin"]}) as client:
+    with signed_in(locked, "admin") as client:
         client.headers["Accept"] = "text/html"
         there = client.get(f"{path}{joined}namespace=vault")
         absent = client.get(f"{path}{joined}namespace=absent")
@@ -82,7 +101,7 @@ def test_another_namespace_looks_like_none(locked: Locked, path: str) -> None:
 
 
 def test_another_site_cannot_post(locked: Locked) -> None:
-    with httpx.Client(base_url=locked.server.url, cookies={"fivefold_key": locked.secrets["writer"]}) as client:
+    with signed_in(locked, "writer") as client:
         answer = client.post("/remember", data={"content": "Forged."}, headers={"Origin": "https://evil.example"})
     assert answer.status_code == 403
 

@@ -1,4 +1,4 @@
-"""Signing in: the key goes into a cookie that scripts cannot read and other sites cannot send."""
+"""Signing in: who shows a key gets a cookie that no script can read, no other site can send, and REST does not take."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fivefold.serve.page.rendering import page
 router = APIRouter()
 
 KEPT_S = 30 * 86_400
-"""For how long a browser keeps the key."""
+"""For how long a browser stays signed in, as long as the server runs."""
 
 
 @router.get("/login")
@@ -33,14 +33,15 @@ def sign_in(request: Request, key: Annotated[str, Form()] = "", next: Annotated[
     except Unauthorized as error:
         return page(request, "login.html", 401, next=local(next), refused=str(error), keys=True)
     answer = RedirectResponse(local(next), 303)
-    answer.set_cookie(
-        COOKIE, key.strip(), max_age=KEPT_S, httponly=True, samesite="strict", secure=request.url.scheme == "https"
-    )
+    secure = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
+    token = service.signed_in.begin(key.strip())
+    answer.set_cookie(COOKIE, token, max_age=KEPT_S, httponly=True, samesite="strict", secure=secure)
     return answer
 
 
 @router.post("/logout")
-def sign_out() -> Response:
+def sign_out(request: Request) -> Response:
+    service_of(request).signed_in.end(request.cookies.get(COOKIE, ""))
     answer = RedirectResponse("/login", 303)
     answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return answer
