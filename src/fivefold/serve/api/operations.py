@@ -176,7 +176,8 @@ async def _answered(asked: Operation, request: Request, inner: Inner) -> Respons
         raise
     finally:
         note = partial(service.audit.note, caller, asked.action, namespace, _subject(request, response), outcome)
-        await anyio.to_thread.run_sync(note, limiter=service.noting if asked.writes else None)
+        with anyio.CancelScope(shield=True):  # also of what a stop has cut off
+            await anyio.to_thread.run_sync(note, limiter=service.noting if asked.writes else None)
     return response
 
 
