@@ -14,7 +14,7 @@ demo: $(CORE)
 	@$(BIN)/fivefold demo
 
 test: $(DEV) lint browser
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 test-training: $(TRAIN)
 	$(BIN)/python -m pytest tests/training

@@ -18,6 +18,16 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 os.environ.pop("COLUMNS", None)  # set where tests run in several processes; output here is piped
 
+LONGEST = (
+    "tests/test_docs.py", "tests/stores/", "tests/test_migrate", "tests/test_durability", "tests/test_backup",
+    "tests/serve/", "tests/mcp/", "tests/bench/", "tests/cli/",
+)  # fmt: skip
+"""Files that take long, first: where several processes share the files, none is left with a long one at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in LONGEST])
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
