@@ -30,11 +30,11 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """One session of an engine as one library sees it; `library` names what is kept for it in a turn's metadata."""
+    """One session of an engine as one library sees it; `framework` names what is kept for it in a turn's metadata."""
 
     engine: Engine
     session_id: str
-    library: str
+    framework: str
 
     def __post_init__(self) -> None:
         checked_name(self.session_id, "session_id")
@@ -53,7 +53,7 @@ class Talk:
 
     def kept(self, turn: Memory) -> Json | None:
         """The message a turn was made from; None where it came from elsewhere, or says something else by now."""
-        message = turn.metadata.get(self.library)
+        message = turn.metadata.get(self.framework)
         same = turn.metadata.get(self._stamp) == _digest(turn.content)
         return message if same and isinstance(message, dict) else None
 
@@ -86,13 +86,13 @@ class Talk:
         text = _BROKEN.sub("\ufffd", said.text).strip()
         return {
             "content": text, "speaker": said.speaker, "session_id": self.session_id,
-            "metadata": {self.library: said.message, self._stamp: _digest(text)},
+            "metadata": {self.framework: said.message, self._stamp: _digest(text)},
         }  # fmt: skip
 
     @property
     def _stamp(self) -> str:
         """Under this name a turn's metadata has a digest of the text it had with its message."""
-        return f"{self.library}_digest"
+        return f"{self.framework}_digest"
 
 
 def _digest(text: str) -> str:
