@@ -19,9 +19,16 @@ settings.load_profile("untimed")
 os.environ.pop("COLUMNS", None)  # set where tests run in several processes; output here is piped
 
 LONGEST = (
-    "tests/test_docs.py", "tests/stores/", "tests/test_migrate", "tests/test_durability", "tests/test_backup",
-    "tests/serve/", "tests/mcp/", "tests/bench/", "tests/cli/",
-)  # fmt: skip
+    "tests/test_docs.py",
+    "tests/stores/",
+    "tests/test_migrate",
+    "tests/test_durability",
+    "tests/test_backup",
+    "tests/serve/",
+    "tests/mcp/",
+    "tests/bench/",
+    "tests/cli/",
+)
 """Files that take long, first: where several processes share the files, none is left with a long one at the end."""
 
 

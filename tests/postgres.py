@@ -34,15 +34,18 @@ ACCOUNTS = ("postgres", "nobody")
 """Whom the server runs as where the tests run as root, as whom it refuses to."""
 
 SETTINGS = {
-    "listen_addresses": "127.0.0.1", "shared_buffers": "32MB", "max_connections": "60", "max_wal_size": "256MB",
-    "wal_keep_size": "64MB", "log_min_messages": "warning", "timezone": "UTC",
-}  # fmt: skip
+    "listen_addresses": "127.0.0.1",
+    "shared_buffers": "32MB",
+    "max_connections": "60",
+    "max_wal_size": "256MB",
+    "wal_keep_size": "64MB",
+    "log_min_messages": "warning",
+    "timezone": "UTC",
+}
 """Small, and otherwise as it comes: commits are synced, since tests kill it."""
 
 StopMode = Literal["smart", "fast", "immediate"]
-_SIGNALS: dict[StopMode, signal.Signals] = {
-    "smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT,
-}  # fmt: skip
+_SIGNALS: dict[StopMode, signal.Signals] = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
 
 
 class Server:
@@ -193,9 +196,17 @@ class Postgres(Server):
         data = str(self.folder / "data")
         if copy_of is None:
             self._run(
-                "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8",
-                "--no-sync", "--no-instructions",
-            )  # fmt: skip
+                "initdb",
+                "-D",
+                data,
+                "-U",
+                "postgres",
+                "--auth=trust",
+                "--encoding=UTF8",
+                "--locale=C.UTF-8",
+                "--no-sync",
+                "--no-instructions",
+            )
         else:
             self._run(
                 "pg_basebackup", "-D", data, "-d", copy_of.dsn(), "-R", "-X", "stream", "--checkpoint=fast", "--no-sync"

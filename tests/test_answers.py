@@ -230,9 +230,12 @@ for number in range(count):
 
 def started(location: str, name: str, count: int, scope: str = SCOPE) -> subprocess.Popen[str]:
     process = subprocess.Popen(
-        [sys.executable, "-c", RACE, location, scope, name, str(count)], env=clean({}), text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    )  # fmt: skip
+        [sys.executable, "-c", RACE, location, scope, name, str(count)],
+        env=clean({}),
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     return process

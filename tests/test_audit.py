@@ -190,12 +190,14 @@ def test_what_a_stranger_asked_for_is_noted_as_far_as_it_can_be(audit: Audit) ->
 
 @pytest.mark.parametrize("kept", [{"entries": 3}, {"days": 2}])
 def test_old_notes_go(store: Store, kept: dict[str, int]) -> None:
-    store.ledger.note([
-        AuditEntry(
-            at=NOON - timedelta(days=day), key_id=None, action="add", namespace="a", subject=str(day), outcome="ok"
-        )
-        for day in range(5, -1, -1)
-    ])  # fmt: skip
+    store.ledger.note(
+        [
+            AuditEntry(
+                at=NOON - timedelta(days=day), key_id=None, action="add", namespace="a", subject=str(day), outcome="ok"
+            )
+            for day in range(5, -1, -1)
+        ]
+    )
     audit = Audit(store, clock=lambda: NOON, **kept)
     audit.note(BOT, "remember", "a", "new")
     audit.close()
@@ -207,10 +209,14 @@ def test_who_reads_a_lot_drives_out_no_changes(store: Store) -> None:
     def noted(action: str, subject: str, outcome: str = "ok") -> AuditEntry:
         return AuditEntry(at=NOON, key_id="k", action=action, namespace="a", subject=subject, outcome=outcome)
 
-    store.ledger.note([
-        noted("forget", "m1"), *(noted("recall", f"r{n}") for n in range(9)), noted("forget", "m2", "refused"),
-        *(noted("update", f"u{n}") for n in range(2)),
-    ])  # fmt: skip
+    store.ledger.note(
+        [
+            noted("forget", "m1"),
+            *(noted("recall", f"r{n}") for n in range(9)),
+            noted("forget", "m2", "refused"),
+            *(noted("update", f"u{n}") for n in range(2)),
+        ]
+    )
     store.ledger.trim(NOON - timedelta(days=1), 3, sorted(READS))
     left = [entry.subject for entry in store.ledger.entries(None, 99, None, None)]
     assert left == ["u1", "u0", "m2", "r8", "r7", "m1"]

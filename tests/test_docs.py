@@ -36,9 +36,14 @@ PAGES = [
     if page.exists()
 ]
 SETTING_UP = (
-    "make ", "pip install ", ". .venv/", "fivefold train weights", "python -m training.", "fivefold db distribute",
+    "make ",
+    "pip install ",
+    ". .venv/",
+    "fivefold train weights",
+    "python -m training.",
+    "fivefold db distribute",
     "fivefold db rebalance",
-)  # fmt: skip
+)
 """Lines that prepare an environment, which is ready here, or need PyTorch or a server, as tests of their own do."""
 
 PROMISED = re.compile(r"^\s*print\(.*\)  # → (.+)$", re.MULTILINE)
@@ -70,16 +75,20 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize(
     "page",
     [
-        "README.md", "docs/adapters.md", "docs/importing.md", "docs/learning.md", "docs/operations.md",
-        "docs/python.md", "docs/questions.md", "docs/recipes.md", "docs/scale.md", "docs/statements.md",
+        "README.md",
+        "docs/adapters.md",
+        "docs/importing.md",
+        "docs/learning.md",
+        "docs/operations.md",
+        "docs/python.md",
+        "docs/questions.md",
+        "docs/recipes.md",
+        "docs/scale.md",
+        "docs/statements.md",
     ],
-)  # fmt: skip
+)
 def test_python_blocks_run_and_print_what_they_promise(
-    page: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    postgres: Server,
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], postgres: Server
 ) -> None:
     """A page's blocks share their names. A comment after → is what the line before it prints."""
     monkeypatch.chdir(tmp_path)
@@ -133,9 +142,15 @@ def test_shell_blocks_run(page: str, tmp_path: Path, postgres: Server) -> None:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     served = {"DATABASE_URL": postgres.new_location()}
     shell = subprocess.Popen(
-        ["sh", "-eux"], cwd=tmp_path, env={**inherited, **served, "PATH": path}, stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
+        ["sh", "-eux"],
+        cwd=tmp_path,
+        env={**inherited, **served, "PATH": path},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
     try:
         _, told = shell.communicate(script, timeout=240)
     finally:

@@ -129,8 +129,12 @@ def test_a_look_is_dated_by_the_clock(store_path: str) -> None:
     first, second = engine.check_drift(), engine.check_drift()
     assert NOW < first.checked_at < second.checked_at
     shown = engine.stats().to_dict()["drift"]
-    assert shown == {"checked_at": second.to_dict()["checked_at"], "lexemes": second.lexemes, "jaccard": 1.0,
-                     "reindexed": False}  # fmt: skip
+    assert shown == {
+        "checked_at": second.to_dict()["checked_at"],
+        "lexemes": second.lexemes,
+        "jaccard": 1.0,
+        "reindexed": False,
+    }
 
 
 @pytest.mark.parametrize(

@@ -31,13 +31,18 @@ records = st.lists(
     st.fixed_dictionaries(
         {"content": said, "event_at": days},
         optional={
-            "session_id": st.sampled_from(["s", "t"]), "user_text": said, "assistant_text": said, "task_tag": words,
-            "tags": st.lists(words, max_size=2), "type": st.sampled_from(["event", "fact", "preference"]),
-            "memory_score": st.floats(0, 1), "speaker": st.sampled_from(["Ann", "user", "assistant"]),
+            "session_id": st.sampled_from(["s", "t"]),
+            "user_text": said,
+            "assistant_text": said,
+            "task_tag": words,
+            "tags": st.lists(words, max_size=2),
+            "type": st.sampled_from(["event", "fact", "preference"]),
+            "memory_score": st.floats(0, 1),
+            "speaker": st.sampled_from(["Ann", "user", "assistant"]),
         },
     ),
     max_size=12,
-)  # fmt: skip
+)
 
 
 @every_recipe
@@ -125,16 +130,26 @@ def test_the_answer_is_the_same_from_disk_and_from_memory(
 def year(store_path: str) -> Iterator[Engine]:
     """A session and notes of early 2025, and the same talk going on after March."""
     told = [
-        ("I moved the kestrel nest to the barn", "s", "2025-01-10"), ("The barn roof leaks badly", "s", "2025-01-11"),
-        ("Kestrel chicks hatched in the barn", "s", "2025-05-02"), ("A kestrel sat on the fence", None, "2025-02-01"),
-        ("The kestrel nest was painted green", None, "2025-06-01"), ("The kestrel nest is empty", "t", "2025-07-01"),
-    ]  # fmt: skip
+        ("I moved the kestrel nest to the barn", "s", "2025-01-10"),
+        ("The barn roof leaks badly", "s", "2025-01-11"),
+        ("Kestrel chicks hatched in the barn", "s", "2025-05-02"),
+        ("A kestrel sat on the fence", None, "2025-02-01"),
+        ("The kestrel nest was painted green", None, "2025-06-01"),
+        ("The kestrel nest is empty", "t", "2025-07-01"),
+    ]
     with toy(store_path) as engine:
-        engine.remember_many([
-            {"content": content, "session_id": session, "event_at": f"{day}T09:00:00Z", "type": "event",
-             "speaker": ("Ann", "Bo")[i % 2]}
-            for i, (content, session, day) in enumerate(told)
-        ])  # fmt: skip
+        engine.remember_many(
+            [
+                {
+                    "content": content,
+                    "session_id": session,
+                    "event_at": f"{day}T09:00:00Z",
+                    "type": "event",
+                    "speaker": ("Ann", "Bo")[i % 2],
+                }
+                for i, (content, session, day) in enumerate(told)
+            ]
+        )
         yield engine
 
 

@@ -21,12 +21,34 @@ NOW = datetime(2025, 1, 1, tzinfo=UTC)
 
 def memory(row: int) -> Memory:
     return Memory(
-        id=f"m{row:05}", namespace="n", content=f"memory {row}", kind="note", type="fact", speaker=None,
-        session_id=None, turn_index=None, predicate=None, user_text=None, assistant_text=None, next_user_text=None,
-        tags=(), task_tag=None, event_at=NOW, created_at=NOW, valid_from=None, valid_to=None, superseded_by=None,
-        importance=0.5, memory_score=0.5, confidence=1.0, seen_count=1, access_count=0, last_accessed_at=None,
-        metadata={}, row=row,
-    )  # fmt: skip
+        id=f"m{row:05}",
+        namespace="n",
+        content=f"memory {row}",
+        kind="note",
+        type="fact",
+        speaker=None,
+        session_id=None,
+        turn_index=None,
+        predicate=None,
+        user_text=None,
+        assistant_text=None,
+        next_user_text=None,
+        tags=(),
+        task_tag=None,
+        event_at=NOW,
+        created_at=NOW,
+        valid_from=None,
+        valid_to=None,
+        superseded_by=None,
+        importance=0.5,
+        memory_score=0.5,
+        confidence=1.0,
+        seen_count=1,
+        access_count=0,
+        last_accessed_at=None,
+        metadata={},
+        row=row,
+    )
 
 
 def fetch(rows: Sequence[int]) -> dict[int, Memory]:

@@ -19,9 +19,15 @@ UNREAD = {"rerank.cross_encoder.on": False}
 """Without the cross-encoder, whose scores no hand computes; its stage has tests of its own."""
 
 ROUTES_M1 = (
-    "vec_full", "vec_user", "vec_asst", "vec_next_user", "lexical", "facet_personal_info", "facet_preferences",
+    "vec_full",
+    "vec_user",
+    "vec_asst",
+    "vec_next_user",
+    "lexical",
+    "facet_personal_info",
+    "facet_preferences",
     "facet_events",
-)  # fmt: skip
+)
 AT = {"event_at": "2025-05-14T09:00:00Z"}
 
 
@@ -57,15 +63,18 @@ M1 = [
     ("vec_full", [{"content": "zebra crossing zebra", "id": "it"}]),
     ("vec_user", [{"content": "plain talk", "user_text": "a zebra crossing zebra", "id": "it"}]),
     ("vec_asst", [{"content": "plain talk", "assistant_text": "a zebra crossing zebra", "id": "it"}]),
-    ("vec_next_user", [
-        {"content": "plain talk", "speaker": "assistant", "session_id": "s", "id": "it"},
-        {"content": "zebra crossing zebra", "speaker": "user", "session_id": "s", "id": "next"},
-    ]),
+    (
+        "vec_next_user",
+        [
+            {"content": "plain talk", "speaker": "assistant", "session_id": "s", "id": "it"},
+            {"content": "zebra crossing zebra", "speaker": "user", "session_id": "s", "id": "next"},
+        ],
+    ),
     ("lexical", [{"content": "plain talk", "task_tag": "zebra", "id": "it"}]),
     ("facet_personal_info", [{"content": "My name is zebra crossing zebra. " + RAILS, "id": "it"}]),
     ("facet_preferences", [{"content": "I prefer a zebra crossing zebra. " + RAILS, "id": "it"}]),
     ("facet_events", [{"content": "I visited a zebra crossing zebra. " + RAILS, "id": "it"}]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("route", "told"), M1, ids=[route for route, _ in M1])
@@ -122,11 +131,18 @@ def test_m4_the_stored_quality_adds_a_tenth(words: Engine) -> None:
 @pytest.fixture
 def talk(words: Engine) -> Engine:
     lines = ["we saw a zebra crossing", "plain talk of rails", "the zebra was grey", "rust on the rails"]
-    words.remember_many([
-        {"content": line, "session_id": "s", "speaker": ("Ann", "Bo")[i % 2], "id": f"t{i}",
-         "event_at": f"2025-05-14T09:0{i}:00Z"}
-        for i, line in enumerate(lines)
-    ])  # fmt: skip
+    words.remember_many(
+        [
+            {
+                "content": line,
+                "session_id": "s",
+                "speaker": ("Ann", "Bo")[i % 2],
+                "id": f"t{i}",
+                "event_at": f"2025-05-14T09:0{i}:00Z",
+            }
+            for i, line in enumerate(lines)
+        ]
+    )
     return words
 
 
@@ -165,8 +181,11 @@ def test_m8_every_hit_carries_scores_routes_and_the_explanation(talk: Engine) ->
             assert (shown["support"] is not None) is session
             if session:
                 assert set(shown["support"]) == {
-                    "session_rrf_score", "turn_support", "supporting_turn_count", "best_turn_routes",
-                }  # fmt: skip
+                    "session_rrf_score",
+                    "turn_support",
+                    "supporting_turn_count",
+                    "best_turn_routes",
+                }
 
 
 # the five-stage pipeline
@@ -252,9 +271,11 @@ def test_e3_the_boosts_of_engram_follow_each_other(store_path: str) -> None:
 def test_e6_noise_differs_between_recalls_and_can_be_seeded_or_switched_off(sample_engine: Engine) -> None:
     def drawn(**changes: object) -> list[float]:
         answer = sample_engine.recall(
-            "Kestrel", recipe="engram", now="2025-12-01T00:00:00Z",
+            "Kestrel",
+            recipe="engram",
+            now="2025-12-01T00:00:00Z",
             changes={f"select.noise.{name}": value for name, value in changes.items()},
-        )  # fmt: skip
+        )
         return [hit.score for hit in answer]
 
     assert drawn(sigma=0.02) != drawn(sigma=0.02)

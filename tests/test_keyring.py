@@ -117,9 +117,23 @@ def test_outsiders_learn_nothing_from_a_refusal(keyring: Keyring, clock: Clock) 
     clock.now += timedelta(hours=1)
     other = secret[:-1] + ("0" if secret[-1] != "0" else "1")
     wrong = [
-        other, secret.upper(), f"{secret} ", f"{secret}\n", secret[:-2], f"{secret}00", key.id, f"ff_{key.id}_",
-        f"ff_{'0' * 12}_{secret.rpartition('_')[2]}", gone_secret, late_secret, "", "ff__", "Bearer", "\x00", "ключ",
-    ]  # fmt: skip
+        other,
+        secret.upper(),
+        f"{secret} ",
+        f"{secret}\n",
+        secret[:-2],
+        f"{secret}00",
+        key.id,
+        f"ff_{key.id}_",
+        f"ff_{'0' * 12}_{secret.rpartition('_')[2]}",
+        gone_secret,
+        late_secret,
+        "",
+        "ff__",
+        "Bearer",
+        "\x00",
+        "ключ",
+    ]
     assert len({refusal(keyring, secret) for secret in wrong}) == 1
     assert keyring.caller(secret).key_id == key.id
 
@@ -251,11 +265,17 @@ def test_bad_input_makes_no_key(keyring: Keyring, clock: Clock) -> None:
 @pytest.mark.parametrize(
     ("own", "needed", "may"),
     [
-        ("reader", "reader", True), ("reader", "writer", False), ("reader", "admin", False),
-        ("writer", "reader", True), ("writer", "writer", True), ("writer", "admin", False),
-        ("admin", "reader", True), ("admin", "writer", True), ("admin", "admin", True),
+        ("reader", "reader", True),
+        ("reader", "writer", False),
+        ("reader", "admin", False),
+        ("writer", "reader", True),
+        ("writer", "writer", True),
+        ("writer", "admin", False),
+        ("admin", "reader", True),
+        ("admin", "writer", True),
+        ("admin", "admin", True),
     ],
-)  # fmt: skip
+)
 def test_a_role_may_what_those_before_it_may(own: Role, needed: Role, may: bool) -> None:
     caller = Caller(own, ("a",), "k")
     if may:

@@ -59,8 +59,11 @@ def test_each_recall_and_write_is_told_once(mem: Engine, notes: Notes) -> None:
     mem.forget(str(report.id))
     assert notes.recalls == [answer]
     assert [(write.operation, write.stored) for write in notes.writes] == [
-        ("remember", 1), ("remember_many", 2), ("used", 0), ("forget", 0),
-    ]  # fmt: skip
+        ("remember", 1),
+        ("remember_many", 2),
+        ("used", 0),
+        ("forget", 0),
+    ]
     assert all(write.began_ns <= write.ended_ns and write.failed == "" for write in notes.writes)
 
 

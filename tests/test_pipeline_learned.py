@@ -53,10 +53,13 @@ def year(path: str, namespace: str = "default") -> Engine:
     """Forty notes, alike or not, new or old; a day apart from each other."""
     engine = Engine(SqliteStore(path), namespace, Dial(), clock=lambda: NOW)
     engine.remember_many(
-        {"id": f"note-{i:02}", "content": f"note {i} @{0.5 + (i * 7 % 40) / 100:.2f}",
-         "event_at": NOW - timedelta(days=9 * i + 1)}
+        {
+            "id": f"note-{i:02}",
+            "content": f"note {i} @{0.5 + (i * 7 % 40) / 100:.2f}",
+            "event_at": NOW - timedelta(days=9 * i + 1),
+        }
         for i in range(40)
-    )  # fmt: skip
+    )
     return engine
 
 
@@ -93,9 +96,12 @@ def test_the_shipped_model_weighs_by_the_question(store_path: str) -> None:
         engine.remember_many(["We talked about the boat", "Python projects: a parser", "The boat is painted"])
         recent, topical, frequent = (
             weighed(engine.recall(question, recipe="ditto"))
-            for question in ("What did we discuss yesterday?", "Tell me about my Python projects",
-                             "What topic keeps coming up?")
-        )  # fmt: skip
+            for question in (
+                "What did we discuss yesterday?",
+                "Tell me about my Python projects",
+                "What topic keeps coming up?",
+            )
+        )
     assert recent.recency > max(recent.similarity, recent.frequency)
     assert topical.similarity > max(topical.recency, topical.frequency)
     assert frequent.frequency > max(frequent.similarity, frequent.recency)
@@ -258,9 +264,7 @@ def test_namespaces_never_share_what_they_learned(engine: Engine, store_path: st
 
 
 def recency(answer: Recall) -> dict[str, float]:
-    return {
-        hit.memory.id: item.score for hit in answer for item in hit.candidate.evidence if item.route == "recency"
-    }  # fmt: skip
+    return {hit.memory.id: item.score for hit in answer for item in hit.candidate.evidence if item.route == "recency"}
 
 
 def test_the_decay_fits_the_question(engine: Engine) -> None:

@@ -127,13 +127,32 @@ def test_the_trace_is_plain_json_and_frozen(sample_engine: Engine) -> None:
     answer = sample_engine.recall("badge", k=2)
     shown = json.loads(json.dumps(answer.to_dict(), allow_nan=False))
     assert set(shown) == {
-        "id", "namespace", "query", "plan", "routes", "hits", "dropped", "timings", "embedder", "notes",
+        "id",
+        "namespace",
+        "query",
+        "plan",
+        "routes",
+        "hits",
+        "dropped",
+        "timings",
+        "embedder",
+        "notes",
         "recent",
-    }  # fmt: skip
+    }
     assert set(shown["hits"][0]) == {
-        "rank", "score", "rrf_score", "final_score", "routes", "memory", "evidence", "fused", "steps", "support",
-        "neighbours", "explain",
-    }  # fmt: skip
+        "rank",
+        "score",
+        "rrf_score",
+        "final_score",
+        "routes",
+        "memory",
+        "evidence",
+        "fused",
+        "steps",
+        "support",
+        "neighbours",
+        "explain",
+    }
     assert shown["hits"][0]["memory"]["id"] == answer[0].memory.id
     assert "row" not in shown["hits"][0]["memory"]
     with pytest.raises(FrozenInstanceError):

@@ -58,8 +58,11 @@ def test_every_part_can_be_taken_out_or_its_absence_is_explained(name: str) -> N
 
 def test_the_parts_of_a_recipe_are_named_by_group() -> None:
     assert load_recipe("five-stage").parts() == (
-        "routes.dense", "routes.lexical", "boosts.decay", "rerank.cross_encoder",
-    )  # fmt: skip
+        "routes.dense",
+        "routes.lexical",
+        "boosts.decay",
+        "rerank.cross_encoder",
+    )
     assert load_recipe("engram").parts()[-2:] == ("select.noise", "select.threshold")
 
 
@@ -79,53 +82,71 @@ def test_the_parts_of_a_recipe_are_named_by_group() -> None:
         ('[[routes]]\nname = "dense"\nfield = "ful"', " routes[0].field: 'ful' is unknown; known are full,"),
         ('[[routes]]\nname = "sparse"', " routes[0].name: 'sparse' is no route; known are dense, lexical,"),
         ('[[routes]]\nname = "a"\nsearch = "b"', " routes[0].search: 'b' is no route; known are dense,"),
-        ('[[routes]]\ndepth = 3', " routes[0].name: None is no route"),
+        ("[[routes]]\ndepth = 3", " routes[0].name: None is no route"),
         ('[[routes]]\nsearch = "dense"', " routes[0].name is missing"),
         ('[[routes]]\nname = "dense"\non = 3', " routes[0].on: true or false is wanted, not 3"),
         ('[[routes]]\nname = "dense"\nby_intent = { why = "much" }', " routes[0].by_intent.why: a number"),
         ('[[routes]]\nname = "dense"\n[[routes]]\nname = "dense"', " routes: 'dense' is there twice"),
         ('routes = "dense"', ": routes is a list of tables, each beginning with [[routes]]"),
         ('[routes]\nname = "dense"', ": routes is a list of tables, each beginning with [[routes]]"),
-        ('routes = []', ": routes is empty; name at least one of dense, lexical,"),
+        ("routes = []", ": routes is empty; name at least one of dense, lexical,"),
         ('summary = "nothing"', ": routes is empty; name at least one of dense, lexical,"),
         ('[[routes]]\nname = "dense"\non = false', ": routes is empty"),
         (f'unit = "page"\n{PLAIN}', ".unit: 'page' is unknown; known are memory, turn, session"),
         (f'optimize = "yes"\n{PLAIN}', ".optimize: true or false is wanted, not 'yes'"),
-        (f'summary = 3\n{PLAIN}', ".summary: a text is wanted, not 3"),
-        (f'fusion = 3\n{PLAIN}', " fusion: a table is wanted, not 3"),
+        (f"summary = 3\n{PLAIN}", ".summary: a text is wanted, not 3"),
+        (f"fusion = 3\n{PLAIN}", " fusion: a table is wanted, not 3"),
         (f'{PLAIN}[fusion]\nmethod = "sum"', " fusion.method: 'sum' is unknown; known are rrf, score-rrf,"),
-        (f'{PLAIN}[fusion]\nk = -1', " fusion.k lies in 0..10000, not at -1"),
-        (f'{PLAIN}[fusion]\npool = 5000', " fusion.pool lies in 1..4096, not at 5000"),
-        (f'{PLAIN}[fusion]\nkk = 3', " fusion: unknown field 'kk'; known are ids, k, method,"),
-        (f'{PLAIN}[fusion]\nstore = true', " fusion.store: a store fuses by rrf or composite"),
+        (f"{PLAIN}[fusion]\nk = -1", " fusion.k lies in 0..10000, not at -1"),
+        (f"{PLAIN}[fusion]\npool = 5000", " fusion.pool lies in 1..4096, not at 5000"),
+        (f"{PLAIN}[fusion]\nkk = 3", " fusion: unknown field 'kk'; known are ids, k, method,"),
+        (f"{PLAIN}[fusion]\nstore = true", " fusion.store: a store fuses by rrf or composite"),
         (f'boosts = ["decay"]\n{PLAIN}', ": boosts is a list of tables, each beginning with [[boosts]]"),
         (f'{PLAIN}[[boosts]]\nname = "louder"', " boosts[0].name: 'louder' is unknown; known are superseded,"),
         (f'{PLAIN}[[boosts]]\nname = "mmr"', " boosts[0].name: 'mmr' is unknown"),
-        (f'{PLAIN}[[boosts]]\nfactor = 1', " boosts[0].name: None is unknown"),
+        (f"{PLAIN}[[boosts]]\nfactor = 1", " boosts[0].name: None is unknown"),
         (f'{PLAIN}[[boosts]]\nname = "access"\nshare = 1', " boosts[0]: unknown field 'share'; known are weight"),
-        (f'{PLAIN}[[boosts]]\nname = "decay"\nall = {{ curve = "round" }}',
-         " boosts[0].all.curve: 'round' is unknown; known are none, linear, exponential, gaussian, step"),
-        (f'{PLAIN}[[boosts]]\nname = "decay"\ntypes = {{ talk = {{ curve = "none" }} }}',
-         " boosts[0].types: 'talk' is unknown; known are fact,"),
-        (f'{PLAIN}[[boosts]]\nname = "decay"\ntypes = {{ fact = {{ half_life_days = 0 }} }}',
-         " boosts[0].types.fact.half_life_days lies in 1e-06..1e+06, not at 0"),
+        (
+            f'{PLAIN}[[boosts]]\nname = "decay"\nall = {{ curve = "round" }}',
+            " boosts[0].all.curve: 'round' is unknown; known are none, linear, exponential, gaussian, step",
+        ),
+        (
+            f'{PLAIN}[[boosts]]\nname = "decay"\ntypes = {{ talk = {{ curve = "none" }} }}',
+            " boosts[0].types: 'talk' is unknown; known are fact,",
+        ),
+        (
+            f'{PLAIN}[[boosts]]\nname = "decay"\ntypes = {{ fact = {{ half_life_days = 0 }} }}',
+            " boosts[0].types.fact.half_life_days lies in 1e-06..1e+06, not at 0",
+        ),
         (f'{PLAIN}[[boosts]]\nname = "scale"\n[[boosts]]\nname = "scale"', " boosts: 'scale' is there twice"),
         (f'{PLAIN}[[select]]\nname = "mmr"\nlam = 2', " select[0].lam lies in 0..1, not at 2"),
         (f'{PLAIN}[[select]]\nname = "noise"\nids = "E6"', " select[0].ids: a list is wanted, not 'E6'"),
-        ('[[routes]]\nname = "dense"\n[[routes]]\nname = "recency"',
-         " routes[1]: 'recency' needs fusion.method = \"composite\""),
-        ('[[routes]]\nname = "lexical"\n[fusion]\nmethod = "composite"\nstore = true',
-         " fusion.method: a composite scores the candidates of exactly one dense route"),
-        ('[[routes]]\nname = "recency"\n[fusion]\nmethod = "composite"\nstore = true',
-         " fusion.method: a composite scores the candidates of exactly one dense route"),
-        ('[[routes]]\nname = "dense"\n[fusion]\nmethod = "composite"',
-         " fusion.store: a composite is scored in the store; set it to true"),
-        ('[[routes]]\nname = "graph"\n[fusion]\nmethod = "rrf"\nstore = true',
-         " routes[0]: fusion.store takes untyped dense and lexical routes"),
-        ('[[routes]]\nname = "dense"\ntyped = true\n[fusion]\nmethod = "rrf"\nstore = true',
-         " routes[0]: fusion.store takes untyped dense and lexical routes"),
+        (
+            '[[routes]]\nname = "dense"\n[[routes]]\nname = "recency"',
+            " routes[1]: 'recency' needs fusion.method = \"composite\"",
+        ),
+        (
+            '[[routes]]\nname = "lexical"\n[fusion]\nmethod = "composite"\nstore = true',
+            " fusion.method: a composite scores the candidates of exactly one dense route",
+        ),
+        (
+            '[[routes]]\nname = "recency"\n[fusion]\nmethod = "composite"\nstore = true',
+            " fusion.method: a composite scores the candidates of exactly one dense route",
+        ),
+        (
+            '[[routes]]\nname = "dense"\n[fusion]\nmethod = "composite"',
+            " fusion.store: a composite is scored in the store; set it to true",
+        ),
+        (
+            '[[routes]]\nname = "graph"\n[fusion]\nmethod = "rrf"\nstore = true',
+            " routes[0]: fusion.store takes untyped dense and lexical routes",
+        ),
+        (
+            '[[routes]]\nname = "dense"\ntyped = true\n[fusion]\nmethod = "rrf"\nstore = true',
+            " routes[0]: fusion.store takes untyped dense and lexical routes",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_names_recipe_part_and_field(text: str, told: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         parsed(text)

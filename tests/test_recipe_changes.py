@@ -96,12 +96,16 @@ def test_without_a_part_that_is_not_there() -> None:
 
 
 values = (
-    st.none() | st.booleans() | st.integers(-5, 200) | st.sampled_from([10**30, -(10**400)])
-    | st.floats(allow_nan=True, allow_infinity=True) | st.text(max_size=4)
+    st.none()
+    | st.booleans()
+    | st.integers(-5, 200)
+    | st.sampled_from([10**30, -(10**400)])
+    | st.floats(allow_nan=True, allow_infinity=True)
+    | st.text(max_size=4)
     | st.sampled_from([*ROUTES, *STAGES, *METHODS, "turn", "session", "linear", "sessions", "full"])
     | st.lists(st.integers() | st.text(max_size=3), max_size=2)
     | st.dictionaries(st.text(max_size=3), st.integers(), max_size=2)
-)  # fmt: skip
+)
 
 
 FIELDS = (

@@ -46,9 +46,11 @@ def test_a_schema_refuses_what_a_value_does_not_write(sample_engine: Engine) -> 
     written = sample_engine.memories(limit=1)[0].to_dict()
     assert check.is_valid(written)
     wrong: list[dict[str, Any]] = [
-        {**written, "row": 7}, {**written, "kind": "thought"}, {**written, "importance": "high"},
+        {**written, "row": 7},
+        {**written, "kind": "thought"},
+        {**written, "importance": "high"},
         {name: item for name, item in written.items() if name != "id"},
-    ]  # fmt: skip
+    ]
     assert [check.is_valid(item) for item in wrong] == [False] * 4
 
 

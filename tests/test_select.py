@@ -54,10 +54,16 @@ def test_by_turn_session_memories_are_named_as_dropped() -> None:
 
 
 def test_by_session_the_best_of_each_stands_for_it_and_notes_stand_alone() -> None:
-    pool = Pool([
-        of(1, "turn", "s", 0.9), of(2, "session", "s", 0.8), of(3, "turn", "t", 0.7), of(4, "note", None, 0.6),
-        of(5, "note", None, 0.5), of(6, "turn", "t", 0.4),
-    ])  # fmt: skip
+    pool = Pool(
+        [
+            of(1, "turn", "s", 0.9),
+            of(2, "session", "s", 0.8),
+            of(3, "turn", "t", 0.7),
+            of(4, "note", None, 0.6),
+            of(5, "note", None, 0.5),
+            of(6, "turn", "t", 0.4),
+        ]
+    )
     hits, dropped = answer(pool, 3, "session")
     assert [hit.memory.row for hit in hits] == [1, 3, 4]
     reasons = {item.id: item.reason for item in dropped}

@@ -37,11 +37,18 @@ def test_every_kind_of_field_is_built() -> None:
     made = build(
         Outer,
         {
-            "name": "x", "depth": 9, "weight": 2, "on": False, "tags": ["p", "q"], "shares": {"why": 1},
-            "inner": {"curve": "steep", "length": 3}, "by": {"a": {"length": None}}, "free": [1],
+            "name": "x",
+            "depth": 9,
+            "weight": 2,
+            "on": False,
+            "tags": ["p", "q"],
+            "shares": {"why": 1},
+            "inner": {"curve": "steep", "length": 3},
+            "by": {"a": {"length": None}},
+            "free": [1],
         },
         "here",
-    )  # fmt: skip
+    )
     assert made == Outer("x", 9, 2.0, False, ("p", "q"), {"why": 1.0}, Inner("steep", 3.0), {"a": Inner()}, [1])
     assert isinstance(made.weight, float)
     assert isinstance(made.inner.length, float)
@@ -88,11 +95,17 @@ def test_a_number_too_large_for_a_float_is_a_clear_error() -> None:
 
 inners = st.builds(Inner, st.sampled_from(["flat", "steep"]), st.none() | st.floats(0, 10))
 outers = st.builds(
-    Outer, st.text(max_size=5), st.integers(1, 9), st.floats(0, 2), st.booleans(),
+    Outer,
+    st.text(max_size=5),
+    st.integers(1, 9),
+    st.floats(0, 2),
+    st.booleans(),
     st.lists(st.text(max_size=3), max_size=3).map(tuple),
-    st.dictionaries(st.text(max_size=3), st.floats(-9, 9), max_size=3), inners,
-    st.dictionaries(st.sampled_from(["a", "b"]), inners), st.none(),
-)  # fmt: skip
+    st.dictionaries(st.text(max_size=3), st.floats(-9, 9), max_size=3),
+    inners,
+    st.dictionaries(st.sampled_from(["a", "b"]), inners),
+    st.none(),
+)
 
 
 @given(value=outers)

@@ -126,10 +126,7 @@ def test_now_is_aware_and_after_the_epoch() -> None:
 
 @pytest.mark.parametrize(
     ("moment", "spoken"),
-    [
-        (datetime(2023, 5, 7, 23, 59, tzinfo=UTC), "7 May 2023"),
-        (datetime(987, 12, 31, tzinfo=UTC), "31 December 987"),
-    ],
+    [(datetime(2023, 5, 7, 23, 59, tzinfo=UTC), "7 May 2023"), (datetime(987, 12, 31, tzinfo=UTC), "31 December 987")],
 )
 def test_a_day_is_spoken_as_people_write_it(moment: datetime, spoken: str) -> None:
     assert spoken_date(moment) == spoken

@@ -128,9 +128,14 @@ def test_links_come_back_with_their_reasons(engine: Engine, tmp_path: Path) -> N
 
 
 EXPORTED = {
-    "id": "a", "content": "x y z", "kind": "note", "type": "fact", "event_at": "2025-01-01T00:00:00Z",
-    "created_at": "2025-01-01T00:00:00Z", "extracted": {},
-}  # fmt: skip
+    "id": "a",
+    "content": "x y z",
+    "kind": "note",
+    "type": "fact",
+    "event_at": "2025-01-01T00:00:00Z",
+    "created_at": "2025-01-01T00:00:00Z",
+    "extracted": {},
+}
 
 
 @pytest.mark.parametrize(

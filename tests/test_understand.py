@@ -16,11 +16,16 @@ from fivefold.lexemes import lexemes
 def office(engine: Engine) -> Engine:
     engine.remember_many(
         [
-            "Sarah Chen sits in the Berlin Office", "Tom Okafor owns Kestrel", "Sarah Chen reports to Tom Okafor",
-            "Sam Whitfield climbs rocks", "Sam Osei sells valves for Larkfield Components",
-            "JIRA-9921 is about the gasket", "Elin is my sister", "Elin is married to Marco",
+            "Sarah Chen sits in the Berlin Office",
+            "Tom Okafor owns Kestrel",
+            "Sarah Chen reports to Tom Okafor",
+            "Sam Whitfield climbs rocks",
+            "Sam Osei sells valves for Larkfield Components",
+            "JIRA-9921 is about the gasket",
+            "Elin is my sister",
+            "Elin is married to Marco",
         ]
-    )  # fmt: skip
+    )
     return engine
 
 
@@ -92,10 +97,14 @@ def test_without_context_nothing_is_guessed(office: Engine) -> None:
 @pytest.mark.parametrize(
     ("question", "intent"),
     [
-        ("why did we move?", "why"), ("when did it break?", "when"), ("who built the shed?", "who"),
-        ("how to reset it", "how"), ("colour of the door", "what"), ("the reason who left when", "why"),
+        ("why did we move?", "why"),
+        ("when did it break?", "when"),
+        ("who built the shed?", "who"),
+        ("how to reset it", "how"),
+        ("colour of the door", "what"),
+        ("the reason who left when", "why"),
     ],
-)  # fmt: skip
+)
 def test_intents_of_e1(engine: Engine, question: str, intent: str) -> None:
     assert engine.understand(question).intent == intent
 
@@ -108,12 +117,15 @@ def test_several_intents_hold_and_carry_their_words(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("question", "types"),
     [
-        ("which seat do I prefer?", {"preference"}), ("what is my default editor?", {"preference"}),
-        ("when did I sign it?", {"event"}), ("who is Sarah?", {"entity"}),
+        ("which seat do I prefer?", {"preference"}),
+        ("what is my default editor?", {"preference"}),
+        ("when did I sign it?", {"event"}),
+        ("who is Sarah?", {"entity"}),
         ("when did I like it?", {"event", "preference"}),
-        ("what's that thing that's like an API?", set()), ("colour of the door", set()),
+        ("what's that thing that's like an API?", set()),
+        ("colour of the door", set()),
     ],
-)  # fmt: skip
+)
 def test_type_triggers_of_r9(engine: Engine, question: str, types: set[str]) -> None:
     assert {cue.value for cue in engine.understand(question).cues if cue.kind == "type"} == types
 
@@ -150,8 +162,11 @@ def test_the_mixed_question_uses_every_route_and_finds_its_memory(sample_engine:
     question = next(item for item in sample.questions() if item.id == "q24")
     answer = sample_engine.recall(question.query, recipe="recall", now=question.now)
     assert {run.route for run in answer.routes if run.status == "hits" and run.found} == {
-        "dense", "lexical", "graph", "temporal",
-    }  # fmt: skip
+        "dense",
+        "lexical",
+        "graph",
+        "temporal",
+    }
     assert set(question.relevant) <= {hit.memory.id for hit in answer}
 
 

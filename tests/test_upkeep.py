@@ -37,8 +37,10 @@ def store(store_path: str) -> Iterator[Store]:
 def test_every_namespace_is_looked_at_and_then_the_store(store: Store) -> None:
     done = list(care(store, NOW))
     assert [(item.namespace, item.part, item.changed, item.ok) for item in done] == [
-        ("calm", "vocabulary", False, True), ("lively", "vocabulary", True, True), (None, "statistics", True, True),
-    ]  # fmt: skip
+        ("calm", "vocabulary", False, True),
+        ("lively", "vocabulary", True, True),
+        (None, "statistics", True, True),
+    ]
     assert done[0].detail.endswith("100% as last time")
     assert done[1].detail.endswith("as last time: indexed anew")
     drift = store.reader("lively").stats().drift

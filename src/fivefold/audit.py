@@ -16,10 +16,31 @@ from fivefold.page import Page, paged, read
 from fivefold.stores.base import Store
 from fivefold.times import utc_now
 
-READS = frozenset({
-    "recall", "explain", "plan", "understand", "context", "get", "list", "history", "sessions", "session", "entities",
-    "entity", "edges", "settings", "stats", "learned", "export", "namespaces", "audit", "recipes", "key",
-})  # fmt: skip
+READS = frozenset(
+    {
+        "recall",
+        "explain",
+        "plan",
+        "understand",
+        "context",
+        "get",
+        "list",
+        "history",
+        "sessions",
+        "session",
+        "entities",
+        "entity",
+        "edges",
+        "settings",
+        "stats",
+        "learned",
+        "export",
+        "namespaces",
+        "audit",
+        "recipes",
+        "key",
+    }
+)
 """Actions that change nothing. They are noted a little later, many at once, and a kill may lose the last few."""
 
 KEPT_DAYS = 365

@@ -70,9 +70,13 @@ class Contents:
 
 
 def back_up(
-    store: str, target: str | os.PathLike[str], *, replace: bool = False, progress: bool = False,
+    store: str,
+    target: str | os.PathLike[str],
+    *,
+    replace: bool = False,
+    progress: bool = False,
     now: datetime | None = None,
-) -> Backup:  # fmt: skip
+) -> Backup:
     """Write all of a store to one file that only its owner may read; it appears under its name once it was checked.
 
     Where `target` is a folder, the file in it is named by the store and the time.
@@ -94,10 +98,18 @@ def back_up(
         size = copy.stat().st_size
         place(copy, path, replace)
     return Backup(
-        str(path), shown(store), taken_at, found.schema, found.namespaces, found.memories, found.keys, len(models),
+        str(path),
+        shown(store),
+        taken_at,
+        found.schema,
+        found.namespaces,
+        found.memories,
+        found.keys,
+        len(models),
         size,
-        round(monotonic() - began, 3), found.amiss,
-    )  # fmt: skip
+        round(monotonic() - began, 3),
+        found.amiss,
+    )
 
 
 def models_of(location: str) -> dict[str, bytes]:

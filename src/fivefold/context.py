@@ -217,9 +217,17 @@ def _bounded(count: Count, budget: int) -> Count:
 def _source(number: int, item: Item) -> Source:
     memory = item.memory
     return Source(
-        number, memory.id, item.told.replace(INDENT, "\n"), memory.speaker, memory.event_at, memory.session_id,
-        item.score, item.recent, memory.superseded_by, item.shortened,
-    )  # fmt: skip
+        number,
+        memory.id,
+        item.told.replace(INDENT, "\n"),
+        memory.speaker,
+        memory.event_at,
+        memory.session_id,
+        item.score,
+        item.recent,
+        memory.superseded_by,
+        item.shortened,
+    )
 
 
 def _cut(items: Sequence[Item], kept: set[str], budget: int) -> list[Cut]:

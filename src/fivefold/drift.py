@@ -35,9 +35,14 @@ def check(store: Store, namespace: str, now: datetime, advance: Callable[[int], 
             txn.rebuild_words(_entries(txn, advance))
         txn.save_learned(
             VOCABULARY,
-            {"at": to_micros(now), "lexemes": len(marks), "jaccard": shared, "reindexed": drifted,
-             "marks": _packed(marks)},
-        )  # fmt: skip
+            {
+                "at": to_micros(now),
+                "lexemes": len(marks),
+                "jaccard": shared,
+                "reindexed": drifted,
+                "marks": _packed(marks),
+            },
+        )
     return Drift(now, len(marks), shared, drifted)
 
 
@@ -52,9 +57,12 @@ def _entries(txn: Writer, advance: Callable[[int], None]) -> Iterator[Entry]:
         for memory, extraction in batch:
             predicate, content = texts.indexed(memory)
             yield Entry(
-                memory=memory, extraction=extraction, content_hash=b"",
-                predicate_lexemes=predicate, content_lexemes=content,
-            )  # fmt: skip
+                memory=memory,
+                extraction=extraction,
+                content_hash=b"",
+                predicate_lexemes=predicate,
+                content_lexemes=content,
+            )
         after = batch[-1][0].row
         advance(len(batch))
 

@@ -214,12 +214,21 @@ class Engine(Browsing):
         space = reader.space()
         turns = settings.recent_turns if recent_turns is None else recent_turns
         answer = pipeline.run(
-            checked_text(question, "the question"), k=checked_k(k), recipe=load_recipe(recipe, changes),
-            now=self._now(now), context=checked_context(context), reader=reader, settings=settings, space=space,
-            encode=partial(self._encode, space), pool=self._pool, learned=learned_by(self._space),
-            effort=checked_effort(effort), recent_turns=checked_count(turns, "recent_turns", 0, MAX_RECENT),
+            checked_text(question, "the question"),
+            k=checked_k(k),
+            recipe=load_recipe(recipe, changes),
+            now=self._now(now),
+            context=checked_context(context),
+            reader=reader,
+            settings=settings,
+            space=space,
+            encode=partial(self._encode, space),
+            pool=self._pool,
+            learned=learned_by(self._space),
+            effort=checked_effort(effort),
+            recent_turns=checked_count(turns, "recent_turns", 0, MAX_RECENT),
             session_id=None if session_id is None else checked_name(session_id, "session_id"),
-        )  # fmt: skip
+        )
         self.store.log(answer)
         observed.recalled(self.store, answer)
         return answer

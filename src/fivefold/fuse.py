@@ -29,11 +29,13 @@ def rrf(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: in
     """weight / (k + rank), rank from 1: M3 with k 15, F3 and E2 with k 60."""
     return [
         Part(
-            hit, rank, weight * hit.factor / (k + rank) if hit.given is None else hit.given,
+            hit,
+            rank,
+            weight * hit.factor / (k + rank) if hit.given is None else hit.given,
             lambda rank=rank, w=weight * hit.factor: f"{w:g} / ({k:g} + {rank})",  # type: ignore[misc]
         )
         for rank, hit in enumerate(hits, 1)
-    ]  # fmt: skip
+    ]
 
 
 def score_rrf(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: int) -> list[Part]:
@@ -41,13 +43,15 @@ def score_rrf(hits: Sequence[RouteHit], route: str, weight: float, k: float, dep
     shares = ROUTES[route].share([hit.score for hit in hits])
     return [
         Part(
-            hit, rank, weight * hit.factor * math.sqrt(share) / (k + rank),
+            hit,
+            rank,
+            weight * hit.factor * math.sqrt(share) / (k + rank),
             lambda rank=rank, share=share, w=weight * hit.factor: (  # type: ignore[misc]
                 f"{w:g} · √{share:.4f} / ({k:g} + {rank})"
             ),
         )
         for rank, (hit, share) in enumerate(zip(hits, shares, strict=True), 1)
-    ]  # fmt: skip
+    ]
 
 
 def convex(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: int) -> list[Part]:
@@ -63,24 +67,28 @@ def convex(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth:
     span = high - low
     return [
         Part(
-            hit, rank, weight * hit.factor * ((hit.score - low) / span if span > 0 else 1.0),
+            hit,
+            rank,
+            weight * hit.factor * ((hit.score - low) / span if span > 0 else 1.0),
             lambda score=hit.score, w=weight * hit.factor: (  # type: ignore[misc]
                 f"{w:g} · ({score:.4g} − {low:.4g}) / {span:.4g}" if span > 0 else f"{w:g} · 1"
             ),
         )
         for rank, hit in enumerate(hits, 1)
-    ]  # fmt: skip
+    ]
 
 
 def composite(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: int) -> list[Part]:
     """weight · score (D1); the store has computed it."""
     return [
         Part(
-            hit, rank, hit.given if hit.given is not None else weight * hit.score,
+            hit,
+            rank,
+            hit.given if hit.given is not None else weight * hit.score,
             lambda score=hit.score: f"{weight:g} · {score:.4f}",  # type: ignore[misc]
         )
         for rank, hit in enumerate(hits, 1)
-    ]  # fmt: skip
+    ]
 
 
 FORMULAS: dict[Method, Formula] = {"rrf": rrf, "score-rrf": score_rrf, "convex": convex, "composite": composite}
@@ -95,10 +103,7 @@ class Fused:
 
 
 def fuse(
-    runs: Sequence[RouteRun],
-    plan: Plan,
-    spec: FusionSpec,
-    fetch: Callable[[Sequence[int]], dict[int, Memory]],
+    runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, fetch: Callable[[Sequence[int]], dict[int, Memory]]
 ) -> Fused:
     """The best `pool` candidates; one that was forgotten while the recall ran is no longer there to fetch."""
     planned = {part.route: part for part in plan.routes}

@@ -40,13 +40,7 @@ class Keyring:
         self._lock = threading.Lock()
 
     def create(
-        self,
-        name: str,
-        role: Role,
-        namespaces: Sequence[str],
-        expires_at: datetime | None = None,
-        *,
-        by: Caller = HERE,
+        self, name: str, role: Role, namespaces: Sequence[str], expires_at: datetime | None = None, *, by: Caller = HERE
     ) -> tuple[Key, str]:
         """A new key and its secret, which is not kept and cannot be shown again; noted in the audit log.
 

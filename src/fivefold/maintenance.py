@@ -42,9 +42,13 @@ def reembed(store: Store, namespace: str, model: Embedder, advance: Advance) -> 
 
 
 def fill(
-    store: Store, namespace: str, model: Embedder, state: SpaceState, advance: Advance,
+    store: Store,
+    namespace: str,
+    model: Embedder,
+    state: SpaceState,
+    advance: Advance,
     then: Callable[[Writer], None] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Give every memory its vectors in that space; `then` runs in the transaction that finds nothing left to do."""
     while True:
         with store.write(namespace) as txn:

@@ -80,9 +80,14 @@ class _Copy(Value):
 
 
 def migrate(
-    source: str, target: str, namespaces: Sequence[str] = (), *, restart: bool = False, progress: bool = False,
+    source: str,
+    target: str,
+    namespaces: Sequence[str] = (),
+    *,
+    restart: bool = False,
+    progress: bool = False,
     live: bool = False,
-) -> list[Migrated]:  # fmt: skip
+) -> list[Migrated]:
     """Copy these namespaces, or all, from one store to another; nothing is written to the source.
 
     Interrupted, the next run goes on where it stopped; with `restart` it begins anew. What is written to the source

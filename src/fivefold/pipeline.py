@@ -23,19 +23,7 @@ from fivefold.ids import new_id
 from fivefold.learning.adapt import adapted, restored
 from fivefold.learning.shelf import Learned
 from fivefold.plan import plan, weighed
-from fivefold.recall import (
-    SHOWN_TOP,
-    Candidate,
-    Effort,
-    Plan,
-    Query,
-    Recall,
-    RouteRun,
-    Timing,
-    TopHit,
-    Vector,
-    Weights,
-)
+from fivefold.recall import SHOWN_TOP, Candidate, Effort, Plan, Query, Recall, RouteRun, Timing, TopHit, Vector, Weights
 from fivefold.recipe import Recipe
 from fivefold.retrieve import retrieve
 from fivefold.routes import ROUTES, Sight
@@ -107,10 +95,18 @@ def run(
     if recent_turns:
         watch.stage("recent")
     return Recall(
-        id=id, namespace=reader.namespace, query=query, plan=chosen, routes=tuple(runs), hits=tuple(hits),
-        dropped=tuple(dropped), timings=tuple(watch.timings),
-        embedder=space.embedder if space else "", notes=found.notes, recent=tuple(recent),
-    )  # fmt: skip
+        id=id,
+        namespace=reader.namespace,
+        query=query,
+        plan=chosen,
+        routes=tuple(runs),
+        hits=tuple(hits),
+        dropped=tuple(dropped),
+        timings=tuple(watch.timings),
+        embedder=space.embedder if space else "",
+        notes=found.notes,
+        recent=tuple(recent),
+    )
 
 
 def with_top(run: RouteRun, candidates: Sequence[Candidate]) -> RouteRun:

@@ -55,9 +55,17 @@ def _route(spec: RouteSpec, query: Query, recipe: Recipe, k: int, settings: Sett
         weight *= spec.by_intent[query.intent]
         told += f", × {spec.by_intent[query.intent]:g} since it asks {query.intent}"
     return RoutePlan(
-        spec.name, idle is None, depth, weight, idle or told, types, settings.route_budget_ms, spec.search,
-        spec.supports, spec.options,
-    )  # fmt: skip
+        spec.name,
+        idle is None,
+        depth,
+        weight,
+        idle or told,
+        types,
+        settings.route_budget_ms,
+        spec.search,
+        spec.supports,
+        spec.options,
+    )
 
 
 def _told(fusion: FusionSpec) -> str:

@@ -371,9 +371,14 @@ class Hit(Value):
     def to_dict(self) -> Json:
         shown = self.candidate.to_dict()
         return {
-            "rank": self.rank, "score": self.score, "rrf_score": self.rrf_score, "final_score": self.final_score,
-            "routes": self.routes, **shown, "explain": self.explain(),
-        }  # fmt: skip
+            "rank": self.rank,
+            "score": self.score,
+            "rrf_score": self.rrf_score,
+            "final_score": self.final_score,
+            "routes": self.routes,
+            **shown,
+            "explain": self.explain(),
+        }
 
 
 @dataclass(frozen=True, slots=True)

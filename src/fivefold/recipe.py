@@ -98,8 +98,11 @@ class Recipe(Value):
     def parts(self) -> tuple[str, ...]:
         """What can be taken out or changed, as `routes.dense` or `boosts.decay`."""
         groups: dict[str, Sequence[RouteSpec | StageSpec]] = {
-            "routes": self.routes, "boosts": self.boosts, "rerank": self.rerank, "select": self.select,
-        }  # fmt: skip
+            "routes": self.routes,
+            "boosts": self.boosts,
+            "rerank": self.rerank,
+            "select": self.select,
+        }
         return tuple(f"{group}.{part.name}" for group, parts in groups.items() for part in parts)
 
     def without(self, part: str) -> Recipe:

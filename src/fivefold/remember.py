@@ -46,9 +46,13 @@ class Draft:
     def entry(self) -> Entry:
         predicate, content = texts.indexed(self.memory)
         return Entry(
-            memory=self.memory, extraction=self.extraction, content_hash=self.content_hash,
-            predicate_lexemes=predicate, content_lexemes=content, vectors=self.vectors,
-        )  # fmt: skip
+            memory=self.memory,
+            extraction=self.extraction,
+            content_hash=self.content_hash,
+            predicate_lexemes=predicate,
+            content_lexemes=content,
+            vectors=self.vectors,
+        )
 
 
 @dataclass(slots=True)
@@ -71,10 +75,14 @@ class Tally:
 
     def report(self) -> Report:
         return Report(
-            stored=tuple(self.stored), merged=tuple(self.merged), linked=tuple(self.linked),
-            superseded=tuple(self.superseded), entities=tuple(self.entities), sessions=tuple(self.sessions),
+            stored=tuple(self.stored),
+            merged=tuple(self.merged),
+            linked=tuple(self.linked),
+            superseded=tuple(self.superseded),
+            entities=tuple(self.entities),
+            sessions=tuple(self.sessions),
             notes=tuple(dict.fromkeys(self.notes)),
-        )  # fmt: skip
+        )
 
 
 def draft(record: Record, namespace: str, extractor: Extractor, now: datetime) -> Draft:
@@ -83,17 +91,33 @@ def draft(record: Record, namespace: str, extractor: Extractor, now: datetime) -
     extraction = extractor.extract(record if record.event_at else replace(record, event_at=event_at))
     kind = record.kind or ("turn" if record.session_id else "note")
     memory = Memory(
-        id=record.id or new_id(), namespace=namespace, content=record.content, kind=kind, type=extraction.type,
-        speaker=record.speaker, session_id=record.session_id, turn_index=record.turn_index,
-        predicate=extraction.predicate, user_text=record.user_text, assistant_text=record.assistant_text,
-        next_user_text=record.next_user_text, tags=record.tags, task_tag=record.task_tag,
-        event_at=event_at, created_at=now, valid_from=record.valid_from, valid_to=record.valid_to,
+        id=record.id or new_id(),
+        namespace=namespace,
+        content=record.content,
+        kind=kind,
+        type=extraction.type,
+        speaker=record.speaker,
+        session_id=record.session_id,
+        turn_index=record.turn_index,
+        predicate=extraction.predicate,
+        user_text=record.user_text,
+        assistant_text=record.assistant_text,
+        next_user_text=record.next_user_text,
+        tags=record.tags,
+        task_tag=record.task_tag,
+        event_at=event_at,
+        created_at=now,
+        valid_from=record.valid_from,
+        valid_to=record.valid_to,
         superseded_by=None,
         importance=extraction.importance if record.importance is None else record.importance,
         memory_score=extraction.memory_score if record.memory_score is None else record.memory_score,
         confidence=1.0 if record.confidence is None else record.confidence,
-        seen_count=1, access_count=0, last_accessed_at=None, metadata=record.metadata,
-    )  # fmt: skip
+        seen_count=1,
+        access_count=0,
+        last_accessed_at=None,
+        metadata=record.metadata,
+    )
     return Draft(record, memory, extraction, content_hash(record.speaker, record.content))
 
 
@@ -263,9 +287,12 @@ def refresh_session(session_id: str, namespace: str, txn: Writer, now: datetime,
         row = txn.add(entry)
     else:
         kept = replace(
-            entry.memory, id=known.id, created_at=known.created_at, access_count=known.access_count,
+            entry.memory,
+            id=known.id,
+            created_at=known.created_at,
+            access_count=known.access_count,
             last_accessed_at=known.last_accessed_at,
-        )  # fmt: skip
+        )
         txn.replace(known.row, replace(entry, memory=kept))
         row = known.row
     txn.session_built(session_id, row, turns)
@@ -281,14 +308,32 @@ def _session_entry(session_id: str, namespace: str, turns: Sequence[Memory], vec
     content = "\n".join(f"{turn.speaker}: {turn.content}" if turn.speaker else turn.content for turn in turns)
     content = content[:SESSION_TEXT]
     memory = Memory(
-        id=new_id(), namespace=namespace, content=content, kind="session", type="fact", speaker=None,
-        session_id=session_id, turn_index=None, predicate=None, user_text=None, assistant_text=None,
-        next_user_text=None, tags=tuple(dict.fromkeys(tag for turn in turns for tag in turn.tags)),
-        task_tag=next((turn.task_tag for turn in turns if turn.task_tag), None), event_at=turns[0].event_at,
-        created_at=now, valid_from=None, valid_to=None, superseded_by=None,
+        id=new_id(),
+        namespace=namespace,
+        content=content,
+        kind="session",
+        type="fact",
+        speaker=None,
+        session_id=session_id,
+        turn_index=None,
+        predicate=None,
+        user_text=None,
+        assistant_text=None,
+        next_user_text=None,
+        tags=tuple(dict.fromkeys(tag for turn in turns for tag in turn.tags)),
+        task_tag=next((turn.task_tag for turn in turns if turn.task_tag), None),
+        event_at=turns[0].event_at,
+        created_at=now,
+        valid_from=None,
+        valid_to=None,
+        superseded_by=None,
         importance=max(turn.importance for turn in turns),
-        memory_score=round(sum(turn.memory_score for turn in turns) / len(turns), 3), confidence=1.0,
-        seen_count=1, access_count=0, last_accessed_at=None, metadata={},
-    )  # fmt: skip
+        memory_score=round(sum(turn.memory_score for turn in turns) / len(turns), 3),
+        confidence=1.0,
+        seen_count=1,
+        access_count=0,
+        last_accessed_at=None,
+        metadata={},
+    )
     item = Draft(Record(content=content), memory, Extraction(), content_hash(session_id, content), {"session": vector})
     return item.entry()

@@ -62,9 +62,17 @@ def restore(backup: str | os.PathLike[str], store: str, *, replace: bool = False
     else:
         taken_at, models, found = _to_file(source, Path(store), replace, progress)
     return Restored(
-        shown(store), str(source), taken_at, found.schema, found.namespaces, found.memories, found.keys, models,
-        round(monotonic() - began, 3), found.amiss,
-    )  # fmt: skip
+        shown(store),
+        str(source),
+        taken_at,
+        found.schema,
+        found.namespaces,
+        found.memories,
+        found.keys,
+        models,
+        round(monotonic() - began, 3),
+        found.amiss,
+    )
 
 
 def _to_file(source: Path, target: Path, replace: bool, progress: bool) -> tuple[datetime | None, int, Contents]:

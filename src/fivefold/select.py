@@ -22,8 +22,11 @@ def known_by(pool: Pool, now: datetime) -> Pool:
 def answer(pool: Pool, k: int, unit: Unit) -> tuple[list[Hit], list[Dropped]]:
     """The k best by score; by session, the best of each stands for it."""
     if unit == "turn":
-        sessions = [(candidate, "a session, and only turns are wanted") for candidate in pool.candidates
-                    if candidate.memory.kind == "session"]  # fmt: skip
+        sessions = [
+            (candidate, "a session, and only turns are wanted")
+            for candidate in pool.candidates
+            if candidate.memory.kind == "session"
+        ]
         pool = pool.without(sessions, "select")
     ranked = best_first(pool.candidates)
     if unit == "session":

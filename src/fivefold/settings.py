@@ -58,10 +58,19 @@ class Settings(Value):
 
 
 _RANGES: dict[str, tuple[float, float]] = {
-    "widen_below": (0, 100), "hops": (0, 3), "hops_asked": (0, 3), "fan_out": (1, 500), "sure_entity": (0, 1),
-    "route_budget_ms": (1, 600_000), "dense_weight": (0, 100), "lexical_weight": (0, 100), "graph_weight": (0, 100),
-    "temporal_weight": (0, 100), "learn_after": (0, 1_000_000), "recent_turns": (0, MAX_RECENT),
-}  # fmt: skip
+    "widen_below": (0, 100),
+    "hops": (0, 3),
+    "hops_asked": (0, 3),
+    "fan_out": (1, 500),
+    "sure_entity": (0, 1),
+    "route_budget_ms": (1, 600_000),
+    "dense_weight": (0, 100),
+    "lexical_weight": (0, 100),
+    "graph_weight": (0, 100),
+    "temporal_weight": (0, 100),
+    "learn_after": (0, 1_000_000),
+    "recent_turns": (0, MAX_RECENT),
+}
 
 
 def settings_of(stored: Mapping[str, Any]) -> Settings:

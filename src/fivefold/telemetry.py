@@ -88,10 +88,13 @@ class Spans:
     def recalled(self, store: Store, recall: Recall, ended_ns: int) -> None:
         at = ended_ns - _ns(sum(timing.ms for timing in recall.timings))
         given: dict[str, Any] = {
-            "fivefold.recall.id": recall.id, "fivefold.recall.recipe": recall.plan.recipe,
-            "fivefold.recall.k": recall.plan.k, "fivefold.recall.hits": len(recall.hits),
-            "fivefold.recall.dropped": len(recall.dropped), "fivefold.recall.degraded": recall.degraded,
-        }  # fmt: skip
+            "fivefold.recall.id": recall.id,
+            "fivefold.recall.recipe": recall.plan.recipe,
+            "fivefold.recall.k": recall.plan.k,
+            "fivefold.recall.hits": len(recall.hits),
+            "fivefold.recall.dropped": len(recall.dropped),
+            "fivefold.recall.degraded": recall.degraded,
+        }
         whole = self.tracer.start_span("fivefold recall", start_time=at, attributes=given)
         failed = {note.stage for note in recall.notes if note.status == "failed"}
         for timing in recall.timings:

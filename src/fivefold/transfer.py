@@ -163,14 +163,23 @@ def _restored(data: Json, namespace: str) -> Draft:
         raise InvalidInput(f"session_id is missing; a {kind} belongs to a session")
     checked_text(given["content"], "content", empty=kind == "session")
     memory = Memory(
-        id=checked_name(given["id"], "id"), namespace=namespace, content=given["content"], kind=kind,
-        type=one_of(given["type"], TYPES, "type"), speaker=_if_given(given, "speaker", checked_name),
-        session_id=_if_given(given, "session_id", checked_name), turn_index=_if_given(given, "turn_index", _index),
-        predicate=_if_given(given, "predicate", sound), user_text=_if_given(given, "user_text", sound),
+        id=checked_name(given["id"], "id"),
+        namespace=namespace,
+        content=given["content"],
+        kind=kind,
+        type=one_of(given["type"], TYPES, "type"),
+        speaker=_if_given(given, "speaker", checked_name),
+        session_id=_if_given(given, "session_id", checked_name),
+        turn_index=_if_given(given, "turn_index", _index),
+        predicate=_if_given(given, "predicate", sound),
+        user_text=_if_given(given, "user_text", sound),
         assistant_text=_if_given(given, "assistant_text", sound),
-        next_user_text=_if_given(given, "next_user_text", sound), tags=_tags(given.get("tags", [])),
-        task_tag=_if_given(given, "task_tag", checked_name), event_at=_moment(given["event_at"], "event_at"),
-        created_at=_moment(given["created_at"], "created_at"), valid_from=_if_given(given, "valid_from", _moment),
+        next_user_text=_if_given(given, "next_user_text", sound),
+        tags=_tags(given.get("tags", [])),
+        task_tag=_if_given(given, "task_tag", checked_name),
+        event_at=_moment(given["event_at"], "event_at"),
+        created_at=_moment(given["created_at"], "created_at"),
+        valid_from=_if_given(given, "valid_from", _moment),
         valid_to=_if_given(given, "valid_to", _moment),
         superseded_by=_if_given(given, "superseded_by", checked_name),
         importance=share(given.get("importance", 0.0), "importance"),
@@ -178,8 +187,9 @@ def _restored(data: Json, namespace: str) -> Draft:
         confidence=share(given.get("confidence", 1.0), "confidence"),
         seen_count=whole(given.get("seen_count", 1), "seen_count"),
         access_count=whole(given.get("access_count", 0), "access_count"),
-        last_accessed_at=_if_given(given, "last_accessed_at", _moment), metadata=_metadata(given.get("metadata", {})),
-    )  # fmt: skip
+        last_accessed_at=_if_given(given, "last_accessed_at", _moment),
+        metadata=_metadata(given.get("metadata", {})),
+    )
     record = Record(**{name: getattr(memory, name) for name in _RECORD})
     extraction, links = _extraction(memory, given.get("extracted")), _links(memory, given.get("links", []))
     return Draft(record, memory, extraction, _hash(memory), links=links)

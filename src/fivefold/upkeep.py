@@ -58,9 +58,12 @@ class Upkeep:
     """Looks after a store every so many seconds, in a thread of its own, until it is stopped."""
 
     def __init__(
-        self, store: Store, every_s: float = DAY_S, clock: Callable[[], datetime] = utc_now,
+        self,
+        store: Store,
+        every_s: float = DAY_S,
+        clock: Callable[[], datetime] = utc_now,
         told: Callable[[Sequence[Care]], None] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """`told` is given what each round did; without it, what was changed or failed is logged."""
         self._store = store
         self._every_s = every_s

@@ -84,10 +84,18 @@ def _updated(space: Workspace, old: Memory, changes: Mapping[str, Any]) -> bool:
     model = space.embedder()
     item = draft(_changed(old, changes), space.namespace, space.extractor, space.clock())
     item.memory = replace(
-        item.memory, id=old.id, kind=old.kind, session_id=old.session_id, turn_index=old.turn_index, row=old.row,
-        created_at=old.created_at, superseded_by=old.superseded_by, seen_count=old.seen_count,
-        access_count=old.access_count, last_accessed_at=old.last_accessed_at,
-    )  # fmt: skip
+        item.memory,
+        id=old.id,
+        kind=old.kind,
+        session_id=old.session_id,
+        turn_index=old.turn_index,
+        row=old.row,
+        created_at=old.created_at,
+        superseded_by=old.superseded_by,
+        seen_count=old.seen_count,
+        access_count=old.access_count,
+        last_accessed_at=old.last_accessed_at,
+    )
     if (item.memory.content, item.memory.speaker) == (old.content, old.speaker):
         item.extraction = replace(extraction_of(space, old), type=item.memory.type, predicate=item.memory.predicate)
     add_vectors([item], model)

@@ -25,8 +25,7 @@ def pipeline(retriever: FivefoldRetriever) -> Pipeline:
     made = Pipeline()
     made.add_component("memory", retriever)
     made.add_component(
-        "prompt",
-        ChatPromptBuilder([ChatMessage.from_user(TEMPLATE)], required_variables=["documents", "question"]),
+        "prompt", ChatPromptBuilder([ChatMessage.from_user(TEMPLATE)], required_variables=["documents", "question"])
     )
     made.add_component("llm", MockChatGenerator())
     made.connect("memory.documents", "prompt.documents")

@@ -152,8 +152,12 @@ def test_turns_from_elsewhere_are_messages_too(mem: Engine) -> None:
         mem.remember(f"by {speaker}", speaker=speaker, session_id="s")
     messages = FivefoldChatHistory(mem, "s").messages
     assert [(message.type, message.name) for message in messages] == [
-        ("human", None), ("ai", None), ("system", None), ("human", "Mia"), ("human", None),
-    ]  # fmt: skip
+        ("human", None),
+        ("ai", None),
+        ("system", None),
+        ("human", "Mia"),
+        ("human", None),
+    ]
 
 
 def test_a_turn_that_was_changed_says_what_it_says_now(mem: Engine) -> None:
@@ -180,13 +184,20 @@ def test_a_chain_with_history_remembers_what_was_said(mem: Engine) -> None:
         return FivefoldChatHistory(mem, session_id)
 
     chain = RunnableWithMessageHistory(
-        prompt | FakeListChatModel(responses=["Noted.", "Bertha."]), history,
-        input_messages_key="question", history_messages_key="history",
-    )  # fmt: skip
+        prompt | FakeListChatModel(responses=["Noted.", "Bertha."]),
+        history,
+        input_messages_key="question",
+        history_messages_key="history",
+    )
     config: Any = {"configurable": {"session_id": "bread"}}
     chain.invoke({"question": "My starter is called Bertha"}, config)
     assert chain.invoke({"question": "What is it called?"}, config).content == "Bertha."
     asyncio.run(chain.ainvoke({"question": "Feed it"}, config))
     assert [turn.content for turn in mem.turns("bread")] == [
-        "My starter is called Bertha", "Noted.", "What is it called?", "Bertha.", "Feed it", "Noted.",
-    ]  # fmt: skip
+        "My starter is called Bertha",
+        "Noted.",
+        "What is it called?",
+        "Bertha.",
+        "Feed it",
+        "Noted.",
+    ]

@@ -6,13 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from llama_index.core.base.llms.types import (
-    ChatMessage,
-    ImageBlock,
-    MessageRole,
-    TextBlock,
-    ToolCallBlock,
-)
+from llama_index.core.base.llms.types import ChatMessage, ImageBlock, MessageRole, TextBlock, ToolCallBlock
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms import MockLLM
 from llama_index.core.memory import Memory
@@ -101,9 +95,13 @@ def test_a_memory_block_keeps_what_leaves_the_queue(mem: Engine) -> None:
     async def talk() -> list[ChatMessage]:
         queue = create_async_engine("sqlite+aiosqlite:///:memory:")
         memory = Memory.from_defaults(
-            session_id="walk", token_limit=60, chat_history_token_ratio=0.5, token_flush_size=10,
-            memory_blocks=[FivefoldMemoryBlock(engine=mem, k=2)], async_engine=queue,
-        )  # fmt: skip
+            session_id="walk",
+            token_limit=60,
+            chat_history_token_ratio=0.5,
+            token_flush_size=10,
+            memory_blocks=[FivefoldMemoryBlock(engine=mem, k=2)],
+            async_engine=queue,
+        )
         for number in range(6):
             await memory.aput(ChatMessage(role="user", content=f"On day {number} we saw {number} herons by the canal"))
             await memory.aput(ChatMessage(role="assistant", content=f"Day {number} noted."))

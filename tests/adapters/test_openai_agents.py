@@ -29,12 +29,15 @@ ITEMS: list[Json] = [
     {"type": "function_call_output", "call_id": "c1", "output": "rain"},
     {"type": "function_call_output", "call_id": "c2", "output": [{"type": "input_text", "text": "snow"}]},
     {
-        "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
+        "type": "message",
+        "id": "msg_1",
+        "role": "assistant",
+        "status": "completed",
         "content": [{"type": "output_text", "text": "Rain.", "annotations": [], "logprobs": None}],
     },
     {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "n": 1.5}},
     {"type": "item_reference", "id": "msg_1"},
-]  # fmt: skip
+]
 
 
 def items(given: list[Json]) -> list[TResponseInputItem]:
@@ -131,8 +134,11 @@ def test_a_runner_goes_on_where_the_session_stopped(mem: Engine) -> None:
     assert first.final_output == "It rains."
     kept = asyncio.run(FivefoldSession(mem, "trip").get_items())
     assert [cast(Json, item).get("type", "message") for item in kept] == [
-        "message", "function_call", "function_call_output", "message",
-    ]  # fmt: skip
+        "message",
+        "function_call",
+        "function_call_output",
+        "message",
+    ]
     second = asyncio.run(Runner.run(agent, "Take a coat?", session=FivefoldSession(mem, "trip")))
     assert second.final_output == "Yes."
     model.assert_complete()

@@ -18,15 +18,30 @@ Given = list[dict[str, Any]] | str | bytes | None
 
 MEMORIES: list[dict[str, Any]] = [
     {"id": "m1", "namespace": "ada", "content": "The kiln is fired on Fridays", "speaker": "Ada", "session_id": "s1"},
-    {"id": "m2", "namespace": "ada", "content": "Which glaze?", "speaker": "user", "session_id": "s2",
-     "event_at": "2024-03-01T09:00:00+01:00", "type": "fact", "tags": ["pottery"]},
+    {
+        "id": "m2",
+        "namespace": "ada",
+        "content": "Which glaze?",
+        "speaker": "user",
+        "session_id": "s2",
+        "event_at": "2024-03-01T09:00:00+01:00",
+        "type": "fact",
+        "tags": ["pottery"],
+    },
     {"id": "m1", "namespace": "bo", "user_text": "Any news?", "assistant_text": "The ferry is late"},
-]  # fmt: skip
+]
 QUERIES: list[dict[str, Any]] = [
-    {"id": "q1", "namespace": "ada", "query": "When is the kiln fired?", "relevant": ["m1", "m1"], "category": "when",
-     "now": "2024-04-01T00:00:00Z", "context": ["We spoke of pots"]},
+    {
+        "id": "q1",
+        "namespace": "ada",
+        "query": "When is the kiln fired?",
+        "relevant": ["m1", "m1"],
+        "category": "when",
+        "now": "2024-04-01T00:00:00Z",
+        "context": ["We spoke of pots"],
+    },
     {"id": "q2", "namespace": "bo", "query": "Is the ferry late?", "relevant": ["m1"]},
-]  # fmt: skip
+]
 
 
 def written(folder: Path, memories: Given = MEMORIES, queries: Given = QUERIES) -> Path:

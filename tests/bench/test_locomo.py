@@ -82,8 +82,12 @@ def test_questions_carry_category_and_the_time_after_the_last_session(tmp_path: 
     talks = [{**asked(["D2:1"], category), "sample_id": f"talk-{category}"} for category in range(1, 6)]
     data = locomo.load(written(tmp_path, *talks))
     assert [question.category for question in data.questions[1::2]] == [
-        "multi-hop", "temporal", "open-domain", "single-hop", "adversarial",
-    ]  # fmt: skip
+        "multi-hop",
+        "temporal",
+        "open-domain",
+        "single-hop",
+        "adversarial",
+    ]
     last = data.questions[-1]
     assert (last.id, last.namespace, last.text) == ("talk-5:1", "talk-5", "And then?")
     assert last.now == datetime(2024, 6, 3, 21, 5, 2, tzinfo=UTC)

@@ -74,8 +74,11 @@ def test_a_comparison_counts_better_and_worse() -> None:
 def test_all_are_compared_with_one_on_both_metrics() -> None:
     found = compare_all({"a": scores(0, 0), "b": scores(1, 1), "default": scores(1, 0)}, "default", seed=0)
     assert [(item.recipe, item.metric) for item in found] == [
-        ("a", "recall@5"), ("b", "recall@5"), ("a", "recall@10"), ("b", "recall@10"),
-    ]  # fmt: skip
+        ("a", "recall@5"),
+        ("b", "recall@5"),
+        ("a", "recall@10"),
+        ("b", "recall@10"),
+    ]
     assert {item.against for item in found} == {"default"}
 
 

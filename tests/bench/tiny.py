@@ -54,25 +54,32 @@ def longmemeval() -> list[dict[str, Any]]:
     ]
     return [
         {
-            "question_id": f"lme{number}", "question_type": "multi-session" if len(gold) > 1 else "single-session-user",
-            "question": text, "question_date": "2024/03/20 (Wed) 10:00",
+            "question_id": f"lme{number}",
+            "question_type": "multi-session" if len(gold) > 1 else "single-session-user",
+            "question": text,
+            "question_date": "2024/03/20 (Wed) 10:00",
             "haystack_dates": [f"2024/03/0{day} (Mon) 10:00" for day in (4, 5, 6)],
-            "haystack_session_ids": list(TALK), "haystack_sessions": sessions,
+            "haystack_session_ids": list(TALK),
+            "haystack_sessions": sessions,
             "answer_session_ids": [list(TALK)[int(id[1]) - 1] for id in gold],
         }
         for number, (text, gold, _) in enumerate(ASKED)
-    ]  # fmt: skip
+    ]
 
 
 def memories() -> list[dict[str, Any]]:
     return [
         {
-            "id": f"D{number}:{turn}", "namespace": "mill", "content": text, "speaker": who, "session_id": session,
+            "id": f"D{number}:{turn}",
+            "namespace": "mill",
+            "content": text,
+            "speaker": who,
+            "session_id": session,
             "event_at": f"2024-03-0{number + 3}T10:00:0{turn}Z",
         }
         for number, (session, said) in enumerate(TALK.items(), 1)
         for turn, (who, text) in enumerate(said, 1)
-    ]  # fmt: skip
+    ]
 
 
 def queries() -> list[dict[str, Any]]:
@@ -86,11 +93,17 @@ def answers() -> list[dict[str, Any]]:
     """What two recipes called old and new found; new has lost one answer and gained none."""
     return [
         {
-            "recipe": name, "question": "q0", "text": "Who keeps bees?", "category": "4", "relevant": ["D1:3"],
-            "ranking": ranking, "scores": {"recall@10": score}, "explained": {ranking[0]: "#1  0.5000  …"},
+            "recipe": name,
+            "question": "q0",
+            "text": "Who keeps bees?",
+            "category": "4",
+            "relevant": ["D1:3"],
+            "ranking": ranking,
+            "scores": {"recall@10": score},
+            "explained": {ranking[0]: "#1  0.5000  …"},
         }
         for name, ranking, score in (("old", ["D1:3"], 1.0), ("new", ["D2:1"], 0.0))
-    ]  # fmt: skip
+    ]
 
 
 def write(folder: Path) -> None:

@@ -134,9 +134,13 @@ Command = Callable[..., Ran]
 def process(*args: str, folder: str, said: str | bytes = "", **env: str) -> Ran:
     """Runs `fivefold` in a process of its own, piped, with only the environment it is given."""
     done = subprocess.run(
-        [sys.executable, "-m", "fivefold", *args], cwd=folder, env=clean(env), capture_output=True, check=False,
+        [sys.executable, "-m", "fivefold", *args],
+        cwd=folder,
+        env=clean(env),
+        capture_output=True,
+        check=False,
         input=said.encode() if isinstance(said, str) else said,
-    )  # fmt: skip
+    )
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 

@@ -189,9 +189,13 @@ def test_a_closed_pipe_is_no_drama(args: list[str], small: Small) -> None:
 def test_a_full_device_is_said_in_one_sentence(args: list[str], small: Small) -> None:
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "fivefold", *args], stdout=full, stderr=subprocess.PIPE, text=True,
-            env=clean({"FIVEFOLD_STORE": small.path}), check=False,
-        )  # fmt: skip
+            [sys.executable, "-m", "fivefold", *args],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=clean({"FIVEFOLD_STORE": small.path}),
+            check=False,
+        )
     assert done.returncode == 1
     assert done.stderr == "fivefold: the output could not be written: No space left on device\n"
 

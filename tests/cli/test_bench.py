@@ -31,9 +31,13 @@ def test_sizes_from_a_thousand_are_held_against_their_bars(command: Command) -> 
     found = command("bench", "speed", "--sizes", "50,1000", "--rounds", "5", "--json").json
     assert all(item["ok"] is None and item["bar"] == "" for item in found if 0 < item["memories"] < 1000)
     assert {item["what"] for item in found if item["bar"]} == {
-        "write, no embedding", "room on disk", "recall default", "encode a question, fivefold-minilm",
-        "rerank 10 turns", "rerank 20 turns",
-    }  # fmt: skip
+        "write, no embedding",
+        "room on disk",
+        "recall default",
+        "encode a question, fivefold-minilm",
+        "rerank 10 turns",
+        "rerank 20 turns",
+    }
 
 
 @pytest.fixture
@@ -117,9 +121,24 @@ def test_a_folder_of_other_things_is_refused_before_the_race(talk: str, command:
 
 def test_depths_changes_seed_and_limit_are_taken(talk: str, command: Command) -> None:
     found = command(
-        "bench", "locomo", talk, "--recipes", "recipe:dense", "--k", "3,30", "--set", "routes.dense.depth=4", "--set",
-        "fusion.method=rrf", "--limit", "4", "--seed", "2", "--json", *QUICK,
-    ).json  # fmt: skip
+        "bench",
+        "locomo",
+        talk,
+        "--recipes",
+        "recipe:dense",
+        "--k",
+        "3,30",
+        "--set",
+        "routes.dense.depth=4",
+        "--set",
+        "fusion.method=rrf",
+        "--limit",
+        "4",
+        "--seed",
+        "2",
+        "--json",
+        *QUICK,
+    ).json
     assert found["k"] == [3, 30]
     assert {"recall@3", "recall@30", "recall@20"} <= set(found["recipes"]["recipe:dense"]["overall"])
     assert found["recipes"]["recipe:dense"]["n"] == 4

@@ -94,8 +94,10 @@ def test_the_audit_log_is_paged_and_narrowed(command: Command) -> None:
     heading, *lines = command("audit", "--store", "team.db").out.splitlines()
     assert heading.split() == ["when", "key", "action", "namespace", "subject", "outcome"]
     assert [" ".join(line.split()[2:]) for line in lines] == [
-        "– forget home m2 failed", f"{key['id']} remember work m1 ok", f"– create key – {key['id']} ok",
-    ]  # fmt: skip
+        "– forget home m2 failed",
+        f"{key['id']} remember work m1 ok",
+        f"– create key – {key['id']} ok",
+    ]
     page = command("audit", "--limit", "2", "--store", "team.db")
     *_, more = page.out.splitlines()
     assert more.startswith("more with --cursor ")

@@ -50,7 +50,7 @@ def test_errors_and_record_load_nothing_heavy(tmp_path: Path) -> None:
         ["train", "--help"],
     ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_help_loads_nothing_heavy(args: list[str], tmp_path: Path) -> None:
     assert loaded(HELP.format(args=args, code=0), tmp_path) == set()
 

@@ -60,8 +60,11 @@ def test_the_schedule_runs_until_a_signal(tmp_path: Path, ending: signal.Signals
         mem.remember("I take my tea without milk")
     running = subprocess.Popen(
         [sys.executable, "-m", "fivefold", "maintain", "--every", "1", "--json", "--store", str(path)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=clean({}), text=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=clean({}),
+        text=True,
+    )
     assert running.stdout is not None
     seen = ""
     until = time.monotonic() + 60

@@ -21,9 +21,20 @@ def test_recall_shows_the_memory_and_its_routes(small: Small, command: Command) 
 
 def test_recall_takes_time_context_and_recipe(small: Small, command: Command) -> None:
     answer = command(
-        "recall", "badge", "--now", "2025-02-01", "--context", "hello", "--context", "again", "--recipe", "lexical",
-        "--store", small.path, "--json",
-    ).json  # fmt: skip
+        "recall",
+        "badge",
+        "--now",
+        "2025-02-01",
+        "--context",
+        "hello",
+        "--context",
+        "again",
+        "--recipe",
+        "lexical",
+        "--store",
+        small.path,
+        "--json",
+    ).json
     assert answer["query"]["now"] == "2025-02-01T00:00:00Z"
     assert answer["query"]["context"] == ["hello", "again"]
     assert [run["route"] for run in answer["routes"]] == ["lexical"]

@@ -109,9 +109,16 @@ def test_a_piped_drawing_is_as_wide_as_a_common_terminal(command: Command) -> No
 def test_names_that_are_long_or_would_be_obeyed_are_tamed(tmp_path: Path) -> None:
     name = "routes.dense.name=" + "n" * 199
     ran = process(
-        "recipes", "show", "dense", "--set", 'routes.dense.ids=["\\u001b[31m' + "x" * 99 + '"]', "--set", name,
-        folder=str(tmp_path), COLUMNS="80",
-    )  # fmt: skip
+        "recipes",
+        "show",
+        "dense",
+        "--set",
+        'routes.dense.ids=["\\u001b[31m' + "x" * 99 + '"]',
+        "--set",
+        name,
+        folder=str(tmp_path),
+        COLUMNS="80",
+    )
     assert ran.code == 0, ran.err
     assert "\x1b" not in ran.out
     assert max(map(cell_len, ran.out.splitlines())) <= 80
@@ -153,13 +160,21 @@ def test_toml_and_json_exclude_each_other(command: Command) -> None:
 @pytest.mark.parametrize(
     ("text", "value"),
     [
-        ("fusion.k=30", 30), (" fusion.k = 0.5 ", 0.5), ("optimize=true", True), ("fusion.method=rrf", "rrf"),
-        ('summary="with = in it"', "with = in it"), ("a.types=['event']", ["event"]), ("a.all={floor=1}", {"floor": 1}),
-        ("summary=two words", "two words"), ("summary=2024-01-01", "2024-01-01"), ("summary=1\nk=2", "1\nk=2"),
-        ("summary=" + "[" * 5000, "[" * 5000), ("fusion.k=" + "9" * 5000, "9" * 5000),
+        ("fusion.k=30", 30),
+        (" fusion.k = 0.5 ", 0.5),
+        ("optimize=true", True),
+        ("fusion.method=rrf", "rrf"),
+        ('summary="with = in it"', "with = in it"),
+        ("a.types=['event']", ["event"]),
+        ("a.all={floor=1}", {"floor": 1}),
+        ("summary=two words", "two words"),
+        ("summary=2024-01-01", "2024-01-01"),
+        ("summary=1\nk=2", "1\nk=2"),
+        ("summary=" + "[" * 5000, "[" * 5000),
+        ("fusion.k=" + "9" * 5000, "9" * 5000),
     ],
     ids=lambda text: str(text)[:24],
-)  # fmt: skip
+)
 def test_values_are_read_as_toml_else_as_text(text: str, value: object) -> None:
     (read,) = changes_of([text]).values()
     assert read == value

@@ -13,12 +13,20 @@ HIDDEN = "\x1b\x07\x9b\x7f\u202e\u2066\u200b\U000e0041"
 @pytest.mark.parametrize(
     "args",
     [
-        ["recall", "red alert bell"], ["recall", "red alert bell", "--full"], ["explain", "red alert bell"], ["list"],
-        ["list", "--speaker", "m\u202ea"], ["get", "bad\u202eid"], ["update", "bad\u202eid", "--tag", "x\u202ey"],
-        ["forget", "bad\u202eid"], ["forget", "no\u202eid"], ["sessions"], ["stats", "-n", "no\u202ens"],
+        ["recall", "red alert bell"],
+        ["recall", "red alert bell", "--full"],
+        ["explain", "red alert bell"],
+        ["list"],
+        ["list", "--speaker", "m\u202ea"],
+        ["get", "bad\u202eid"],
+        ["update", "bad\u202eid", "--tag", "x\u202ey"],
+        ["forget", "bad\u202eid"],
+        ["forget", "no\u202eid"],
+        ["sessions"],
+        ["stats", "-n", "no\u202ens"],
     ],
     ids=ascii,
-)  # fmt: skip
+)
 def test_no_command_lets_it_through(args: list[str], small: Small, command: Command) -> None:
     def ran(*args: str) -> str:
         done = command(*args, "--store", small.path)

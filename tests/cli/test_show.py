@@ -44,11 +44,17 @@ def words(told: str) -> list[str]:
 @pytest.mark.parametrize(
     "args",
     [
-        ["recall", "where did I move, and what did Sarah say about the Berlin office?"], ["list"], ["get", "s01.03"],
-        ["explain", "where do I live now?"], ["plan", "where do I live now?"], ["stats"], ["sessions"], ["doctor"],
+        ["recall", "where did I move, and what did Sarah say about the Berlin office?"],
+        ["list"],
+        ["get", "s01.03"],
+        ["explain", "where do I live now?"],
+        ["plan", "where do I live now?"],
+        ["stats"],
+        ["sessions"],
+        ["doctor"],
     ],
     ids=lambda args: args[0],
-)  # fmt: skip
+)
 def test_no_line_is_wider_than_the_terminal(args: list[str], sample_path: str, tmp_path: str) -> None:
     ran = process(*args, "--store", sample_path, folder=str(tmp_path), COLUMNS="60")
     assert ran.code == 0, ran.err

@@ -11,11 +11,36 @@ from tests.cli.shell import Command, Small
 
 def test_add_takes_every_field(small: Small, command: Command) -> None:
     report = command(
-        "add", "Lunch with Ines", "--speaker", "Maya", "--session", "tuesday", "--at", "2025-01-07T12:00:00Z",
-        "--type", "event", "--tag", "food", "--tag", "friends", "--id", "lunch", "--importance", "0.9",
-        "--valid-from", "2025-01-07", "--valid-to", "2025-01-08", "--metadata", '{"place": "Rosa"}', "--turn", "4",
-        "--store", small.path, "--json",
-    ).json  # fmt: skip
+        "add",
+        "Lunch with Ines",
+        "--speaker",
+        "Maya",
+        "--session",
+        "tuesday",
+        "--at",
+        "2025-01-07T12:00:00Z",
+        "--type",
+        "event",
+        "--tag",
+        "food",
+        "--tag",
+        "friends",
+        "--id",
+        "lunch",
+        "--importance",
+        "0.9",
+        "--valid-from",
+        "2025-01-07",
+        "--valid-to",
+        "2025-01-08",
+        "--metadata",
+        '{"place": "Rosa"}',
+        "--turn",
+        "4",
+        "--store",
+        small.path,
+        "--json",
+    ).json
     assert report["stored"] == ["lunch"]
     memory = command("get", "lunch", "--store", small.path, "--json").json
     assert (memory["speaker"], memory["session_id"], memory["kind"]) == ("Maya", "tuesday", "turn")
@@ -76,9 +101,19 @@ def test_supersede_links_old_and_new(small: Small, command: Command) -> None:
 
 def test_supersede_takes_session_tags_and_type(small: Small, command: Command) -> None:
     report = command(
-        "supersede", "key", "The spare key is under the pot", "--session", "tuesday", "--tag", "house",
-        "--type", "procedure", "--store", small.path, "--json",
-    ).json  # fmt: skip
+        "supersede",
+        "key",
+        "The spare key is under the pot",
+        "--session",
+        "tuesday",
+        "--tag",
+        "house",
+        "--type",
+        "procedure",
+        "--store",
+        small.path,
+        "--json",
+    ).json
     memory = command("get", report["stored"][0], "--store", small.path, "--json").json
     assert (memory["session_id"], memory["tags"], memory["type"]) == ("tuesday", ["house"], "procedure")
 

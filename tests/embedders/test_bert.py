@@ -31,8 +31,9 @@ def cosine(vectors: Matrix, one: int, other: int) -> float:
 
 def test_their_pins_and_dimensions_are_fixed() -> None:
     assert [(made.pin, made.dimension) for made in (FivefoldMiniLM, MiniLM)] == [
-        ("fivefold-minilm@1", 384), ("minilm@1.0.0", 384),
-    ]  # fmt: skip
+        ("fivefold-minilm@1", 384),
+        ("minilm@1.0.0", 384),
+    ]
 
 
 def test_vectors_are_of_unit_length(model: BertEmbedder) -> None:

@@ -92,9 +92,25 @@ def test_a_month_of_a_year_is_all_of_it(text: str, start: str, end: str) -> None
 
 @pytest.mark.parametrize(
     "text",
-    ["30 February", "30 Feb 2025", "2025-02-30", "2025-13-01", "29 Feb 2025", "32 May", "0 May 2025", "1 January 0000",
-     "two weeks", "a year", "Friday", "12 Mayor", "marching 3", "in an hour", "12025-01-011", ""],
-)  # fmt: skip
+    [
+        "30 February",
+        "30 Feb 2025",
+        "2025-02-30",
+        "2025-13-01",
+        "29 Feb 2025",
+        "32 May",
+        "0 May 2025",
+        "1 January 0000",
+        "two weeks",
+        "a year",
+        "Friday",
+        "12 Mayor",
+        "marching 3",
+        "in an hour",
+        "12025-01-011",
+        "",
+    ],
+)
 def test_what_makes_no_date_is_passed_over(text: str) -> None:
     assert dates_in(text, SAID) == ()
 
@@ -153,10 +169,7 @@ WORDS = (
 
 
 @settings(deadline=None)
-@given(
-    st.text() | st.lists(st.sampled_from(WORDS)).map(" ".join),
-    st.datetimes(timezones=st.just(UTC)),
-)
+@given(st.text() | st.lists(st.sampled_from(WORDS)).map(" ".join), st.datetimes(timezones=st.just(UTC)))
 def test_any_text_at_any_time_gives_spans_that_begin_before_they_end(text: str, said_at: datetime) -> None:
     for span in dates_in(text, said_at):
         assert span.start < span.end

@@ -16,9 +16,7 @@ from fivefold.extract.rules import Rules
 from fivefold.memory import Extraction, Mention, Record, Slot
 
 RECORD = Record(
-    content="I moved from Leeds to Bristol yesterday",
-    speaker="Maya",
-    event_at=datetime(2025, 1, 6, 9, tzinfo=UTC),
+    content="I moved from Leeds to Bristol yesterday", speaker="Maya", event_at=datetime(2025, 1, 6, 9, tzinfo=UTC)
 )
 GOOD: dict[str, Any] = {
     "type": "event",
@@ -171,9 +169,19 @@ def test_an_answer_that_is_not_what_was_asked_for_falls_back_to_the_rules(endpoi
 
 @pytest.mark.parametrize(
     "body",
-    ["not json", "", "[]", "null", "{}", '{"choices": []}', '{"choices": null}', '{"choices": [{}]}',
-     '{"choices": [{"message": {"content": null}}]}', '{"error": "overloaded"}'],
-)  # fmt: skip
+    [
+        "not json",
+        "",
+        "[]",
+        "null",
+        "{}",
+        '{"choices": []}',
+        '{"choices": null}',
+        '{"choices": [{}]}',
+        '{"choices": [{"message": {"content": null}}]}',
+        '{"error": "overloaded"}',
+    ],
+)
 def test_an_answer_of_another_shape_falls_back_to_the_rules(endpoint: Endpoint, body: str) -> None:
     endpoint.answers.append((200, body))
     assert_fell_back(extract())

@@ -19,10 +19,16 @@ def node(id: str, parent: str | None, role: str, *parts: object, **more: Any) ->
     """A message of a ChatGPT conversation in its place in the tree; `more` goes into the message."""
     kind = "text" if all(isinstance(part, str) for part in parts) else "multimodal_text"
     message = {
-        "id": id, "author": {"role": role, "name": None, "metadata": {}}, "create_time": NINE, "update_time": None,
-        "content": {"content_type": kind, "parts": list(parts)}, "status": "finished_successfully", "weight": 1.0,
-        "metadata": {}, "recipient": "all",
-    } | more  # fmt: skip
+        "id": id,
+        "author": {"role": role, "name": None, "metadata": {}},
+        "create_time": NINE,
+        "update_time": None,
+        "content": {"content_type": kind, "parts": list(parts)},
+        "status": "finished_successfully",
+        "weight": 1.0,
+        "metadata": {},
+        "recipient": "all",
+    } | more
     return {"id": id, "message": message, "parent": parent, "children": []}
 
 
@@ -32,29 +38,44 @@ def chatgpt(*nodes: Json, id: str = "talk-1", title: str = "Bread", current: str
     for item in nodes:
         mapping[item["parent"]]["children"].append(item["id"])
     return {
-        "title": title, "create_time": NINE, "update_time": NINE + 60, "mapping": mapping,
-        "current_node": current or (nodes[-1]["id"] if nodes else "root"), "conversation_id": id, "id": id,
-    }  # fmt: skip
+        "title": title,
+        "create_time": NINE,
+        "update_time": NINE + 60,
+        "mapping": mapping,
+        "current_node": current or (nodes[-1]["id"] if nodes else "root"),
+        "conversation_id": id,
+        "id": id,
+    }
 
 
 BREAD = chatgpt(
     node("m0", "root", "system", ""),
     node("m1", "m0", "user", "My sourdough starter is called Bertha", create_time=NINE + 1),
     node("m2", "m1", "assistant", "Bertha is a fine name.", create_time=NINE + 2, metadata={"model_slug": "gpt-x"}),
-    node("m3", "m2", "user", {"content_type": "image_asset_pointer", "asset_pointer": "file://a"}, "Is she ripe?",
-         create_time=NINE + 3),
+    node(
+        "m3",
+        "m2",
+        "user",
+        {"content_type": "image_asset_pointer", "asset_pointer": "file://a"},
+        "Is she ripe?",
+        create_time=NINE + 3,
+    ),
     node("m4", "m3", "assistant", "search('ripe starter')", recipient="browser"),
     node("m5", "m4", "tool", "a page"),
     node("m6", "m5", "assistant", "Yes, she has doubled.", create_time=NINE + 4),
-)  # fmt: skip
+)
 
 
 def claude(*messages: Json, id: str = "c-1", name: str = "The move") -> Json:
     at = "2025-02-03T10:00:00.000000Z"
     return {
-        "uuid": id, "name": name, "created_at": at, "updated_at": at, "account": {"uuid": "me"},
+        "uuid": id,
+        "name": name,
+        "created_at": at,
+        "updated_at": at,
+        "account": {"uuid": "me"},
         "chat_messages": list(messages),
-    }  # fmt: skip
+    }
 
 
 def said(id: str, sender: str, text: str, *blocks: Json, **more: Any) -> Json:

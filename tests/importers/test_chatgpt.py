@@ -54,17 +54,20 @@ def test_archives_folders_and_split_exports_are_read(tmp_path: Path) -> None:
 
 def test_what_was_spoken_or_hidden_is_told_apart(tmp_path: Path) -> None:
     talk = chatgpt(
-        node("a", "root", "user", {"content_type": "audio_transcription", "text": "Call the plumber"},
-             {"content_type": "audio_asset_pointer"}),
+        node(
+            "a",
+            "root",
+            "user",
+            {"content_type": "audio_transcription", "text": "Call the plumber"},
+            {"content_type": "audio_asset_pointer"},
+        ),
         node("b", "a", "assistant", "kept from view", metadata={"is_visually_hidden_from_conversation": True}),
         node("c", "b", "assistant", content={"content_type": "thoughts", "thoughts": []}),
         node("d", "c", "assistant", " \u200b", None),
-    )  # fmt: skip
+    )
     account = Account()
     assert [turn.content for turn in read(write(tmp_path / "a.json", [talk]), account=account)] == ["Call the plumber"]
-    assert account.left_out == {
-        "recordings": 1, "hidden messages": 1, "thoughts messages": 1, "empty messages": 1,
-    }  # fmt: skip
+    assert account.left_out == {"recordings": 1, "hidden messages": 1, "thoughts messages": 1, "empty messages": 1}
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tests.importers.exports import BREAD, MOVE, packed, write
     ("text", "format"),
     [
         ('{"content": "one"}\n{"content": "two"}\n', "jsonl"),
-        ("\ufeff{\"content\": \"one\"}", "jsonl"),
+        ('\ufeff{"content": "one"}', "jsonl"),
         ('{"contnt": "a slip of the pen"}', "jsonl"),
         ("", "jsonl"),
         ('{"broken": ', "jsonl"),
@@ -24,7 +24,7 @@ from tests.importers.exports import BREAD, MOVE, packed, write
         ('{"mapping": {}}', "chatgpt"),
         ('[\n{"uuid": "x", "chat_messages": []}]', "claude"),
     ],
-)  # fmt: skip
+)
 def test_files_are_known_by_what_stands_in_them(text: str, format: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text(text, "utf-8")

@@ -12,7 +12,7 @@ from langchain_core.messages import (
     ToolMessage,
     message_to_dict,
     messages_to_dict,
-)  # fmt: skip
+)
 
 from fivefold.errors import InvalidInput
 from fivefold.importers import Account, detected, read

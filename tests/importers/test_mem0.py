@@ -13,15 +13,24 @@ from tests.importers.exports import mem0_history, write
 
 MEMORIES = [
     {
-        "id": "m-1", "memory": "Likes hiking", "user_id": "alex", "hash": "x", "score": None,
-        "created_at": "2024-07-01T12:00:00-07:00", "updated_at": None, "metadata": {"channel": "app"},
+        "id": "m-1",
+        "memory": "Likes hiking",
+        "user_id": "alex",
+        "hash": "x",
+        "score": None,
+        "created_at": "2024-07-01T12:00:00-07:00",
+        "updated_at": None,
+        "metadata": {"channel": "app"},
         "categories": ["hobbies"],
     },
     {
-        "id": "m-2", "memory": "Lives in Oslo", "agent_id": "guide", "created_at": "2024-07-01T12:00:00+00:00",
+        "id": "m-2",
+        "memory": "Lives in Oslo",
+        "agent_id": "guide",
+        "created_at": "2024-07-01T12:00:00+00:00",
         "updated_at": "2024-08-02T08:00:00+00:00",
     },
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("wrapped", [MEMORIES, {"results": MEMORIES}, {"count": 2, "next": None, "results": MEMORIES}])

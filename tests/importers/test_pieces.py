@@ -13,9 +13,7 @@ ANYTHING = st.text(st.characters(), max_size=20)
 
 @settings(max_examples=60, deadline=None)
 @given(ANYTHING, ANYTHING, st.lists(ANYTHING, max_size=4), ANYTHING, ANYTHING)
-def test_whatever_a_source_holds_can_be_stored(
-    text: str, speaker: str, tags: list[str], key: str, other: str
-) -> None:  # fmt: skip
+def test_whatever_a_source_holds_can_be_stored(text: str, speaker: str, tags: list[str], key: str, other: str) -> None:
     records = list(
         pieces(
             "chatgpt", (key, other), text, speaker=speaker, session=(key,), tags=tags, title=other, more=[{key: other}]

@@ -99,11 +99,16 @@ def test_an_adaptation_survives_json(weights: tuple[float, float, float], shown:
 @pytest.mark.parametrize(
     "data",
     [
-        None, {}, {"offsets": [1, 2]}, TAUGHT.to_dict() | {"gain": "much"}, TAUGHT.to_dict() | {"offsets": 3},
-        TAUGHT.to_dict() | {"gain": float("nan")}, TAUGHT.to_dict() | {"updated_at": "soon"},
+        None,
+        {},
+        {"offsets": [1, 2]},
+        TAUGHT.to_dict() | {"gain": "much"},
+        TAUGHT.to_dict() | {"offsets": 3},
+        TAUGHT.to_dict() | {"gain": float("nan")},
+        TAUGHT.to_dict() | {"updated_at": "soon"},
         TAUGHT.to_dict() | {"count": -1},
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_read_begins_anew(data: dict[str, object] | None) -> None:
     assert restored(data) == NONE
 

@@ -34,23 +34,39 @@ def named(candidate: Candidate, kinds: dict[str, str] | None = None) -> dict[str
 
 def test_e5_has_ten_features_and_the_routes_shares() -> None:
     assert NAMES[:10] == (
-        "cosine", "importance", "access count", "age", "retention",
-        "fact", "preference", "event", "entity", "procedure",
-    )  # fmt: skip
+        "cosine",
+        "importance",
+        "access count",
+        "age",
+        "retention",
+        "fact",
+        "preference",
+        "event",
+        "entity",
+        "procedure",
+    )
     assert NAMES[10:] == ("dense share", "lexical share", "graph share", "temporal share")
 
 
 def test_a_row_by_hand() -> None:
     candidate = found(("dense", 0.62, 0.3), ("lexical", 7.5, 0.1))
     candidate = replace(
-        candidate,
-        memory=replace(candidate.memory, type="event", importance=0.8, access_count=2, event_at=aged(90)),
+        candidate, memory=replace(candidate.memory, type="event", importance=0.8, access_count=2, event_at=aged(90))
     )
     row = named(candidate)
     wanted = {
-        "score": 0.4, "cosine": 0.62, "importance": 0.8, "access count": log1p(2), "age": log1p(90), "retention": 0.5,
-        "event": 1.0, "fact": 0.0, "dense share": 0.75, "lexical share": 0.25, "graph share": 0.0,
-    }  # fmt: skip
+        "score": 0.4,
+        "cosine": 0.62,
+        "importance": 0.8,
+        "access count": log1p(2),
+        "age": log1p(90),
+        "retention": 0.5,
+        "event": 1.0,
+        "fact": 0.0,
+        "dense share": 0.75,
+        "lexical share": 0.25,
+        "graph share": 0.0,
+    }
     assert {name: row[name] for name in wanted} == pytest.approx(wanted)
 
 

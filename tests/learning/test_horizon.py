@@ -76,14 +76,24 @@ def test_d12_many_years_until_now_fall_along_a_line() -> None:
 @pytest.mark.parametrize(
     "question",
     [
-        "what happened in 2019?", "what did I do on 3 May 2021?", "where did I go last summer?",
-        "what happened last year?", "between May and July 2024, what did I read?", "before 2020, where did I live?",
-        "what did I think until last month?", "what will happen in 2030?", "what did I like as a child?",
-        "where did I live years ago?", "over the years, what have I said about running?", "have I ever been to Rome?",
-        "what do I keep coming back to?", "what do I usually have for breakfast?", "when did Elin marry Marco?",
+        "what happened in 2019?",
+        "what did I do on 3 May 2021?",
+        "where did I go last summer?",
+        "what happened last year?",
+        "between May and July 2024, what did I read?",
+        "before 2020, where did I live?",
+        "what did I think until last month?",
+        "what will happen in 2030?",
+        "what did I like as a child?",
+        "where did I live years ago?",
+        "over the years, what have I said about running?",
+        "have I ever been to Rome?",
+        "what do I keep coming back to?",
+        "what do I usually have for breakfast?",
+        "when did Elin marry Marco?",
         "how long ago did I move house?",
     ],
-)  # fmt: skip
+)
 def test_d12_a_time_long_gone_a_habit_or_a_date_does_not_decay(question: str) -> None:
     assert choose(asked(question), 365) == NO_DECAY
 
@@ -91,12 +101,19 @@ def test_d12_a_time_long_gone_a_habit_or_a_date_does_not_decay(question: str) ->
 @pytest.mark.parametrize(
     "question",
     [
-        "what is my sister's name?", "how do I like my coffee?", "what's my style when I mentor junior colleagues?",
-        "what was my finishing time in the half marathon?", "what's the latest on Kestrel?", "where do I live now?",
-        "what is my current phone number?", "when did I last bake something with Bertil?",
-        "who is my dentist these days?", "which carry on bag did I buy?", "where was I born?",
+        "what is my sister's name?",
+        "how do I like my coffee?",
+        "what's my style when I mentor junior colleagues?",
+        "what was my finishing time in the half marathon?",
+        "what's the latest on Kestrel?",
+        "where do I live now?",
+        "what is my current phone number?",
+        "when did I last bake something with Bertil?",
+        "who is my dentist these days?",
+        "which carry on bag did I buy?",
+        "where was I born?",
     ],
-)  # fmt: skip
+)
 def test_d12_without_a_time_the_candidates_give_the_measure(question: str) -> None:
     assert choose(asked(question), 365) == OVER_CANDIDATES
 

@@ -22,9 +22,13 @@ VERDICT = Verdict(True, "+0.100 nDCG", "learned-1.abc", datetime(2025, 6, 1, tzi
 def ranker(trust: float = 1.0, **changes: object) -> Ranker:
     """A network that says nothing of its own unless told to."""
     tensors = {
-        "mean": np.zeros(len(NAMES)), "spread": np.ones(len(NAMES)), "inner": np.zeros((len(NAMES), HIDDEN)),
-        "bias": np.zeros(HIDDEN), "outer": np.zeros(HIDDEN), "trust": np.asarray(trust),
-    }  # fmt: skip
+        "mean": np.zeros(len(NAMES)),
+        "spread": np.ones(len(NAMES)),
+        "inner": np.zeros((len(NAMES), HIDDEN)),
+        "bias": np.zeros(HIDDEN),
+        "outer": np.zeros(HIDDEN),
+        "trust": np.asarray(trust),
+    }
     return Ranker({**tensors, **{name: np.asarray(value, dtype=float) for name, value in changes.items()}})
 
 
@@ -117,7 +121,7 @@ def changed(**header: object) -> bytes:
         (saved(ranker(trust=math.nan), VERDICT, "home"), "numbers for 'trust'"),
         (saved(Ranker({"trust": np.asarray(1.0)}), VERDICT, "home"), "numbers for 'mean'"),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_cannot_be_used_says_why(data: bytes, reason: str) -> None:
     with pytest.raises(BadModel, match=reason):
         loaded(data, "home")

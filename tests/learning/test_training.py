@@ -27,9 +27,11 @@ def lesson(used: list[int], size: int = 4) -> Lesson:
 
 def quiet() -> dict[str, np.ndarray]:
     return {
-        "inner": np.zeros((len(NAMES), HIDDEN)), "bias": np.zeros(HIDDEN), "outer": np.zeros(HIDDEN),
+        "inner": np.zeros((len(NAMES), HIDDEN)),
+        "bias": np.zeros(HIDDEN),
+        "outer": np.zeros(HIDDEN),
         "trust": np.asarray(0.0),
-    }  # fmt: skip
+    }
 
 
 def test_a_network_that_says_nothing_finds_all_equally_likely() -> None:

@@ -59,12 +59,22 @@ def test_names_are_percent_encoded(talk: Talk) -> None:
 @pytest.mark.parametrize(
     "uri",
     [
-        "fivefold://default/memories/unknown", "fivefold://default/sessions/unknown", "fivefold://default/memories/",
-        "fivefold://default/memories/%00", "fivefold://default/memories/%ff", "fivefold:///memories/badge",
-        "fivefold://default/edges/1", "fivefold://default/memories/badge/..", f"fivefold://a/memories/{'x' * 9_999}",
-        "file:///etc/passwd", "https://example.org/", "", "fivefold://", "FIVEFOLD://default/memories/badge",
+        "fivefold://default/memories/unknown",
+        "fivefold://default/sessions/unknown",
+        "fivefold://default/memories/",
+        "fivefold://default/memories/%00",
+        "fivefold://default/memories/%ff",
+        "fivefold:///memories/badge",
+        "fivefold://default/edges/1",
+        "fivefold://default/memories/badge/..",
+        f"fivefold://a/memories/{'x' * 9_999}",
+        "file:///etc/passwd",
+        "https://example.org/",
+        "",
+        "fivefold://",
+        "FIVEFOLD://default/memories/badge",
     ],
-)  # fmt: skip
+)
 @in_both_ways
 def test_other_addresses_are_refused_in_plain_words(talk: Talk, uri: str) -> None:
     with pytest.raises(MCPError) as refused:

@@ -14,9 +14,11 @@ from tests.cli.test_lazy import loaded
 from tests.mcp.talk import command
 
 HELLO = {
-    "jsonrpc": "2.0", "id": 0, "method": "initialize",
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
     "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
-}  # fmt: skip
+}
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 

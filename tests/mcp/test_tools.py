@@ -18,29 +18,46 @@ from tests.mcp.talk import RECORDS, Talk, text_of
 
 READING = {"recall", "explain", "sessions", "stats"}
 GIVES = {
-    "remember": Report, "recall": Context, "explain": Recall, "forget": Memory, "sessions": SessionLog, "stats": Stats,
-}  # fmt: skip
+    "remember": Report,
+    "recall": Context,
+    "explain": Recall,
+    "forget": Memory,
+    "sessions": SessionLog,
+    "stats": Stats,
+}
 EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "remember": [
         {"content": "The plumber comes on Tuesday"},
         {
-            "content": "I take my tea without milk", "speaker": "user", "session_id": "monday", "tags": ["tea"],
-            "event_at": "2025-01-06T09:05Z", "type": "preference", "importance": 0.7, "id": "tea",
+            "content": "I take my tea without milk",
+            "speaker": "user",
+            "session_id": "monday",
+            "tags": ["tea"],
+            "event_at": "2025-01-06T09:05Z",
+            "type": "preference",
+            "importance": 0.7,
+            "id": "tea",
         },
         {"content": "I live in Bristol now", "supersedes": "home"},
     ],
     "recall": [
         {"question": "what is my badge ID?"},
         {
-            "question": "who has the key?", "token_budget": 300, "k": 2, "effort": "low", "now": "2025-02-01T00:00Z",
-            "session_id": "monday", "recent_turns": 2, "ids": True,
+            "question": "who has the key?",
+            "token_budget": 300,
+            "k": 2,
+            "effort": "low",
+            "now": "2025-02-01T00:00Z",
+            "session_id": "monday",
+            "recent_turns": 2,
+            "ids": True,
         },
     ],
     "explain": [{"question": "what is my badge ID?", "k": 2, "recipe": "lexical", "effort": "low"}],
     "sessions": [{}, {"session_id": "monday"}, {"limit": 1, "token_budget": 200}],
     "stats": [{}],
     "forget": [{"id": "key"}],
-}  # fmt: skip
+}
 
 
 def test_tools_are_offered_with_schemas_and_hints(talk: Talk) -> None:

@@ -57,9 +57,11 @@ def test_the_request_has_the_shape_of_the_service(service: Service, name: str) -
     (path, key, body), limit = service.asked[0], SHAPES[name][1]
     assert (path, key) == ("/api/rerank", "Bearer local-key")
     assert body == {
-        "model": "big", "query": "which?", limit: 2,
+        "model": "big",
+        "query": "which?",
+        limit: 2,
         "documents": ["Ann: tea 0.4", "Bo: no 0.1\n(said before: Ann: coffee? 0.3)"],
-    }  # fmt: skip
+    }
 
 
 @every_service

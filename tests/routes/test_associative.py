@@ -20,25 +20,45 @@ from fivefold.stores.sqlite.vectors import Held
 from tests.stages.asked import NOW
 
 BREAD = [
-    "The sourdough starter bubbled over the jar again", "I fed the starter rye flour this morning",
-    "The loaf came out dense because the dough was cold", "Shaped two boules and left them to prove overnight",
-    "Scored the crust with a razor before baking", "The oven needs the cast iron pot for a good crust",
-    "Kneading for ten minutes made the dough smooth", "Bulk fermentation took six hours in the warm kitchen",
-    "Dusted the banneton with rice flour so nothing sticks", "Baked the bread at 240 degrees with steam",
-    "The crumb was open and the crust crackled", "Swapped half the wheat flour for spelt",
-]  # fmt: skip
+    "The sourdough starter bubbled over the jar again",
+    "I fed the starter rye flour this morning",
+    "The loaf came out dense because the dough was cold",
+    "Shaped two boules and left them to prove overnight",
+    "Scored the crust with a razor before baking",
+    "The oven needs the cast iron pot for a good crust",
+    "Kneading for ten minutes made the dough smooth",
+    "Bulk fermentation took six hours in the warm kitchen",
+    "Dusted the banneton with rice flour so nothing sticks",
+    "Baked the bread at 240 degrees with steam",
+    "The crumb was open and the crust crackled",
+    "Swapped half the wheat flour for spelt",
+]
 REST = [
-    "The tram to the office was late again", "Quarterly invoices are due on Friday",
-    "I renewed my passport at the town hall", "The printer on the third floor jams",
-    "Sarah reports to Tom in the sales team", "We watched a film about whales", "My bike has a flat rear tyre",
-    "The landlord fixed the boiler", "Signed up for the Tuesday chess club",
-    "The dentist moved my appointment to noon", "Booked train tickets to Lisbon", "The cat sleeps on the router",
-    "Ran eight kilometres along the river", "The meeting about the budget was cancelled",
-    "Planted tomatoes on the balcony", "Lost my umbrella in the library",
-    "The new phone takes better pictures at night", "Grandma called about the garden",
-    "The wifi password changed last week", "Bought blue paint for the hallway", "A fox crossed the street at dawn",
-    "Practised the violin for an hour", "The museum is closed on Mondays", "Returned the rented van with a full tank",
-]  # fmt: skip
+    "The tram to the office was late again",
+    "Quarterly invoices are due on Friday",
+    "I renewed my passport at the town hall",
+    "The printer on the third floor jams",
+    "Sarah reports to Tom in the sales team",
+    "We watched a film about whales",
+    "My bike has a flat rear tyre",
+    "The landlord fixed the boiler",
+    "Signed up for the Tuesday chess club",
+    "The dentist moved my appointment to noon",
+    "Booked train tickets to Lisbon",
+    "The cat sleeps on the router",
+    "Ran eight kilometres along the river",
+    "The meeting about the budget was cancelled",
+    "Planted tomatoes on the balcony",
+    "Lost my umbrella in the library",
+    "The new phone takes better pictures at night",
+    "Grandma called about the garden",
+    "The wifi password changed last week",
+    "Bought blue paint for the hallway",
+    "A fox crossed the street at dawn",
+    "Practised the violin for an hour",
+    "The museum is closed on Mondays",
+    "Returned the rented van with a full tank",
+]
 
 
 @pytest.fixture(scope="module")

@@ -40,10 +40,14 @@ async def sent(app: FastAPI, path: str, receive: Receive, *headers: tuple[bytes,
         answered.append(message)
 
     scope = {
-        "type": "http", "method": "POST", "path": path, "raw_path": path.encode(), "query_string": b"",
+        "type": "http",
+        "method": "POST",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
         "headers": [(b"host", b"localhost"), *headers, (b"content-type", b"application/json")],
         "client": ("127.0.0.1", 50_000),
-    }  # fmt: skip
+    }
     async with app.router.lifespan_context(app):
         await app(scope, receive, send)
     return answered[0]["status"], b"".join(message.get("body", b"") for message in answered[1:])

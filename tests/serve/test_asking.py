@@ -69,9 +69,11 @@ def test_a_key_that_is_revoked_while_a_body_comes_no_longer_holds(fresh: Service
     key, secret = fresh.keyring.create("one", "writer", ["a"])
     called = {"name": "remember", "arguments": {"content": "x", "namespace": "a"}}
     bodies: dict[str, dict[str, object]] = {
-        "memories": {"content": "x"}, "recall": {"question": "x"}, "import": {"content": "x"},
+        "memories": {"content": "x"},
+        "recall": {"question": "x"},
+        "import": {"content": "x"},
         "mcp": {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": called},
-    }  # fmt: skip
+    }
     body = json.dumps(bodies[path.rpartition("/")[2]]).encode()
     parts = [body[:5], body[5:]]
 

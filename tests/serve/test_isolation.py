@@ -131,7 +131,8 @@ def _body(worlds: Worlds, operation: Operation) -> Any:
 def _without(answer: Any, namespace: str) -> tuple[str, dict[str, str]]:
     """The answer but for what the asker has said, and for what differs each time."""
     headers = {
-        name: value for name, value in answer.headers.items()
+        name: value
+        for name, value in answer.headers.items()
         if name not in {"x-request-id", "content-length", "ratelimit", "date"}
-    }  # fmt: skip
+    }
     return answer.text.replace(namespace, "NAMED"), headers

@@ -127,5 +127,10 @@ def test_the_page_tells_the_limits_as_they_are() -> None:
         assert kind in KINDS
     own = Limits()
     assert {most for most, _ in told.values()} == {
-        own.body_bytes, own.import_bytes, own.text_chars, own.k, own.batch, own.per_minute
-    }  # fmt: skip
+        own.body_bytes,
+        own.import_bytes,
+        own.text_chars,
+        own.k,
+        own.batch,
+        own.per_minute,
+    }

@@ -75,8 +75,17 @@ def test_each_request_is_one_line(logged: Logged) -> None:
     first = requests[0]
     assert (first["operation"], first["method"], first["key"], first["level"]) == ("remember", "POST", key, "info")
     assert set(first) == {
-        "at", "level", "logger", "message", "request_id", "method", "operation", "status", "ms", "key",
-    }  # fmt: skip
+        "at",
+        "level",
+        "logger",
+        "message",
+        "request_id",
+        "method",
+        "operation",
+        "status",
+        "ms",
+        "key",
+    }
     assert first["ms"] > 0
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", first["at"])
     assert len({line["request_id"] for line in requests}) == len(requests)

@@ -122,10 +122,12 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, di
         secrets = {
             name: ring.create(name, role, namespaces)[1]  # type: ignore[arg-type]
             for name, role, namespaces in (
-                ("all", "admin", ["*"]), ("one", "admin", ["a"]), ("writer", "writer", ["*"]),
+                ("all", "admin", ["*"]),
+                ("one", "admin", ["a"]),
+                ("writer", "writer", ["*"]),
                 ("eager", "reader", ["*"]),
             )
-        }  # fmt: skip
+        }
     with Served(path, "--rate", "10", key=secrets["all"]) as server:
         yield server, secrets
 

@@ -19,9 +19,13 @@ from tests.serve.server import Served
 NOW = "2025-12-20T09:00:00Z"
 QUESTION = "How many times did I actually go to Berlin in 2025, and when?"
 SAME = {
-    "remember": "remember", "recall": "context", "explain": "explain", "forget": "forget_memory", "used": "feedback",
+    "remember": "remember",
+    "recall": "context",
+    "explain": "explain",
+    "forget": "forget_memory",
+    "used": "feedback",
     "stats": "stats",
-}  # fmt: skip
+}
 """Each tool with the operation that gives the same value."""
 
 REF = "#/components/schemas/"

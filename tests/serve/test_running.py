@@ -71,10 +71,22 @@ def test_a_port_that_is_taken_is_told_in_plain_words(service: Service) -> None:
             until_stopped(service, create_app(service), "127.0.0.1", port, 1, pytest.fail)
 
 
-@pytest.mark.parametrize(("host", "loopback"), [
-    ("127.0.0.1", True), ("127.1.2.3", True), ("::1", True), ("[::1]", True), ("localhost", True), ("LOCALHOST", True),
-    ("0.0.0.0", False), ("::", False), ("192.0.2.1", False), ("example.org", False), ("", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        ("127.0.0.1", True),
+        ("127.1.2.3", True),
+        ("::1", True),
+        ("[::1]", True),
+        ("localhost", True),
+        ("LOCALHOST", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("192.0.2.1", False),
+        ("example.org", False),
+        ("", False),
+    ],
+)
 def test_which_addresses_only_this_machine_reaches(host: str, loopback: bool) -> None:
     assert is_loopback(host) == loopback
 

@@ -31,9 +31,12 @@ from fivefold.serve.service import open_service
 from tests.serve.conftest import UNLIMITED
 
 CHECKS = [
-    not_a_server_error, status_code_conformance, content_type_conformance, response_headers_conformance,
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
     response_schema_conformance,
-]  # fmt: skip
+]
 EXAMPLES = 24
 KNOWN = {"entities": 1, "edges": 1, "sessions": "monday", "memories": "work"}
 """What is there, in a third of the requests."""
@@ -89,9 +92,10 @@ def shown(client: TestClient) -> Any:
 
 def test_the_document_names_every_operation_and_nothing_else(shown: Any) -> None:
     told = {
-        (path, method): operation["operationId"] for path, item in shown["paths"].items()
+        (path, method): operation["operationId"]
+        for path, item in shown["paths"].items()
         for method, operation in item.items()
-    }  # fmt: skip
+    }
     known = {(item.path.replace(":name}", "}"), item.method.lower()): name for name, item in OPERATIONS.items()}
     assert told == {**known, ("/health", "get"): "health", ("/ready", "get"): "ready"}
 

@@ -75,10 +75,13 @@ def test_reads_do_not_wait_for_writes(small: Service, write: Callable[[TestClien
         assert client.portal is not None
         client.portal.call(few_threads)
         reads: list[Callable[[], Any]] = [
-            partial(client.get, "/health"), partial(client.get, "/ready"), partial(client.get, f"{DEFAULT}/memories"),
+            partial(client.get, "/health"),
+            partial(client.get, "/ready"),
+            partial(client.get, f"{DEFAULT}/memories"),
             partial(client.post, f"{DEFAULT}/recall", json={"question": "badge?", "recipe": "lexical"}),
-            partial(client.get, "/memories"), partial(tool, client, "sessions"),
-        ]  # fmt: skip
+            partial(client.get, "/memories"),
+            partial(tool, client, "sessions"),
+        ]
         with ThreadPoolExecutor(WRITES) as writers, ThreadPoolExecutor(len(reads)) as readers:
             with locked(small.engines.store.location):
                 written = [writers.submit(write, client, number) for number in range(WRITES)]

@@ -326,9 +326,12 @@ def test_the_parts_add_up_in_every_recipe(sample_engine: Engine, judge: Judge, n
 
 def test_our_own_model_answers_plain_questions_first(store_path: str) -> None:
     told = {
-        "badge": "My badge ID is E-47821", "lost": "I lost my badge at the station", "tea": "I prefer green tea",
-        "ill": "Priya was ill last week", "move": "Priya moved to Lisbon in May",
-    }  # fmt: skip
+        "badge": "My badge ID is E-47821",
+        "lost": "I lost my badge at the station",
+        "tea": "I prefer green tea",
+        "ill": "Priya was ill last week",
+        "move": "Priya moved to Lisbon in May",
+    }
     with fivefold.open(store_path) as engine:
         engine.remember_many([{"id": id, "content": text} for id, text in told.items()])
         recipe = reranked("default", budget_ms=0)

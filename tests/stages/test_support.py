@@ -36,9 +36,7 @@ def test_neighbour_session_and_best_turn_are_added() -> None:
 
 def test_neighbours_outside_the_pool_enter_by_what_stands_beside_them() -> None:
     pool = supported([turn(2, 0.8)], {5: 0.25})
-    assert scores(pool) == pytest.approx({
-        2: 0.8 + 0.25 + 0.16, 1: 0.24 + 0.25 + 0.16, 3: 0.24 + 0.25 + 0.16,
-    })  # fmt: skip
+    assert scores(pool) == pytest.approx({2: 0.8 + 0.25 + 0.16, 1: 0.24 + 0.25 + 0.16, 3: 0.24 + 0.25 + 0.16})
     entered = next(candidate for candidate in pool.candidates if candidate.memory.row == 1)
     assert (entered.fused, entered.evidence, entered.steps[0].before) == (0.0, (), 0.0)
 

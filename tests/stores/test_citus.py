@@ -100,9 +100,11 @@ def test_all_tables_lie_together_and_none_on_the_coordinator(spread: str) -> Non
     with opened(spread, "one") as engine, store_of(engine).administration() as connection:
         schema = store_of(engine).options.schema
         groups = ask(
-            connection, "SELECT DISTINCT colocation_id, shard_count FROM citus_tables WHERE table_name IN "
-            "(SELECT oid FROM pg_class WHERE relnamespace = ?::regnamespace)", (schema,),
-        )  # fmt: skip
+            connection,
+            "SELECT DISTINCT colocation_id, shard_count FROM citus_tables WHERE table_name IN "
+            "(SELECT oid FROM pg_class WHERE relnamespace = ?::regnamespace)",
+            (schema,),
+        )
         assert [count for _, count in groups] == [SHARDS]
         for table in ("namespaces", "memories", "vectors_full", "documents"):
             assert ask(connection, f"SELECT pg_relation_size('{table}')") == [(0,)]
@@ -258,9 +260,12 @@ def test_a_large_field_gets_an_index_on_every_shard(spread: str, monkeypatch: py
         assert store_of(engine).indexes.get(("full", 32)) is not None
         assert [id for id, _ in hits(engine.recall(ASKED[0], recipe="dense", now=NOW))] == [id for id, _ in exact]
         with store_of(engine).administration() as connection:
-            made = ask(connection, "SELECT result FROM run_command_on_shards('vectors_full', "
-                       "'SELECT count(*) FROM pg_indexes WHERE schemaname || ''.'' || tablename = ''%s'' "
-                       "AND indexdef LIKE ''%%hnsw%%''')")  # fmt: skip
+            made = ask(
+                connection,
+                "SELECT result FROM run_command_on_shards('vectors_full', "
+                "'SELECT count(*) FROM pg_indexes WHERE schemaname || ''.'' || tablename = ''%s'' "
+                "AND indexdef LIKE ''%%hnsw%%''')",
+            )
         assert made == [("1",)] * SHARDS
     with opened(f"{spread}&exact_up_to=50&hnsw_m=6", "third") as engine:
         done = [item for item in store_of(engine).tend() if item.part == "index of full, 32 numbers"]

@@ -12,10 +12,20 @@ from fivefold.stores.sqlite.store import SqliteStore
 from tests.postgres import Server
 
 DERIVED = {
-    "namespaces": {"key", "name", "next_key"}, "vectors": {"id", "dimension"}, "removals": None, "held": None,
-    "documents": None, "terms": None, "corpora": None, "rerankers": None, "fivefold_version": None,
-    "sqlite_sequence": None, "api_keys": None, "audit": None, "answers": None,
-}  # fmt: skip
+    "namespaces": {"key", "name", "next_key"},
+    "vectors": {"id", "dimension"},
+    "removals": None,
+    "held": None,
+    "documents": None,
+    "terms": None,
+    "corpora": None,
+    "rerankers": None,
+    "fivefold_version": None,
+    "sqlite_sequence": None,
+    "api_keys": None,
+    "audit": None,
+    "answers": None,
+}
 """What a store makes of the rest, counts for itself, is copied in another way or is of this store alone, such as keys.
 
 None stands for all columns of a table.

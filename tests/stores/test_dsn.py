@@ -33,12 +33,18 @@ def test_options_of_the_store_are_taken_out_and_the_rest_is_left_to_postgresql()
 @pytest.mark.parametrize(
     "address",
     [
-        "postgres://ann@db/home", "postgresql://db", "postgresql://ann@[::1]:5432/home", "postgresql://a:1,b:2/home",
-        "postgresql:///home?host=%2Frun%2Fpostgresql", "postgresql://%2Frun%2Fpostgresql/home",
-        "postgresql://ann%40work@db/my%20home", "postgresql://db/home?application_name=my%20app",
-        "postgresql://db/home?options=-c%20geqo%3Doff", "postgresql://db:5432/home?user=ann@work",
+        "postgres://ann@db/home",
+        "postgresql://db",
+        "postgresql://ann@[::1]:5432/home",
+        "postgresql://a:1,b:2/home",
+        "postgresql:///home?host=%2Frun%2Fpostgresql",
+        "postgresql://%2Frun%2Fpostgresql/home",
+        "postgresql://ann%40work@db/my%20home",
+        "postgresql://db/home?application_name=my%20app",
+        "postgresql://db/home?options=-c%20geqo%3Doff",
+        "postgresql://db:5432/home?user=ann@work",
     ],
-)  # fmt: skip
+)
 def test_an_address_without_options_is_left_as_it_is(address: str) -> None:
     found = addresses(address)
     assert (found.primary, found.replicas, found.options, found.shown) == (address, (), Options(), address)
@@ -58,15 +64,25 @@ def test_the_first_of_several_addresses_takes_the_writes(between: str) -> None:
 @pytest.mark.parametrize(
     ("query", "told"),
     [
-        ("schema=", "schema '' must be lower-case"), ("schema=Notes", "schema 'Notes' must be lower-case"),
-        ("schema=a-b", "must be lower-case"), ("schema=1a", "must be lower-case"), ("schema=" + "a" * 64, "up to 63"),
-        ("schema=a%22%3Bdrop", "must be lower-case"), ("role=a%20b", "role 'a b' must be"), ("schema=ä", "lower-case"),
-        ("pool_size=0", "pool_size must be a whole number from 1 to 1000, not '0'"), ("pool_size=-1", "not '-1'"),
-        ("pool_size=two", "not 'two'"), ("pool_size=1.5", "not '1.5'"), ("pool_size=٣", "pool_size must be"),
-        ("statement_timeout_ms=99999999999", "statement_timeout_ms must be"), ("hnsw_ef_search=1001", "to 1000"),
-        ("schema", "schema"), ("schema=a&schema=b", "schema"),
+        ("schema=", "schema '' must be lower-case"),
+        ("schema=Notes", "schema 'Notes' must be lower-case"),
+        ("schema=a-b", "must be lower-case"),
+        ("schema=1a", "must be lower-case"),
+        ("schema=" + "a" * 64, "up to 63"),
+        ("schema=a%22%3Bdrop", "must be lower-case"),
+        ("role=a%20b", "role 'a b' must be"),
+        ("schema=ä", "lower-case"),
+        ("pool_size=0", "pool_size must be a whole number from 1 to 1000, not '0'"),
+        ("pool_size=-1", "not '-1'"),
+        ("pool_size=two", "not 'two'"),
+        ("pool_size=1.5", "not '1.5'"),
+        ("pool_size=٣", "pool_size must be"),
+        ("statement_timeout_ms=99999999999", "statement_timeout_ms must be"),
+        ("hnsw_ef_search=1001", "to 1000"),
+        ("schema", "schema"),
+        ("schema=a&schema=b", "schema"),
     ],
-)  # fmt: skip
+)
 def test_an_option_that_cannot_be_used_is_named(query: str, told: str) -> None:
     with pytest.raises(InvalidInput, match=told):
         addresses(f"postgresql://db/home?{query}")
@@ -95,15 +111,21 @@ def test_a_parameter_that_postgresql_does_not_know_is_named(postgres: Server) ->
 @pytest.mark.parametrize(
     "address",
     [
-        f"postgresql://ann:{SECRET}@db/home", f"postgres://ann:{SECRET}@db:5432/home?schema=notes",
-        f"postgresql://:{SECRET}@db/home", f"postgresql://ann:%20{SECRET}%40@db/home",
-        f"postgresql://ann:a@{SECRET}@db/home", f"postgresql://ann:a:{SECRET}@db/home",
-        f"postgresql://ann:{SECRET}@[::1]/home", f"postgresql://ann:{SECRET}@a:1,b:2/home",
-        f"postgresql://ann@db/home?password={SECRET}", f"postgresql://ann@db/home?sslmode=require&sslpassword={SECRET}",
-        f"postgresql://db/home,postgresql://ann:{SECRET}@db2/home", f"postgresql://db/home, postgres://a:{SECRET}@b/home",
+        f"postgresql://ann:{SECRET}@db/home",
+        f"postgres://ann:{SECRET}@db:5432/home?schema=notes",
+        f"postgresql://:{SECRET}@db/home",
+        f"postgresql://ann:%20{SECRET}%40@db/home",
+        f"postgresql://ann:a@{SECRET}@db/home",
+        f"postgresql://ann:a:{SECRET}@db/home",
+        f"postgresql://ann:{SECRET}@[::1]/home",
+        f"postgresql://ann:{SECRET}@a:1,b:2/home",
+        f"postgresql://ann@db/home?password={SECRET}",
+        f"postgresql://ann@db/home?sslmode=require&sslpassword={SECRET}",
+        f"postgresql://db/home,postgresql://ann:{SECRET}@db2/home",
+        f"postgresql://db/home, postgres://a:{SECRET}@b/home",
         f"postgresql://db/home,postgres://b/home?password={SECRET}",
     ],
-)  # fmt: skip
+)
 def test_a_password_is_in_no_name_and_no_repr(address: str) -> None:
     found = addresses(address)
     assert SECRET in "".join((found.primary, *found.replicas))
@@ -123,11 +145,14 @@ def test_a_password_that_should_have_been_escaped_is_not_shown_either(password: 
 
 def test_no_error_or_warning_shows_a_password(caplog: pytest.LogCaptureFixture) -> None:
     for address in (
-        f"postgresql://ann:{SECRET}@{AWAY}/home", f"postgresql://ann@{AWAY}/home?password={SECRET}",
+        f"postgresql://ann:{SECRET}@{AWAY}/home",
+        f"postgresql://ann@{AWAY}/home?password={SECRET}",
         f"postgresql://ann:{SECRET}@{AWAY}/home,postgresql://ann:{SECRET}@{AWAY}/away",
-        f"postgresql://ann:{SECRET}@{AWAY}/home?nonsense=1", f"postgresql://ann:{SECRET}@[bad/home",
-        f"postgresql://ann:{SECRET}@{AWAY}/home?pool_size=x", f"postgresql://ann:{SECRET}@localhost:port/home",
-    ):  # fmt: skip
+        f"postgresql://ann:{SECRET}@{AWAY}/home?nonsense=1",
+        f"postgresql://ann:{SECRET}@[bad/home",
+        f"postgresql://ann:{SECRET}@{AWAY}/home?pool_size=x",
+        f"postgresql://ann:{SECRET}@localhost:port/home",
+    ):
         with caplog.at_level(logging.DEBUG), pytest.raises(fivefold.FivefoldError) as told:
             fivefold.open(address)
         assert SECRET not in str(told.value) + repr(told.value)

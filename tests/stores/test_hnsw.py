@@ -106,8 +106,11 @@ def store(postgres: Server, many: Matrix) -> Iterator[PostgresStore]:
     place = {"exact_up_to": "50", "hnsw_ef_search": "100", "hnsw_m": "12", "hnsw_ef_construction": "80"}
     opened = PostgresStore(postgres.dsn(schema=postgres.new_schema(), pool_size="1", **place))
     for namespace, rows in {
-        "many": many, "others": unit(MANY, DIMENSION, seed=2), "few": many[:60], "short": unit(1_000, 16, seed=3),
-    }.items():  # fmt: skip
+        "many": many,
+        "others": unit(MANY, DIMENSION, seed=2),
+        "few": many[:60],
+        "short": unit(1_000, 16, seed=3),
+    }.items():
         fill(opened, namespace, rows)
     assert [care.changed for care in opened.tend()] == [True, True, True]
     yield opened

@@ -20,15 +20,42 @@ from tests.postgres import Server
 from tests.stores.place import opened
 
 INJECTED = (
-    "'; DROP TABLE memories; --", '"; DROP SCHEMA fivefold CASCADE; --', "x' OR '1'='1", "$1 $2 %s %(name)s ?1 :ns",
-    "\\'; SELECT pg_sleep(9); --", "'); SET ROLE NONE; --", "/* */ UNION ALL SELECT * FROM namespaces --", "{x} {{y}}",
-    "E'\\x27'", "$$ BEGIN $$", "\N{RIGHT SINGLE QUOTATION MARK}; COMMIT; --", "COPY memories TO PROGRAM 'id'",
-)  # fmt: skip
+    "'; DROP TABLE memories; --",
+    '"; DROP SCHEMA fivefold CASCADE; --',
+    "x' OR '1'='1",
+    "$1 $2 %s %(name)s ?1 :ns",
+    "\\'; SELECT pg_sleep(9); --",
+    "'); SET ROLE NONE; --",
+    "/* */ UNION ALL SELECT * FROM namespaces --",
+    "{x} {{y}}",
+    "E'\\x27'",
+    "$$ BEGIN $$",
+    "\N{RIGHT SINGLE QUOTATION MARK}; COMMIT; --",
+    "COPY memories TO PROGRAM 'id'",
+)
 
 NAMES = (
-    "O'Hara", 'say "hi"', "Ünïcødé ß 東京", "👩‍👧", "a;b", "a\\b", "%s", "$1", "?", ":ns", "x" * 200, "0", "-1",
-    "NULL", "default'", "é", "e\u0301", "\u202eright to left", "DROP TABLE memories", "fivefold.namespace",
-)  # fmt: skip
+    "O'Hara",
+    'say "hi"',
+    "Ünïcødé ß 東京",
+    "👩‍👧",
+    "a;b",
+    "a\\b",
+    "%s",
+    "$1",
+    "?",
+    ":ns",
+    "x" * 200,
+    "0",
+    "-1",
+    "NULL",
+    "default'",
+    "é",
+    "e\u0301",
+    "\u202eright to left",
+    "DROP TABLE memories",
+    "fivefold.namespace",
+)
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +105,17 @@ def test_a_name_that_is_none_is_refused(location: str, name: str) -> None:
 @pytest.mark.parametrize("text", INJECTED)
 def test_what_looks_like_sql_is_a_text_in_every_field(engine: Engine, text: str) -> None:
     given = {
-        "id": text, "speaker": text, "session_id": text, "predicate": text, "user_text": text, "assistant_text": text,
-        "next_user_text": text, "tags": [text, f"{text}2"], "task_tag": text, "metadata": {text: [text]},
-    }  # fmt: skip
+        "id": text,
+        "speaker": text,
+        "session_id": text,
+        "predicate": text,
+        "user_text": text,
+        "assistant_text": text,
+        "next_user_text": text,
+        "tags": [text, f"{text}2"],
+        "task_tag": text,
+        "metadata": {text: [text]},
+    }
     engine.remember(f"{text} was said", **given)
     by_hand = engine.graph.add(f"{text} by hand", aliases=[f"{text} too"])
     memory = engine.get(text)

@@ -68,8 +68,9 @@ class Attack:
             "JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.relnamespace = $1::regnamespace AND c.relkind IN "
             "('r', 'p', 'v', 'm', 'f') AND a.attname = CASE c.relname WHEN 'namespaces' THEN 'key' ELSE 'namespace' END"
             " AND NOT c.relname = ANY($2) ORDER BY 1",
-            self.schema, list(LEDGER),
-        )  # fmt: skip
+            self.schema,
+            list(LEDGER),
+        )
         return [Relation(*columns) for columns in found]
 
 
@@ -292,8 +293,9 @@ def test_every_table_has_its_policy_or_is_closed(attack: Attack) -> None:
         "SELECT c.relname, c.relrowsecurity AND EXISTS (SELECT 1 FROM pg_policy p WHERE p.polrelid = c.oid), "
         "has_table_privilege($2, c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE') FROM pg_class c "
         "WHERE c.relnamespace = $1::regnamespace AND c.relkind IN ('r', 'p')",
-        attack.schema, attack.store.options.role,
-    )  # fmt: skip
+        attack.schema,
+        attack.store.options.role,
+    )
     names = {relation.name for relation in attack.relations}
     assert [name for name, policy, open in guarded if name in {*names, *LEDGER} and open and not policy] == []
     assert [name for name, _, open in guarded if name not in {*names, *LEDGER} and open] == [VERSION.name]

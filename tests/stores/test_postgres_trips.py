@@ -169,9 +169,11 @@ def test_each_question_to_a_reader_is_one_round_trip(method: str, reader: Postgr
 def test_nothing_to_ask_is_no_round_trip(reader: PostgresReader, trips: RoundTrips) -> None:
     with trips.counted() as counted:
         found: Sequence[object] = [
-            reader.lexical([], 20, FOUND), reader.latest_with([], 5), reader.walk([], Walk(NOW), 20),
+            reader.lexical([], 20, FOUND),
+            reader.latest_with([], 5),
+            reader.walk([], Walk(NOW), 20),
             reader.rrf(None, None, (), ARMS, 60.0),
-        ]  # fmt: skip
+        ]
     assert (found, counted.count) == ([[], [], [], []], 0)
 
 

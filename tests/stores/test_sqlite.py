@@ -227,11 +227,14 @@ def test_nothing_another_namespace_holds_changes_an_answer(
                     for recipe in steady_recipes()
                 ],
                 [(ref.text, ref.name, ref.confidence) for ref in engine.understand(question).entities],
-                [(edge.source, edge.relation, edge.target) for item in engine.graph.entities()
-                 for edge in engine.graph.edges(item.id)],
+                [
+                    (edge.source, edge.relation, edge.target)
+                    for item in engine.graph.entities()
+                    for edge in engine.graph.edges(item.id)
+                ],
                 (held.memories, held.entities, held.links, held.edges, held.sessions, held.vectors, held.recalls),
                 engine.settings,
-            )  # fmt: skip
+            )
 
     assert answers(folder / "alone.db", []) == answers(folder / "beside.db", theirs)
 

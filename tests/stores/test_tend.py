@@ -50,8 +50,9 @@ def filled(store: PostgresStore, namespace: str = "default", dimension: int = 32
 
 def built(store: PostgresStore) -> dict[str, Built]:
     with store.administration() as connection:
-        return built_indexes(lambda sql, values: connection.execute(sql.replace("?", "$1"), values).fetchall(),
-                             store.options.schema)  # fmt: skip
+        return built_indexes(
+            lambda sql, values: connection.execute(sql.replace("?", "$1"), values).fetchall(), store.options.schema
+        )
 
 
 def of_indexes(done: list[Care]) -> list[Care]:
@@ -94,8 +95,9 @@ def test_each_dimension_has_an_index_of_its_own(location: str) -> None:
         for dimension in (16, 32):
             filled(store, f"n{dimension}", dimension)
         assert [item.part for item in of_indexes(list(store.tend()))] == [
-            "index of full, 16 numbers", "index of full, 32 numbers",
-        ]  # fmt: skip
+            "index of full, 16 numbers",
+            "index of full, 32 numbers",
+        ]
         assert set(built(store)) == {"vectors_full_hnsw_16", NAME}
 
 
@@ -230,8 +232,9 @@ def test_drift_and_indexes_in_one_round(location: str) -> None:
         before = [[(hit.memory.id, hit.score) for hit in engine.recall(q, recipe=steady("lexical"))] for q in asked]
         done = list(care(store, utc_now()))
         assert [(item.part, item.namespace, item.changed) for item in done] == [
-            ("vocabulary", "default", True), ("statistics", None, True),
-        ]  # fmt: skip
+            ("vocabulary", "default", True),
+            ("statistics", None, True),
+        ]
         after = [[(hit.memory.id, hit.score) for hit in engine.recall(q, recipe=steady("lexical"))] for q in asked]
         assert after == before
         assert all(finding.ok for finding in engine.doctor())

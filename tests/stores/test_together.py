@@ -48,9 +48,9 @@ def test_d1_d2_similarity_recency_and_frequency_by_hand(dial: Engine) -> None:
         "b": pytest.approx({"similarity": 0.8, "recency": 0.5, "frequency": 1.0}),
         "c": pytest.approx({"similarity": 0.5, "recency": 1.0, "frequency": 1 / 3}),
     }
-    assert {hit.memory.id: hit.score for hit in answer} == pytest.approx({
-        "b": 0.6 * 0.8 + 0.25 * 0.5 + 0.15 * 1.0, "a": 0.6 * 0.9 + 0.15 * 1.0, "c": 0.6 * 0.5 + 0.25 + 0.15 / 3,
-    })  # fmt: skip
+    assert {hit.memory.id: hit.score for hit in answer} == pytest.approx(
+        {"b": 0.6 * 0.8 + 0.25 * 0.5 + 0.15 * 1.0, "a": 0.6 * 0.9 + 0.15 * 1.0, "c": 0.6 * 0.5 + 0.25 + 0.15 / 3}
+    )
     assert [hit.memory.id for hit in answer] == ["b", "a", "c"]
 
 
@@ -86,9 +86,9 @@ def test_d2_a_cosine_below_0_counts_as_0(dial: Engine) -> None:
 def test_d2_recency_spans_the_candidates_and_not_the_namespace(dial: Engine) -> None:
     """Fifty nearer ones push the oldest out of the candidate set, so that the span begins after it."""
     dial.remember("an old one @0.1", id="oldest", event_at=DAY - timedelta(days=900))
-    dial.remember_many([
-        {"content": f"number {i} @0.9{i:02}", "id": f"n{i}", "event_at": DAY + timedelta(days=i)} for i in range(50)
-    ])  # fmt: skip
+    dial.remember_many(
+        [{"content": f"number {i} @0.9{i:02}", "id": f"n{i}", "event_at": DAY + timedelta(days=i)} for i in range(50)]
+    )
     answer = dial.recall("what?", k=50, recipe="ditto")
     recency = {id: item["recency"] for id, item in signals(answer).items()}
     assert "oldest" not in recency
@@ -169,17 +169,23 @@ def test_the_composite_in_sql_is_the_composite_in_python(
     now = DAY + timedelta(days=100)
     decay = Decay("linear", None) if curve is None else Decay(curve, life, floor)
     changes: dict[str, object] = {
-        "routes.similarity.depth": depth, "routes.similarity.weight": weights[0], "routes.recency.weight": weights[1],
-        "routes.frequency.weight": weights[2], "routes.recency.curve": decay.curve, "routes.recency.floor": decay.floor,
+        "routes.similarity.depth": depth,
+        "routes.similarity.weight": weights[0],
+        "routes.recency.weight": weights[1],
+        "routes.frequency.weight": weights[2],
+        "routes.recency.curve": decay.curve,
+        "routes.recency.floor": decay.floor,
         "fusion.weights": "fixed",
-    }  # fmt: skip
+    }
     if decay.half_life_days is not None:
         changes["routes.recency.half_life_days"] = decay.half_life_days
     with dialled(":memory:") as engine:
-        engine.remember_many([
-            {"content": f"{i} {' '.join(about)} @{near / 100:.2f}", "event_at": DAY + timedelta(days=day)}
-            for i, (near, day, about) in enumerate(told)
-        ])  # fmt: skip
+        engine.remember_many(
+            [
+                {"content": f"{i} {' '.join(about)} @{near / 100:.2f}", "event_at": DAY + timedelta(days=day)}
+                for i, (near, day, about) in enumerate(told)
+            ]
+        )
         expected = _composite(engine, depth, decay, weights, now)
         answer = engine.recall("what?", k=1, recipe="ditto", changes=changes, now=now)
         rows = {hit.row: hit for run in answer.routes for hit in run.hits}
@@ -233,7 +239,7 @@ records = st.lists(
         },
     ),
     max_size=10,
-)  # fmt: skip
+)
 
 
 def told(answer: fivefold.Recall) -> object:
@@ -241,12 +247,18 @@ def told(answer: fivefold.Recall) -> object:
     return (
         [(run.route, run.status, run.reason, [(hit.row, hit.score) for hit in run.hits]) for run in answer.routes],
         [
-            (hit.memory.id, hit.score, hit.candidate.fused, hit.support, hit.neighbours,
-             [(one.route, one.rank, one.score, one.contribution, one.arithmetic) for one in hit.candidate.evidence])
+            (
+                hit.memory.id,
+                hit.score,
+                hit.candidate.fused,
+                hit.support,
+                hit.neighbours,
+                [(one.route, one.rank, one.score, one.contribution, one.arithmetic) for one in hit.candidate.evidence],
+            )
             for hit in answer
         ],
         [(item.id, item.score, item.stage, item.reason) for item in answer.dropped],
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(

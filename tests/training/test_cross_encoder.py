@@ -48,9 +48,14 @@ def school(made: SimpleNamespace, tmp_path_factory: pytest.TempPathFactory) -> S
         student = made.train.school(talks, teacher, mined, settings, seed=1)["small"]
     torch.manual_seed(1)
     return SimpleNamespace(
-        talks=talks, mined=mined, settings=settings, teacher=teacher, student=student,
-        before=made.scorer.Scorer(encoder(made)).eval(), cut=made.scorer.cut(teacher, (1,), 64).eval(),
-    )  # fmt: skip
+        talks=talks,
+        mined=mined,
+        settings=settings,
+        teacher=teacher,
+        student=student,
+        before=made.scorer.Scorer(encoder(made)).eval(),
+        cut=made.scorer.cut(teacher, (1,), 64).eval(),
+    )
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,13 @@ from tests.training.scripts import VOCABULARY, scripts
 from tests.training.talks import corpus, encoder
 
 TEXTS = [
-    "Which thing has Mia mended?", "Mia (7 May 2023): I mended the old boat yesterday.", "a", "", "boat " * 100,
+    "Which thing has Mia mended?",
+    "Mia (7 May 2023): I mended the old boat yesterday.",
+    "a",
+    "",
+    "boat " * 100,
     "7 May 2023 the telescope, and a much longer text about nothing but carpets and candles",
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="module")

@@ -230,7 +230,7 @@ GOLDEN = [
     ("in May last year", "2024-05-01", "2024-06-01"),
     ("at Christmas two years ago", "2023-12-24", "2023-12-28"),
     ("on Tuesday two weeks ago", "2025-05-27", "2025-05-28"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("text", "start", "end"), GOLDEN, ids=[row[0] for row in GOLDEN])

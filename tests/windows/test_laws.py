@@ -36,8 +36,23 @@ VOCABULARY = sorted(
     | {word for text in NOTHING for word in text.split()}
     | set("0 1 31 99 9999 0000 29 may March ’24 '24 . , - – / : ; ? the of in on at by since until from to and".split())
 )
-FRAGMENTS = [row[0] for row in GOLDEN] + ["since", "until", "before", "after", "between", "from", "to", "and", "early",
-                                          "the end of", "two weeks before", "around", "-", "every", "next"]  # fmt: skip
+FRAGMENTS = [row[0] for row in GOLDEN] + [
+    "since",
+    "until",
+    "before",
+    "after",
+    "between",
+    "from",
+    "to",
+    "and",
+    "early",
+    "the end of",
+    "two weeks before",
+    "around",
+    "-",
+    "every",
+    "next",
+]
 
 STILL_TO_COME = {"tonight", "this evening", "this afternoon"}
 """These name today, whatever the hour."""

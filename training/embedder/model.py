@@ -46,8 +46,10 @@ class Encoder(nn.Module):
     def __init__(self, layers: int = 6, width: int = 384, inner: int = 1536, words: int = 30522) -> None:
         super().__init__()
         self.words, self.places, self.parts = (
-            nn.Embedding(words, width), nn.Embedding(512, width), nn.Embedding(2, width),
-        )  # fmt: skip
+            nn.Embedding(words, width),
+            nn.Embedding(512, width),
+            nn.Embedding(2, width),
+        )
         self.start = nn.LayerNorm(width, EPSILON)
         self.layers = nn.ModuleList(Layer(width, inner) for _ in range(layers))
 

@@ -13,10 +13,19 @@ def details(recall: Recall, hit: Hit) -> Json:
     """Plain JSON beside the text. With `recall_id` and `id`, `engine.used` can be told what was used."""
     memory = hit.memory
     return {
-        "id": memory.id, "score": hit.score, "rank": hit.rank, "routes": dict(hit.routes), "recall_id": recall.id,
-        "speaker": memory.speaker, "event_at": iso(memory.event_at), "session_id": memory.session_id,
-        "kind": memory.kind, "type": memory.type, "tags": list(memory.tags), "superseded": bool(memory.superseded_by),
-    }  # fmt: skip
+        "id": memory.id,
+        "score": hit.score,
+        "rank": hit.rank,
+        "routes": dict(hit.routes),
+        "recall_id": recall.id,
+        "speaker": memory.speaker,
+        "event_at": iso(memory.event_at),
+        "session_id": memory.session_id,
+        "kind": memory.kind,
+        "type": memory.type,
+        "tags": list(memory.tags),
+        "superseded": bool(memory.superseded_by),
+    }
 
 
 def listed(recall: Recall, leaving: frozenset[str] = frozenset()) -> list[str]:

@@ -26,9 +26,7 @@ class FivefoldRetriever:
     PGPASSWORD or ~/.pgpass have it then.
     """
 
-    def __init__(
-        self, engine: Engine, top_k: int = 10, recipe: str = "default", effort: Effort = "normal"
-    ) -> None:  # fmt: skip
+    def __init__(self, engine: Engine, top_k: int = 10, recipe: str = "default", effort: Effort = "normal") -> None:
         self.engine = engine
         self.top_k = top_k
         self.recipe = recipe

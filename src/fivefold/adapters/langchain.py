@@ -25,7 +25,7 @@ try:
         SystemMessage,
         message_to_dict,
         messages_from_dict,
-    )  # fmt: skip
+    )
     from langchain_core.retrievers import BaseRetriever
 except ImportError as error:
     raise MissingExtra("the LangChain adapter", "langchain") from error

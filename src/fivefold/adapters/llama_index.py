@@ -44,13 +44,16 @@ class FivefoldRetriever(BaseRetriever):
         return [
             NodeWithScore(
                 node=TextNode(
-                    id_=hit.memory.id, text=hit.memory.content, metadata=details(answer, hit),
-                    excluded_llm_metadata_keys=_UNSEEN, excluded_embed_metadata_keys=_UNSEEN,
+                    id_=hit.memory.id,
+                    text=hit.memory.content,
+                    metadata=details(answer, hit),
+                    excluded_llm_metadata_keys=_UNSEEN,
+                    excluded_embed_metadata_keys=_UNSEEN,
                 ),
                 score=hit.score,
             )
             for hit in answer
-        ]  # fmt: skip
+        ]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return await asyncio.to_thread(self._retrieve, query_bundle)

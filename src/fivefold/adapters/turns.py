@@ -85,9 +85,11 @@ class Talk:
             )
         text = _BROKEN.sub("\ufffd", said.text).strip()
         return {
-            "content": text, "speaker": said.speaker, "session_id": self.session_id,
+            "content": text,
+            "speaker": said.speaker,
+            "session_id": self.session_id,
             "metadata": {self.framework: said.message, self._stamp: _digest(text)},
-        }  # fmt: skip
+        }
 
     @property
     def _stamp(self) -> str:

@@ -80,9 +80,13 @@ class Asker:
         for hit in answer:
             found.setdefault(self._counted_by(hit.memory), hit)
         return Answered(
-            question.id, tuple(found), whole - encode, self.model.calls > before,
-            tuple(_explained(found, question.relevant)), answer.degraded,
-        )  # fmt: skip
+            question.id,
+            tuple(found),
+            whole - encode,
+            self.model.calls > before,
+            tuple(_explained(found, question.relevant)),
+            answer.degraded,
+        )
 
     def _counted_by(self, memory: Memory) -> str:
         return (memory.session_id or memory.id) if self.unit == "session" else memory.id

@@ -52,9 +52,7 @@ def compete(load: Callable[[], Dataset], options: Options, progress: bool = Fals
     dataset = prepared(load(), options.unit, options.limit, options.seed)
     racers, notes = racers_of(options.named(), options.changes, dataset.unit, options.seed or 0)
     cut, kept, whole = _cut(options, dataset.unit, racers)
-    race = run_race(
-        dataset, [*racers, *cut], options.embedder, depth_for(options.ks), options.jobs, progress
-    )  # fmt: skip
+    race = run_race(dataset, [*racers, *cut], options.embedder, depth_for(options.ks), options.jobs, progress)
     scored = scored_of(race, metric_names(options.ks))
     ablation: Ablation | None = None
     if whole is not None and whole.recipe is not None:
@@ -64,7 +62,7 @@ def compete(load: Callable[[], Dataset], options: Options, progress: bool = Fals
     tests = compare_all(scored, _rival(race, scored), options.seed or 0) if options.significance else ()
     results = results_of(
         race, scored, ks=options.ks, seed=options.seed, notes=notes, significance=tests, ablation=ablation
-    )  # fmt: skip
+    )
     files = write_folder(options.out, race, results, scored) if options.out else []
     return results, files
 

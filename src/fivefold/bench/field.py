@@ -86,10 +86,12 @@ def prepared(dataset: Dataset, unit: Unit | None = None, limit: int | None = Non
         raise InvalidInput(f"{dataset.name} has no question with gold to find")
     spaces = {question.namespace for question in asked}
     kept = replace(
-        dataset, questions=tuple(asked), notes=tuple(notes),
+        dataset,
+        questions=tuple(asked),
+        notes=tuple(notes),
         memories={name: records for name, records in dataset.memories.items() if name in spaces},
         plain={name: texts for name, texts in dataset.plain.items() if name in spaces},
-    )  # fmt: skip
+    )
     return kept if unit in (None, dataset.unit) else _by_session(kept, unit)
 
 

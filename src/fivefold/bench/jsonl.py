@@ -20,8 +20,17 @@ from fivefold.times import as_utc
 from fivefold.values import Json
 
 MEMORY_FIELDS = (
-    "id", "namespace", "content", "speaker", "session_id", "event_at", "type", "tags", "user_text", "assistant_text",
-)  # fmt: skip
+    "id",
+    "namespace",
+    "content",
+    "speaker",
+    "session_id",
+    "event_at",
+    "type",
+    "tags",
+    "user_text",
+    "assistant_text",
+)
 QUERY_FIELDS = ("id", "namespace", "query", "relevant", "category", "now", "context")
 _BOM = b"\xef\xbb\xbf"
 _T = TypeVar("_T")

@@ -196,11 +196,19 @@ def _loaded(
     expected = account.written - account.forgotten - account.unsure
     who = f"{load.clients} clients"
     return Loaded(
-        load.clients, load.seconds, account.requests, round(account.requests / load.seconds, 1), len(account.failures),
-        len(expected), len(expected - there), len((account.forgotten - account.unsure) & there),
-        account.too_late, *memory,
-        (*figures, *_figures(who, account, load.seconds)), tuple(account.failures[:5]),
-    )  # fmt: skip
+        load.clients,
+        load.seconds,
+        account.requests,
+        round(account.requests / load.seconds, 1),
+        len(account.failures),
+        len(expected),
+        len(expected - there),
+        len((account.forgotten - account.unsure) & there),
+        account.too_late,
+        *memory,
+        (*figures, *_figures(who, account, load.seconds)),
+        tuple(account.failures[:5]),
+    )
 
 
 def _figures(who: str, account: Account, seconds: float) -> list[Figure]:

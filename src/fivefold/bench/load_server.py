@@ -47,9 +47,23 @@ class Target:
 def serving(location: str, embedder: str | None) -> Iterator[Target]:
     """A real `fivefold serve` on a free port of this machine; stopped at the end, which must go well."""
     command = [
-        sys.executable, "-m", "fivefold", "serve", "--store", location, "--port", "0", "--rate", "0", "--upkeep", "0",
-        "--log-level", "error", "--json", *(["--embedder", embedder] if embedder else []),
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "fivefold",
+        "serve",
+        "--store",
+        location,
+        "--port",
+        "0",
+        "--rate",
+        "0",
+        "--upkeep",
+        "0",
+        "--log-level",
+        "error",
+        "--json",
+        *(["--embedder", embedder] if embedder else []),
+    ]
     with tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
         assert process.stdout is not None

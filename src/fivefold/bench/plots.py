@@ -137,9 +137,15 @@ def _label(figure: Figure, axes: Axes, points: Mapping[str, tuple[float, float]]
     dots = {name: _place(axes, point) for name, point in points.items()}
     for name, up in raised(dots).items():
         axes.annotate(
-            name, points[name], (1.5 * DOT * POINT, up * POINT), textcoords="offset points", va="center", color=INK,
-            fontsize=10, arrowprops={"arrowstyle": "-", "color": "#BBBBBB", "linewidth": 0.7} if up > DOT else None,
-        )  # fmt: skip
+            name,
+            points[name],
+            (1.5 * DOT * POINT, up * POINT),
+            textcoords="offset points",
+            va="center",
+            color=INK,
+            fontsize=10,
+            arrowprops={"arrowstyle": "-", "color": "#BBBBBB", "linewidth": 0.7} if up > DOT else None,
+        )
 
 
 def _place(axes: Axes, point: tuple[float, float]) -> tuple[float, float]:
@@ -176,10 +182,12 @@ def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
         looks[name] = {"color": GREYS[place], "marker": "sx"[place], "linestyle": "--", "linewidth": 1.4, "zorder": 2}
     for place, name in enumerate(recipes):
         looks[name] = {
-            "color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)],
-            "linestyle": "-" if place < len(COLOURS) else ":", "linewidth": 2.4 if name == "default" else 1.6,
+            "color": COLOURS[place % len(COLOURS)],
+            "marker": MARKERS[place % len(MARKERS)],
+            "linestyle": "-" if place < len(COLOURS) else ":",
+            "linewidth": 2.4 if name == "default" else 1.6,
             "zorder": 4 if name == "default" else 3,
-        }  # fmt: skip
+        }
     return looks
 
 

@@ -104,13 +104,7 @@ def _recall(engine: Engine, recipe: str, size: int, rounds: int, limit: float) -
     p50, p95 = spread(partial(timed_recall, engine, recipe), rounds)
     held = recipe == "default" and size <= 100_000
     return Measure(
-        f"recall {recipe}",
-        size,
-        p50,
-        p95,
-        "ms",
-        f"≤ {limit:g}" if held else "",
-        p50 <= limit if held else None,
+        f"recall {recipe}", size, p50, p95, "ms", f"≤ {limit:g}" if held else "", p50 <= limit if held else None
     )
 
 

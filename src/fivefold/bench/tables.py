@@ -47,11 +47,17 @@ def categories(results: Json) -> tuple[list[str], list[Row]]:
 def significance(results: Json) -> list[tuple[str, ...]]:
     return [
         (
-            item["recipe"], item["against"], item["metric"], signed(item["difference"]),
-            str(item["better"]), str(item["worse"]), p_text(item["p"]), p_text(item["p_holm"]),
+            item["recipe"],
+            item["against"],
+            item["metric"],
+            signed(item["difference"]),
+            str(item["better"]),
+            str(item["worse"]),
+            p_text(item["p"]),
+            p_text(item["p_holm"]),
         )
         for item in results["significance"]
-    ]  # fmt: skip
+    ]
 
 
 COMPARED = ("recipe", "against", "metric", "difference", "better", "worse", "p", "p Holm")
@@ -62,13 +68,16 @@ def ablation(results: Json) -> list[tuple[str, ...]]:
     """What each part is worth; one the recipe cannot do without has no figures."""
     return [
         (
-            item["part"], *(signed(item["worth"][metric]) for metric in WORTHS[1:4]),
-            str(item["better"]), str(item["worse"]), p_text(item["p"]),
+            item["part"],
+            *(signed(item["worth"][metric]) for metric in WORTHS[1:4]),
+            str(item["better"]),
+            str(item["worse"]),
+            p_text(item["p"]),
         )
         if item["p"] is not None
         else (item["part"], "–", "–", "–", "–", "–", "–")
         for item in results["ablation"]["parts"]
-    ]  # fmt: skip
+    ]
 
 
 def notes(results: Json) -> Iterator[str]:

@@ -23,21 +23,54 @@ if TYPE_CHECKING:
     from fivefold.engine import Engine
 
 COMMANDS = (
-    "demo", "write", "move", "migrate", "read", "recipes", "look", "graph", "settings", "learn", "care", "maintain",
-    "database", "serve", "mcp", "keys", "backup", "bench", "load",
-)  # fmt: skip
+    "demo",
+    "write",
+    "move",
+    "migrate",
+    "read",
+    "recipes",
+    "look",
+    "graph",
+    "settings",
+    "learn",
+    "care",
+    "maintain",
+    "database",
+    "serve",
+    "mcp",
+    "keys",
+    "backup",
+    "bench",
+    "load",
+)
 """The modules that hold the commands, in the order of the help; each registers its own on `app`."""
 
 ADDRESSES = ("postgresql://", "postgres://")
 """How a store on a server is named; all else is a path."""
 
 OPTIONS = {
-    "event_at": "--at", "valid_from": "--valid-from", "valid_to": "--valid-to", "session_id": "--session",
-    "turn_index": "--turn", "importance": "--importance", "metadata": "--metadata", "type": "--type", "id": "--id",
-    "speaker": "--speaker", "now": "--now", "limit": "--limit", "k": "-k",
-    "recent_turns": "--recent", "token_budget": "--budget", "effort": "--effort", "tag": "--tag", "text": "--text",
-    "kind": "--kind", "since": "--since", "until": "--until",
-}  # fmt: skip
+    "event_at": "--at",
+    "valid_from": "--valid-from",
+    "valid_to": "--valid-to",
+    "session_id": "--session",
+    "turn_index": "--turn",
+    "importance": "--importance",
+    "metadata": "--metadata",
+    "type": "--type",
+    "id": "--id",
+    "speaker": "--speaker",
+    "now": "--now",
+    "limit": "--limit",
+    "k": "-k",
+    "recent_turns": "--recent",
+    "token_budget": "--budget",
+    "effort": "--effort",
+    "tag": "--tag",
+    "text": "--text",
+    "kind": "--kind",
+    "since": "--since",
+    "until": "--until",
+}
 """What the library's fields are called here; an error or note that begins with one names the option."""
 
 

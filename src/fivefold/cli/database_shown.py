@@ -17,11 +17,14 @@ def status(found: Status) -> None:
     table(
         ("", ""),
         [
-            ("PostgreSQL", found.server), ("pgvector", found.pgvector),
-            ("schema", f"{found.schema}, version {found.schema_version}"), ("namespaces", counted),
-            ("size", size(found.bytes)), *_cluster(found.citus),
+            ("PostgreSQL", found.server),
+            ("pgvector", found.pgvector),
+            ("schema", f"{found.schema}, version {found.schema_version}"),
+            ("namespaces", counted),
+            ("size", size(found.bytes)),
+            *_cluster(found.citus),
         ],
-    )  # fmt: skip
+    )
     line("")
     rows = [(item.name, f"{item.rows:,}", size(item.bytes)) for item in found.tables]
     table(("table", "rows, about", "size"), rows, right=("rows, about", "size"))
@@ -36,12 +39,18 @@ def status(found: Status) -> None:
         table(
             ("node", "role", "answers", "shards", "size", "lexical index"),
             [
-                (node.address, node.role, "yes" if node.answers else "no", node.shards, size(node.bytes),
-                 _lexical_index(node))
+                (
+                    node.address,
+                    node.role,
+                    "yes" if node.answers else "no",
+                    node.shards,
+                    size(node.bytes),
+                    _lexical_index(node),
+                )
                 for node in found.citus.nodes
             ],
             right=("shards", "size"),
-        )  # fmt: skip
+        )
 
 
 def size(count: int) -> str:

@@ -86,8 +86,14 @@ def _rows(recipe: Recipe) -> Iterator[Row]:
     yield Row("  ", "  │ ", "understand", ("entities, time window, intent, types, words",), ("E1", "R1"), "bold")
     yield gap
     skips = "routes that cannot help are skipped" if recipe.optimize else "every route that can search runs"
-    yield Row("  ", "  │ ", "plan", (f"optimize{_TIED}{_shown(recipe.optimize)}: {skips}",),
-              ("R2",) if recipe.optimize else (), "bold")  # fmt: skip
+    yield Row(
+        "  ",
+        "  │ ",
+        "plan",
+        (f"optimize{_TIED}{_shown(recipe.optimize)}: {skips}",),
+        ("R2",) if recipe.optimize else (),
+        "bold",
+    )
     yield gap
     yield from _routes(recipe.routes)
     yield gap

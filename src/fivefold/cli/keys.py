@@ -78,12 +78,18 @@ def list_(store: StoreOption = None, as_json: JsonOption = False) -> None:
         ("id", "name", "role", "namespaces", "state", "made", "expires", "last used"),
         [
             (
-                key.id, key.name, key.role, _reach(key), key.state(now), show.day(key.created_at),
-                show.day(key.expires_at), show.day(key.last_used_at),
+                key.id,
+                key.name,
+                key.role,
+                _reach(key),
+                key.state(now),
+                show.day(key.created_at),
+                show.day(key.expires_at),
+                show.day(key.last_used_at),
             )
             for key in found
         ],
-    )  # fmt: skip
+    )
 
 
 @keys.command()
@@ -131,12 +137,16 @@ def audit(
         ("when", "key", "action", "namespace", "subject", "outcome"),
         [
             (
-                f"{entry.at:%Y-%m-%d %H:%M:%S}", entry.key_id or "–", entry.action, entry.namespace or "–",
-                entry.subject or "–", entry.outcome,
+                f"{entry.at:%Y-%m-%d %H:%M:%S}",
+                entry.key_id or "–",
+                entry.action,
+                entry.namespace or "–",
+                entry.subject or "–",
+                entry.outcome,
             )
             for entry in found
         ],
-    )  # fmt: skip
+    )
     if found.cursor is not None:
         say(f"more with --cursor {found.cursor}")
 

@@ -88,9 +88,12 @@ def weights_(
         code = import_module("training.weights.train")
         found = code.train(chosen, path, seed=seed, epochs=epochs, show=sys.stderr.isatty())
     figures = {
-        "queries": found.count, "dominant": found.dominant, "four_way": found.four_way, "kl": found.divergence,
+        "queries": found.count,
+        "dominant": found.dominant,
+        "four_way": found.four_way,
+        "kl": found.divergence,
         "mae": found.error,
-    }  # fmt: skip
+    }
     if as_json:
         print_json({"model": code.NAME, "embedder": model.pin, "path": str(path), **figures})
         return

@@ -61,13 +61,20 @@ def _show(found: Loaded) -> None:
         ("asked by", "operation", *numbers, ""),
         [
             (
-                item.who, item.operation, f"{item.count:,}", f"{item.per_second:,.1f}", f"{item.p50_ms:,.1f}",
-                f"{item.p95_ms:,.1f}", f"{item.p99_ms:,.1f}", f"{item.most_ms:,.1f}", "ms",
+                item.who,
+                item.operation,
+                f"{item.count:,}",
+                f"{item.per_second:,.1f}",
+                f"{item.p50_ms:,.1f}",
+                f"{item.p95_ms:,.1f}",
+                f"{item.p99_ms:,.1f}",
+                f"{item.most_ms:,.1f}",
+                "ms",
             )
             for item in found.figures
         ],
         right=numbers,
-    )  # fmt: skip
+    )
     show.line("")
     say(f"{found.requests:,} requests in {found.seconds:g} s, {found.per_second:,.1f} a second")
     say(f"{_mark(found.errors)} {found.errors} errors")

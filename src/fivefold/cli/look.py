@@ -55,9 +55,18 @@ def list_(
     """List memories, latest first."""
     with reading(store, namespace) as engine:
         found = engine.memories(
-            kind=kind, type=type, speaker=speaker, session_id=session, tag=tag, text=text,  # type: ignore[arg-type]
-            superseded=superseded, since=since, until=until, cursor=cursor, limit=limit,
-        )  # fmt: skip
+            kind=kind,
+            type=type,
+            speaker=speaker,
+            session_id=session,
+            tag=tag,
+            text=text,  # type: ignore[arg-type]
+            superseded=superseded,
+            since=since,
+            until=until,
+            cursor=cursor,
+            limit=limit,
+        )
     if as_json:
         print_json(found.to_dict())
     else:

@@ -183,9 +183,7 @@ def _race(
     depths, changed = _depths(ks), changes_of(changes)
     from fivefold.bench.contest import Options, compete
 
-    options = Options(
-        recipes, changed, depths, unit, embedder, limit, jobs, out, seed, significance, ablate
-    )  # fmt: skip
+    options = Options(recipes, changed, depths, unit, embedder, limit, jobs, out, seed, significance, ablate)
     results, files = compete(load, options, progress=sys.stderr.isatty())
     if as_json:
         print_json(results)

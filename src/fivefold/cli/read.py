@@ -46,9 +46,15 @@ def recall(
     with reading(store, namespace, anyway=True) as engine:
         chosen = recipe_of(recipe, changes)
         answer = engine.recall(
-            question, k, chosen, now, context or (),
-            effort=effort, recent_turns=recent, session_id=session,  # type: ignore[arg-type]
-        )  # fmt: skip
+            question,
+            k,
+            chosen,
+            now,
+            context or (),
+            effort=effort,
+            recent_turns=recent,
+            session_id=session,  # type: ignore[arg-type]
+        )
     if as_json:
         print_json(answer.to_dict())
     else:
@@ -77,9 +83,15 @@ def explain(
     with reading(store, namespace, anyway=True) as engine:
         chosen = recipe_of(recipe, changes, still=True)
         answer = engine.recall(
-            question, k, chosen, now, context or (),
-            effort=effort, recent_turns=recent, session_id=session,  # type: ignore[arg-type]
-        )  # fmt: skip
+            question,
+            k,
+            chosen,
+            now,
+            context or (),
+            effort=effort,
+            recent_turns=recent,
+            session_id=session,  # type: ignore[arg-type]
+        )
     if as_json:
         print_json(answer.to_dict())
     else:
@@ -107,9 +119,16 @@ def context(
     """Write what a recall finds as a block for a prompt, cut to a number of tokens."""
     with reading(store, namespace, anyway=True) as engine:
         made = engine.context(
-            question, budget, k, recipe_of(recipe, changes), now, context or (),
-            effort=effort, recent_turns=recent, session_id=session,  # type: ignore[arg-type]
-        )  # fmt: skip
+            question,
+            budget,
+            k,
+            recipe_of(recipe, changes),
+            now,
+            context or (),
+            effort=effort,
+            recent_turns=recent,
+            session_id=session,  # type: ignore[arg-type]
+        )
     if as_json:
         print_json(made.to_dict())
     else:

@@ -16,8 +16,9 @@ from fivefold.safe import visible
 if TYPE_CHECKING:
     from fivefold.recipe import Recipe
 
-recipes = typer.Typer(help="See which recipes there are and what they are made of.", no_args_is_help=True,
-                      rich_markup_mode=None)  # fmt: skip
+recipes = typer.Typer(
+    help="See which recipes there are and what they are made of.", no_args_is_help=True, rich_markup_mode=None
+)
 app.add_typer(recipes, name="recipes")
 
 RecipeOption = Annotated[
@@ -41,13 +42,18 @@ def list_(as_json: JsonOption = False) -> None:
 
     found = [load_recipe(name) for name in known_recipes()]
     if as_json:
-        print_json([
-            {
-                "name": recipe.name, "summary": recipe.summary, "routes": [route.name for route in recipe.routes],
-                "fusion": recipe.fusion.method, "stages": sum(len(getattr(recipe, group)) for group in STAGED),
-            }
-            for recipe in found
-        ])  # fmt: skip
+        print_json(
+            [
+                {
+                    "name": recipe.name,
+                    "summary": recipe.summary,
+                    "routes": [route.name for route in recipe.routes],
+                    "fusion": recipe.fusion.method,
+                    "stages": sum(len(getattr(recipe, group)) for group in STAGED),
+                }
+                for recipe in found
+            ]
+        )
         return
     from fivefold.cli import drawn
 

@@ -24,9 +24,14 @@ from fivefold.safe import brief, visible
 from fivefold.stores.base import Drift, Stats
 
 COLOURS = {
-    "dense": "blue", "lexical": "magenta", "graph": "cyan", "temporal": "bright_blue", "recency": "yellow",
-    "frequency": "green", "associative": "bright_cyan",
-}  # fmt: skip
+    "dense": "blue",
+    "lexical": "magenta",
+    "graph": "cyan",
+    "temporal": "bright_blue",
+    "recency": "yellow",
+    "frequency": "green",
+    "associative": "bright_cyan",
+}
 """One colour a kind of search, wherever it is shown (D10)."""
 
 PIPED = 1_000_000
@@ -202,10 +207,7 @@ def plan(chosen: Plan) -> None:
 
 def memory(item: Memory) -> None:
     """Every field that is filled."""
-    table(
-        ("", ""),
-        [(name, _cell(value)) for name, value in item.to_dict().items() if value not in (None, [], {}, "")],
-    )
+    table(("", ""), [(name, _cell(value)) for name, value in item.to_dict().items() if value not in (None, [], {}, "")])
 
 
 def memories(found: Page[Memory], full: bool = False) -> None:

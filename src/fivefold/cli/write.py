@@ -44,10 +44,19 @@ def add(
 ) -> None:
     """Remember a text, and show what was read out of it."""
     given: dict[str, Any] = {
-        "content": _piped() if text == "-" else text, "speaker": speaker, "session_id": session, "event_at": at,
-        "type": type, "tags": tag or [], "id": id, "turn_index": turn, "importance": importance,
-        "valid_from": valid_from, "valid_to": valid_to, "metadata": _json(metadata),
-    }  # fmt: skip
+        "content": _piped() if text == "-" else text,
+        "speaker": speaker,
+        "session_id": session,
+        "event_at": at,
+        "type": type,
+        "tags": tag or [],
+        "id": id,
+        "turn_index": turn,
+        "importance": importance,
+        "valid_from": valid_from,
+        "valid_to": valid_to,
+        "metadata": _json(metadata),
+    }
     _checked(given)
     with opened(store, namespace, embedder=embedder, extractor=extractor) as engine:
         report = engine.remember(**given)
@@ -72,9 +81,14 @@ def update(
 ) -> None:
     """Change a memory; what is not named stays."""
     given = {
-        "content": content, "speaker": speaker, "event_at": at, "type": type, "tags": tag, "importance": importance,
+        "content": content,
+        "speaker": speaker,
+        "event_at": at,
+        "type": type,
+        "tags": tag,
+        "importance": importance,
         "valid_to": valid_to,
-    }  # fmt: skip
+    }
     changes = {name: value for name, value in given.items() if value is not None}
     if not changes:
         ctx.fail("Nothing to change; name a field, such as --content.")
@@ -103,8 +117,13 @@ def supersede(
 ) -> None:
     """Remember a text as what replaces another memory, which keeps its history."""
     given = {
-        "content": text, "speaker": speaker, "session_id": session, "event_at": at, "type": type, "tags": tag or [],
-    }  # fmt: skip
+        "content": text,
+        "speaker": speaker,
+        "session_id": session,
+        "event_at": at,
+        "type": type,
+        "tags": tag or [],
+    }
     with reading(store, namespace) as engine:
         report = engine.supersede(id, given)
         read = engine.get(report.stored[0])

@@ -79,10 +79,13 @@ _SHAPES = tuple(
     for named, shape in (
         (_FIGURES, r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|\w+ty|hundred|thousand|million)\b"),
         (rf"{_FIGURES}|{_ID}|birthday|deadline|date", rf"^(?!.*(?:\b(?:{_APART})\b|% of))"),
-        (_ID, r"\d|^\S+$"), ("birthday|deadline|date", r"^(?!\d\d?(?:[:.]\d\d)? ?(?:[ap]\.?m|o['’]clock|$))"),
-        ("e-?mail(?: address)?", "@"), ("address", r"\d|^[A-Z]|@"), ("^name|(?:full|first|last) name", "^[A-Z]"),
+        (_ID, r"\d|^\S+$"),
+        ("birthday|deadline|date", r"^(?!\d\d?(?:[:.]\d\d)? ?(?:[ap]\.?m|o['’]clock|$))"),
+        ("e-?mail(?: address)?", "@"),
+        ("address", r"\d|^[A-Z]|@"),
+        ("^name|(?:full|first|last) name", "^[A-Z]"),
     )
-)  # fmt: skip
+)
 """What a value of these attributes must hold: 'my budget is tight' is no figure, 'my rent is 3 days late' no rent."""
 
 _ONE_TIME = re.compile(r"\b(?:deadline|birthday|launch|stand-?up|wedding|bedtime|alarm|date|release)$")

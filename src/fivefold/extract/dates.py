@@ -36,9 +36,14 @@ _AHEAD = Pattern(
     re.IGNORECASE,
 )
 _NEAR = {
-    "yesterday": -1, "last night": -1, "today": 0, "tonight": 0, "this morning": 0, "tomorrow": 1,
+    "yesterday": -1,
+    "last night": -1,
+    "today": 0,
+    "tonight": 0,
+    "this morning": 0,
+    "tomorrow": 1,
     "the day before yesterday": -2,
-}  # fmt: skip
+}
 _UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
@@ -62,8 +67,9 @@ def _read(match: re.Match[str], today: datetime) -> tuple[datetime, int]:
     if match["iso"]:
         return datetime.fromisoformat(match["iso"]).replace(tzinfo=UTC), 1
     if match["day"] or match["day2"]:
-        return _day(match["day"] or match["day2"], match["month"] or match["month2"],
-                    match["year"] or match["year2"], today), 1  # fmt: skip
+        return _day(
+            match["day"] or match["day2"], match["month"] or match["month2"], match["year"] or match["year2"], today
+        ), 1
     if match["month3"]:
         first = datetime(int(match["year3"]), _month(match["month3"]), 1, tzinfo=UTC)
         return first, ((first + timedelta(days=32)).replace(day=1) - first).days

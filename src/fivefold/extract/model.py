@@ -43,12 +43,15 @@ class ModelExtractor:
 
     def _asked(self, record: Record, ruled: Extraction) -> dict[str, Any]:
         said = f"{record.speaker}: {record.content}" if record.speaker else record.content
-        answer = post("/chat/completions", {
-            "model": self._model,
-            "temperature": 0,
-            "response_format": {"type": "json_object"},
-            "messages": [{"role": "system", "content": _TASK}, {"role": "user", "content": said}],
-        })  # fmt: skip
+        answer = post(
+            "/chat/completions",
+            {
+                "model": self._model,
+                "temperature": 0,
+                "response_format": {"type": "json_object"},
+                "messages": [{"role": "system", "content": _TASK}, {"role": "user", "content": said}],
+            },
+        )
         read = json.loads(answer["choices"][0]["message"]["content"])
         kind = record.type or (read["type"] if read["type"] in TYPES else ruled.type)
         entities = read.get("entities") or ()

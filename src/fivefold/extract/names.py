@@ -23,7 +23,7 @@ _IDENTIFIER = re.compile(
     r"|\b[A-Z][A-Z0-9]{0,9}-\d{2,}\b"  # JIRA-9921, E-47821
     r"|\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b"  # snake_case
     r"|\bv?\d+\.\d+\.\d+(?:-[\w.]+)?\b"  # version
-    r"|\b(?=\w*\d)(?=\w*[A-Za-z])[A-Z0-9]{5,}\b",  # booking reference, serial number
+    r"|\b(?=\w*\d)(?=\w*[A-Za-z])[A-Z0-9]{5,}\b"  # booking reference, serial number
 )
 _CAPITAL = r"(?:[A-Z\u00c0-\u00de][\w’'\u00c0-\u024f]*)"
 _NAME = re.compile(rf"{_CAPITAL}(?:(?:[ -](?:of|de|van|von|der|la|&))?[ -]{_CAPITAL})*")

@@ -33,7 +33,7 @@ _TO = (
 _ABBREVIATION = re.compile(
     r"\.(?:(?:(?<=\b[DM]r\.)|(?<=\bMs\.)|(?<=\bMrs\.)|(?<=\bProf\.)|(?<=\bRev\.)|(?<=\b(?:at|in|to|on|is|of) St\.))"
     r"(?= (?:[A-Z]|and ))(?! (?:I|My|We|Our|The|It|He|She|They)\b)|(?:(?<=\b(?:St|Rd|Jr)\.)|(?<=\b(?:Ave|Inc|Ltd)\.)"
-    r"|(?<=\b[ap]\.m\.))(?= [a-z\d])|(?<=\bNo\.)(?= ?\d))",
+    r"|(?<=\b[ap]\.m\.))(?= [a-z\d])|(?<=\bNo\.)(?= ?\d))"
 )
 _LIVES = Pattern("live lives living", rf"{_WHO}{_HAVE} (?:lives?|living)(?: \w+ly)? in {_PLACE}")
 _MOVED = Pattern(

@@ -12,13 +12,7 @@ _PHATIC = re.compile(
     r"|sounds good|good (?:morning|night|luck)|that helps|perfect)\b",
     re.IGNORECASE,
 )
-_BY_TYPE: dict[Type, float] = {
-    "fact": 0.05,
-    "preference": 0.2,
-    "event": 0.1,
-    "entity": 0.15,
-    "procedure": 0.15,
-}
+_BY_TYPE: dict[Type, float] = {"fact": 0.05, "preference": 0.2, "event": 0.1, "entity": 0.15, "procedure": 0.15}
 
 
 def importance(text: str, kind: Type, mentions: tuple[Mention, ...], states: bool) -> float:

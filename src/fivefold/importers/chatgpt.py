@@ -34,14 +34,18 @@ def _turns(talk: Json, account: Account) -> Iterator[Record]:
             yield from _turn(key, node, message, text, at, talk.get("title"))
 
 
-def _turn(
-    key: str, node: str, message: Json, text: str, at: datetime | None, title: object
-) -> Iterator[Record]:  # fmt: skip
+def _turn(key: str, node: str, message: Json, text: str, at: datetime | None, title: object) -> Iterator[Record]:
     about = message.get("metadata")
     return pieces(
-        SOURCE, (key, node), text, speaker=_role(message), session=(key,), at=at, title=title,
+        SOURCE,
+        (key, node),
+        text,
+        speaker=_role(message),
+        session=(key,),
+        at=at,
+        title=title,
         model=about.get("model_slug") if isinstance(about, dict) else None,
-    )  # fmt: skip
+    )
 
 
 def _branch(talk: Json) -> list[tuple[str, Json]]:

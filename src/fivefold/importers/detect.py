@@ -20,9 +20,13 @@ Format = Literal["chatgpt", "claude", "mem0", "langchain", "markdown", "jsonl"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 NAMES: dict[Format, str] = {
-    "chatgpt": "a ChatGPT export", "claude": "a Claude export", "mem0": "memories of mem0",
-    "langchain": "chat histories of LangChain", "markdown": "Markdown notes", "jsonl": "JSON lines",
-}  # fmt: skip
+    "chatgpt": "a ChatGPT export",
+    "claude": "a Claude export",
+    "mem0": "memories of mem0",
+    "langchain": "chat histories of LangChain",
+    "markdown": "Markdown notes",
+    "jsonl": "JSON lines",
+}
 _CHOICES = "name what it is with --from (format= in Python): " + ", ".join(FORMATS)
 
 

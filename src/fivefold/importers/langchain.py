@@ -63,9 +63,7 @@ def _table(path: Path, account: Account) -> Iterator[Record]:
         yield from _session(str(session), (row[1] for row in group), account, str(path), _written(path, ""))
 
 
-def _session(
-    key: str, messages: Iterable[object], account: Account, shown: str, written: datetime
-) -> Iterator[Record]:  # fmt: skip
+def _session(key: str, messages: Iterable[object], account: Account, shown: str, written: datetime) -> Iterator[Record]:
     """A session's turns. They have no times, so they follow each other up to when the file was written."""
     account.parts += 1
     seen: Counter[str] = Counter()
@@ -111,9 +109,14 @@ def _turn(key: str, message: Json, seen: Counter[str], at: datetime, account: Ac
     id = data.get("id")
     speaker = data.get("name") or _SPEAKERS.get(kind) or data.get("role")
     yield from pieces(
-        SOURCE, (key, id if isinstance(id, str) and id else f"{words}:{seen[words]}"), text,
-        speaker=a_name(speaker, "the speaker"), session=(key,), at=at, stated=False,
-    )  # fmt: skip
+        SOURCE,
+        (key, id if isinstance(id, str) and id else f"{words}:{seen[words]}"),
+        text,
+        speaker=a_name(speaker, "the speaker"),
+        session=(key,),
+        at=at,
+        stated=False,
+    )
 
 
 def _said(content: object, account: Account) -> str:

@@ -108,19 +108,21 @@ def _must_be(source: Path, kind: Format, account: Account) -> None:
         raise InvalidInput(f"{str(source)!r} is not {NAMES[kind]} but {NAMES[other]}; name that, or leave --from out")
 
 
-def _imported(
-    reports: list[Report], updated: list[str], kind: Format, dry_run: bool, account: Account
-) -> Imported:  # fmt: skip
+def _imported(reports: list[Report], updated: list[str], kind: Format, dry_run: bool, account: Account) -> Imported:
     joined = {
         part.name: tuple(item for report in reports for item in getattr(report, part.name)) for part in fields(Report)
     }
     for name in ("entities", "sessions", "notes"):
         joined[name] = tuple(dict.fromkeys(joined[name]))
     return Imported(
-        format=kind, dry_run=dry_run, records=len(joined["stored"]) + len(joined["merged"]) + len(updated),
-        updated=tuple(updated), skipped=tuple(account.skipped), left_out=dict(sorted((+account.left_out).items())),
+        format=kind,
+        dry_run=dry_run,
+        records=len(joined["stored"]) + len(joined["merged"]) + len(updated),
+        updated=tuple(updated),
+        skipped=tuple(account.skipped),
+        left_out=dict(sorted((+account.left_out).items())),
         **joined,
-    )  # fmt: skip
+    )
 
 
 def _batches(records: Iterator[Record], size: int) -> Iterable[list[Record]]:

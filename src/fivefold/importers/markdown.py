@@ -79,10 +79,15 @@ def _notes(raw: bytes, place: PurePosixPath, written: datetime, account: Account
             continue
         above = " › ".join((title, *(heading for heading in section.headings if heading != title)))
         yield from pieces(
-            SOURCE, (str(place), *section.headings, *again), f"{_plain(above)}\n{_plain(section.text)}",
-            at=day or written, stated=day is not None, tags=_tags(fields, section, place), path=str(place),
+            SOURCE,
+            (str(place), *section.headings, *again),
+            f"{_plain(above)}\n{_plain(section.text)}",
+            at=day or written,
+            stated=day is not None,
+            tags=_tags(fields, section, place),
+            path=str(place),
             links=list(dict.fromkeys(link[2].strip() for link in _WIKI.finditer(section.text) if link[2].strip())),
-        )  # fmt: skip
+        )
 
 
 def sections(text: str) -> Iterator[Section]:

@@ -57,10 +57,17 @@ def _note(memory: Json, account: Account) -> Iterator[Record]:
     owner = next((memory[name] for name in _OWNERS if memory.get(name)), None)
     tags = [a_name(tag, "a category") for tag in a_list(memory.get("categories") or [], "categories")]
     yield from pieces(
-        SOURCE, (key,), text, speaker=None if owner is None else a_name(owner, "the owner"),
-        at=a_moment(memory.get("updated_at"), "updated_at") or created, tags=tags, metadata=memory.get("metadata"),
-        user_id=memory.get("user_id"), agent_id=memory.get("agent_id"), run_id=memory.get("run_id"),
-    )  # fmt: skip
+        SOURCE,
+        (key,),
+        text,
+        speaker=None if owner is None else a_name(owner, "the owner"),
+        at=a_moment(memory.get("updated_at"), "updated_at") or created,
+        tags=tags,
+        metadata=memory.get("metadata"),
+        user_id=memory.get("user_id"),
+        agent_id=memory.get("agent_id"),
+        run_id=memory.get("run_id"),
+    )
 
 
 def _history(path: Path, account: Account) -> Iterator[Record]:

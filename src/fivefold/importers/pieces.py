@@ -43,12 +43,15 @@ def pieces(
         stamp = digest(part, teller, *labels, at.isoformat() if at and stated else "")
         yield record_of(
             {
-                "id": source_id(source, *key) + (f"#{number}" if number > 1 else ""), "content": part,
-                "speaker": teller if visible(teller) else None, "event_at": at, "tags": labels,
+                "id": source_id(source, *key) + (f"#{number}" if number > 1 else ""),
+                "content": part,
+                "speaker": teller if visible(teller) else None,
+                "event_at": at,
+                "tags": labels,
                 "session_id": source_id(source, *session) if session else None,
                 "metadata": {IMPORTED: {"from": source, "digest": stamp}, **given},
             }
-        )  # fmt: skip
+        )
 
 
 def source_id(source: str, *key: str) -> str:

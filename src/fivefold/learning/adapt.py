@@ -132,11 +132,7 @@ def faded(adaptation: Adaptation, now: datetime) -> Adaptation:
     if adaptation.updated_at is None:
         return adaptation
     left = FADE.left(age_in_days(adaptation.updated_at, now))
-    return replace(
-        adaptation,
-        offsets=_triple(left * np.array(adaptation.offsets)),
-        gain=left * adaptation.gain,
-    )
+    return replace(adaptation, offsets=_triple(left * np.array(adaptation.offsets)), gain=left * adaptation.gain)
 
 
 def restored(data: Mapping[str, Any] | None) -> Adaptation:

@@ -19,9 +19,7 @@ STEP = "learned"
 SHARES = ("dense", "lexical", "graph", "temporal")
 """The kinds of search whose part in the fused score is a feature."""
 
-NAMES = (
-    "cosine", "importance", "access count", "age", "retention", *TYPES, *(f"{kind} share" for kind in SHARES),
-)  # fmt: skip
+NAMES = ("cosine", "importance", "access count", "age", "retention", *TYPES, *(f"{kind} share" for kind in SHARES))
 """The ten features of E5, its layer being the memory's type, and the routes' shares."""
 
 VERSION = 1
@@ -83,7 +81,12 @@ def _row(candidate: Candidate, now: datetime, kinds: Mapping[str, str]) -> tuple
             parts[kind] += item.contribution
     whole = candidate.fused or 1.0
     return (
-        base_score(candidate), cosine, memory.importance, log1p(memory.access_count),
-        log1p(max(0.0, age_in_days(memory.event_at, now))), retention(memory, now), *_TYPES[memory.type],
+        base_score(candidate),
+        cosine,
+        memory.importance,
+        log1p(memory.access_count),
+        log1p(max(0.0, age_in_days(memory.event_at, now))),
+        retention(memory, now),
+        *_TYPES[memory.type],
         *(part / whole for part in parts.values()),
-    )  # fmt: skip
+    )

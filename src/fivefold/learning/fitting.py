@@ -121,9 +121,11 @@ def _start(seed: int, trust: float) -> Params:
     """A network that says nothing yet: it begins as the order it is given, trusted as far as it proved right."""
     chance = np.random.default_rng(seed)
     return {
-        "inner": chance.normal(0, 1 / np.sqrt(len(NAMES)), (len(NAMES), HIDDEN)), "bias": np.zeros(HIDDEN),
-        "outer": np.zeros(HIDDEN), "trust": np.asarray(trust),
-    }  # fmt: skip
+        "inner": chance.normal(0, 1 / np.sqrt(len(NAMES)), (len(NAMES), HIDDEN)),
+        "bias": np.zeros(HIDDEN),
+        "outer": np.zeros(HIDDEN),
+        "trust": np.asarray(trust),
+    }
 
 
 def _moved(params: Params, gradient: Params, moments: dict[str, tuple[Tensor, Tensor]], step: int) -> Params:

@@ -44,24 +44,24 @@ _MOMENT = re.compile(
     r"|did (?:i|we|you|he|she|they) just|where (?:were|was|are) (?:we|i)\b(?! \w)|le(?:ft|ave) off"
     r"|(?:^|let['’]?s |please |can we )(?:carry on|keep going|go on)|pick(?:ing)? up where"
     r"|before (?:the break|i left|we stopped)"
-    r"|w(?:as|ere) (?:i|we|you) (?:just )?(?:saying|doing|talking|working))\b",
+    r"|w(?:as|ere) (?:i|we|you) (?:just )?(?:saying|doing|talking|working))\b"
 )
 _NEWEST = re.compile(
     r"\b(?:latest|newest|most recent(?:ly)?|last time|(?:did|have|has|i|we) (?:\w+ )?last \w+|current(?:ly)?|right now"
-    r"|at the moment|at present|as of (?:now|today)|up[- ]to[- ]date|now|still|any ?more|these days|nowadays)\b",
+    r"|at the moment|at present|as of (?:now|today)|up[- ]to[- ]date|now|still|any ?more|these days|nowadays)\b"
 )
 _NEWS = re.compile(
     r"\b(?:lately|of late|recent(?:ly)?|the other day|what(?:['’]s| is) new|anything new|any (?:news|updates?)"
-    r"|catch me up|fill me in|been up to)\b",
+    r"|catch me up|fill me in|been up to)\b"
 )
 _ALL_TIME = re.compile(
     r"\b(?:over the (?:years|months|decades)|through(?:out)? the years|through the ages|all (?:my|our) li(?:fe|ves)"
     r"|of all time|all[- ]time|in total|altogether|ever|since (?:the )?(?:beginning|start)|from the (?:beginning|start)"
-    r"|history of|timeline)\b",
+    r"|history of|timeline)\b"
 )
 _WHEN = re.compile(
     r"^(?:\w+,? )?when (?:did|do|does|was|were|is|are|has|have|had|will)\b"
-    r"|\bwhat (?:date|day|month|year)\b|\bhow long ago\b",
+    r"|\bwhat (?:date|day|month|year)\b|\bhow long ago\b"
 )
 
 

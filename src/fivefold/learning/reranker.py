@@ -28,9 +28,13 @@ BLEND = 0.7
 """How much the model's word counts beside the order it is given."""
 
 _SHAPES = {
-    "mean": (len(NAMES),), "spread": (len(NAMES),), "inner": (len(NAMES), HIDDEN), "bias": (HIDDEN,),
-    "outer": (HIDDEN,), "trust": (),
-}  # fmt: skip
+    "mean": (len(NAMES),),
+    "spread": (len(NAMES),),
+    "inner": (len(NAMES), HIDDEN),
+    "bias": (HIDDEN,),
+    "outer": (HIDDEN,),
+    "trust": (),
+}
 
 Tensor = npt.NDArray[np.float64]
 

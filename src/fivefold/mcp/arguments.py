@@ -67,8 +67,7 @@ class Remember(Arguments):
         str | None, Field(description="When it happened or was said, ISO 8601 such as 2025-05-04T18:00Z; default now")
     ] = None
     type: Annotated[
-        Type | None,
-        Field(description="What kind of memory it is; leave out to have it read from the text"),
+        Type | None, Field(description="What kind of memory it is; leave out to have it read from the text")
     ] = None
     tags: Annotated[list[str], Field(max_length=MAX_TAGS, fail_fast=True, description="Short labels")] = []
     importance: Annotated[
@@ -138,8 +137,7 @@ class Used(Arguments):
         ),
     ] = []
     not_used: Annotated[
-        list[str],
-        Field(max_length=NAMED, fail_fast=True, description="Numbers or ids of sources that were of no use"),
+        list[str], Field(max_length=NAMED, fail_fast=True, description="Numbers or ids of sources that were of no use")
     ] = []
 
     @property

@@ -71,9 +71,13 @@ def recall(at: Place, asked: arguments.Recall) -> Answer:
     at.limits.check_k(asked.k)
     at.limits.check_text(asked.question, "question")
     answer = at.engine.recall(
-        asked.question, asked.k, now=asked.now, effort=asked.effort, recent_turns=asked.recent_turns,
+        asked.question,
+        asked.k,
+        now=asked.now,
+        effort=asked.effort,
+        recent_turns=asked.recent_turns,
         session_id=asked.session_id,
-    )  # fmt: skip
+    )
     end = f"\n{shown.closing(answer.id)}"
     found = compose(answer, asked.token_budget - tokens(end), _counter(answer, asked.ids))
     sources = [source.id for source in found.sources]

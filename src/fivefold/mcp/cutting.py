@@ -85,9 +85,7 @@ def _shorter(recall: Recall) -> Iterator[tuple[Recall, list[str]]]:
 
 def _in_brief(hit: Hit) -> Hit:
     told = replace(
-        hit.candidate,
-        memory=_shortened(hit.memory),
-        neighbours=tuple(_shortened(memory) for memory in hit.neighbours),
+        hit.candidate, memory=_shortened(hit.memory), neighbours=tuple(_shortened(memory) for memory in hit.neighbours)
     )
     return replace(hit, candidate=told)
 

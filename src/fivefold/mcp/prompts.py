@@ -55,10 +55,7 @@ class Prompt:
 
     def offered(self) -> types.Prompt:
         return types.Prompt(
-            name=self.name,
-            title=self.title,
-            description=self.description,
-            arguments=[*self.arguments, NAMESPACE],
+            name=self.name, title=self.title, description=self.description, arguments=[*self.arguments, NAMESPACE]
         )
 
 

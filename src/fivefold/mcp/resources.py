@@ -61,10 +61,7 @@ def listed(desk: Desk, request: Any, cursor: str | None) -> types.ListResourcesR
     def work(engine: Engine, *_: object) -> types.ListResourcesResult:
         page = engine.memories(cursor=cursor, limit=LISTED)
         sessions = engine.sessions(limit=SESSIONS) if cursor is None else ()
-        found = [
-            *(_session(engine.namespace, session) for session in sessions),
-            *(_memory(memory) for memory in page),
-        ]
+        found = [*(_session(engine.namespace, session) for session in sessions), *(_memory(memory) for memory in page)]
         return types.ListResourcesResult(resources=found, next_cursor=page.cursor)
 
     return done(desk, request, Call("list", "reader"), work)

@@ -11,8 +11,13 @@ from fivefold.routes.signals import Frequency, Recency
 from fivefold.routes.temporal import Temporal
 
 ROUTES: dict[str, Route] = {
-    "dense": Dense(), "lexical": Lexical(), "graph": Graph(), "temporal": Temporal(), "associative": Associative(),
-    "recency": Recency(), "frequency": Frequency(),
-}  # fmt: skip
+    "dense": Dense(),
+    "lexical": Lexical(),
+    "graph": Graph(),
+    "temporal": Temporal(),
+    "associative": Associative(),
+    "recency": Recency(),
+    "frequency": Frequency(),
+}
 
 __all__ = ["ROUTES", "Route", "Sight"]

@@ -56,9 +56,13 @@ class Requests:
         if not self._log.isEnabledFor(level):
             return
         fields = {
-            "request_id": answered.id, "method": answered.method, "operation": answered.operation,
-            "status": answered.status, "ms": round(answered.seconds * 1000, 2), "key": answered.key_id,
-        }  # fmt: skip
+            "request_id": answered.id,
+            "method": answered.method,
+            "operation": answered.operation,
+            "status": answered.status,
+            "ms": round(answered.seconds * 1000, 2),
+            "key": answered.key_id,
+        }
         if answered.path:
             fields |= {"path": answered.path, "body": answered.body}
         self._log.log(level, "request", extra=fields)
@@ -73,9 +77,12 @@ class Lines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         shown: dict[str, Any] = {
-            "at": iso(datetime.fromtimestamp(record.created, UTC)), "level": record.levelname.lower(),
-            "logger": record.name, "message": message_of(record, self._contents), **fields_of(record),
-        }  # fmt: skip
+            "at": iso(datetime.fromtimestamp(record.created, UTC)),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": message_of(record, self._contents),
+            **fields_of(record),
+        }
         if record.exc_info and record.exc_info[1] is not None:
             shown["error"] = failure(record.exc_info[1], self._contents)
         return escaped(json.dumps(shown, ensure_ascii=False, default=str))

@@ -62,9 +62,12 @@ class Metrics:
             "fivefold_recall_stage_seconds", "Time of a stage of a recall", ["stage"], buckets=STEP_S, registry=registry
         )
         self._route_s = Histogram(
-            "fivefold_recall_route_seconds", "Time of a route of a recall", ["route", "status"], buckets=STEP_S,
+            "fivefold_recall_route_seconds",
+            "Time of a route of a recall",
+            ["route", "status"],
+            buckets=STEP_S,
             registry=registry,
-        )  # fmt: skip
+        )
         self._degraded = Counter(
             "fivefold_recalls_degraded", "Recalls without a part that failed or was late", ["part"], registry=registry
         )

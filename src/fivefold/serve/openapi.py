@@ -45,9 +45,13 @@ def describe(app: FastAPI) -> Json:
     """The document of an application; made once, when it is first asked for."""
     if app.openapi_schema is None:
         made = get_openapi(
-            title=app.title, version=app.version, summary=app.summary, description=DESCRIPTION, routes=app.routes,
+            title=app.title,
+            version=app.version,
+            summary=app.summary,
+            description=DESCRIPTION,
+            routes=app.routes,
             tags=[{"name": name, "description": told} for name, told in TAGS.items()],
-        )  # fmt: skip
+        )
         for operation in OPERATIONS.values():
             _complete(made["paths"][_format(operation.path)][operation.method.lower()], operation)
         for path, kind in (("/health", Health), ("/ready", Readiness)):
@@ -67,9 +71,12 @@ def _complete(shown: Json, operation: Operation) -> None:
             item["schema"] = NAME
     if operation.writes:
         parameters["header", "Idempotency-Key"] = {
-            "name": "Idempotency-Key", "in": "header", "required": False, "schema": NAME,
+            "name": "Idempotency-Key",
+            "in": "header",
+            "required": False,
+            "schema": NAME,
             "description": "Sent again under the same key, the request is not done again",
-        }  # fmt: skip
+        }
     for name, value in {**operation.example.path, **operation.example.query}.items():
         where = "path" if name in operation.example.path else "query"
         parameters[where, name]["example"] = int(value) if value.isdigit() else value
@@ -134,9 +141,10 @@ def _components(made: Json) -> None:
     schemas |= definitions(*answers.values(), Problem, Health, Readiness, ref=REF)
     settings = schemas["Settings"]["properties"]
     schemas["SettingsChanges"] = {
-        "type": "object", "additionalProperties": False,
+        "type": "object",
+        "additionalProperties": False,
         "properties": {name: {"anyOf": [shape, {"type": "null"}]} for name, shape in settings.items()},
-    }  # fmt: skip
+    }
     made["components"]["schemas"] = dict(sorted(schemas.items()))
     made["components"]["securitySchemes"] = {
         "key": {"type": "http", "scheme": "bearer", "description": "An API key, as `fivefold keys create` makes it"}

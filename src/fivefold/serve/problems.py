@@ -82,12 +82,23 @@ INSIDE = {
 """Kinds whose own words tell of files, servers and the like, which are not for everyone who asks."""
 
 _ERRORS: tuple[tuple[type[FivefoldError], str], ...] = (
-    (Unauthorized, "unauthorized"), (Refused, "refused"), (UnknownRecipe, "unknown-recipe"),
-    (InvalidInput, "invalid-input"), (NotFound, "not-found"), (TooOften, "too-many-requests"),
-    (EmbedderMismatch, "embedder-mismatch"), (MissingExtra, "missing-extra"), (EmbedderError, "model-failed"),
-    (RerankerError, "model-failed"), (RemoteError, "model-failed"), (ReadOnly, "read-only"), (DiskFull, "disk-full"),
-    (StoreClosed, "stopping"), (ServerAway, "store-away"), (StoreError, "store-away"),
-)  # fmt: skip
+    (Unauthorized, "unauthorized"),
+    (Refused, "refused"),
+    (UnknownRecipe, "unknown-recipe"),
+    (InvalidInput, "invalid-input"),
+    (NotFound, "not-found"),
+    (TooOften, "too-many-requests"),
+    (EmbedderMismatch, "embedder-mismatch"),
+    (MissingExtra, "missing-extra"),
+    (EmbedderError, "model-failed"),
+    (RerankerError, "model-failed"),
+    (RemoteError, "model-failed"),
+    (ReadOnly, "read-only"),
+    (DiskFull, "disk-full"),
+    (StoreClosed, "stopping"),
+    (ServerAway, "store-away"),
+    (StoreError, "store-away"),
+)
 
 _log = logging.getLogger("fivefold")
 

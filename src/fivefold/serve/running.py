@@ -74,9 +74,18 @@ def _shown(location: str) -> str:
 def run(app: ASGIApp, bound: socket.socket, stop_s: int, ready: Callable[[], None]) -> None:
     """Serve until SIGTERM or SIGINT; requests under way then have `stop_s` seconds to finish."""
     config = uvicorn.Config(
-        app, http="h11", ws="none", loop="asyncio", lifespan="on", log_config=None, access_log=False,
-        proxy_headers=False, server_header=False, timeout_graceful_shutdown=stop_s, timeout_keep_alive=30,
-    )  # fmt: skip
+        app,
+        http="h11",
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=stop_s,
+        timeout_keep_alive=30,
+    )
     _Server(config, ready).run(sockets=[bound])
 
 

@@ -37,10 +37,11 @@ def learned(pool: Pool, sight: Sight, by: LearnedBy) -> Pool:
     span = best[0].score - low or 1.0  # all alike: what is learned is all there is to order them by
     moved = [
         candidate.stepped(
-            STEP, low + span * float(score),
+            STEP,
+            low + span * float(score),
             f"{low:.4f} + {span:.4f} · ({by.blend:g} · {word:.4f} by {known.name} + {1 - by.blend:.4g} · {place:.4f})",
         )
         for candidate, score, word, place in zip(best, scores, judged, given, strict=True)
-    ]  # fmt: skip
+    ]
     note = StageNote(STEP, "done", f"moved the best {len(best)} by what was used before", known.name)
     return pool.with_([*moved, *rest]).noting(note)

@@ -30,8 +30,11 @@ def session_first(pool: Pool, sight: Sight, by: SessionFirst) -> Pool:
         if candidate.memory.kind == "turn":
             turns[candidate.memory.session_id].append(candidate)
     raised = {session.memory.id: _supported(session, turns[session.memory.session_id], by) for session in sessions}
-    others = [(turn, "session memories answer; turns only support them") for turn in pool.candidates
-              if turn.memory.kind != "session"]  # fmt: skip
+    others = [
+        (turn, "session memories answer; turns only support them")
+        for turn in pool.candidates
+        if turn.memory.kind != "session"
+    ]
     pool = pool.without(others, "session first")
     return pool.with_(raised[candidate.memory.id] for candidate in pool.candidates)
 

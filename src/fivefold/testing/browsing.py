@@ -23,9 +23,13 @@ MOMENTS = ("1969-12-31T23:59:59Z", "2025-02-01T09:00:00Z", "2025-02-01T09:00:00.
 """Few, so that many memories are of the same one."""
 
 TEXTS = (
-    "Tea with Zoë at ten", "tea, 100% green_tea", "ZOË and the Straße in Zürich", "東京で会った 🎉",
-    "back\\slash ' quote", "nothing of it",
-)  # fmt: skip
+    "Tea with Zoë at ten",
+    "tea, 100% green_tea",
+    "ZOË and the Straße in Zürich",
+    "東京で会った 🎉",
+    "back\\slash ' quote",
+    "nothing of it",
+)
 
 records = st.lists(
     st.fixed_dictionaries(
@@ -152,8 +156,10 @@ class BrowsingLaws(Places):
         history = pair.both(lambda engine: engine.history("Bristol"))
         assert [memory.id for memory in history.chain] == ["Leeds", "Bristol", "Paris", "Rome"]
         assert [(link.source, link.target) for link in history.links] == [
-            ("Bristol", "Leeds"), ("Paris", "Bristol"), ("Rome", "Paris"),
-        ]  # fmt: skip
+            ("Bristol", "Leeds"),
+            ("Paris", "Bristol"),
+            ("Rome", "Paris"),
+        ]
         assert "replaces" in history.links[0].why
         alone = pair.both(lambda engine: engine.history("key"))
         assert ([memory.id for memory in alone.chain], alone.links) == (["key"], ())
@@ -162,9 +168,12 @@ class BrowsingLaws(Places):
 
     def test_what_speaks_of_an_entity_is_listed(self, pair: Pair) -> None:
         told = ("Sarah met Tom", "Tom baked bread", "it rained", "Sarah sang")
-        pair.remember(*(
-            {"content": text, "id": f"m{i}", "event_at": f"2025-02-0{i + 1}T00:00:00Z"} for i, text in enumerate(told)
-        ))  # fmt: skip
+        pair.remember(
+            *(
+                {"content": text, "id": f"m{i}", "event_at": f"2025-02-0{i + 1}T00:00:00Z"}
+                for i, text in enumerate(told)
+            )
+        )
         assert pair.both(lambda engine: [m.id for m in engine.graph.memories("Tom")]) == ["m1", "m0"]
         assert pair.both(lambda engine: [m.id for m in engine.graph.memories("Sarah", limit=1)]) == ["m3"]
         with pytest.raises(NotFound):
@@ -173,22 +182,28 @@ class BrowsingLaws(Places):
     def test_what_speaks_of_an_entity_and_its_relations_come_page_by_page(self, pair: Pair) -> None:
         """Moments and confidences repeat, so that places differ by the last part alone."""
         names = ("Ann", "Bob", "Cleo", "Dora", "Edgar")
-        pair.remember(*(
-            {"content": f"Sarah met {name}", "id": name, "event_at": f"2025-02-0{1 + i // 2}T00:00:00Z"}
-            for i, name in enumerate(names)
-        ))  # fmt: skip
+        pair.remember(
+            *(
+                {"content": f"Sarah met {name}", "id": name, "event_at": f"2025-02-0{1 + i // 2}T00:00:00Z"}
+                for i, name in enumerate(names)
+            )
+        )
         for engine in (pair.tested, pair.reference):
             for number, name in enumerate(names):
                 engine.graph.relate("Sarah", "knows", name, confidence=(1 / 3, 2 / 3)[number % 2])
-        spoken = pair.both(lambda engine: [
-            [memory.id for memory in page]
-            for page in pages(lambda cursor: engine.graph.memories("Sarah", limit=2, cursor=cursor))
-        ])  # fmt: skip
+        spoken = pair.both(
+            lambda engine: [
+                [memory.id for memory in page]
+                for page in pages(lambda cursor: engine.graph.memories("Sarah", limit=2, cursor=cursor))
+            ]
+        )
         assert spoken == [["Edgar", "Dora"], ["Cleo", "Bob"], ["Ann"]]
-        related = pair.both(lambda engine: [
-            [(edge.relation, edge.target) for edge in page]
-            for page in pages(lambda cursor: engine.graph.edges("Sarah", limit=3, cursor=cursor))
-        ])  # fmt: skip
+        related = pair.both(
+            lambda engine: [
+                [(edge.relation, edge.target) for edge in page]
+                for page in pages(lambda cursor: engine.graph.edges("Sarah", limit=3, cursor=cursor))
+            ]
+        )
         assert [len(page) for page in related] == [3, 3, 3, 1]
         known = [target for page in related for relation, target in page if relation == "knows"]
         assert known == ["Bob", "Dora", "Ann", "Cleo", "Edgar"]

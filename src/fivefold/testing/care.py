@@ -173,10 +173,18 @@ class CareLaws(Places):
         engine.close()
         engine.close()
         for call in (
-            lambda: engine.recall("in time"), lambda: engine.remember("too late"), lambda: engine.get("x"),
-            lambda: engine.forget("x"), lambda: engine.update("x", content="else"), lambda: engine.configure(hops=1),
-            engine.graph.entities, engine.stats, engine.sessions, engine.learned, engine.store.namespaces,
-        ):  # fmt: skip
+            lambda: engine.recall("in time"),
+            lambda: engine.remember("too late"),
+            lambda: engine.get("x"),
+            lambda: engine.forget("x"),
+            lambda: engine.update("x", content="else"),
+            lambda: engine.configure(hops=1),
+            engine.graph.entities,
+            engine.stats,
+            engine.sessions,
+            engine.learned,
+            engine.store.namespaces,
+        ):
             with pytest.raises(StoreClosed):
                 call()
 

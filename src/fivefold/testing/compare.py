@@ -161,10 +161,15 @@ def _hit(hit: Hit) -> Json:
     memory = hit.memory.to_dict()
     del memory["namespace"]
     return {
-        "id": hit.memory.id, "score": hit.score, "fused": candidate.fused, "evidence": plain(candidate.evidence),
-        "steps": plain(candidate.steps), "support": plain(candidate.support), "memory": memory,
+        "id": hit.memory.id,
+        "score": hit.score,
+        "fused": candidate.fused,
+        "evidence": plain(candidate.evidence),
+        "steps": plain(candidate.steps),
+        "support": plain(candidate.support),
+        "memory": memory,
         "neighbours": [beside.id for beside in candidate.neighbours],
-    }  # fmt: skip
+    }
 
 
 def _short(value: object) -> str:

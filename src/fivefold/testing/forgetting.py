@@ -104,10 +104,18 @@ class ForgettingLaws(Places):
         pair.same()
 
     def test_a_turn_that_goes_closes_the_gap_it_leaves(self, pair: Pair) -> None:
-        pair.remember(*(
-            {"content": f"turn {i} of the talk", "id": f"t{i}", "session_id": "s",
-             "speaker": ("user", "assistant")[i % 2], "event_at": f"2025-02-01T09:0{i}:00Z"} for i in range(6)
-        ))  # fmt: skip
+        pair.remember(
+            *(
+                {
+                    "content": f"turn {i} of the talk",
+                    "id": f"t{i}",
+                    "session_id": "s",
+                    "speaker": ("user", "assistant")[i % 2],
+                    "event_at": f"2025-02-01T09:0{i}:00Z",
+                }
+                for i in range(6)
+            )
+        )
         for id in ("t2", "t5", "t0"):
             pair.both(partial(Engine.forget, id=id))
             pair.ask("turn 2 of the talk")

@@ -15,16 +15,29 @@ from fivefold.testing.places import Places
 from fivefold.testing.recipes import steady_with
 
 TOLD = (
-    "Sarah Chen reports to Tom Reed", "Sarah met Priya at the pier", "Tom Reed owns Kestrel",
-    "Priya works at Larkfield", "Sam Osei works at Larkfield", "Sam Whitfield climbs with Priya",
-    "Larkfield makes Kestrel", "Sarah met Priya again", "Elin is married to Marco", "Marco works at Larkfield",
-    "my manager is Ravi", "Ravi reports to Tom Reed",
-)  # fmt: skip
+    "Sarah Chen reports to Tom Reed",
+    "Sarah met Priya at the pier",
+    "Tom Reed owns Kestrel",
+    "Priya works at Larkfield",
+    "Sam Osei works at Larkfield",
+    "Sam Whitfield climbs with Priya",
+    "Larkfield makes Kestrel",
+    "Sarah met Priya again",
+    "Elin is married to Marco",
+    "Marco works at Larkfield",
+    "my manager is Ravi",
+    "Ravi reports to Tom Reed",
+)
 
 ASKED = (
-    "who does Sarah report to?", "what about Sam?", "Sarah's boss", "my manager", "who works at Larkfield?",
-    "how is Elin connected to Kestrel through others?", "Priya and Kestrel",
-)  # fmt: skip
+    "who does Sarah report to?",
+    "what about Sam?",
+    "Sarah's boss",
+    "my manager",
+    "who works at Larkfield?",
+    "how is Elin connected to Kestrel through others?",
+    "Priya and Kestrel",
+)
 
 
 class GraphLaws(Places):
@@ -99,12 +112,17 @@ class GraphLaws(Places):
         engine.graph.relate("Alpha", "left", "Delta", "lifecycle", 1.0, valid_to="2025-01-01T00:00:00Z")
         found = walked(engine, "Alpha")
         assert {id: round(hit.score, 6) for id, hit in found.items()} == {
-            "Alpha": 1.0, "Bravo": 0.57, "Charlie": round(0.35 * 0.95**2, 6), "Delta": round(0.6 * 0.3 * 0.3, 6),
-        }  # fmt: skip
+            "Alpha": 1.0,
+            "Bravo": 0.57,
+            "Charlie": round(0.35 * 0.95**2, 6),
+            "Delta": round(0.6 * 0.3 * 0.3, 6),
+        }
         assert [found[id].note for id in ("Alpha", "Bravo", "Charlie", "Delta")] == [
-            "mentions Alpha", "Alpha —reports to→ Bravo", "Alpha —reports to→ Bravo —reports to→ Charlie",
+            "mentions Alpha",
+            "Alpha —reports to→ Bravo",
+            "Alpha —reports to→ Bravo —reports to→ Charlie",
             "Alpha —left→ Delta",
-        ]  # fmt: skip
+        ]
         assert walked(engine, "Charlie")["Alpha"].note == "Charlie ←reports to— Bravo ←reports to— Alpha"
         assert set(walked(engine, "Alpha", hops=0)) == {"Alpha"}
 

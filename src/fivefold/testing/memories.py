@@ -20,11 +20,20 @@ from fivefold.testing.searches import dense, words
 from fivefold.testing.vectors import Failing, WordVectors
 
 ODD = (
-    "plain words", "Zoë met 佐藤 in São Paulo 🎉", "e\u0301 and é", "\u202eright to left\u202c قاهرة",
+    "plain words",
+    "Zoë met 佐藤 in São Paulo 🎉",
+    "e\u0301 and é",
+    "\u202eright to left\u202c قاهرة",
     "tab\tand\nnew line",
-    "quote ' double \" percent % under _ back \\ dollar $1 :name ?", "'; DROP TABLE memories; --", "👩‍👩‍👧‍👦 and 🏳️‍🌈",
-    "\U0001f9ff\U000e0067 astral", "zero\u200bwidth\ufeffmark", "a" * 300, "ǆ ǅ Ǆ ß ẞ İ ı", "\x01control\x7f",
-)  # fmt: skip
+    "quote ' double \" percent % under _ back \\ dollar $1 :name ?",
+    "'; DROP TABLE memories; --",
+    "👩‍👩‍👧‍👦 and 🏳️‍🌈",
+    "\U0001f9ff\U000e0067 astral",
+    "zero\u200bwidth\ufeffmark",
+    "a" * 300,
+    "ǆ ǅ Ǆ ß ẞ İ ı",
+    "\x01control\x7f",
+)
 
 
 class MemoryLaws(Places):
@@ -40,14 +49,29 @@ class MemoryLaws(Places):
             assert id in [hit.memory.id for hit in engine.recall(text, recipe=steady(recipe))]
 
     def test_every_field_comes_back(self, pair: Pair) -> None:
-        pair.remember({
-            "id": "all", "content": "It was said", "speaker": "Ann", "session_id": "s", "turn_index": 7,
-            "type": "entity", "predicate": "was said", "user_text": "what was said?", "assistant_text": "it was said",
-            "task_tag": "saying", "next_user_text": "really?", "tags": ["b", "a", "ü"],
-            "event_at": "2025-01-02T03:04:05.678901+02:00", "valid_from": "2025-01-01T00:00:00Z",
-            "valid_to": "2026-01-01T00:00:00Z", "importance": 0.1, "memory_score": 1 / 3, "confidence": 0.7,
-            "metadata": {"z": 1, "a": {"n": None, "t": True, "f": 2.50, "e": 1e300, "i": 2**70, "s": "\0 ü \\ \""}},
-        })  # fmt: skip
+        pair.remember(
+            {
+                "id": "all",
+                "content": "It was said",
+                "speaker": "Ann",
+                "session_id": "s",
+                "turn_index": 7,
+                "type": "entity",
+                "predicate": "was said",
+                "user_text": "what was said?",
+                "assistant_text": "it was said",
+                "task_tag": "saying",
+                "next_user_text": "really?",
+                "tags": ["b", "a", "ü"],
+                "event_at": "2025-01-02T03:04:05.678901+02:00",
+                "valid_from": "2025-01-01T00:00:00Z",
+                "valid_to": "2026-01-01T00:00:00Z",
+                "importance": 0.1,
+                "memory_score": 1 / 3,
+                "confidence": 0.7,
+                "metadata": {"z": 1, "a": {"n": None, "t": True, "f": 2.50, "e": 1e300, "i": 2**70, "s": '\0 ü \\ "'}},
+            }
+        )
         kept = pair.both(lambda engine: engine.get("all"))
         assert kept.event_at == datetime(2025, 1, 2, 1, 4, 5, 678901, tzinfo=UTC)
         assert list(kept.metadata) == ["z", "a"]
@@ -140,9 +164,14 @@ class MemoryLaws(Places):
 
     def test_corrections_find_what_they_correct(self, pair: Pair) -> None:
         said = (
-            "My budget is 300 euros", "I am 44 years old", "Actually it's 45 now", "I said 300, but it's 350 now",
-            "My phone is 123 and my badge is 456", "Actually it's 789 now", "I said 30, but it's 35 now",
-        )  # fmt: skip
+            "My budget is 300 euros",
+            "I am 44 years old",
+            "Actually it's 45 now",
+            "I said 300, but it's 350 now",
+            "My phone is 123 and my badge is 456",
+            "Actually it's 789 now",
+            "I said 30, but it's 35 now",
+        )
         for i, text in enumerate(said):
             pair.remember({"content": text, "id": f"c{i}", "session_id": "s", "speaker": "user"})
         assert [pair.tested.get(f"c{i}").superseded_by for i in (0, 1)] == ["c3", "c2"]

@@ -17,10 +17,36 @@ from fivefold.testing.strategies import examined, records
 from fivefold.testing.vectors import WordVectors
 
 ALIKE = (
-    "{}", "{}a", "{}A", "{}á", "{}a\u0301", "{}а", "{}ａ", "{}a\u200b", "{}\u200ba", "{}a.", "{}a%", "{}_", "{}a b",
-    "{}a  b", "{}'a'", '{}"a"', "{}a;", "{}a/b", "{}ß", "{}ss", "{}ẞ", "{}I", "{}ı", "{}İ", "{}🎉", "{}null", "{}0",
-    "{}00", "{}*",
-)  # fmt: skip
+    "{}",
+    "{}a",
+    "{}A",
+    "{}á",
+    "{}a\u0301",
+    "{}а",
+    "{}ａ",
+    "{}a\u200b",
+    "{}\u200ba",
+    "{}a.",
+    "{}a%",
+    "{}_",
+    "{}a b",
+    "{}a  b",
+    "{}'a'",
+    '{}"a"',
+    "{}a;",
+    "{}a/b",
+    "{}ß",
+    "{}ss",
+    "{}ẞ",
+    "{}I",
+    "{}ı",
+    "{}İ",
+    "{}🎉",
+    "{}null",
+    "{}0",
+    "{}00",
+    "{}*",
+)
 """Names that a careless comparison takes for one: case, accents, look-alike letters, invisible ones, wildcards."""
 
 
@@ -74,11 +100,16 @@ class NamespaceLaws(Places):
         answer = here.recall("only here")
         entity = here.graph.entity("Sarah").id
         for call in (
-            lambda: there.get("x"), lambda: there.forget("x"), lambda: there.update("x", content="taken over"),
-            lambda: there.supersede("x", "taken over"), lambda: there.reinstate("x"),
-            lambda: there.forget_session("s"), lambda: there.used(answer.id, ["x"]),
-            lambda: there.graph.entity("Sarah"), lambda: there.graph.split("Sarah", "Bo", ["x"]),
-        ):  # fmt: skip
+            lambda: there.get("x"),
+            lambda: there.forget("x"),
+            lambda: there.update("x", content="taken over"),
+            lambda: there.supersede("x", "taken over"),
+            lambda: there.reinstate("x"),
+            lambda: there.forget_session("s"),
+            lambda: there.used(answer.id, ["x"]),
+            lambda: there.graph.entity("Sarah"),
+            lambda: there.graph.split("Sarah", "Bo", ["x"]),
+        ):
             with pytest.raises(NotFound):
                 call()
         with pytest.raises(InvalidInput, match="was made in namespace"):

@@ -20,19 +20,28 @@ from fivefold.testing.strategies import Story, examined, stories
 from fivefold.testing.vectors import Embedded, WordVectors
 
 YEAR = (
-    ("I moved the kestrel nest to the barn", "s", "2025-01-10"), ("The barn roof leaks badly", "s", "2025-01-11"),
-    ("Kestrel chicks hatched in the barn", "s", "2025-05-02"), ("A kestrel sat on the fence", None, "2025-02-01"),
-    ("The kestrel nest was painted green", None, "2025-06-01"), ("The kestrel nest is empty", "t", "2025-07-01"),
-)  # fmt: skip
+    ("I moved the kestrel nest to the barn", "s", "2025-01-10"),
+    ("The barn roof leaks badly", "s", "2025-01-11"),
+    ("Kestrel chicks hatched in the barn", "s", "2025-05-02"),
+    ("A kestrel sat on the fence", None, "2025-02-01"),
+    ("The kestrel nest was painted green", None, "2025-06-01"),
+    ("The kestrel nest is empty", "t", "2025-07-01"),
+)
 """A session and notes of early 2025, and the same talk going on after March."""
 
 
 def year() -> list[dict[str, object]]:
     return [
-        {"content": content, "session_id": session, "event_at": f"{day}T09:00:00Z", "type": "event", "id": f"y{i}",
-         "speaker": ("Ann", "Bo")[i % 2]}
+        {
+            "content": content,
+            "session_id": session,
+            "event_at": f"{day}T09:00:00Z",
+            "type": "event",
+            "id": f"y{i}",
+            "speaker": ("Ann", "Bo")[i % 2],
+        }
         for i, (content, session, day) in enumerate(YEAR)
-    ]  # fmt: skip
+    ]
 
 
 class RecallLaws(Places):
@@ -86,11 +95,17 @@ class RecallLaws(Places):
 
     def test_times_asked_about_are_searched_alike(self, pair: Pair) -> None:
         days = [f"2025-{month:02}-{day:02}" for month in (1, 2) for day in range(1, 29, 3)]
-        pair.remember(*(
-            {"content": f"We met at number {i} and had lunch", "event_at": f"{day}T12:00:00Z", "type": "event",
-             "id": day}
-            for i, day in enumerate(days)
-        ))  # fmt: skip
+        pair.remember(
+            *(
+                {
+                    "content": f"We met at number {i} and had lunch",
+                    "event_at": f"{day}T12:00:00Z",
+                    "type": "event",
+                    "id": day,
+                }
+                for i, day in enumerate(days)
+            )
+        )
         pair.ask("what happened last month?", "what did I do in early January?", "on 10 February", "lately", k=5)
         few = {"routes.temporal.depth": 3}
         pair.ask("what happened in February?", k=3, changes=few, recipes=steady_with("routes.temporal"))
@@ -103,9 +118,9 @@ class RecallLaws(Places):
     def test_a_type_filter_narrows_the_search_alike(self, pair: Pair, types: tuple[str, ...]) -> None:
         kinds = ("event", "fact", "preference", "procedure")
         texts = ("tea in the barn", "coffee in the barn", "tea with Sarah", "a roof of tea", "barn and roof", "tea tea")
-        pair.remember(*(
-            {"content": f"{text} {i}", "type": kinds[i % 4], "id": f"m{i:02}"} for i, text in enumerate(texts * 4)
-        ))  # fmt: skip
+        pair.remember(
+            *({"content": f"{text} {i}", "type": kinds[i % 4], "id": f"m{i:02}"} for i, text in enumerate(texts * 4))
+        )
         keep = Filter(types)  # type: ignore[arg-type]
         found = pair.both(lambda each: [dense(each, "tea in the barn", 9, keep), words(each, "tea barn", 9, keep)])
         allowed = {f"m{i:02}" for i in range(24) if not types or kinds[i % 4] in types}
@@ -114,12 +129,10 @@ class RecallLaws(Places):
             assert len(hits) == min(9, len(allowed)) or len(hits) < 9
 
     def test_implied_types_are_searched_first_and_widened_alike(self, pair: Pair) -> None:
-        pair.remember(*(
-            {"content": f"I prefer tea number {i}", "type": "preference", "id": f"p{i}"} for i in range(6)
-        ))  # fmt: skip
-        pair.remember(*(
-            {"content": f"To make tea {i}, boil water", "type": "procedure", "id": f"q{i}"} for i in range(2)
-        ))  # fmt: skip
+        pair.remember(*({"content": f"I prefer tea number {i}", "type": "preference", "id": f"p{i}"} for i in range(6)))
+        pair.remember(
+            *({"content": f"To make tea {i}, boil water", "type": "procedure", "id": f"q{i}"} for i in range(2))
+        )
         pair.ask("what tea do I prefer?", "how do I make tea?", recipes=steady_with("routes.lexical"))
 
     def test_every_field_is_searched_by_its_own_vectors(self, pair: Pair) -> None:

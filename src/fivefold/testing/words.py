@@ -24,24 +24,105 @@ ROUNDING = 1e-9
 """How much of a score two ways to add it up may differ by."""
 
 HARD = (
-    "tea", "tea tea", "tea " * 50, "tea coffee", "coffee tea milk " * 20, "milk", "the and of", "¿?", "…", "a",
+    "tea",
+    "tea tea",
+    "tea " * 50,
+    "tea coffee",
+    "coffee tea milk " * 20,
+    "milk",
+    "the and of",
+    "¿?",
+    "…",
+    "a",
     "TEA Tea",
-    "E-47821", "E-47821 E-47821 badge", "E 47821", "47821", "retry_backoff_ms", "retry backoff ms", "retryBackoffMs",
-    "src/net/client.rs", "src net client rs", "sam@larkfield.example", "larkfield", "v2.3.1", "2.3.1", "C++ and C#",
-    "http://a.example/x?y=1&z=%20#top", "C:\\temp\\new", "1,200 euros", "1200", "東京", "東京都 京都", "京", "茶茶茶",
-    "서울에서", "ชาเขียว", "🎉", "🎉🎉🎉 tea", "👩‍👩‍👧", "café", "cafe", "Cafe\u0301", "CAFÉ", "straße", "strasse",
-    "ﬁve", "five", "İstanbul", "istanbul", "running", "ran runs run", "university universe", "AND OR NOT NEAR",
-    "rank", "content",
-    'say "no" (or) {yes} ^maybe*', "o'clock don't Sarah's", "x" * 64, "x" * 65, "x" * 500, "word " * 2_000, "½ ² №",
-)  # fmt: skip
+    "E-47821",
+    "E-47821 E-47821 badge",
+    "E 47821",
+    "47821",
+    "retry_backoff_ms",
+    "retry backoff ms",
+    "retryBackoffMs",
+    "src/net/client.rs",
+    "src net client rs",
+    "sam@larkfield.example",
+    "larkfield",
+    "v2.3.1",
+    "2.3.1",
+    "C++ and C#",
+    "http://a.example/x?y=1&z=%20#top",
+    "C:\\temp\\new",
+    "1,200 euros",
+    "1200",
+    "東京",
+    "東京都 京都",
+    "京",
+    "茶茶茶",
+    "서울에서",
+    "ชาเขียว",
+    "🎉",
+    "🎉🎉🎉 tea",
+    "👩‍👩‍👧",
+    "café",
+    "cafe",
+    "Cafe\u0301",
+    "CAFÉ",
+    "straße",
+    "strasse",
+    "ﬁve",
+    "five",
+    "İstanbul",
+    "istanbul",
+    "running",
+    "ran runs run",
+    "university universe",
+    "AND OR NOT NEAR",
+    "rank",
+    "content",
+    'say "no" (or) {yes} ^maybe*',
+    "o'clock don't Sarah's",
+    "x" * 64,
+    "x" * 65,
+    "x" * 500,
+    "word " * 2_000,
+    "½ ² №",
+)
 
 ASKED = (
-    "tea", "tea coffee milk", "E-47821", "47821 badge", "retry_backoff_ms", "src/net/client.rs", "v2.3.1", "東京",
-    "京都", "茶", "🎉 tea", "café", "strasse", "five", "istanbul", "run", "universal", "AND OR NOT", 'NEAR("tea" milk)',
-    "C++", "x" * 64, "word", "http://a.example/x?y=1&z=%20#top", "C:\\temp\\new", "1200", "¿?", "the of",
-    "sam@larkfield.example", "no such thing", "tea tea tea", "content predicate rank", "o'clock", " ".join(SENTENCES),
+    "tea",
+    "tea coffee milk",
+    "E-47821",
+    "47821 badge",
+    "retry_backoff_ms",
+    "src/net/client.rs",
+    "v2.3.1",
+    "東京",
+    "京都",
+    "茶",
+    "🎉 tea",
+    "café",
+    "strasse",
+    "five",
+    "istanbul",
+    "run",
+    "universal",
+    "AND OR NOT",
+    'NEAR("tea" milk)',
+    "C++",
+    "x" * 64,
+    "word",
+    "http://a.example/x?y=1&z=%20#top",
+    "C:\\temp\\new",
+    "1200",
+    "¿?",
+    "the of",
+    "sam@larkfield.example",
+    "no such thing",
+    "tea tea tea",
+    "content predicate rank",
+    "o'clock",
+    " ".join(SENTENCES),
     " ".join(f"w{i}" for i in range(400)),
-)  # fmt: skip
+)
 
 
 class WordLaws(Places):
@@ -53,10 +134,14 @@ class WordLaws(Places):
 
     def test_predicates_weigh_four_times_as_much(self, pair: Pair) -> None:
         pair.remember(
-            {"content": "tea", "id": "a"}, {"content": "milk", "predicate": "tea", "id": "b"},
-            {"content": "tea tea tea tea", "id": "c"}, {"content": "tea milk", "predicate": "tea milk", "id": "d"},
-            {"content": "sugar", "id": "e"}, {"content": "salt", "id": "f"}, {"content": "oil", "id": "g"},
-        )  # fmt: skip
+            {"content": "tea", "id": "a"},
+            {"content": "milk", "predicate": "tea", "id": "b"},
+            {"content": "tea tea tea tea", "id": "c"},
+            {"content": "tea milk", "predicate": "tea milk", "id": "d"},
+            {"content": "sugar", "id": "e"},
+            {"content": "salt", "id": "f"},
+            {"content": "oil", "id": "g"},
+        )
         _ranked_alike(pair, ["tea", "milk tea", "tea sugar salt"])
 
     def test_a_word_of_nearly_every_memory_still_counts_a_little(self, pair: Pair) -> None:
@@ -66,9 +151,9 @@ class WordLaws(Places):
         assert all(score > 0 for _, score in words(pair.tested, "tea"))
 
     def test_sessions_are_a_corpus_of_their_own(self, pair: Pair) -> None:
-        pair.remember(*(
-            {"content": text, "session_id": f"s{i % 3}", "id": f"t{i:02}"} for i, text in enumerate(SENTENCES)
-        ))  # fmt: skip
+        pair.remember(
+            *({"content": text, "session_id": f"s{i % 3}", "id": f"t{i:02}"} for i, text in enumerate(SENTENCES))
+        )
         pair.remember(*({"content": text, "id": f"n{i:02}"} for i, text in enumerate(WORDS)))
         _ranked_alike(pair, ["tea", "Sarah", "E-47821", "東京"], Filter(sessions=True))
         _ranked_alike(pair, ["tea", "Sarah", "E-47821", "東京"])
@@ -86,9 +171,9 @@ class WordLaws(Places):
 
     def test_lists_are_cut_at_their_depth(self, pair: Pair) -> None:
         chance = random.Random(5)
-        pair.remember(*(
-            {"content": " ".join(chance.choices(WORDS, k=chance.randint(1, 9))), "id": f"c{i:02}"} for i in range(60)
-        ))  # fmt: skip
+        pair.remember(
+            *({"content": " ".join(chance.choices(WORDS, k=chance.randint(1, 9))), "id": f"c{i:02}"} for i in range(60))
+        )
         for depth in (1, 2, 5, 20):
             _ranked_alike(pair, ["tea", "Sarah Tom", "running coffee barn roof"], depth=depth)
 

@@ -30,11 +30,7 @@ class Found(Value):
 
 
 def find_window(
-    text: str,
-    now: datetime,
-    zone: tzinfo = UTC,
-    settings: TimeSettings = DEFAULTS,
-    last_talk: datetime | None = None,
+    text: str, now: datetime, zone: tzinfo = UTC, settings: TimeSettings = DEFAULTS, last_talk: datetime | None = None
 ) -> Window | None:
     """The one window the question asks about, or None. Expressions that overlap are intersected."""
     found = one_time(text, _terms(text, now, zone, settings, last_talk))
@@ -42,11 +38,7 @@ def find_window(
 
 
 def find_windows(
-    text: str,
-    now: datetime,
-    zone: tzinfo = UTC,
-    settings: TimeSettings = DEFAULTS,
-    last_talk: datetime | None = None,
+    text: str, now: datetime, zone: tzinfo = UTC, settings: TimeSettings = DEFAULTS, last_talk: datetime | None = None
 ) -> list[Found]:
     """Every time expression of the text, in reading order."""
     return [

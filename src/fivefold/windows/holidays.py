@@ -11,10 +11,17 @@ from fivefold.windows.readings import Reading, recurring, yearly
 from fivefold.windows.words import lower, rule
 
 FIXED = {
-    "christmas eve": (12, 24, 1), "christmas day": (12, 25, 1), "christmas": (12, 24, 4), "xmas": (12, 24, 4),
-    "new year eve": (12, 31, 1), "new year day": (1, 1, 1), "new year": (12, 31, 2), "halloween": (10, 31, 1),
-    "valentine": (2, 14, 1), "valentine day": (2, 14, 1),
-}  # fmt: skip
+    "christmas eve": (12, 24, 1),
+    "christmas day": (12, 25, 1),
+    "christmas": (12, 24, 4),
+    "xmas": (12, 24, 4),
+    "new year eve": (12, 31, 1),
+    "new year day": (1, 1, 1),
+    "new year": (12, 31, 2),
+    "halloween": (10, 31, 1),
+    "valentine": (2, 14, 1),
+    "valentine day": (2, 14, 1),
+}
 """First month, day and length in days (R8): Christmas is 24 to 27 December, New Year its eve and its day."""
 MOVING = {"good friday": (-2, 1), "easter sunday": (0, 1), "easter monday": (1, 1), "easter": (-2, 4)}
 """Days from Easter Sunday, and length; Easter is Good Friday to Easter Monday."""

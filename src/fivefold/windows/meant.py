@@ -9,8 +9,22 @@ ANY = frozenset({"since", "until", "before", "after", "between", "part"})
 _IN = ANY | {"in", "during", "by", "of", "from", "throughout", "through", "around"}
 _LOOSE = frozenset({"before", "after", "of", "from", "by"})
 """After these a month may just as well be a person."""
-_THE = frozenset({"in the", "during the", "over the", "since the", "until the", "before the", "after the", "by the",
-                  "of the", "around the", "throughout the", "through the"})  # fmt: skip
+_THE = frozenset(
+    {
+        "in the",
+        "during the",
+        "over the",
+        "since the",
+        "until the",
+        "before the",
+        "after the",
+        "by the",
+        "of the",
+        "around the",
+        "throughout the",
+        "through the",
+    }
+)
 
 _NAMES = frozenset({"april", "may", "june", "jan", "august"})
 _PERSON = re.compile(
@@ -41,8 +55,9 @@ COUNTED = (
 """What follows a number that counts things and so is neither a day nor a year."""
 _NOT_A_SEASON = re.compile(
     r"['’]s\b|\s(?:rolls?|onions?|water|mattress|clothes|coat|jacket|boots|ty?res|tires|squash|of(?!\s+(?:[0-9]|last|this)))"
-    r"(?!\w)", re.IGNORECASE,
-)  # fmt: skip
+    r"(?!\w)",
+    re.IGNORECASE,
+)
 _RECURRING = re.compile(r"\s(?:mornings|afternoons|evenings|nights)\b", re.IGNORECASE)
 _LAST_WORD = re.compile(r"(\S+)\s+$")
 _NO_DAY_AFTER = frozenset(

@@ -30,9 +30,16 @@ from fivefold.windows.words import (
 )
 
 _DECADES = {
-    "twenties": 20, "thirties": 30, "forties": 40, "fifties": 50, "sixties": 60, "seventies": 70, "eighties": 80,
-    "nineties": 90, "noughties": 0,
-}  # fmt: skip
+    "twenties": 20,
+    "thirties": 30,
+    "forties": 40,
+    "fifties": 50,
+    "sixties": 60,
+    "seventies": 70,
+    "eighties": 80,
+    "nineties": 90,
+    "noughties": 0,
+}
 _OF = compiled(" of | in {any month}")
 
 

@@ -7,9 +7,7 @@ from datetime import date, timedelta
 from fivefold.windows.calendar import DAY, DAY_PARTS, Calendar, Span, back, later
 from fivefold.windows.words import ordinal, weekday_number
 
-THIRDS = {
-    "early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2,
-}  # fmt: skip
+THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 _STEPS = {"year": (4, 8, 12), "quarter": (1, 2, 3), "season": (1, 2, 3), "decade": (36, 84, 120)}
 """Where the thirds of a unit end, in months."""
 _MONTH_CUTS = (11, 21)

@@ -15,14 +15,20 @@ from fivefold.windows.words import DIGIT, MONTH_WORDS, month_number, rule
 _NOT_WITHIN = r"(?<![./:-])"
 
 
-@rule(DIGIT, _NOT_WITHIN + r"(?P<year>[12][0-9]{3})(?P<sign>[-/.])(?P<month>[0-9]{1,2})(?P=sign)(?P<day>[0-9]{1,2})"
-      r"(?:T[0-9:.]{2,15}(?:Z|[+-][0-9:]{2,6})?)?(?![0-9/-])")  # fmt: skip
+@rule(
+    DIGIT,
+    _NOT_WITHIN + r"(?P<year>[12][0-9]{3})(?P<sign>[-/.])(?P<month>[0-9]{1,2})(?P=sign)(?P<day>[0-9]{1,2})"
+    r"(?:T[0-9:.]{2,15}(?:Z|[+-][0-9:]{2,6})?)?(?![0-9/-])",
+)
 def iso(match: re.Match[str], calendar: Calendar) -> Reading | None:
     return _exactly(calendar, date(int(match["year"]), int(match["month"]), int(match["day"])))
 
 
-@rule(DIGIT, _NOT_WITHIN + r"(?P<first>[0-9]{1,2})(?P<sign>[-/.])(?P<second>[0-9]{1,2})(?P=sign)(?P<year>[12][0-9]{3})"
-      r"(?![0-9/-])")  # fmt: skip
+@rule(
+    DIGIT,
+    _NOT_WITHIN + r"(?P<first>[0-9]{1,2})(?P<sign>[-/.])(?P<second>[0-9]{1,2})(?P=sign)(?P<year>[12][0-9]{3})"
+    r"(?![0-9/-])",
+)
 def numeric(match: re.Match[str], calendar: Calendar) -> Reading | None:
     """Day first unless the settings say otherwise or it cannot be (R8)."""
     day, month, year = int(match["first"]), int(match["second"]), int(match["year"])

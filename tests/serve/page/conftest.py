@@ -12,9 +12,14 @@ from tests.serve.server import Served
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 ARGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--no-first-run",
-]  # fmt: skip
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
 ANSWERED = "Failed to load resource: the server responded with a status of 4"
 """What the console says of a page that is itself a refusal; whether that was right is the test's to say."""
 

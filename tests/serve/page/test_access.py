@@ -86,8 +86,20 @@ def test_a_page_is_reached_again_after_signing_in(visitor: Page, locked: Locked)
     assert visitor.context.cookies() == []
 
 
-@pytest.mark.parametrize("path", ["/ask?q=safe", "/why?q=safe", "/compare?q=safe", "/memories", "/memories/safe",
-                                  "/sessions", "/graph", "/learn", "/settings"])  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/ask?q=safe",
+        "/why?q=safe",
+        "/compare?q=safe",
+        "/memories",
+        "/memories/safe",
+        "/sessions",
+        "/graph",
+        "/learn",
+        "/settings",
+    ],
+)
 def test_another_namespace_looks_like_none(locked: Locked, path: str) -> None:
     joined = "&" if "?" in path else "?"
     with signed_in(locked, "admin") as client:

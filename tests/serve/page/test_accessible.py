@@ -17,10 +17,19 @@ ASKED = urlencode(
     {"q": "What did I tell Sarah about the Berlin office last week?", "now": "2025-12-22T09:00:00", "k": 3}
 )
 VIEWS = (
-    f"/ask?{ASKED}&recent=2", f"/why?{ASKED}&recipe=ditto", f"/compare?{ASKED}&left=recall", "/memories?q=coffee",
-    "/memories/s13.01", "/memories/none", "/remember", "/sessions", "/sessions/s21", "/graph?entity=1", "/learn",
+    f"/ask?{ASKED}&recent=2",
+    f"/why?{ASKED}&recipe=ditto",
+    f"/compare?{ASKED}&left=recall",
+    "/memories?q=coffee",
+    "/memories/s13.01",
+    "/memories/none",
+    "/remember",
+    "/sessions",
+    "/sessions/s21",
+    "/graph?entity=1",
+    "/learn",
     "/settings",
-)  # fmt: skip
+)
 AXE = Axe()
 PHONE: ViewportSize = {"width": 390, "height": 844}
 DESK: ViewportSize = {"width": 1280, "height": 900}

@@ -97,8 +97,12 @@ def test_every_figure_is_read_off_the_recall(browser_page: Page, served: Served,
         fused = hit.candidate.fused
         for cells, item in zip(told[1:], hit.candidate.evidence, strict=False):
             assert cells == [
-                item.route, str(item.rank), item.arithmetic, figure(item.contribution), pct(item.contribution / fused)
-            ]  # fmt: skip
+                item.route,
+                str(item.rank),
+                item.arithmetic,
+                figure(item.contribution),
+                pct(item.contribution / fused),
+            ]
         steps = told[2 + len(hit.candidate.evidence) : -1]
         assert [cells[3] for cells in steps] == [figure(step.after) for step in hit.candidate.steps]
         assert told[-1][3] == figure(hit.score)

@@ -133,9 +133,14 @@ def test_results_of_races_are_shown_with_their_plots(bench_client: TestClient, r
 @pytest.mark.parametrize(
     "path",
     [
-        "..%2Fhidden/recall_at_k.png", "%2E%2E/recall_at_k.png", "hidden/recall_at_k.png", "mill%20race/results.json",
-        "mill%20race/..%2F..%2Fhidden%2Frecall_at_k.png", "broken/recall_at_k.png", "mill%20race/qrels.trec",
+        "..%2Fhidden/recall_at_k.png",
+        "%2E%2E/recall_at_k.png",
+        "hidden/recall_at_k.png",
+        "mill%20race/results.json",
+        "mill%20race/..%2F..%2Fhidden%2Frecall_at_k.png",
+        "broken/recall_at_k.png",
+        "mill%20race/qrels.trec",
     ],
-)  # fmt: skip
+)
 def test_nothing_else_is_served(bench_client: TestClient, path: str) -> None:
     assert bench_client.get(f"/learn/bench/{path}").status_code == 404

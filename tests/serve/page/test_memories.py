@@ -142,9 +142,13 @@ def test_what_is_typed_is_remembered(browser_page: Page, served: Served) -> None
 
 def test_an_edit_changes_what_was_changed_and_nothing_else(browser_page: Page, served: Served) -> None:
     id = told(
-        served, content="\nTea at four\r\nwith Ada\rand Bo", tags=["a, b"], importance=0.3,
-        event_at="2025-02-03T04:05:06.789Z", valid_from="0800-12-25T10:00:00Z",
-    )  # fmt: skip
+        served,
+        content="\nTea at four\r\nwith Ada\rand Bo",
+        tags=["a, b"],
+        importance=0.3,
+        event_at="2025-02-03T04:05:06.789Z",
+        valid_from="0800-12-25T10:00:00Z",
+    )
     place = f"/v1/namespaces/{OWN}/memories/{id}"
     before = served.client.get(place).json()
     browser_page.goto(at(id))

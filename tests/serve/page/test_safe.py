@@ -40,12 +40,16 @@ def hostile(served: Served) -> Iterator[list[str]]:
     with fivefold.open(served.path, namespace=NAMESPACE) as mem:
         report = mem.remember_many(
             {
-                "content": f"Mallory Évil wrote: {text}", "speaker": SPEAKER, "session_id": SESSION,
-                "turn_index": number, "tags": ["<i>tag</i>", "{{7*7}}"],
-                "event_at": f"2025-03-{number + 1:02}T10:00:00Z", "metadata": {"<k>": "<script>1</script>"},
+                "content": f"Mallory Évil wrote: {text}",
+                "speaker": SPEAKER,
+                "session_id": SESSION,
+                "turn_index": number,
+                "tags": ["<i>tag</i>", "{{7*7}}"],
+                "event_at": f"2025-03-{number + 1:02}T10:00:00Z",
+                "metadata": {"<k>": "<script>1</script>"},
             }
             for number, text in enumerate(HOSTILE)
-        )  # fmt: skip
+        )
         mem.graph.rename(mem.graph.entities("Mallory")[0].id, "<script>document.title='owned'</script>")
         yield list(report.stored)
 

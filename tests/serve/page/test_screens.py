@@ -61,9 +61,11 @@ def folder(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_picture_is_taken(browser: Browser, served: Served, folder: Path, name: str) -> None:
     shot = SHOTS[name]
     context = browser.new_context(
-        base_url=served.url, viewport={"width": shot.wide, "height": shot.high},
-        color_scheme="dark" if shot.dark else "light", reduced_motion="reduce",
-    )  # fmt: skip
+        base_url=served.url,
+        viewport={"width": shot.wide, "height": shot.high},
+        color_scheme="dark" if shot.dark else "light",
+        reduced_motion="reduce",
+    )
     with watched(context, served.url) as page:
         answer = page.goto(shot.path)
         assert answer is not None

@@ -34,8 +34,12 @@ def test_settings_are_changed_and_brought_back(browser_page: Page, served: Serve
     browser_page.get_by_role("button", name="Save the settings").click()
     expect(browser_page.locator(".notice-good")).to_have_text("The settings were changed.")
     changed = {
-        "recent_turns": 6, "timezone": "Europe/Berlin", "few_days": [7, 3], "day_first": False, "graph_weight": 0.25,
-    }  # fmt: skip
+        "recent_turns": 6,
+        "timezone": "Europe/Berlin",
+        "few_days": [7, 3],
+        "day_first": False,
+        "graph_weight": 0.25,
+    }
     assert served.client.get(place).json() == {**DEFAULTS, **changed}
     browser_page.get_by_label("few_days").fill("")
     browser_page.get_by_label("day_first").select_option("")

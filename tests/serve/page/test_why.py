@@ -43,8 +43,20 @@ def test_predicted_weights_are_shown_in_percent(browser_page: Page) -> None:
 def test_times_and_what_was_left_out_are_told(browser_page: Page) -> None:
     browser_page.goto(address("why", BERLIN, recipe="recall", k=3))
     names = browser_page.locator(".waterfall dt").all_inner_texts()
-    assert names == ["understand", "plan", "encode", "retrieve", "dense", "lexical", "graph", "temporal", "fuse",
-                     "boost", "rerank", "select"]  # fmt: skip
+    assert names == [
+        "understand",
+        "plan",
+        "encode",
+        "retrieve",
+        "dense",
+        "lexical",
+        "graph",
+        "temporal",
+        "fuse",
+        "boost",
+        "rerank",
+        "select",
+    ]
     section = browser_page.locator("section", has_text="What was left out")
     left_out = int(re.findall(r"(\d+) candidates", section.inner_text())[0])
     section.get_by_text("Show", exact=False).click()

@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi.exceptions import RequestValidationError
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    SkipValidation,
-    TypeAdapter,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation, TypeAdapter, ValidationError, model_validator
 
 from fivefold.memory import EdgeKind, Kind, Sort, Type
 from fivefold.recall import Effort

@@ -37,9 +37,16 @@ class Filters(BaseModel):
 
 
 @operation(
-    "POST", f"{IN}/memories", role="writer", action="remember", tag=TAG, answers=Report, status=201, takes=JSON,
+    "POST",
+    f"{IN}/memories",
+    role="writer",
+    action="remember",
+    tag=TAG,
+    answers=Report,
+    status=201,
+    takes=JSON,
     example=Example(HERE, body={"content": "The spare key is with Mrs Okafor", "speaker": "user"}),
-)  # fmt: skip
+)
 def remember(asks: Asks, body: RecordBody) -> Report:
     """Remember one text.
 
@@ -49,12 +56,24 @@ def remember(asks: Asks, body: RecordBody) -> Report:
 
 
 @operation(
-    "POST", f"{IN}/memories/batch", role="writer", action="remember", tag=TAG, answers=Report, status=201, takes=JSON,
-    example=Example(HERE, body={"records": [
-        {"content": "The boiler was serviced", "event_at": "2025-11-03T10:00:00Z", "tags": ["home"]},
-        {"content": "Next service is due in a year", "tags": ["home"]},
-    ]}),
-)  # fmt: skip
+    "POST",
+    f"{IN}/memories/batch",
+    role="writer",
+    action="remember",
+    tag=TAG,
+    answers=Report,
+    status=201,
+    takes=JSON,
+    example=Example(
+        HERE,
+        body={
+            "records": [
+                {"content": "The boiler was serviced", "event_at": "2025-11-03T10:00:00Z", "tags": ["home"]},
+                {"content": "Next service is due in a year", "tags": ["home"]},
+            ]
+        },
+    ),
+)
 def remember_many(asks: Asks, body: Batch) -> Report:
     """Remember many texts at once; all are checked first."""
     given = body.given(asks.service.limits)
@@ -62,42 +81,68 @@ def remember_many(asks: Asks, body: Batch) -> Report:
 
 
 @operation(
-    "GET", f"{IN}/memories", role="reader", action="list", tag=TAG, answers=Page[Memory],
+    "GET",
+    f"{IN}/memories",
+    role="reader",
+    action="list",
+    tag=TAG,
+    answers=Page[Memory],
     example=Example(HERE, {"tag": "home", "limit": "2"}),
-)  # fmt: skip
+)
 def list_memories(asks: Asks, filters: Annotated[Filters, Query()]) -> Page[Memory]:
     """Memories, latest first, page by page; memories of whole sessions only by their kind."""
     asks.service.limits.check_page(filters.limit)
     return asks.engine.memories(**filters.model_dump())
 
 
-@operation("GET", f"{IN}/memories/{{id:name}}", role="reader", action="get", tag=TAG, answers=Memory,
-           example=Example(ONE))  # fmt: skip
+@operation(
+    "GET", f"{IN}/memories/{{id:name}}", role="reader", action="get", tag=TAG, answers=Memory, example=Example(ONE)
+)
 def get_memory(asks: Asks, id: str) -> Memory:
     """One memory."""
     return asks.engine.get(id)
 
 
 @operation(
-    "PATCH", f"{IN}/memories/{{id:name}}", role="writer", action="update", tag=TAG, answers=Memory, takes=JSON,
+    "PATCH",
+    f"{IN}/memories/{{id:name}}",
+    role="writer",
+    action="update",
+    tag=TAG,
+    answers=Memory,
+    takes=JSON,
     example=Example({"namespace": "default", "id": "s01.05"}, body={"tags": ["work", "calendar"], "importance": 0.8}),
-)  # fmt: skip
+)
 def update_memory(asks: Asks, id: str, body: Changes) -> Memory:
     """Change fields of a memory; everything derived from it follows."""
     return asks.engine.update(id, **body.given(asks.service.limits))
 
 
-@operation("DELETE", f"{IN}/memories/{{id:name}}", role="writer", action="forget", tag=TAG, answers=Memory,
-           example=Example({"namespace": "default", "id": "s01.04"}))  # fmt: skip
+@operation(
+    "DELETE",
+    f"{IN}/memories/{{id:name}}",
+    role="writer",
+    action="forget",
+    tag=TAG,
+    answers=Memory,
+    example=Example({"namespace": "default", "id": "s01.04"}),
+)
 def forget_memory(asks: Asks, id: str) -> Memory:
     """Forget a memory and everything derived from it, for good; the answer is what was forgotten."""
     return asks.engine.forget(id)
 
 
 @operation(
-    "POST", f"{IN}/memories/{{id:name}}/supersede", role="writer", action="supersede", tag=TAG, answers=Report,
-    status=201, takes=JSON, example=Example(ONE, body={"content": "My badge ID is E-50113 now", "speaker": "user"}),
-)  # fmt: skip
+    "POST",
+    f"{IN}/memories/{{id:name}}/supersede",
+    role="writer",
+    action="supersede",
+    tag=TAG,
+    answers=Report,
+    status=201,
+    takes=JSON,
+    example=Example(ONE, body={"content": "My badge ID is E-50113 now", "speaker": "user"}),
+)
 def supersede_memory(asks: Asks, id: str, body: RecordBody) -> Report:
     """Remember a record as what replaces a memory, which keeps its history and stops winning."""
     record = _with_id(asks, body.given(asks.service.limits), 0)
@@ -107,15 +152,29 @@ def supersede_memory(asks: Asks, id: str, body: RecordBody) -> Report:
     return engine.supersede(id, record)
 
 
-@operation("POST", f"{IN}/memories/{{id:name}}/reinstate", role="writer", action="reinstate", tag=TAG, answers=Memory,
-           example=Example(ONE))  # fmt: skip
+@operation(
+    "POST",
+    f"{IN}/memories/{{id:name}}/reinstate",
+    role="writer",
+    action="reinstate",
+    tag=TAG,
+    answers=Memory,
+    example=Example(ONE),
+)
 def reinstate_memory(asks: Asks, id: str) -> Memory:
     """A superseded memory holds again."""
     return asks.engine.reinstate(id)
 
 
-@operation("GET", f"{IN}/memories/{{id:name}}/history", role="reader", action="history", tag=TAG, answers=History,
-           example=Example(ONE))  # fmt: skip
+@operation(
+    "GET",
+    f"{IN}/memories/{{id:name}}/history",
+    role="reader",
+    action="history",
+    tag=TAG,
+    answers=History,
+    example=Example(ONE),
+)
 def memory_history(asks: Asks, id: str) -> History:
     """What a memory replaced, what replaced it, and why."""
     return asks.engine.history(id)

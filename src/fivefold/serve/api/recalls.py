@@ -20,15 +20,32 @@ TEXT = "text/plain"
 ASKED = {"question": "what's my badge ID?", "now": "2025-12-20T09:00:00Z"}
 
 
-@operation("POST", f"{IN}/recall", role="reader", action="recall", tag=TAG, answers=Recall, takes=JSON,
-           example=Example(HERE, body={**ASKED, "k": 1, "recipe": "lexical"}))  # fmt: skip
+@operation(
+    "POST",
+    f"{IN}/recall",
+    role="reader",
+    action="recall",
+    tag=TAG,
+    answers=Recall,
+    takes=JSON,
+    example=Example(HERE, body={**ASKED, "k": 1, "recipe": "lexical"}),
+)
 def recall(asks: Asks, body: RecallBody) -> Recall:
     """The memories that answer a question best, with the whole trace of how they were found."""
     return asks.engine.recall(**_asked(asks, body))
 
 
-@operation("POST", f"{IN}/explain", role="reader", action="explain", tag=TAG, answers=Recall, takes=JSON,
-           gives=(JSON, TEXT), example=Example(HERE, body={**ASKED, "k": 1, "recipe": "lexical"}))  # fmt: skip
+@operation(
+    "POST",
+    f"{IN}/explain",
+    role="reader",
+    action="explain",
+    tag=TAG,
+    answers=Recall,
+    takes=JSON,
+    gives=(JSON, TEXT),
+    example=Example(HERE, body={**ASKED, "k": 1, "recipe": "lexical"}),
+)
 def explain(asks: Asks, request: Request, body: RecallBody) -> Response:
     """A recall without noise, so that it can be repeated; as text when `Accept: text/plain` asks for that."""
     found = asks.engine.recall(**_asked(asks, body, still=True))
@@ -37,30 +54,62 @@ def explain(asks: Asks, request: Request, body: RecallBody) -> Response:
     return Answer(found)
 
 
-@operation("POST", f"{IN}/plan", role="reader", action="plan", tag=TAG, answers=Plan, takes=JSON,
-           example=Example(HERE, body={**ASKED, "k": 3}))  # fmt: skip
+@operation(
+    "POST",
+    f"{IN}/plan",
+    role="reader",
+    action="plan",
+    tag=TAG,
+    answers=Plan,
+    takes=JSON,
+    example=Example(HERE, body={**ASKED, "k": 3}),
+)
 def plan(asks: Asks, body: PlanBody) -> Plan:
     """What a recall would do, without doing it."""
     return asks.engine.plan(**_asked(asks, body))
 
 
-@operation("POST", f"{IN}/understand", role="reader", action="understand", tag=TAG, answers=Query, takes=JSON,
-           example=Example(HERE, body={**ASKED, "question": "what did Daniel say last week?"}))  # fmt: skip
+@operation(
+    "POST",
+    f"{IN}/understand",
+    role="reader",
+    action="understand",
+    tag=TAG,
+    answers=Query,
+    takes=JSON,
+    example=Example(HERE, body={**ASKED, "question": "what did Daniel say last week?"}),
+)
 def understand(asks: Asks, body: Question) -> Query:
     """The question as the engine reads it: entities, time window, intent."""
     body.checked(asks.service.limits)
     return asks.engine.understand(**body.model_dump())
 
 
-@operation("POST", f"{IN}/context", role="reader", action="context", tag=TAG, answers=Context, takes=JSON,
-           example=Example(HERE, body={**ASKED, "k": 3, "token_budget": 200}))  # fmt: skip
+@operation(
+    "POST",
+    f"{IN}/context",
+    role="reader",
+    action="context",
+    tag=TAG,
+    answers=Context,
+    takes=JSON,
+    example=Example(HERE, body={**ASKED, "k": 3, "token_budget": 200}),
+)
 def context(asks: Asks, body: ContextBody) -> Context:
     """A ready block of text for a prompt, with its sources, cut to a budget of tokens."""
     return asks.engine.context(**_asked(asks, body), token_budget=body.token_budget)
 
 
-@operation("POST", f"{IN}/feedback", role="writer", action="used", tag=TAG, answers=answers.Feedback, takes=JSON,
-           example=Example(HERE, body={"recall_id": "{recall_id}", "used": ["s01.03"]}))  # fmt: skip
+@operation(
+    "POST",
+    f"{IN}/feedback",
+    role="writer",
+    action="used",
+    tag=TAG,
+    answers=answers.Feedback,
+    takes=JSON,
+    example=Example(HERE, body={"recall_id": "{recall_id}", "used": ["s01.03"]}),
+)
 def feedback(asks: Asks, body: FeedbackBody) -> answers.Feedback:
     """Tell which memories of a recall were used, and which were of no use; the namespace learns from it."""
     asks.engine.used(body.recall_id, body.used, body.not_used)

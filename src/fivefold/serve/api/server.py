@@ -45,8 +45,15 @@ def who_am_i(asks: Asks) -> Who:
     return Who(asks.caller.key_id, asks.caller.role, asks.caller.namespaces)
 
 
-@operation("GET", "/v1/audit", role="admin", action="audit", tag=TAG, answers=Page[AuditEntry],
-           example=Example({}, {"limit": "2"}))  # fmt: skip
+@operation(
+    "GET",
+    "/v1/audit",
+    role="admin",
+    action="audit",
+    tag=TAG,
+    answers=Page[AuditEntry],
+    example=Example({}, {"limit": "2"}),
+)
 def audit(asks: Asks, filters: Annotated[AuditFilters, Query()]) -> Page[AuditEntry]:
     """Who did what, latest first, in the namespaces that the key reaches."""
     asks.service.limits.check_page(filters.limit)

@@ -32,8 +32,16 @@ def get_settings(asks: Asks) -> Settings:
     return asks.engine.settings
 
 
-@operation("PATCH", f"{IN}/settings", role="admin", action="configure", tag=TAG, answers=Settings, takes=JSON,
-           example=Example(HERE, body={"timezone": "Europe/London", "recent_turns": 4}))  # fmt: skip
+@operation(
+    "PATCH",
+    f"{IN}/settings",
+    role="admin",
+    action="configure",
+    tag=TAG,
+    answers=Settings,
+    takes=JSON,
+    example=Example(HERE, body={"timezone": "Europe/London", "recent_turns": 4}),
+)
 def change_settings(asks: Asks, body: Annotated[dict[str, Any], Body()]) -> Settings:
     """Change settings; null brings a default back."""
     return asks.engine.configure(**body)
@@ -45,23 +53,24 @@ def stats(asks: Asks) -> Stats:
     return asks.service.stats(asks.caller, asks.engine)
 
 
-@operation("GET", f"{IN}/learned", role="reader", action="learned", tag=TAG, answers=LearnedFromUse,
-           example=Example(HERE))  # fmt: skip
+@operation(
+    "GET", f"{IN}/learned", role="reader", action="learned", tag=TAG, answers=LearnedFromUse, example=Example(HERE)
+)
 def learned(asks: Asks) -> LearnedFromUse:
     """What the namespace has learned from use so far, and how far it counts."""
     return asks.engine.learned()
 
 
-@operation("DELETE", f"{IN}/learned", role="admin", action="unlearn", tag=TAG, answers=Unlearned,
-           example=Example(HERE))  # fmt: skip
+@operation("DELETE", f"{IN}/learned", role="admin", action="unlearn", tag=TAG, answers=Unlearned, example=Example(HERE))
 def unlearn(asks: Asks) -> Unlearned:
     """Forget what was learned from use; the feedback stays."""
     asks.engine.unlearn()
     return Unlearned(asks.engine.namespace)
 
 
-@operation("GET", f"{IN}/export", role="reader", action="export", tag=TAG, answers=None, gives=(LINES,),
-           example=Example(HERE))  # fmt: skip
+@operation(
+    "GET", f"{IN}/export", role="reader", action="export", tag=TAG, answers=None, gives=(LINES,), example=Example(HERE)
+)
 def export(asks: Asks) -> Response:
     """Every memory of the namespace, one JSON object a line, oldest first."""
     engine = asks.engine
@@ -74,8 +83,16 @@ async def lines_of(request: Request) -> Path:
     return path
 
 
-@operation("POST", f"{IN}/import", role="writer", action="import", tag=TAG, answers=Report, takes=LINES,
-           example=Example(HERE, body='{"content": "The gas meter is behind the stairs"}\n'))  # fmt: skip
+@operation(
+    "POST",
+    f"{IN}/import",
+    role="writer",
+    action="import",
+    tag=TAG,
+    answers=Report,
+    takes=LINES,
+    example=Example(HERE, body='{"content": "The gas meter is behind the stairs"}\n'),
+)
 def import_(asks: Asks, lines: Annotated[Path, Depends(lines_of)]) -> Report:
     """Read memories as JSON lines: an export, or records with at least a content. The same lines again add nothing.
 

@@ -25,11 +25,21 @@ def ask(request: Request, visit: Here, posed: AskedBy) -> Response:
     found = answered(posed, visit, "recall")
     answer, here = found.recall, address("/ask", visit.namespace, posed.state())
     shown = page(
-        request, "ask.html", found.status, posed=posed, answer=answer, wrong=found.wrong,
-        cards=[] if answer is None else cards(answer), legend=[] if answer is None else legend([answer]),
-        settings=visit.engine().settings, held=None if posed.q else _held(visit), recipes=known_recipes(),
-        efforts=EFFORTS, carried=posed.state(), back=here,
-    )  # fmt: skip
+        request,
+        "ask.html",
+        found.status,
+        posed=posed,
+        answer=answer,
+        wrong=found.wrong,
+        cards=[] if answer is None else cards(answer),
+        legend=[] if answer is None else legend([answer]),
+        settings=visit.engine().settings,
+        held=None if posed.q else _held(visit),
+        recipes=known_recipes(),
+        efforts=EFFORTS,
+        carried=posed.state(),
+        back=here,
+    )
     return followed(request, shown, here)
 
 

@@ -26,10 +26,18 @@ def compare(request: Request, visit: Here, posed: AskedBy, left: str = "default"
     answers = [side.answer for side in sides if side.answer is not None]
     plain = tuple(replace(side, changes={}) for side in sides)
     shown = page(
-        request, "compare.html", max(side.status for side in sides), posed=posed, sides=sides, joined=joined(sides),
-        recipes=known_recipes(), efforts=EFFORTS, legend=legend(answers),
-        carried=posed.state(), unchanged=address("/compare", visit.namespace, state(posed, plain)),
-    )  # fmt: skip
+        request,
+        "compare.html",
+        max(side.status for side in sides),
+        posed=posed,
+        sides=sides,
+        joined=joined(sides),
+        recipes=known_recipes(),
+        efforts=EFFORTS,
+        legend=legend(answers),
+        carried=posed.state(),
+        unchanged=address("/compare", visit.namespace, state(posed, plain)),
+    )
     if is_fragment(request):
         shown.headers["HX-Replace-Url"] = here
     return shown

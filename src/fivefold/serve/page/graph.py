@@ -33,9 +33,13 @@ Typed = Annotated[str, Form(max_length=1_000)]
 
 @router.get("/graph")
 def graph(
-    request: Request, visit: Here, entity: Annotated[int | None, Query(ge=0, lt=LARGEST)] = None, name: Word = "",
-    cursor: Annotated[str, Query(max_length=4_000)] = "", done: str = "",
-) -> Response:  # fmt: skip
+    request: Request,
+    visit: Here,
+    entity: Annotated[int | None, Query(ge=0, lt=LARGEST)] = None,
+    name: Word = "",
+    cursor: Annotated[str, Query(max_length=4_000)] = "",
+    done: str = "",
+) -> Response:
     """The chosen entity with what is around it; without one, the most mentioned ones or those of that name."""
     if entity is None:
         return _several(request, visit, name.strip(), cursor)
@@ -53,9 +57,17 @@ def _several(request: Request, visit: Visit, name: str, cursor: str) -> Response
     if name and len(found) == 1:
         return onward(visit, "/graph", entity=found[0].id)
     return page(
-        request, "graph.html", 422 if error else 200, chosen=None, name=name, found=found, error=error, cursor=cursor,
-        done="", **_drawn(most_mentioned(Ties(engine, utc_now()), found, WIDE.most), chosen=False),
-    )  # fmt: skip
+        request,
+        "graph.html",
+        422 if error else 200,
+        chosen=None,
+        name=name,
+        found=found,
+        error=error,
+        cursor=cursor,
+        done="",
+        **_drawn(most_mentioned(Ties(engine, utc_now()), found, WIDE.most), chosen=False),
+    )
 
 
 @router.post("/graph/rename")
@@ -94,18 +106,33 @@ def _change(
 
 
 def _shown(
-    request: Request, visit: Visit, chosen: Entity, status: int = 200, done: str = "",
-    typed: dict[str, str] | None = None, faults: dict[str, str] | None = None,
-) -> Response:  # fmt: skip
+    request: Request,
+    visit: Visit,
+    chosen: Entity,
+    status: int = 200,
+    done: str = "",
+    typed: dict[str, str] | None = None,
+    faults: dict[str, str] | None = None,
+) -> Response:
     engine = visit.engine()
     known = engine.graph
     ties = Ties(engine, utc_now())
     return page(
-        request, "graph.html", status, chosen=chosen, name="", error="", done=done, own=ties.of(chosen.id),
-        memories=known.memories(chosen.id, SPOKEN), spoken=SPOKEN, most=MOST_EDGES,
-        typed={"rename": chosen.name, "alias": "", "merge": "", **(typed or {})}, faults=faults or {},
+        request,
+        "graph.html",
+        status,
+        chosen=chosen,
+        name="",
+        error="",
+        done=done,
+        own=ties.of(chosen.id),
+        memories=known.memories(chosen.id, SPOKEN),
+        spoken=SPOKEN,
+        most=MOST_EDGES,
+        typed={"rename": chosen.name, "alias": "", "merge": "", **(typed or {})},
+        faults=faults or {},
         **_drawn(around(ties, chosen, WIDE.most), chosen=True),
-    )  # fmt: skip
+    )
 
 
 def _drawn(drawn: Drawn, chosen: bool) -> dict[str, object]:

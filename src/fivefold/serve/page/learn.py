@@ -44,18 +44,31 @@ def learn(request: Request, visit: Here, done: str = "", bench: str = "") -> Res
     known = folders(visit.service.bench_results)
     chosen = bench if bench in known else next(iter(known), "")
     return page(
-        request, "learn.html", held=held, learned=learned, shifts=shifts(learned.weights), least=LEAST,
-        heard=heard, settings=engine.settings, known=tuple(known),
-        chosen=chosen, results=read(known[chosen]) if chosen else None, done=DONE.get(done, ""),
+        request,
+        "learn.html",
+        held=held,
+        learned=learned,
+        shifts=shifts(learned.weights),
+        least=LEAST,
+        heard=heard,
+        settings=engine.settings,
+        known=tuple(known),
+        chosen=chosen,
+        results=read(known[chosen]) if chosen else None,
+        done=DONE.get(done, ""),
         good=done != "untaught",
-    )  # fmt: skip
+    )
 
 
 @router.post("/learn/thumb")
 def thumb(
-    request: Request, visit: Here, recall: Typed = "", memory: Typed = "",
-    thumb: Annotated[Literal["up", "down"], Form()] = "up", back: Annotated[str, Form(max_length=20_000)] = "",
-) -> Response:  # fmt: skip
+    request: Request,
+    visit: Here,
+    recall: Typed = "",
+    memory: Typed = "",
+    thumb: Annotated[Literal["up", "down"], Form()] = "up",
+    back: Annotated[str, Form(max_length=20_000)] = "",
+) -> Response:
     """One hit of a recall was of use, or of none; the last thumb counts."""
     fault = ""
     try:

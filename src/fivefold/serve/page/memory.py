@@ -56,10 +56,21 @@ def shown(
         memory = engine.get(id)
         before, after = around(engine, memory)
         return page(
-            request, "memory.html", status, memory=memory, history=engine.history(id), read=read(engine, memory),
-            told=told(memory), before=before, after=after, types=TYPES, done=done, seen=mark(memory),
-            typed={**typed_of(memory), "replacement": "", **(typed or {})}, faults=faults or {},
-        )  # fmt: skip
+            request,
+            "memory.html",
+            status,
+            memory=memory,
+            history=engine.history(id),
+            read=read(engine, memory),
+            told=told(memory),
+            before=before,
+            after=after,
+            types=TYPES,
+            done=done,
+            seen=mark(memory),
+            typed={**typed_of(memory), "replacement": "", **(typed or {})},
+            faults=faults or {},
+        )
 
 
 def told(memory: Memory) -> list[tuple[str, str]]:
@@ -85,7 +96,4 @@ def around(engine: Engine, memory: Memory) -> tuple[Memory | None, Memory | None
     reader = engine.store.reader(engine.namespace)
     before, after = reader.neighbours([memory.row]).get(memory.row, (None, None))
     found = reader.fetch([row for row in (before, after) if row is not None])
-    return (
-        found.get(before) if before is not None else None,
-        found.get(after) if after is not None else None,
-    )
+    return (found.get(before) if before is not None else None, found.get(after) if after is not None else None)

@@ -32,19 +32,30 @@ def blank(request: Request, visit: Here) -> Response:
 
 @router.post("/remember")
 def remember(
-    request: Request, visit: Here, content: Typed = "", speaker: Typed = "", session_id: Typed = "", type: Typed = "",
-    tags: Typed = "", importance: Typed = "", event_at: Typed = "",
-) -> Response:  # fmt: skip
+    request: Request,
+    visit: Here,
+    content: Typed = "",
+    speaker: Typed = "",
+    session_id: Typed = "",
+    type: Typed = "",
+    tags: Typed = "",
+    importance: Typed = "",
+    event_at: Typed = "",
+) -> Response:
     given = (content, speaker, session_id, type, tags, importance, event_at)
     typed, ids = dict(zip(NEW, given, strict=True)), list[str]()
     try:
         with acting(visit, "remember", ids, "writer") as engine:
             visit.service.limits.check_text(content, "content")
             report = engine.remember(
-                content, speaker=speaker or None, session_id=session_id or None, type=type or None,
-                tags=tags_of(tags), importance=number(importance, "importance") if importance else None,
+                content,
+                speaker=speaker or None,
+                session_id=session_id or None,
+                type=type or None,
+                tags=tags_of(tags),
+                importance=number(importance, "importance") if importance else None,
                 event_at=event_at or None,
-            )  # fmt: skip
+            )
             ids.append(report.id)
     except InvalidInput as error:
         return page(request, "memory_new.html", 422, here="memories", types=TYPES, typed=typed, fault=str(error))
@@ -54,10 +65,18 @@ def remember(
 
 @router.post("/memories/{id:name}/edit")
 def edit(
-    request: Request, visit: Here, id: str, content: Typed = "", type: Typed = "", tags: Typed = "",
-    importance: Typed = "", event_at: Typed = "", valid_from: Typed = "", valid_to: Typed = "",
+    request: Request,
+    visit: Here,
+    id: str,
+    content: Typed = "",
+    type: Typed = "",
+    tags: Typed = "",
+    importance: Typed = "",
+    event_at: Typed = "",
+    valid_from: Typed = "",
+    valid_to: Typed = "",
     seen: Typed = "",
-) -> Response:  # fmt: skip
+) -> Response:
     typed = dict(zip(EDITED, (content, type, tags, importance, event_at, valid_from, valid_to), strict=True))
     try:
         with acting(visit, "update", [id], "writer") as engine:

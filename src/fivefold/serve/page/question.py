@@ -54,10 +54,14 @@ class Posed:
         if self.effort not in EFFORTS:
             raise InvalidInput(f"effort is one of {', '.join(EFFORTS)}, not {self.effort!r}")
         return engine.recall(
-            self.q, k=k, recipe=recipe, now=self.at(), effort=self.effort,
+            self.q,
+            k=k,
+            recipe=recipe,
+            now=self.at(),
+            effort=self.effort,
             recent_turns=_whole(self.recent, "recent turns") if self.recent else None,
             session_id=self.session or None,
-        )  # fmt: skip
+        )
 
     def at(self) -> datetime | None:
         return as_utc(self.now, "now")[0] if self.now else None
@@ -73,9 +77,14 @@ class Answered:
 
 
 def posed_of(
-    q: Field = "", recipe: Field = "default", k: Field = "10", effort: Field = "normal", now: Field = "",
-    recent: Field = "", session: Field = "",
-) -> Posed:  # fmt: skip
+    q: Field = "",
+    recipe: Field = "default",
+    k: Field = "10",
+    effort: Field = "normal",
+    now: Field = "",
+    recent: Field = "",
+    session: Field = "",
+) -> Posed:
     return Posed(q.strip(), recipe, k.strip() or "10", effort, now.strip(), recent.strip(), session.strip())
 
 

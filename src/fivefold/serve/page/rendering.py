@@ -67,9 +67,12 @@ def is_fragment(request: Request) -> bool:
 @cache
 def environment() -> Environment:
     made = Environment(
-        loader=FileSystemLoader(FOLDER / "templates"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=FileSystemLoader(FOLDER / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     made.filters |= {
         "shown": _shown,
         "segment": lambda text: quoted(str(text)),

@@ -42,11 +42,17 @@ def sessions(
     except InvalidInput as error:
         return page(request, "sessions.html", 422, error=str(error), months=(), drawn=(), following=None, **_FIRST)
     return page(
-        request, "sessions.html", error="", months=months(found),
-        drawn=(timeline(found, WIDE), timeline(found, NARROW)), openings=begun,
-        most=max((item.turns for item in found), default=1), following=found.cursor, cursor=cursor,
+        request,
+        "sessions.html",
+        error="",
+        months=months(found),
+        drawn=(timeline(found, WIDE), timeline(found, NARROW)),
+        openings=begun,
+        most=max((item.turns for item in found), default=1),
+        following=found.cursor,
+        cursor=cursor,
         done=DONE.get(done, ""),
-    )  # fmt: skip
+    )
 
 
 _FIRST: Mapping[str, object] = {"openings": {}, "most": 1, "cursor": "", "done": ""}
@@ -59,9 +65,18 @@ def session(request: Request, visit: Here, id: str, first: Annotated[int, Query(
     part = turns[first - 1 : first - 1 + TURNS]
     days = [(day, tuple(each)) for day, each in groupby(part, key=lambda turn: turn.event_at.date())]
     return page(
-        request, "session.html", session_id=id, days=days, turns=len(turns), first=first, last=first - 1 + len(part),
-        started=turns[0].event_at, ended=turns[-1].event_at, before=max(1, first - TURNS), speakers=_speakers(turns),
-    )  # fmt: skip
+        request,
+        "session.html",
+        session_id=id,
+        days=days,
+        turns=len(turns),
+        first=first,
+        last=first - 1 + len(part),
+        started=turns[0].event_at,
+        ended=turns[-1].event_at,
+        before=max(1, first - TURNS),
+        speakers=_speakers(turns),
+    )
 
 
 @router.get("/sessions/{id:name}/forget")

@@ -77,9 +77,15 @@ def _shown(
     }
     elsewhere = fault and not any(field.fault for group in groups.values() for field in group)
     return page(
-        request, "settings.html", status, groups=groups, done=done, fault=fault, elsewhere=elsewhere,
+        request,
+        "settings.html",
+        status,
+        groups=groups,
+        done=done,
+        fault=fault,
+        elsewhere=elsewhere,
         space=_reader(visit.engine()).space(),
-    )  # fmt: skip
+    )
 
 
 def _field(name: str, meaning: str, typed: str, fault: str) -> Field:

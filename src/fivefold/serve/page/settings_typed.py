@@ -11,7 +11,7 @@ DEFAULTS = Settings().to_dict()
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "Short-term memory": {
-        "recent_turns": "How many of the last turns of the talk every recall brings along; 0 for none",
+        "recent_turns": "How many of the last turns of the talk every recall brings along; 0 for none"
     },
     "How times are read": {
         "timezone": "The zone of days, months and years",
@@ -37,7 +37,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "route_budget_ms": "How many milliseconds an answer waits for a route",
     },
     "How it learns": {
-        "learn_after": "After how many new recalls with feedback the reranker is trained by itself; 0 for never",
+        "learn_after": "After how many new recalls with feedback the reranker is trained by itself; 0 for never"
     },
 }
 """What each setting means, the one people change first at the top."""

@@ -65,9 +65,14 @@ def side_of(name: str, recipe: str, given: Mapping[str, str], posed: Posed, visi
         found = problem_of(error)[0]
         return Side(name, recipe, wrong=found.detail, status=found.status)
     return Side(
-        name, recipe, changes, sliders(chosen, changes, answer, engine), chosen.fusion.weights == "learned", answer,
+        name,
+        recipe,
+        changes,
+        sliders(chosen, changes, answer, engine),
+        chosen.fusion.weights == "learned",
+        answer,
         () if answer is None else cards(answer),
-    )  # fmt: skip
+    )
 
 
 def changes_of(recipe: Recipe, letter: str, given: Mapping[str, str]) -> dict[str, object]:

@@ -21,13 +21,30 @@ def why(request: Request, visit: Here, posed: AskedBy) -> Response:
     """The recipe's noise is left out, so that the explanation can be repeated."""
     found = answered(posed, visit, "explain", still=True)
     answer = found.recall
-    told = {} if answer is None else {
-        "stretches": trace.stretches(answer.query), "laps": trace.waterfall(answer), "kinds": kinds_of(answer.plan),
-        "left_out": trace.left_out(answer), "dropped": trace.named(answer), "cards": cards(answer),
-        "runs": {run.route: run for run in answer.routes},
-    }  # fmt: skip
+    told = (
+        {}
+        if answer is None
+        else {
+            "stretches": trace.stretches(answer.query),
+            "laps": trace.waterfall(answer),
+            "kinds": kinds_of(answer.plan),
+            "left_out": trace.left_out(answer),
+            "dropped": trace.named(answer),
+            "cards": cards(answer),
+            "runs": {run.route: run for run in answer.routes},
+        }
+    )
     shown = page(
-        request, "why.html", found.status, posed=posed, answer=answer, wrong=found.wrong,
-        settings=visit.engine().settings, recipes=known_recipes(), efforts=EFFORTS, carried=posed.state(), **told,
-    )  # fmt: skip
+        request,
+        "why.html",
+        found.status,
+        posed=posed,
+        answer=answer,
+        wrong=found.wrong,
+        settings=visit.engine().settings,
+        recipes=known_recipes(),
+        efforts=EFFORTS,
+        carried=posed.state(),
+        **told,
+    )
     return followed(request, shown, address("/why", visit.namespace, posed.state()))

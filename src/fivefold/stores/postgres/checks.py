@@ -24,14 +24,16 @@ def check(store: PostgresStore, namespace: int) -> Iterator[Finding]:
             ask,
             "vectors v WHERE namespace = ? AND space = ? AND NOT EXISTS "
             "(SELECT 1 FROM memories m WHERE m.namespace = v.namespace AND m.row = v.memory)",
-            namespace, space,
-        )  # fmt: skip
+            namespace,
+            space,
+        )
         return lost + counted(
             ask,
             "held h WHERE namespace = ?1 AND space = ?2 AND count <> (SELECT count(*) FROM vectors v WHERE "
             "v.namespace = ?1 AND v.space = h.space AND v.field = h.field AND v.type = h.type)",
-            namespace, space,
-        )  # fmt: skip
+            namespace,
+            space,
+        )
 
     yield Finding("server", True, "answers, and enforces all references")
     if not ask("SELECT 1 FROM namespaces WHERE key = ?", (namespace,)):

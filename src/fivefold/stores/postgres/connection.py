@@ -184,11 +184,17 @@ class Server:
         self._writing = writing
         self._process = os.getpid()
         self._pool: ConnectionPool[Watched] = ConnectionPool(
-            address, connection_class=Watched, kwargs=settings(address, options, as_role=True),
-            configure=partial(_configure, path=path, options=options), open=False, min_size=0,
-            max_size=options.pool_size, timeout=options.connect_timeout_s,
-            reconnect_timeout=options.connect_timeout_s, name="fivefold",
-        )  # fmt: skip
+            address,
+            connection_class=Watched,
+            kwargs=settings(address, options, as_role=True),
+            configure=partial(_configure, path=path, options=options),
+            open=False,
+            min_size=0,
+            max_size=options.pool_size,
+            timeout=options.connect_timeout_s,
+            reconnect_timeout=options.connect_timeout_s,
+            name="fivefold",
+        )
         self._pool.open()
 
     @property

@@ -81,8 +81,9 @@ class PostgresLanding(Landing):
         self._run(
             f"INSERT INTO {table.name} (namespace, {table.names}) SELECT n.key, u.* FROM unnest({arrays}) "
             f"AS u({table.names}) CROSS JOIN namespaces n WHERE n.key = ?",
-            *map(list, zip(*rows, strict=True)), self._key,
-        )  # fmt: skip
+            *map(list, zip(*rows, strict=True)),
+            self._key,
+        )
 
     def put_embeddings(self, rows: Sequence[Row]) -> None:
         self._db.many(
@@ -109,9 +110,12 @@ def look(store: PostgresStore, namespace: str) -> Iterator[Look]:
     with store.administration() as connection:
         connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         for name, value in (
-            ("fivefold.namespace", key), ("statement_timeout", 0), ("idle_in_transaction_session_timeout", 0),
-            ("enable_sort", "off"), ("plan_cache_mode", "force_custom_plan"),
-        ):  # fmt: skip
+            ("fivefold.namespace", key),
+            ("statement_timeout", 0),
+            ("idle_in_transaction_session_timeout", 0),
+            ("enable_sort", "off"),
+            ("plan_cache_mode", "force_custom_plan"),
+        ):
             connection.execute(f"SET LOCAL {name} = '{value}'")
         yield PostgresLook(connection, key)
 

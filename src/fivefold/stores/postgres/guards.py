@@ -9,10 +9,27 @@ from fivefold.stores.postgres.dialect import Connection, ask
 from fivefold.stores.postgres.dsn import Options
 
 TABLES = (
-    "memories", "memory_links", "slots", "entities", "entity_aliases", "links", "edges", "edge_memories", "sessions",
-    "spaces", "vectors", "held", "documents", "terms", "corpora", "recalls", "feedback", "learned", "rerankers",
+    "memories",
+    "memory_links",
+    "slots",
+    "entities",
+    "entity_aliases",
+    "links",
+    "edges",
+    "edge_memories",
+    "sessions",
+    "spaces",
+    "vectors",
+    "held",
+    "documents",
+    "terms",
+    "corpora",
+    "recalls",
+    "feedback",
+    "learned",
+    "rerankers",
     "answers",
-)  # fmt: skip
+)
 """All tables with a column `namespace`, parents before what refers to them; `namespaces` itself goes before all."""
 
 LEDGER = ("api_keys", "audit")

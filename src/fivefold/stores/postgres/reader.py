@@ -50,8 +50,9 @@ class PostgresReader(SqlReader):
         sql, values = vectors.search("nearest", space, where, depth, keep, indexed)
         found = self._search(
             f"WITH {sql} SELECT memory, score FROM nearest ORDER BY score DESC, memory",
-            {**values, "vector": vector}, self._settings(indexed, depth),
-        )  # fmt: skip
+            {**values, "vector": vector},
+            self._settings(indexed, depth),
+        )
         return [RouteHit(row, score) for row, score in found]
 
     def lexical(self, lexemes: Sequence[str], depth: int, keep: Filter) -> list[RouteHit]:
@@ -115,8 +116,9 @@ class PostgresReader(SqlReader):
         found = self._search(
             "SELECT memory, embedding FROM vectors WHERE namespace = :ns AND space = :space "
             f"AND field IN ({FIELDS.index('full')}, {FIELDS.index('session')}) AND memory = ANY(:rows)",
-            {"space": space.key, "rows": list(rows)}, binary=True,
-        )  # fmt: skip
+            {"space": space.key, "rows": list(rows)},
+            binary=True,
+        )
         return {row: vectors.vector_of(sent) for row, sent in found}
 
     def walk(self, roots: Sequence[tuple[int, float]], how: Walk, depth: int) -> list[RouteHit]:

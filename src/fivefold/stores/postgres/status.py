@@ -110,10 +110,17 @@ def status_of(store: PostgresStore) -> Status:
         )
         namespaces = _unless_away(lambda: int(rows("SELECT count(*) FROM namespaces", ())[0][0]))
         return Status(
-            server=server, pgvector=pgvector, schema=options.schema, schema_version=version, namespaces=namespaces,
-            bytes=sum(table.bytes for table in tables), tables=tuple(tables), indexes=_indexes(connection, options),
-            replicas=_replicas(rows, store.replica_addresses, options), citus=_cluster(rows, options, shares),
-        )  # fmt: skip
+            server=server,
+            pgvector=pgvector,
+            schema=options.schema,
+            schema_version=version,
+            namespaces=namespaces,
+            bytes=sum(table.bytes for table in tables),
+            tables=tuple(tables),
+            indexes=_indexes(connection, options),
+            replicas=_replicas(rows, store.replica_addresses, options),
+            citus=_cluster(rows, options, shares),
+        )
 
 
 def _unless_away(look: Callable[[], Found]) -> Found | None:
@@ -214,13 +221,16 @@ def _cluster(rows: Rows, options: Options, shares: dict[int, dict[str, list[int]
     answering = {node for node, (worked, _) in on_nodes(rows, "SELECT 1").items() if worked}
     nodes = [
         Node(
-            f"{host}:{port}", "coordinator" if group == 0 else "worker" if role == "primary" else role,
-            node in answering, placed.get(node, 0), sum(size for _, size in shares.get(node, {}).values()),
+            f"{host}:{port}",
+            "coordinator" if group == 0 else "worker" if role == "primary" else role,
+            node in answering,
+            placed.get(node, 0),
+            sum(size for _, size in shares.get(node, {}).values()),
             serving.get(node, False),
         )
         for node, host, port, group, role in rows(
             "SELECT nodeid, nodename, nodeport, groupid, noderole::text FROM pg_dist_node ORDER BY groupid, nodeid", ()
         )
-    ]  # fmt: skip
+    ]
     moves = _unless_away(lambda: planned_moves(rows)) if shards else 0
     return Cluster(version, shards > 0, shards, moves, tuple(nodes))

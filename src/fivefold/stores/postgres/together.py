@@ -24,9 +24,15 @@ Statement = tuple[str, dict[str, Any]]
 
 
 def rrf(
-    namespace: int, space: Space | None, vector: Vector | None, lexemes: Sequence[str], arms: Sequence[Arm], k: float,
-    indexed: Sequence[bool], held: Sequence[bool],
-) -> Statement | None:  # fmt: skip
+    namespace: int,
+    space: Space | None,
+    vector: Vector | None,
+    lexemes: Sequence[str],
+    arms: Sequence[Arm],
+    k: float,
+    indexed: Sequence[bool],
+    held: Sequence[bool],
+) -> Statement | None:
     """weight / (k + rank) summed over the routes, best first; of each arm, whether HNSW serves it, and it holds any."""
     found, parts = [], []
     values: dict[str, Any] = {"ns": namespace, "k": float(k)}

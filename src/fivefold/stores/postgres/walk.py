@@ -65,9 +65,18 @@ ORDER BY r.score DESC, m.states DESC, m.support DESC, m.memory DESC LIMIT :depth
 
 def values_of(namespace: int, roots: Sequence[tuple[int, float]], how: Walk, depth: int) -> dict[str, Any]:
     return {
-        "ns": namespace, "roots": [entity for entity, _ in roots], "factors": [float(factor) for _, factor in roots],
-        "now": to_micros(how.now), "expired": float(how.expired), "structural": float(how.priors["structural"]),
-        "semantic": float(how.priors["semantic"]), "lifecycle": float(how.priors["lifecycle"]), "fan": how.fan_out,
-        "hops": how.hops, "hop_scores": [float(score) for score in how.hop_scores], "each": how.per_entity,
-        "depth": depth, "enough": ENOUGH * depth,
-    }  # fmt: skip
+        "ns": namespace,
+        "roots": [entity for entity, _ in roots],
+        "factors": [float(factor) for _, factor in roots],
+        "now": to_micros(how.now),
+        "expired": float(how.expired),
+        "structural": float(how.priors["structural"]),
+        "semantic": float(how.priors["semantic"]),
+        "lifecycle": float(how.priors["lifecycle"]),
+        "fan": how.fan_out,
+        "hops": how.hops,
+        "hop_scores": [float(score) for score in how.hop_scores],
+        "each": how.per_entity,
+        "depth": depth,
+        "enough": ENOUGH * depth,
+    }

@@ -51,9 +51,14 @@ class PostgresWriter(SqlWriter, PostgresLanding):
         self._run(
             "INSERT INTO documents (namespace, memory, sessions, type, length, keys, counts) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            self._key, row, sessions, TYPES.index(memory.type), length,
-            _array(key for key, _ in keyed), _array(count for _, count in keyed),
-        )  # fmt: skip
+            self._key,
+            row,
+            sessions,
+            TYPES.index(memory.type),
+            length,
+            _array(key for key, _ in keyed),
+            _array(count for _, count in keyed),
+        )
         self._documents.update((sessions, lexeme) for lexeme in counts)
         self._corpora.update({(sessions, "documents"): 1, (sessions, "tokens"): length})
 
@@ -96,8 +101,9 @@ class PostgresWriter(SqlWriter, PostgresLanding):
         found = self._pg.connection.execute(
             "SELECT memory, embedding FROM vectors WHERE namespace = $1 AND space = $2 AND field = $3 "
             "AND memory = ANY($4) ORDER BY memory",
-            [self._key, space.key, FIELDS.index(where), list(rows)], binary=True,
-        )  # fmt: skip
+            [self._key, space.key, FIELDS.index(where), list(rows)],
+            binary=True,
+        )
         return {row: vector_of(sent) for row, sent in found.fetchall()}
 
     def put_vector(self, row: int, where: Field, memory: Memory, vector: Vector, state: SpaceState = "active") -> None:
@@ -107,8 +113,12 @@ class PostgresWriter(SqlWriter, PostgresLanding):
         self._run(
             "INSERT INTO vectors (namespace, space, field, type, memory, dimension, embedding) "
             "VALUES (?, ?, ?, ?, ?, ?, ?::vector)",
-            self._key, *place, row, space.dimension, vector,
-        )  # fmt: skip
+            self._key,
+            *place,
+            row,
+            space.dimension,
+            vector,
+        )
         self._vectors_held[place] += 1
 
     def drop_vectors(self, row: int) -> None:
@@ -125,8 +135,9 @@ class PostgresWriter(SqlWriter, PostgresLanding):
         self._run(
             "DELETE FROM vectors WHERE namespace = ?1 AND (NOT EXISTS (SELECT 1 FROM memories m "
             "WHERE m.namespace = ?1 AND m.row = vectors.memory) OR NOT space = ANY(?2))",
-            self._key, self._space_keys(),
-        )  # fmt: skip
+            self._key,
+            self._space_keys(),
+        )
         self._run("DELETE FROM held WHERE namespace = ?", self._key)
         self._run(
             "INSERT INTO held (namespace, space, field, type, count) SELECT namespace, space, field, type, count(*) "
@@ -138,8 +149,11 @@ class PostgresWriter(SqlWriter, PostgresLanding):
     def _drop(self, condition: str, row: int, spaces: list[int], fields: list[int]) -> None:
         gone = self._rows(
             f"DELETE FROM vectors WHERE namespace = ? AND memory = ? AND {condition} RETURNING space, field, type",
-            self._key, row, spaces, fields,
-        )  # fmt: skip
+            self._key,
+            row,
+            spaces,
+            fields,
+        )
         for place in gone:
             self._vectors_held[place] -= 1
 
@@ -158,8 +172,12 @@ class PostgresWriter(SqlWriter, PostgresLanding):
                 "unnest(?2::bigint[], ?3::boolean[], ?4::text[], ?5::bigint[]) AS u(key, sessions, term, documents) "
                 "WHERE n.key = ?1 "
                 "ON CONFLICT (namespace, key) DO UPDATE SET documents = t.documents + excluded.documents",
-                self._key, list(keys), list(sessions), list(terms), list(documents),
-            )  # fmt: skip
+                self._key,
+                list(keys),
+                list(sessions),
+                list(terms),
+                list(documents),
+            )
             self._documents.clear()
         for sessions_, name in [(False, "documents"), (True, "documents")]:
             documents_ = self._corpora.pop((sessions_, name), 0)
@@ -169,8 +187,11 @@ class PostgresWriter(SqlWriter, PostgresLanding):
                     "INSERT INTO corpora (namespace, sessions, documents, tokens) VALUES (?, ?, ?, ?) "
                     "ON CONFLICT (namespace, sessions) DO UPDATE SET "
                     "documents = corpora.documents + excluded.documents, tokens = corpora.tokens + excluded.tokens",
-                    self._key, sessions_, documents_, tokens,
-                )  # fmt: skip
+                    self._key,
+                    sessions_,
+                    documents_,
+                    tokens,
+                )
 
 
 def _array(numbers: Iterable[int]) -> str:

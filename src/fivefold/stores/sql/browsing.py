@@ -72,8 +72,10 @@ class BrowsingReader(Asking):
         found = self._memories(
             f"namespace = :ns AND kind = 'turn' AND session_id = {latest if session_id is None else ':session'} "
             f"AND {self._sql.apart('event_at')} <= :now ORDER BY turn_index DESC, row DESC LIMIT :most",
-            now=to_micros(now), most=most, **({} if session_id is None else {"session": session_id}),
-        )  # fmt: skip
+            now=to_micros(now),
+            most=most,
+            **({} if session_id is None else {"session": session_id}),
+        )
         return found[::-1]
 
     def sessions(self, limit: int, after: tuple[int, str] | None = None) -> list[Session]:
@@ -86,8 +88,9 @@ class BrowsingReader(Asking):
             "SELECT s.id, s.started_at, s.ended_at, s.turns, m.id FROM sessions s "
             f"LEFT JOIN memories m ON m.namespace = s.namespace AND m.row = s.memory WHERE s.namespace = :ns{behind} "
             "ORDER BY s.ended_at DESC, s.id LIMIT :limit",
-            limit=limit, **values,
-        )  # fmt: skip
+            limit=limit,
+            **values,
+        )
         return [
             Session(id, from_micros(start), from_micros(end), turns, memory) for id, start, end, turns, memory in found
         ]
@@ -101,8 +104,10 @@ class BrowsingReader(Asking):
             f"{self._sql.apart('namespace')} = :ns AND row IN "
             "(SELECT l.memory FROM links l WHERE l.namespace = :ns AND l.entity = :entity) "
             f"{behind}ORDER BY {at} DESC, row DESC LIMIT :limit",
-            entity=entity, limit=limit, **values,
-        )  # fmt: skip
+            entity=entity,
+            limit=limit,
+            **values,
+        )
 
     def lineage(self, row: int) -> list[Memory]:
         """A memory among all that it replaced, and that those replaced, and all that replaced it; oldest first."""

@@ -68,6 +68,7 @@ def check_vectors(ask: Ask, sql: Dialect, namespace: int, stray: Callable[[int, 
     space, embedder, dimension = spaces[0]
     missing, lost = len(missing_vectors(ask, sql, namespace, space)), stray(space, dimension)
     yield Finding(
-        "vectors", missing + lost == 0,
+        "vectors",
+        missing + lost == 0,
         f"{missing} memories have none, {lost} are lost" if missing + lost else f"complete, by {embedder}",
-    )  # fmt: skip
+    )

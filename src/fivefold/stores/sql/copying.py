@@ -104,8 +104,11 @@ TABLES = (
 """Every table of a namespace that is not made of the others, each after those it refers to."""
 
 _HOMES: dict[Family, tuple[str, str]] = {
-    "memory": ("memories", "row"), "entity": ("entities", "key"), "edge": ("edges", "key"), "space": ("spaces", "key"),
-}  # fmt: skip
+    "memory": ("memories", "row"),
+    "entity": ("entities", "key"),
+    "edge": ("edges", "key"),
+    "space": ("spaces", "key"),
+}
 
 
 class Look:

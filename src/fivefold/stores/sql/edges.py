@@ -80,8 +80,9 @@ class Edges(Entities):
             "SELECT a.alias, l.entity FROM links l JOIN entity_aliases a ON a.namespace = l.namespace "
             "AND a.entity = l.entity WHERE l.namespace = ? AND l.memory = ? "
             "ORDER BY a.part DESC, l.entity DESC",
-            self._key, row,
-        )  # fmt: skip
+            self._key,
+            row,
+        )
         called = dict(aliases)
         mentions = json.loads(found[0][0]).get("mentions", ())
         named = [called.get(alias_of(name)) for name, kind, _ in mentions if kind != "topic"]
@@ -95,14 +96,20 @@ class Edges(Entities):
             key = self.put_edge(source, target, item.relation, item.kind, item.confidence, at, until)
             self._run(
                 "INSERT INTO edge_memories (namespace, edge, memory) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                self._key, key, row,
-            )  # fmt: skip
+                self._key,
+                key,
+                row,
+            )
             if item.relation in SINGLE and not item.ended:
                 self._run(
                     "UPDATE edges SET valid_to = ?1, kind = 'lifecycle' WHERE namespace = ?2 AND source = ?3 "
                     "AND relation = ?4 AND key <> ?5 AND by_hand = 0 AND valid_to IS NULL AND valid_from < ?1",
-                    to_micros(at), self._key, source, item.relation, key,
-                )  # fmt: skip
+                    to_micros(at),
+                    self._key,
+                    source,
+                    item.relation,
+                    key,
+                )
 
     def put_edge(
         self,
@@ -125,12 +132,23 @@ class Edges(Entities):
             f"valid_to = excluded.valid_to, valid_from = {less}(coalesce(edges.valid_from, excluded.valid_from), "
             "coalesce(excluded.valid_from, edges.valid_from)), "
             f"by_hand = {more}(edges.by_hand, excluded.by_hand)",
-            self._key, source, target, relation, kind, confidence, since, until, int(by_hand),
-        )  # fmt: skip
+            self._key,
+            source,
+            target,
+            relation,
+            kind,
+            confidence,
+            since,
+            until,
+            int(by_hand),
+        )
         key = self._number(
             "SELECT key FROM edges WHERE namespace = ? AND source = ? AND target = ? AND relation = ?",
-            self._key, source, target, relation,
-        )  # fmt: skip
+            self._key,
+            source,
+            target,
+            relation,
+        )
         assert key is not None
         return key
 

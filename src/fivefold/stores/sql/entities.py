@@ -29,8 +29,9 @@ class Entities(Transaction):
             f"SELECT a.alias, a.entity, a.part FROM {self._sql.each('?', 'text')} CROSS JOIN entity_aliases a "
             "CROSS JOIN entities e WHERE a.namespace = ?2 AND a.alias = wanted.value AND e.namespace = ?2 "
             "AND e.key = a.entity ORDER BY a.alias, a.part, e.links DESC, e.key",
-            self._sql.listed(aliases), self._key,
-        )  # fmt: skip
+            self._sql.listed(aliases),
+            self._key,
+        )
         candidates: dict[str, list[tuple[int, int]]] = {}
         for alias, entity, part in found:
             candidates.setdefault(alias, []).append((entity, part))
@@ -82,8 +83,9 @@ class Entities(Transaction):
             known = self._rows(
                 "SELECT a.entity, a.part FROM entity_aliases a JOIN entities e ON e.namespace = a.namespace "
                 "AND e.key = a.entity WHERE a.namespace = ? AND a.alias = ? ORDER BY a.part, e.links DESC, e.key",
-                self._key, alias,
-            )  # fmt: skip
+                self._key,
+                alias,
+            )
             meant = _meant([(entity, part) for entity, part in known])
             self._entities[alias] = self.make_entity(mention) if meant is None else meant
         return self._entities[alias]
@@ -108,8 +110,11 @@ class Entities(Transaction):
             "INSERT INTO entity_aliases (namespace, alias, entity, part) VALUES (?, ?, ?, ?) "
             "ON CONFLICT (namespace, alias, entity) DO UPDATE SET "
             f"part = {self._sql.least}(entity_aliases.part, excluded.part)",
-            self._key, alias, entity, int(part),
-        )  # fmt: skip
+            self._key,
+            alias,
+            entity,
+            int(part),
+        )
         self._entities.pop(alias, None)
 
     def rename_entity(self, key: int, name: str) -> None:
@@ -119,15 +124,19 @@ class Entities(Transaction):
     def merge_entities(self, into: int, out: int) -> None:
         """Everything of `out` becomes `into`'s; counts are taken anew."""
         for table, column, others in (
-            ("links", "entity", ("memory",)), ("entity_aliases", "entity", ("alias",)),
-            ("edges", "source", ("target", "relation")), ("edges", "target", ("source", "relation")),
-        ):  # fmt: skip
+            ("links", "entity", ("memory",)),
+            ("entity_aliases", "entity", ("alias",)),
+            ("edges", "source", ("target", "relation")),
+            ("edges", "target", ("source", "relation")),
+        ):
             same = " AND ".join(f"twin.{other} = {table}.{other}" for other in others)
             self._run(
                 f"UPDATE {table} SET {column} = ?2 WHERE namespace = ?1 AND {column} = ?3 AND NOT EXISTS "
                 f"(SELECT 1 FROM {table} twin WHERE twin.namespace = ?1 AND twin.{column} = ?2 AND {same})",
-                self._key, into, out,
-            )  # fmt: skip
+                self._key,
+                into,
+                out,
+            )
         self._run("DELETE FROM edges WHERE namespace = ? AND source = target", self._key)
         self._run("DELETE FROM entities WHERE namespace = ? AND key = ?", self._key, out)
         self._recount(into, by_hand=True)
@@ -164,8 +173,10 @@ class Entities(Transaction):
         self._run(
             f"UPDATE entities SET by_hand = {self._sql.greatest}(by_hand, ?1), links = "
             "(SELECT count(*) FROM links l WHERE l.namespace = ?2 AND l.entity = ?3) WHERE namespace = ?2 AND key = ?3",
-            int(by_hand), self._key, key,
-        )  # fmt: skip
+            int(by_hand),
+            self._key,
+            key,
+        )
         self._entities.clear()
 
     def _known_by_part(self, words: Sequence[str]) -> int | None:

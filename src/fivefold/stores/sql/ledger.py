@@ -141,11 +141,5 @@ def _key_of(row: tuple[Any, ...]) -> Key:
 def _entry_of(row: tuple[Any, ...]) -> AuditEntry:
     id, at, key_id, action, namespace, subject, outcome = row
     return AuditEntry(
-        id=id,
-        at=from_micros(at),
-        key_id=key_id,
-        action=action,
-        namespace=namespace,
-        subject=subject,
-        outcome=outcome,
+        id=id, at=from_micros(at), key_id=key_id, action=action, namespace=namespace, subject=subject, outcome=outcome
     )

@@ -52,8 +52,10 @@ class NamedReader(Asking):
             "(SELECT f.key FROM edges f WHERE f.namespace = :ns AND f.source = :entity UNION ALL "
             "SELECT t.key FROM edges t WHERE t.namespace = :ns AND t.target = :entity) "
             f"{behind}ORDER BY {order}, d.confidence DESC, d.key LIMIT :limit",
-            entity=entity, limit=limit, **values,
-        )  # fmt: skip
+            entity=entity,
+            limit=limit,
+            **values,
+        )
         return [
             Edge(key, source, relation, target, kind, confidence, count, moment(since), moment(until), *ends)
             for key, source, relation, target, kind, confidence, count, since, until, *ends in found

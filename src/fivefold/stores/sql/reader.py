@@ -120,17 +120,22 @@ class SqlReader(NamedReader, BrowsingReader):
         found = self._rows(
             f"SELECT row, event_at FROM {self._sql.events} WHERE namespace = :ns AND type = 'event' "
             "AND event_at >= :first AND event_at < :last ORDER BY abs(event_at - :centre), row LIMIT :most",
-            first=first, last=last, centre=(first + last) // 2, most=depth + 1,
-        )  # fmt: skip
+            first=first,
+            last=last,
+            centre=(first + last) // 2,
+            most=depth + 1,
+        )
         if len(found) <= depth:
             found.sort(key=lambda item: (item[1], item[0]))
         return [RouteHit(row, 1.0) for row, _ in found[:depth]]
 
     def holds_type(self, type: Type, at_least: int) -> bool:
         counted = self._one(
-            "SELECT count(*) FROM (SELECT 1 FROM memories WHERE namespace = :ns AND type = :type LIMIT :most) few", 1,
-            type=type, most=at_least,
-        )  # fmt: skip
+            "SELECT count(*) FROM (SELECT 1 FROM memories WHERE namespace = :ns AND type = :type LIMIT :most) few",
+            1,
+            type=type,
+            most=at_least,
+        )
         return bool(counted[0] and counted[0] >= at_least)
 
     def session_rows(self, session_ids: Sequence[str]) -> dict[str, int]:
@@ -175,11 +180,14 @@ class SqlReader(NamedReader, BrowsingReader):
             logged[id] = (returned, features)
         return [
             Feedback(
-                id, tuple(item[0] for item in json.loads(returned)), frozenset(said[id][1]), features,
+                id,
+                tuple(item[0] for item in json.loads(returned)),
+                frozenset(said[id][1]),
+                features,
                 frozenset(said[id][0]),
             )
             for id, (returned, features) in logged.items()
-        ]  # fmt: skip
+        ]
 
     def feedback_count(self) -> int:
         """Of how many recalls something was used or refused."""

@@ -69,8 +69,11 @@ class Spaces(Transaction):
         self.make_room(dimension)
         key = self._db.insert(
             "INSERT INTO spaces (key, namespace, embedder, dimension, state) VALUES (?, ?, ?, ?, ?)",
-            self._key, embedder, dimension, state,
-        )  # fmt: skip
+            self._key,
+            embedder,
+            dimension,
+            state,
+        )
         self._spaces[state] = space = Space(key, embedder, dimension)
         return space
 
@@ -101,8 +104,9 @@ class Spaces(Transaction):
         found = self._rows(
             f"SELECT {COLUMNS}, extracted FROM memories WHERE {self._sql.apart('namespace')} = ? "
             f"AND {self._sql.among('row', '?')} ORDER BY kind = 'session', row",
-            self._key, self._sql.listed(rows),
-        )  # fmt: skip
+            self._key,
+            self._sql.listed(rows),
+        )
         memories = [(memory_of(self.namespace, columns[:-1]), columns[-1]) for columns in found]
         return [(memory, restored(memory, json.loads(extracted))) for memory, extracted in memories]
 

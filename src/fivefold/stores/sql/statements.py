@@ -22,8 +22,10 @@ class Statements(Transaction):
         found = self._rows(
             "SELECT memory, subject, attribute, value FROM slots WHERE namespace = ? AND subject = ? AND attribute = ? "
             f"AND {_HOLDS} ORDER BY memory DESC",
-            self._key, subject, attribute,
-        )  # fmt: skip
+            self._key,
+            subject,
+            attribute,
+        )
         return [(row, Slot(*parts)) for row, *parts in found]
 
     def stated_as(self, value: str) -> list[Slot]:
@@ -31,16 +33,18 @@ class Statements(Transaction):
         found = self._rows(
             f"SELECT subject, attribute, value FROM slots WHERE namespace = ? AND {_HOLDS} "
             "AND substr(lower(value) || ' ', 1, length(?2) + 1) = ?2 || ' ' ORDER BY memory, subject, attribute",
-            self._key, "".join(sign.lower() if sign.isascii() else sign for sign in value.strip()),
-        )  # fmt: skip
+            self._key,
+            "".join(sign.lower() if sign.isascii() else sign for sign in value.strip()),
+        )
         return [Slot(*parts) for parts in found]
 
     def slots_at(self, row: int) -> list[Slot]:
         found = self._rows(
             "SELECT subject, attribute, value FROM slots WHERE namespace = ? AND memory = ? "
             "ORDER BY subject, attribute, value",
-            self._key, row,
-        )  # fmt: skip
+            self._key,
+            row,
+        )
         return [Slot(*parts) for parts in found]
 
     def state(self, row: int, slots: Sequence[Slot]) -> None:
@@ -56,8 +60,11 @@ class Statements(Transaction):
         """A statement no longer holds, under whichever attributes it was noted; gives how many still do."""
         self._run(
             "UPDATE slots SET ended_by = ? WHERE namespace = ? AND memory = ? AND value = ?",
-            by, self._key, row, slot.value,
-        )  # fmt: skip
+            by,
+            self._key,
+            row,
+            slot.value,
+        )
         still = f"SELECT count(*) FROM slots WHERE namespace = ? AND memory = ? AND {_HOLDS}"
         return self._number(still, self._key, row) or 0
 
@@ -66,8 +73,11 @@ class Statements(Transaction):
         self._run(
             "UPDATE memories SET superseded_by = ?, given_valid_to = valid_to, valid_to = ? "
             "WHERE namespace = ? AND row = ?",
-            new.id, to_micros(new.event_at), self._key, old.row,
-        )  # fmt: skip
+            new.id,
+            to_micros(new.event_at),
+            self._key,
+            old.row,
+        )
         self.connect(new.row, old.row, "supersedes", why)
 
     def release(self, row: int) -> None:
@@ -75,8 +85,10 @@ class Statements(Transaction):
         ended = self._rows(
             "SELECT target FROM memory_links WHERE namespace = ? AND source = ? AND relation = 'supersedes' "
             "AND why <> ? ORDER BY target",
-            self._key, row, BY_HAND,
-        )  # fmt: skip
+            self._key,
+            row,
+            BY_HAND,
+        )
         for (target,) in ended:
             self.reinstate(target)
 
@@ -88,8 +100,9 @@ class Statements(Transaction):
             "AND newer.attribute = slots.attribute WHERE l.namespace = ?1 AND l.target = slots.memory "
             "AND l.relation = 'supersedes' ORDER BY l.source LIMIT 1) "
             "WHERE namespace = ?1 AND ended_by IS NULL AND memory = coalesce(?2, memory)",
-            self._key, row,
-        )  # fmt: skip
+            self._key,
+            row,
+        )
 
     def hand_over(self, row: int) -> None:
         """A memory goes: what it had replaced is now replaced by its own heir, or holds again when it has none."""
@@ -99,20 +112,27 @@ class Statements(Transaction):
         replaced = self._rows(
             "SELECT target, why FROM memory_links WHERE namespace = ? AND source = ? AND relation = 'supersedes' "
             "ORDER BY target",
-            self._key, row,
-        )  # fmt: skip
+            self._key,
+            row,
+        )
         for target, why in replaced:
             if heir is None:
                 self.reinstate(target)
                 continue
             self._run(
                 "UPDATE memories SET superseded_by = ? WHERE namespace = ? AND row = ? AND superseded_by = ?",
-                heir.id, self._key, target, gone.id,
-            )  # fmt: skip
+                heir.id,
+                self._key,
+                target,
+                gone.id,
+            )
             self._run(
                 "UPDATE slots SET ended_by = ? WHERE namespace = ? AND memory = ? AND ended_by = ?",
-                heir.row, self._key, target, row,
-            )  # fmt: skip
+                heir.row,
+                self._key,
+                target,
+                row,
+            )
             self.connect(heir.row, target, "supersedes", why)
 
     def reinstate(self, row: int) -> None:
@@ -121,8 +141,9 @@ class Statements(Transaction):
         self._run(
             "UPDATE memories SET superseded_by = NULL, valid_to = given_valid_to, given_valid_to = NULL "
             "WHERE namespace = ? AND row = ?",
-            self._key, row,
-        )  # fmt: skip
+            self._key,
+            row,
+        )
         self._run("UPDATE slots SET ended_by = NULL WHERE namespace = ? AND memory = ?", self._key, row)
         self._run(
             "DELETE FROM memory_links WHERE namespace = ? AND target = ? AND relation = 'supersedes'", self._key, row
@@ -132,5 +153,9 @@ class Statements(Transaction):
         self._run(
             "INSERT INTO memory_links (namespace, source, target, relation, why) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT DO NOTHING",
-            self._key, source, target, relation, why,
-        )  # fmt: skip
+            self._key,
+            source,
+            target,
+            relation,
+            why,
+        )

@@ -97,8 +97,9 @@ class SqlWriter(Turns, Statements, Edges):
         self._run("UPDATE sessions SET memory = NULL WHERE namespace = ? AND memory = ?", self._key, row)
         self._run(
             f"DELETE FROM recalls WHERE namespace = ? AND {self._sql.position}(returned, ?) > 0",
-            self._key, compact(memory.id),
-        )  # fmt: skip
+            self._key,
+            compact(memory.id),
+        )
         self._run("DELETE FROM memories WHERE namespace = ? AND row = ?", self._key, row)
 
     def _index(self, row: int, entry: Entry) -> None:
@@ -137,8 +138,10 @@ class SqlWriter(Turns, Statements, Edges):
         found = self._rows(
             f"SELECT {COLUMNS}, extracted FROM memories WHERE row > ? AND {self._sql.apart('namespace')} = ? "
             "ORDER BY row LIMIT ?",
-            after, self._key, size,
-        )  # fmt: skip
+            after,
+            self._key,
+            size,
+        )
         memories = [(memory_of(self.namespace, columns[:-1]), columns[-1]) for columns in found]
         return [(memory, restored(memory, json.loads(extracted))) for memory, extracted in memories]
 
@@ -171,8 +174,10 @@ class SqlWriter(Turns, Statements, Edges):
             self._run(
                 "INSERT INTO learned (namespace, name, value) VALUES (?, ?, ?) "
                 "ON CONFLICT (namespace, name) DO UPDATE SET value = excluded.value",
-                self._key, name, compact(dict(value)),
-            )  # fmt: skip
+                self._key,
+                name,
+                compact(dict(value)),
+            )
 
     def mark_used(self, recall: Recall | str, rows: Sequence[int], at: datetime, refused: Sequence[int] = ()) -> bool:
         """Note which memories were used and which were of no use; repeats change nothing, the last word counts.
@@ -195,17 +200,24 @@ class SqlWriter(Turns, Statements, Edges):
         self._run(
             "INSERT INTO feedback (namespace, recall, memory, at, used) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT (namespace, recall, memory) DO UPDATE SET at = excluded.at, used = excluded.used",
-            self._key, recall_id, row, at, used,
-        )  # fmt: skip
+            self._key,
+            recall_id,
+            row,
+            at,
+            used,
+        )
         if used:
             self._run(
                 "UPDATE memories SET access_count = access_count + 1, last_accessed_at = ? "
                 "WHERE namespace = ? AND row = ?",
-                at, self._key, row,
-            )  # fmt: skip
+                at,
+                self._key,
+                row,
+            )
         elif before:
             self._run(
                 "UPDATE memories SET access_count = access_count - 1 "
                 "WHERE namespace = ? AND row = ? AND access_count > 0",
-                self._key, row,
-            )  # fmt: skip
+                self._key,
+                row,
+            )

@@ -53,11 +53,13 @@ class SqliteLook(Look):
         known = self.ask(sql, (space, field, after))
         for start in range(0, len(known), CHUNK):
             part = known[start : start + CHUNK]
-            found: dict[int, bytes] = dict(self.ask(
-                f"SELECT e.rowid, e.embedding FROM json_each(?) wanted CROSS JOIN {vectors.table_of(dimension)} e "
-                "ON e.rowid = wanted.value",
-                [json.dumps([id for id, _, _ in part])],
-            ))  # fmt: skip
+            found: dict[int, bytes] = dict(
+                self.ask(
+                    f"SELECT e.rowid, e.embedding FROM json_each(?) wanted CROSS JOIN {vectors.table_of(dimension)} e "
+                    "ON e.rowid = wanted.value",
+                    [json.dumps([id for id, _, _ in part])],
+                )
+            )
             for id, memory, type in part:
                 if id not in found:
                     raise StoreError("vectors of the source are lost; run `fivefold doctor --repair` on it first")

@@ -59,12 +59,7 @@ def vocabulary(connection: apsw.Connection, namespace: int, most: int) -> list[s
 
 
 def add(
-    connection: apsw.Connection,
-    namespace: int,
-    kind: str,
-    row: int,
-    predicate: Sequence[str],
-    content: Sequence[str],
+    connection: apsw.Connection, namespace: int, kind: str, row: int, predicate: Sequence[str], content: Sequence[str]
 ) -> None:
     connection.execute(
         f"INSERT INTO {table_of(namespace, kind)}(rowid, predicate, content) VALUES (?, ?, ?)",

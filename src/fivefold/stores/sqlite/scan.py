@@ -38,10 +38,14 @@ class Arrays:
     @classmethod
     def empty(cls, size: int, dimension: int) -> Arrays:
         return cls(
-            np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int8),
-            np.empty((size, dimension), np.float32), np.empty((size, dimension), np.int8),
-            np.empty(size, np.float32), np.empty(size, np.float32),
-        )  # fmt: skip
+            np.empty(size, np.int64),
+            np.empty(size, np.int64),
+            np.empty(size, np.int8),
+            np.empty((size, dimension), np.float32),
+            np.empty((size, dimension), np.int8),
+            np.empty(size, np.float32),
+            np.empty(size, np.float32),
+        )
 
     def first(self, size: int) -> Arrays:
         return self._each(lambda array: array[:size])

@@ -91,9 +91,13 @@ def composite(connection: apsw.Connection, space: Space, vector: Vector, how: Co
     if how.decay.half_life_days is not None:
         newness = f"max(:floor, {LEFT[how.decay.curve]})"
     values: dict[str, Any] = {
-        "field": FIELDS.index("full"), "vector": vector.tobytes(), "depth": how.depth, "now": to_micros(how.now),
-        "life": (how.decay.half_life_days or 1.0) * DAY_MICROS, "floor": how.decay.floor,
-    }  # fmt: skip
+        "field": FIELDS.index("full"),
+        "vector": vector.tobytes(),
+        "depth": how.depth,
+        "now": to_micros(how.now),
+        "life": (how.decay.half_life_days or 1.0) * DAY_MICROS,
+        "floor": how.decay.floor,
+    }
     signals = [("similarity", how.similarity), ("recency", how.recency), ("frequency", how.frequency)]
     used = [(column, *named) for column, named in signals if named is not None]
     parts = []

@@ -68,8 +68,10 @@ def stored(
         "SELECT v.memory, e.embedding FROM json_each(?) wanted CROSS JOIN vectors v ON v.memory = wanted.value "
         f"AND v.space = ? AND v.field IN ({', '.join('?' * len(where))}) "
         f"CROSS JOIN {table_of(space.dimension)} e ON e.rowid = v.id",
-        json.dumps(list(memories)), space.key, *(FIELDS.index(name) for name in where),
-    )  # fmt: skip
+        json.dumps(list(memories)),
+        space.key,
+        *(FIELDS.index(name) for name in where),
+    )
     return {row: np.frombuffer(blob, dtype=np.float32) for row, blob in found}
 
 
@@ -162,13 +164,7 @@ class VectorMemory:
         self._lock = threading.Lock()
 
     def search(
-        self,
-        connection: apsw.Connection,
-        space: Space,
-        where: Field,
-        vector: Vector,
-        depth: int,
-        keep: Filter,
+        self, connection: apsw.Connection, space: Space, where: Field, vector: Vector, depth: int, keep: Filter
     ) -> list[RouteHit]:
         held = self._holding(connection, space, where)
         if held is None:

@@ -63,11 +63,20 @@ def walk(
     a hub costs no more than any other; entities further down are left out once those before have given enough.
     """
     values = {
-        "roots": json.dumps([list(root) for root in roots]), "ns": namespace, "now": to_micros(how.now),
-        "expired": how.expired, "structural": how.priors["structural"], "semantic": how.priors["semantic"],
-        "lifecycle": how.priors["lifecycle"], "hops": how.hops, "fan": how.fan_out, "each": how.per_entity,
-        "depth": depth, "enough": ENOUGH * depth, **{f"hop{i}": score for i, score in enumerate(how.hop_scores)},
-    }  # fmt: skip
+        "roots": json.dumps([list(root) for root in roots]),
+        "ns": namespace,
+        "now": to_micros(how.now),
+        "expired": how.expired,
+        "structural": how.priors["structural"],
+        "semantic": how.priors["semantic"],
+        "lifecycle": how.priors["lifecycle"],
+        "hops": how.hops,
+        "fan": how.fan_out,
+        "each": how.per_entity,
+        "depth": depth,
+        "enough": ENOUGH * depth,
+        **{f"hop{i}": score for i, score in enumerate(how.hop_scores)},
+    }
     return [
         RouteHit(memory, score, path if hop else f"mentions {path}", how.far if hop else 1.0)
         for memory, score, hop, path, *_ in connection.execute(_WALK, values)

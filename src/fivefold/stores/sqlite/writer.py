@@ -59,13 +59,21 @@ class SqliteWriter(SqlWriter, SqliteLanding):
         kind = TYPES.index(memory.type)
         id = self._db.insert(
             "INSERT INTO vectors (id, space, field, memory, type) VALUES (?, ?, ?, ?, ?)",
-            space.key, FIELDS.index(where), row, kind,
-        )  # fmt: skip
+            space.key,
+            FIELDS.index(where),
+            row,
+            kind,
+        )
         self._run(
             f"INSERT INTO {vectors.table_of(space.dimension)} (rowid, space, field, type, event_at, embedding) "
             "VALUES (?, ?, ?, ?, ?, ?)",
-            id, space.key, FIELDS.index(where), kind, to_micros(memory.event_at), vector.tobytes(),
-        )  # fmt: skip
+            id,
+            space.key,
+            FIELDS.index(where),
+            kind,
+            to_micros(memory.event_at),
+            vector.tobytes(),
+        )
 
     def drop_vectors(self, row: int) -> None:
         self._drop_held(row, "1")
@@ -80,8 +88,9 @@ class SqliteWriter(SqlWriter, SqliteLanding):
             lost = self._rows(
                 f"SELECT id, space, field FROM vectors WHERE space IN ({mine}) "
                 f"AND id NOT IN (SELECT rowid FROM {table})",
-                self._key, dimension,
-            )  # fmt: skip
+                self._key,
+                dimension,
+            )
             for id, space, field in lost:
                 self._drop_vector(id, space, field, dimension)
             stray = self._rows(f"SELECT rowid FROM {table} WHERE rowid NOT IN (SELECT id FROM vectors)")
@@ -91,8 +100,9 @@ class SqliteWriter(SqlWriter, SqliteLanding):
         held = self._rows(
             "SELECT v.id, v.space, v.field, s.dimension FROM vectors v JOIN spaces s ON s.key = v.space "
             f"WHERE v.memory = ? AND ({condition})",
-            row, *values,
-        )  # fmt: skip
+            row,
+            *values,
+        )
         for id, space, field, dimension in held:
             self._drop_vector(id, space, field, dimension)
 
