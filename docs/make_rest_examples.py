@@ -12,15 +12,15 @@ from starlette.testclient import TestClient
 
 import fivefold
 from fivefold import sample
-from fivefold.serve.api.operations import OPERATIONS
-from fivefold.serve.app import create_app
-from fivefold.serve.service import open_service
+from fivefold.web.rest.operations import OPERATIONS
+from fivefold.web.app import create_app
+from fivefold.service.service import open_service
 
 ROOT = Path(__file__).resolve().parent.parent
-TARGET = ROOT / "src/fivefold/serve/api/examples.json"
+TARGET = ROOT / "src/fivefold/web/rest/examples.json"
 sys.path.insert(0, str(ROOT))
 
-from tests.serve.asked import ask, in_order  # noqa: E402
+from tests.support.web_requests import ask, in_order  # noqa: E402
 
 SHOWN_LINES = 2
 """Lines of an export that are shown."""

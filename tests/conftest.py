@@ -12,7 +12,7 @@ from hypothesis import settings
 import fivefold
 from fivefold import sample
 from fivefold.engine import Engine
-from tests.postgres import GIVEN, Postgres, Server
+from tests.support.postgres import GIVEN, Postgres, Server
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
@@ -21,10 +21,10 @@ os.environ.pop("COLUMNS", None)  # set where tests run in several processes; out
 LONGEST = (
     "tests/test_docs.py",
     "tests/stores/",
-    "tests/test_migrate",
+    "tests/transfer/test_migrate",
     "tests/test_durability",
-    "tests/test_backup",
-    "tests/serve/",
+    "tests/transfer/test_backup",
+    "tests/web/",
     "tests/mcp/",
     "tests/bench/",
     "tests/cli/",

@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from fivefold.cli.app import COMMANDS, app
-from fivefold.serve.metrics import Metrics
+from fivefold.service.metrics import Metrics
 from tests.stores.test_sqlite import toy
 from tests.test_docs import blocks
 

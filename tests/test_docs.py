@@ -18,11 +18,11 @@ import pytest
 
 import fivefold
 from fivefold.cli.recipes import changes_of
-from fivefold.recipe import RACED, FusionSpec, RouteSpec, parse_recipe
-from fivefold.routes import ROUTES
-from fivefold.stages import STAGES
+from fivefold.retrieval.recipe import RACED, FusionSpec, RouteSpec, parse_recipe
+from fivefold.retrieval.routes import ROUTES
+from fivefold.retrieval.stages import STAGES
 from fivefold.stores.postgres.dsn import Options
-from tests.postgres import Server
+from tests.support.postgres import Server
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [
@@ -369,10 +369,10 @@ def test_every_switch_of_the_learning_page_is_one() -> None:
 def test_the_learning_page_has_all_its_figures_and_names_what_is_shipped() -> None:
     text = LEARNING.read_text("utf-8")
     assert "FIGURE_" not in text
-    shipped = {path.name for path in (ROOT / "src/fivefold/data").iterdir() if path.suffix in {".onnx", ".bin"}}
+    shipped = {path.name for path in (ROOT / "src/fivefold/models/data").iterdir() if path.suffix in {".onnx", ".bin"}}
     assert shipped <= set(re.findall(r"`data/([\w.-]+)`", text))
     (most,) = re.findall(r"no file over (\d+) MB", text)
-    assert all((ROOT / "src/fivefold/data" / name).stat().st_size <= int(most) * 1_000_000 for name in shipped)
+    assert all((ROOT / "src/fivefold/models/data" / name).stat().st_size <= int(most) * 1_000_000 for name in shipped)
 
 
 def test_the_settings_table_names_every_setting() -> None:

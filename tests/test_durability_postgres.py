@@ -15,9 +15,9 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.stores.postgres.store import PostgresStore
-from tests.postgres import Postgres
-from tests.round_trips import RoundTrips
-from tests.stores.place import opened
+from tests.support.postgres import Postgres
+from tests.support.round_trips import RoundTrips
+from tests.support.store_places import opened
 
 BATCH = 80
 CONNECT_S = 2

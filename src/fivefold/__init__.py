@@ -24,28 +24,28 @@ _HOME = {
     "StoreClosed": "errors",
     "StoreError": "errors",
     "UnknownRecipe": "errors",
-    "History": "browse",
-    "Context": "context",
-    "Cut": "context",
-    "Source": "context",
-    "Page": "page",
-    "Memory": "memory",
-    "Link": "memory",
-    "Record": "memory",
-    "Report": "memory",
-    "Session": "memory",
-    "Candidate": "recall",
-    "Evidence": "recall",
-    "Hit": "recall",
-    "Plan": "recall",
-    "Query": "recall",
-    "Recall": "recall",
-    "Step": "recall",
-    "Window": "recall",
-    "Recipe": "recipe",
-    "load_recipe": "recipe",
-    "Edge": "memory",
-    "Entity": "memory",
+    "History": "retrieval.browse",
+    "Context": "retrieval.prompt",
+    "Cut": "retrieval.prompt",
+    "Source": "retrieval.prompt",
+    "Page": "values.paging",
+    "Memory": "values.memory",
+    "Link": "values.memory",
+    "Record": "values.memory",
+    "Report": "values.memory",
+    "Session": "values.memory",
+    "Candidate": "values.recall",
+    "Evidence": "values.recall",
+    "Hit": "values.recall",
+    "Plan": "values.recall",
+    "Query": "values.recall",
+    "Recall": "values.recall",
+    "Step": "values.recall",
+    "Window": "values.recall",
+    "Recipe": "retrieval.recipe",
+    "load_recipe": "retrieval.recipe",
+    "Edge": "values.memory",
+    "Entity": "values.memory",
     "Settings": "settings",
 }
 """Where each public name lives. Modules load when first asked for, so `import fivefold` costs nothing."""
@@ -53,10 +53,6 @@ _HOME = {
 __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - built from names
 
 if TYPE_CHECKING:
-    from fivefold.browse import History as History
-    from fivefold.context import Context as Context
-    from fivefold.context import Cut as Cut
-    from fivefold.context import Source as Source
     from fivefold.engine import Engine as Engine
     from fivefold.engine import open as open  # noqa: A004 - the public name
     from fivefold.errors import DiskFull as DiskFull
@@ -74,25 +70,29 @@ if TYPE_CHECKING:
     from fivefold.errors import StoreClosed as StoreClosed
     from fivefold.errors import StoreError as StoreError
     from fivefold.errors import UnknownRecipe as UnknownRecipe
-    from fivefold.memory import Edge as Edge
-    from fivefold.memory import Entity as Entity
-    from fivefold.memory import Link as Link
-    from fivefold.memory import Memory as Memory
-    from fivefold.memory import Record as Record
-    from fivefold.memory import Report as Report
-    from fivefold.memory import Session as Session
-    from fivefold.page import Page as Page
-    from fivefold.recall import Candidate as Candidate
-    from fivefold.recall import Evidence as Evidence
-    from fivefold.recall import Hit as Hit
-    from fivefold.recall import Plan as Plan
-    from fivefold.recall import Query as Query
-    from fivefold.recall import Recall as Recall
-    from fivefold.recall import Step as Step
-    from fivefold.recall import Window as Window
-    from fivefold.recipe import Recipe as Recipe
-    from fivefold.recipe import load_recipe as load_recipe
+    from fivefold.retrieval.browse import History as History
+    from fivefold.retrieval.prompt import Context as Context
+    from fivefold.retrieval.prompt import Cut as Cut
+    from fivefold.retrieval.prompt import Source as Source
+    from fivefold.retrieval.recipe import Recipe as Recipe
+    from fivefold.retrieval.recipe import load_recipe as load_recipe
     from fivefold.settings import Settings as Settings
+    from fivefold.values.memory import Edge as Edge
+    from fivefold.values.memory import Entity as Entity
+    from fivefold.values.memory import Link as Link
+    from fivefold.values.memory import Memory as Memory
+    from fivefold.values.memory import Record as Record
+    from fivefold.values.memory import Report as Report
+    from fivefold.values.memory import Session as Session
+    from fivefold.values.paging import Page as Page
+    from fivefold.values.recall import Candidate as Candidate
+    from fivefold.values.recall import Evidence as Evidence
+    from fivefold.values.recall import Hit as Hit
+    from fivefold.values.recall import Plan as Plan
+    from fivefold.values.recall import Query as Query
+    from fivefold.values.recall import Recall as Recall
+    from fivefold.values.recall import Step as Step
+    from fivefold.values.recall import Window as Window
 
 
 def __getattr__(name: str) -> Any:

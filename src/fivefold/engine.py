@@ -12,17 +12,33 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-from fivefold import drift, maintenance, observed, pipeline, transfer, writing
-from fivefold.browse import Browsing
-from fivefold.context import Context, Count, compose
-from fivefold.effort import at_effort, checked_effort
-from fivefold.embedders import DEFAULT, Embedder, vectors_by
-from fivefold.embedders import embedder as load_embedder
+from fivefold import observers
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.extract import Extractor
-from fivefold.extract import extractor as load_extractor
-from fivefold.graph import Graph
-from fivefold.intake import (
+from fivefold.learning.adaptation import Adaptation, faded, restored
+from fivefold.learning.background_training import Apprentice
+from fivefold.learning.reranker import Verdict
+from fivefold.learning.training import forget_reranker, learned_by, train_reranker
+from fivefold.models.embedders import DEFAULT, Embedder, vectors_by
+from fivefold.models.embedders import embedder as load_embedder
+from fivefold.namespace import Workspace
+from fivefold.retrieval import pipeline
+from fivefold.retrieval.browse import Browsing
+from fivefold.retrieval.effort import at_effort, checked_effort
+from fivefold.retrieval.plan import plan as make_plan
+from fivefold.retrieval.prompt import Context, Count, compose
+from fivefold.retrieval.recipe import Recipe, load_recipe
+from fivefold.retrieval.understand.question import understand
+from fivefold.settings import Settings, settings_of
+from fivefold.stores import open_store
+from fivefold.stores.protocol import Drift, Finding, Space, Store
+from fivefold.text.progress import bar
+from fivefold.text.tokens import tokens
+from fivefold.transfer import jsonl
+from fivefold.values.memory import Memory, Record, Report
+from fivefold.values.recall import Effort, Plan, Query, Recall, Vector
+from fivefold.values.serialize import Value, plain
+from fivefold.values.times import as_utc, utc_now
+from fivefold.values.validate import (
     MAX_RECENT,
     MAX_TOKENS,
     checked_context,
@@ -32,24 +48,11 @@ from fivefold.intake import (
     checked_text,
     record_of,
 )
-from fivefold.learning.adapt import Adaptation, faded, restored
-from fivefold.learning.apprentice import Apprentice
-from fivefold.learning.reranker import Verdict
-from fivefold.learning.training import forget_reranker, learned_by, train_reranker
-from fivefold.memory import Memory, Record, Report
-from fivefold.plan import plan as make_plan
-from fivefold.progress import bar
-from fivefold.recall import Effort, Plan, Query, Recall, Vector
-from fivefold.recipe import Recipe, load_recipe
-from fivefold.remember import Draft, Tally
-from fivefold.settings import Settings, settings_of
-from fivefold.stores import open_store
-from fivefold.stores.base import Drift, Finding, Space, Store
-from fivefold.times import as_utc, utc_now
-from fivefold.tokens import tokens
-from fivefold.understand import understand
-from fivefold.values import Value, plain
-from fivefold.workspace import Workspace
+from fivefold.writing import drift, edit, rebuild
+from fivefold.writing.extract import Extractor
+from fivefold.writing.extract import extractor as load_extractor
+from fivefold.writing.graph import Graph
+from fivefold.writing.pipeline import Draft, Tally
 
 T = TypeVar("T", Draft, Record)
 
@@ -119,14 +122,14 @@ class Engine(Browsing):
 
     # writing
 
-    @observed.write
+    @observers.write
     def remember(self, /, content: str = "", **given: Any) -> Report:
         """Remember one text. Keywords are the fields of `Record`: speaker, session_id, event_at, tags, type, …"""
         tally = Tally()
-        writing.store_records(self._space, [record_of({"content": content, **given})], tally)
+        edit.store_records(self._space, [record_of({"content": content, **given})], tally)
         return tally.report()
 
-    @observed.write
+    @observers.write
     def remember_many(self, records: Iterable[object], progress: bool = False) -> Report:
         """Remember texts, mappings or dataclasses. All are checked first; each batch is stored whole or not at all."""
         if isinstance(records, str | Mapping) or not isinstance(records, Iterable):
@@ -138,45 +141,45 @@ class Engine(Browsing):
             except InvalidInput as error:
                 raise InvalidInput(f"record {number}: {error}") from None
         tally = Tally()
-        writing.store_records(self._space, checked, tally, progress, len(checked))
+        edit.store_records(self._space, checked, tally, progress, len(checked))
         return tally.report()
 
-    @observed.write
+    @observers.write
     def update(self, /, id: str, **changes: Any) -> Memory:
         """Change fields of a memory; everything derived from it follows."""
-        writing.update(self._space, id, changes)
+        edit.update(self._space, id, changes)
         return self.get(id)
 
-    @observed.write
+    @observers.write
     def supersede(self, old_id: str, new_record: object) -> Report:
         """Remember `new_record` as what replaces `old_id`, which keeps its history and stops winning."""
         tally = Tally()
-        writing.supersede(self._space, old_id, record_of(new_record), tally)
+        edit.supersede(self._space, old_id, record_of(new_record), tally)
         return tally.report()
 
-    @observed.write
+    @observers.write
     def reinstate(self, id: str) -> Memory:
         """A superseded memory holds again: the way back from a statement that was read wrongly."""
-        writing.reinstate(self._space, id)
+        edit.reinstate(self._space, id)
         return self.get(id)
 
-    @observed.write
+    @observers.write
     def forget(self, id: str) -> Memory:
         """Remove a memory and everything derived from it for good; gives what was forgotten."""
-        return writing.forget(self._space, id)
+        return edit.forget(self._space, id)
 
-    @observed.write
+    @observers.write
     def forget_session(self, session_id: str) -> int:
         """Remove a session with all its turns; gives how many there were."""
-        return writing.forget_session(self._space, session_id)
+        return edit.forget_session(self._space, session_id)
 
-    @observed.write
+    @observers.write
     def used(self, recall: Recall | str, ids: Sequence[str], not_used: Sequence[str] = ()) -> None:
         """Feedback: these returned memories were really used, and those were of no use. The last word counts.
 
         Being returned alone counts for nothing.
         """
-        writing.mark_used(self._space, recall, ids, not_used)
+        edit.mark_used(self._space, recall, ids, not_used)
         self._apprentice.notice(self.settings.learn_after)
 
     def train_reranker(self, progress: bool = False) -> Verdict:
@@ -230,7 +233,7 @@ class Engine(Browsing):
             session_id=None if session_id is None else checked_name(session_id, "session_id"),
         )
         self.store.log(answer)
-        observed.recalled(self.store, answer)
+        observers.recalled(self.store, answer)
         return answer
 
     def context(
@@ -299,7 +302,7 @@ class Engine(Browsing):
         """The namespace's settings, defaults where nothing is set."""
         return settings_of(self._space.reader.settings())
 
-    @observed.write
+    @observers.write
     def configure(self, /, **changes: Any) -> Settings:
         """Change settings of the namespace; None brings a default back."""
         settings_of({name: value for name, value in changes.items() if value is not None})
@@ -317,28 +320,28 @@ class Engine(Browsing):
         target = Path(path)
         if any(target.resolve() == Path(self.store.location + end).resolve() for end in ("", "-wal", "-shm")):
             raise InvalidInput(f"{str(path)!r} is the store itself; export to another file")
-        return transfer.write_lines(target, transfer.export_lines(self._space.reader))
+        return jsonl.write_lines(target, jsonl.export_lines(self._space.reader))
 
-    @observed.write
+    @observers.write
     def import_(self, path: str | os.PathLike[str], progress: bool = False) -> Report:
         """Read JSON lines: exported memories come back as they were, others are remembered. A replay adds nothing."""
         source, tally = Path(path), Tally()
-        held = transfer.check_lines(source, self.namespace)
+        held = jsonl.check_lines(source, self.namespace)
 
         def each(kind: type[T]) -> Iterator[T]:
-            return (item for item in transfer.read_lines(source, self.namespace) if isinstance(item, kind))
+            return (item for item in jsonl.read_lines(source, self.namespace) if isinstance(item, kind))
 
         if held[Draft]:
-            writing.restore(self._space, partial(each, Draft), tally, progress)
+            edit.restore(self._space, partial(each, Draft), tally, progress)
         if held[Record]:
-            writing.store_records(self._space, each(Record), tally, progress, held[Record])
+            edit.store_records(self._space, each(Record), tally, progress, held[Record])
         return tally.report()
 
     def doctor(self, repair: bool = False, progress: bool = False) -> list[Finding]:
         """Check the store and this namespace; with `repair`, first rebuild all that can be derived."""
         if repair and self._space.reader.exists():
             with bar("Rebuilding", self.stats().memories, show=progress) as advance:
-                maintenance.rebuild(self._space, advance)
+                rebuild.rebuild(self._space, advance)
         return list(self.store.check(self.namespace))
 
     def check_drift(self, progress: bool = False) -> Drift:
@@ -354,7 +357,7 @@ class Engine(Browsing):
             raise NotFound(f"namespace {self.namespace!r} holds no vectors yet; open it with embedder={choice!r}")
         if space.embedder != model.pin:
             with bar(f"Embedding with {model.pin}", self.stats().memories, show=progress) as advance:
-                maintenance.reembed(self.store, self.namespace, model, advance)
+                rebuild.reembed(self.store, self.namespace, model, advance)
         else:
             with self._space.editing() as txn:
                 txn.drop_space("building")  # a move elsewhere that was begun and given up

@@ -9,9 +9,9 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fivefold.errors import InvalidInput
-from fivefold.intake import MAX_RECENT
-from fivefold.values import Value
-from fivefold.windows import TimeSettings
+from fivefold.text.time_grammar import TimeSettings
+from fivefold.values.serialize import Value
+from fivefold.values.validate import MAX_RECENT
 
 TIME_FIELDS = tuple(field.name for field in dataclasses.fields(TimeSettings))
 

@@ -13,7 +13,7 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 
 from fivefold.adapters.openai_agents import FivefoldSession
 from fivefold.engine import Engine
-from fivefold.values import Json
+from fivefold.values.serialize import Json
 
 ITEMS: list[Json] = [
     {"role": "user", "content": "  What is the weather in Oslo? \x00"},

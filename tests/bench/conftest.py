@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from fivefold.bench.contestants import racers_of
 from fivefold.bench.data import Dataset
-from fivefold.bench.field import racers_of
 from fivefold.bench.race import Race, run_race
 from fivefold.bench.results import scored_of
 from fivefold.bench.scores import LISTED, Scores
-from tests.bench import tiny
+from tests.support import bench_data
 
 
 @pytest.fixture(scope="session")
@@ -29,13 +29,13 @@ def mill(tmp_path: Path) -> Dataset:
     """Eight turns of three sessions and six questions."""
     folder = tmp_path / "mill"
     folder.mkdir()
-    return tiny.dataset(folder)
+    return bench_data.dataset(folder)
 
 
 @pytest.fixture(scope="session")
 def race(tmp_path_factory: pytest.TempPathFactory, cache_folder: Path) -> Race:
     """The eight turns asked by both baselines and two recipes."""
-    mill = tiny.dataset(tmp_path_factory.mktemp("mill"))
+    mill = bench_data.dataset(tmp_path_factory.mktemp("mill"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FIVEFOLD_CACHE", str(cache_folder))
         return run_race(mill, racers_of("dense,bm25,recipe:dense,default", {}, mill.unit)[0], "wordllama", 20)

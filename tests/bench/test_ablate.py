@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from fivefold.bench.ablate import Ablation, cut_name, cut_racers, worth_of
-from fivefold.bench.contest import Options, compete
+from fivefold.bench.benchmark import Options, compete
 from fivefold.bench.data import Dataset
 from fivefold.errors import InvalidInput
-from fivefold.recipe import load_recipe
+from fivefold.retrieval.recipe import load_recipe
 
 
 def scores(*values: float) -> dict[str, dict[str, float]]:

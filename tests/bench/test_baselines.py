@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from fivefold import InvalidInput
 from fivefold.bench.baselines import bm25, dense
 from fivefold.bench.data import Dataset, Question
-from fivefold.embedders import Matrix, Progress, unit
-from fivefold.embedders.minilm import MiniLM
+from fivefold.models.embedders import Matrix, Progress, unit
+from fivefold.models.embedders.minilm import MiniLM
 
 WORDS = ("heron", "weir", "bread", "kiln", "ferry", "glaze")
 

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from fivefold.bench.cache import BATCH, CachedEmbedder, default_path
-from fivefold.embedders import Matrix, Progress, unit
-from fivefold.embedders.minilm import MiniLM
 from fivefold.errors import EmbedderError
+from fivefold.models.embedders import Matrix, Progress, unit
+from fivefold.models.embedders.minilm import MiniLM
 
 TEXTS = ["the heron", "a grey heron by the weir", "bread", "the heron"]
 

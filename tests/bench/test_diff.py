@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from fivefold.bench.asking import Answered
 from fivefold.bench.diff import diff
 from fivefold.bench.race import Race
 from fivefold.bench.results import QUESTIONS, RESULTS, results_of, scored_of, write_questions
+from fivefold.bench.runner import Answered
 from fivefold.bench.scores import LISTED, Scores
 from fivefold.errors import InvalidInput
 

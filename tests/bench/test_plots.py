@@ -17,7 +17,7 @@ from fivefold.bench.race import Race
 from fivefold.bench.results import PLOTS, results_of
 from fivefold.bench.scores import Scores
 from fivefold.errors import MissingExtra
-from fivefold.recipe import RACED
+from fivefold.retrieval.recipe import RACED
 
 
 def test_every_plot_is_a_picture_with_all_colours(race: Race, scored: Mapping[str, Scores], tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from fivefold.bench.contestants import Racer, prepared, racers_of
 from fivefold.bench.data import Dataset
-from fivefold.bench.field import Racer, prepared, racers_of
 from fivefold.bench.race import Race, run_race
 from fivefold.errors import InvalidInput, UnknownRecipe
-from fivefold.recipe import RACED, load_recipe
+from fivefold.retrieval.recipe import RACED, load_recipe
 
 RECIPES = "dense,bm25,recipe:dense,recipe:lexical,default"
 DEPTH = 20
@@ -185,7 +185,7 @@ def test_a_question_without_a_time_is_asked_when_its_last_memory_came(mill: Data
 
 
 def test_a_route_that_fails_is_noted(mill: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fivefold.routes import ROUTES
+    from fivefold.retrieval.routes import ROUTES
 
     def broken(*_: object) -> None:
         raise OSError("the disk is gone")

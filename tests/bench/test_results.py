@@ -13,13 +13,13 @@ import ir_measures
 import pytest
 
 from fivefold.bench import plots
-from fivefold.bench.asking import Answered
 from fivefold.bench.race import Race
 from fivefold.bench.results import OWN, check_folder, results_of, scored_of, write_folder
+from fivefold.bench.runner import Answered
 from fivefold.bench.scores import LISTED, Scores, means, metric_names
 from fivefold.bench.tables import markdown, overall
 from fivefold.errors import InvalidInput, StoreError
-from fivefold.values import Json
+from fivefold.values.serialize import Json
 
 Scored = Mapping[str, Scores]
 

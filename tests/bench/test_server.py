@@ -6,8 +6,8 @@ import pytest
 
 from fivefold.bench.server import Crowd, measure_server
 from fivefold.errors import InvalidInput
-from fivefold.recipe import known_recipes
-from tests.postgres import Server
+from fivefold.retrieval.recipe import known_recipes
+from tests.support.postgres import Server
 
 SCHEMAS = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'fivefold_speed%'"
 

@@ -13,7 +13,7 @@ import pytest
 import fivefold
 from fivefold.cli.app import run
 from fivefold.cli.learn import NEEDED
-from tests.cli.shell import RECORDS, UNSET, Ran, Small
+from tests.support.shell import RECORDS, UNSET, Ran, Small
 
 collect_ignore = [] if all(map(find_spec, NEEDED)) else ["test_train_weights.py"]
 """Training needs the extra `train`. Without it its tests are not collected, rather than skipped."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import fivefold
-from tests.cli.shell import Command, Small, clean, process
+from tests.support.shell import Command, Small, clean, process
 
 BAD: list[tuple[list[str], str, str]] = [
     (["add", " "], "InvalidInput", "content is empty"),

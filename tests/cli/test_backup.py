@@ -7,7 +7,7 @@ from pathlib import Path
 
 import apsw
 
-from tests.cli.shell import Command, Small, process
+from tests.support.shell import Command, Small, process
 
 
 def test_a_store_goes_and_comes_back(small: Small, command: Command) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from fivefold.cli import show
-from fivefold.recipe import RACED
-from tests.bench import tiny
-from tests.cli.shell import Command
+from fivefold.retrieval.recipe import RACED
+from tests.support import bench_data
+from tests.support.shell import Command
 
 
 def test_small_sizes_are_measured_but_not_held_against_a_bar(command: Command) -> None:
@@ -44,7 +44,7 @@ def test_sizes_from_a_thousand_are_held_against_their_bars(command: Command) -> 
 def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A small talk in LoCoMo's format, the other formats beside it, and a place for vectors."""
     monkeypatch.setenv("FIVEFOLD_CACHE", str(tmp_path / "cache"))
-    tiny.write(tmp_path)
+    bench_data.write(tmp_path)
     return "talk.json"
 
 

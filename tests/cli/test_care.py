@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 
-from tests.cli.shell import Command, Small
+from tests.support.shell import Command, Small
 
 
 def test_doctor_finds_damage_and_repairs_it(small: Small, command: Command) -> None:

@@ -14,7 +14,7 @@ from typer.main import get_command
 
 import fivefold
 from fivefold.cli.app import app
-from tests.cli.shell import ARGS, NEEDS_SERVER, NEEDS_TORCH, READS_STORES, RUNS_ON, STORELESS, WHOLE, Command, Small
+from tests.support.shell import ARGS, NEEDS_SERVER, NEEDS_TORCH, READS_STORES, RUNS_ON, STORELESS, WHOLE, Command, Small
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "cli.md").read_text("utf-8")

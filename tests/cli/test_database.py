@@ -7,9 +7,9 @@ import pytest
 import fivefold
 from fivefold.stores.postgres.schema import migrations
 from fivefold.testing.vectors import WordVectors
-from tests.cli.shell import NEEDS_SERVER, Command, Small
 from tests.cli.test_commands import documented_keys
-from tests.postgres import Postgres, Server
+from tests.support.postgres import Postgres, Server
+from tests.support.shell import NEEDS_SERVER, Command, Small
 
 
 @pytest.fixture

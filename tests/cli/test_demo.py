@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.cli.shell import clean, process
+from tests.support.shell import clean, process
 
 
 def test_a_second_demo_adds_nothing_and_says_so(sample_path: str, tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ from contextlib import closing
 
 import pytest
 
-from fivefold.access import HERE
-from fivefold.audit import Audit
-from fivefold.keyring import Keyring
+from fivefold.service.audit import Audit
+from fivefold.service.keys import Keyring
 from fivefold.stores import open_store
-from tests.cli.shell import Command
+from fivefold.values.access import HERE
+from tests.support.shell import Command
 
 
 def made(command: Command, *options: str) -> dict[str, str]:

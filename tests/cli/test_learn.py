@@ -15,10 +15,10 @@ import fivefold
 from fivefold.cli.learn import NEEDED, checkout, lines
 from fivefold.engine import LearnedFromUse
 from fivefold.errors import MissingExtra, NotFound
-from fivefold.learning.adapt import NONE, Adaptation
-from fivefold.learning.shelf import NEVER
-from tests.cli.shell import Command, Small
-from tests.learning.users import after_the_preferred, furnished, talk
+from fivefold.learning.adaptation import NONE, Adaptation
+from fivefold.learning.model_store import NEVER
+from tests.support.shell import Command, Small
+from tests.support.synthetic_users import after_the_preferred, furnished, talk
 
 JUDGED = """
 [[routes]]
@@ -73,7 +73,7 @@ def test_weights_say_what_a_question_asks_for(query: str, intent: str, strongest
 def test_weights_for_vectors_the_model_does_not_know_fall_back(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fivefold.embedders.DEFAULT", "wordllama")
+    monkeypatch.setattr("fivefold.models.embedders.DEFAULT", "wordllama")
     shown = command("weights", "what were we just talking about?").json
     assert shown["weights"] == {"similarity": 0.6, "recency": 0.25, "frequency": 0.15}
     assert shown["fallback"] is True

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.cli.shell import Command, Small
+from tests.support.shell import Command, Small
 
 
 def test_get_shows_the_fields_that_are_filled(small: Small, command: Command) -> None:

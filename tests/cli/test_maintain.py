@@ -13,7 +13,7 @@ import pytest
 
 import fivefold
 from fivefold.testing.vectors import WordVectors
-from tests.cli.shell import Command, Small, clean
+from tests.support.shell import Command, Small, clean
 
 
 def test_a_round_is_a_table(small: Small, command: Command) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.cli.shell import Command, Small, process
-from tests.postgres import Server
+from tests.support.postgres import Server
+from tests.support.shell import Command, Small, process
 
 
 def test_a_store_goes_to_a_server_and_back(small: Small, command: Command, postgres: Server) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.shell import Command, Small, process
+from tests.support.shell import Command, Small, process
 
 
 def test_export_and_import_carry_everything_over_once(small: Small, command: Command) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.cli.shell import Command, Small
+from tests.support.shell import Command, Small
 
 
 def test_recall_shows_the_memory_and_its_routes(small: Small, command: Command) -> None:

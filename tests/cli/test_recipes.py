@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from fivefold.cli.recipes import changes_of, constants, route_constants, to_toml
-from fivefold.recipe import Recipe, known_recipes, load_recipe, parse_recipe
-from tests.cli.shell import Command, Small, process
+from fivefold.retrieval.recipe import Recipe, known_recipes, load_recipe, parse_recipe
+from tests.support.shell import Command, Small, process
 
 BESIDE = ("--set", "routes.vec_full_session.on=false", "--set", "routes.lexical_session.on=false")
 """Memsense where no session memory is found: the path on which neighbours come along."""

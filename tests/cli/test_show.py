@@ -11,7 +11,7 @@ import sys
 import pytest
 from rich.cells import cell_len
 
-from tests.cli.shell import Small, clean, process
+from tests.support.shell import Small, clean, process
 
 STYLE = re.compile(r"\x1b\[[\d;]*m")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fivefold.weights import load
-from tests.cli.shell import NEEDS_TORCH, Command, Small, process
+from fivefold.models.weights import load
 from tests.cli.test_commands import documented_keys
+from tests.support.shell import NEEDS_TORCH, Command, Small, process
 
 
 @pytest.mark.parametrize("name", sorted(NEEDS_TORCH))

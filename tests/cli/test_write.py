@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.cli.shell import Command, Small
+from tests.support.shell import Command, Small
 
 
 def test_add_takes_every_field(small: Small, command: Command) -> None:

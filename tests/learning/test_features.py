@@ -13,12 +13,12 @@ import pytest
 import fivefold
 from fivefold.learning.features import NAMES, VERSION, base_score, packed, retention, rows_of, searches, unpacked
 from fivefold.learning.feedback import lessons
-from fivefold.recall import Candidate, Evidence, Plan, RoutePlan
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.schema import migrate, migrations
-from tests.learning.users import furnished
-from tests.stages.asked import NOW, aged, of
+from fivefold.values.recall import Candidate, Evidence, Plan, RoutePlan
 from tests.stores.test_sqlite import toy
+from tests.support.stage_pool import NOW, aged, of
+from tests.support.synthetic_users import furnished
 
 
 def found(*evidence: tuple[str, float, float]) -> Candidate:

@@ -13,11 +13,11 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import NotFound
 from fivefold.learning.feedback import lessons
+from fivefold.learning.model_store import NEVER
 from fivefold.learning.reranker import Verdict
-from fivefold.learning.shelf import NEVER
 from fivefold.learning.training import forget_reranker, learned_by, train_reranker
-from fivefold.stages.base import best_first
-from tests.learning.users import (
+from fivefold.retrieval.stages.base import best_first
+from tests.support.synthetic_users import (
     User,
     after_the_preferred,
     at_random,

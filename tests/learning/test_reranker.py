@@ -13,7 +13,7 @@ import pytest
 
 from fivefold.learning.features import NAMES
 from fivefold.learning.reranker import HIDDEN, Figures, Ranker, Verdict, loaded, saved, standing, stretched
-from fivefold.weights.binary import BadModel
+from fivefold.models.binary import BadModel
 
 FIGURES = Figures(held_out=40, before=0.5, after=0.6, least_gain=0.02, position_bias=0.8)
 VERDICT = Verdict(True, "+0.100 nDCG", "learned-1.abc", datetime(2025, 6, 1, tzinfo=UTC), 101, 100, FIGURES)

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.learning.shelf import NEVER, Learned
-from fivefold.recall import Candidate
+from fivefold.learning.model_store import NEVER, Learned
+from fivefold.retrieval.stages.base import Pool, best_first
+from fivefold.retrieval.stages.learned import LearnedBy, learned
 from fivefold.settings import Settings
-from fivefold.stages.base import Pool, best_first
-from fivefold.stages.learned import LearnedBy, learned
+from fivefold.values.recall import Candidate
 from tests.learning.test_reranker import liking
-from tests.learning.users import Seeing
-from tests.stages.asked import Namespace, of, sight
+from tests.support.stage_pool import Namespace, of, sight
+from tests.support.synthetic_users import Seeing
 
 ON = Learned(liking("event", trust=0.0), "it wins", "learned-1.abc")
 

@@ -13,8 +13,8 @@ from fivefold.learning.feedback import Lesson, lesson_of
 from fivefold.learning.fitting import fit, lists_of, loss
 from fivefold.learning.reranker import HIDDEN
 from fivefold.learning.training import judge, least_gain, ndcg, weights
-from fivefold.stores.base import Feedback
-from tests.learning.shown import lists
+from fivefold.stores.protocol import Feedback
+from tests.support.logged_recalls import lists
 
 WIDE = np.zeros(len(NAMES)), np.ones(len(NAMES))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import fivefold
-from tests.mcp.talk import HIDDEN, MODERN, RECORDS, Talk, command, over_http, over_stdio, within
+from tests.support.mcp_client import HIDDEN, MODERN, RECORDS, Talk, command, over_http, over_stdio, within
 
 AT = "2025-01-06T09:00:00Z"
 

@@ -9,7 +9,7 @@ import pytest
 
 from fivefold.mcp.prompts import PROMPTS
 from fivefold.mcp.tools import TOOLS
-from tests.cli.shell import process
+from tests.support.shell import process
 
 
 @pytest.mark.parametrize(

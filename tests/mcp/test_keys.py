@@ -12,15 +12,15 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 import fivefold
-from fivefold.access import Role
-from fivefold.audit import Audit
-from fivefold.keyring import Keyring
 from fivefold.mcp.prompts import PROMPTS
 from fivefold.mcp.resources import MEMORY, SESSION
 from fivefold.mcp.tools import TOOLS
+from fivefold.service.audit import Audit
+from fivefold.service.keys import Keyring
 from fivefold.stores import open_store
-from tests.mcp.talk import HIDDEN, MODERN, Talk, over_http, text_of
-from tests.serve.server import Served
+from fivefold.values.access import Role
+from tests.support.mcp_client import HIDDEN, MODERN, Talk, over_http, text_of
+from tests.support.web_server import Served
 
 SECRETS = [*(record["content"] for record in HIDDEN), "Q-99613", "warden", "behind the clock"]
 CALLERS: dict[str, tuple[Role, list[str]]] = {

@@ -15,12 +15,12 @@ import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from fivefold.mcp.arguments import schema
-from fivefold.mcp.numbers import KEPT
 from fivefold.mcp.prompts import PROMPTS
 from fivefold.mcp.resources import MEMORY, SESSION
+from fivefold.mcp.source_numbers import KEPT
 from fivefold.mcp.tools import TOOLS
-from fivefold.schema import name_of
-from tests.mcp.talk import connected
+from fivefold.values.schema import name_of
+from tests.support.mcp_client import connected
 
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "mcp.md").read_text("utf-8")
 

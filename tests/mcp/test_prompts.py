@@ -7,7 +7,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from fivefold.mcp.tools import TOOLS
-from tests.mcp.talk import Talk
+from tests.support.mcp_client import Talk
 
 pytestmark = pytest.mark.parametrize("talk", ["within"], indirect=True, scope="module")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from tests.mcp.talk import Talk, text_of
+from tests.support.mcp_client import Talk, text_of
 
 pytestmark = pytest.mark.parametrize("talk", ["within", "http, no handshake"], indirect=True, scope="module")
 

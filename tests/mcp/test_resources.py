@@ -14,7 +14,7 @@ import fivefold
 from fivefold.mcp import resources
 from fivefold.mcp.resources import listed
 from fivefold.mcp.stdio import Local
-from tests.mcp.talk import RECORDS, Talk, within
+from tests.support.mcp_client import RECORDS, Talk, within
 
 in_both_ways = pytest.mark.parametrize("talk", ["within", "within, no handshake"], indirect=True, scope="module")
 

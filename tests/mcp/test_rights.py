@@ -10,10 +10,10 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 import fivefold
-from fivefold.audit import Audit
-from fivefold.keyring import Keyring
+from fivefold.service.audit import Audit
+from fivefold.service.keys import Keyring
 from fivefold.stores import open_store
-from tests.mcp.talk import RECORDS, text_of, within
+from tests.support.mcp_client import RECORDS, text_of, within
 
 
 def test_a_caller_who_gives_up_is_let_go_and_the_rest_goes_on(store: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import fivefold
 from tests.cli.test_lazy import loaded
-from tests.mcp.talk import command
+from tests.support.mcp_client import command
 
 HELLO = {
     "jsonrpc": "2.0",

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from fivefold.context import Context
 from fivefold.mcp.calls import SessionLog
-from fivefold.memory import Memory, Report
-from fivefold.recall import Recall
-from fivefold.schema import schema_of
-from fivefold.stores.base import Stats
-from fivefold.tokens import tokens
-from tests.mcp.talk import RECORDS, Talk, text_of
+from fivefold.retrieval.prompt import Context
+from fivefold.stores.protocol import Stats
+from fivefold.text.tokens import tokens
+from fivefold.values.memory import Memory, Report
+from fivefold.values.recall import Recall
+from fivefold.values.schema import schema_of
+from tests.support.mcp_client import RECORDS, Talk, text_of
 
 READING = {"recall", "explain", "sessions", "stats"}
 GIVES = {

@@ -10,24 +10,24 @@ from typing import Any
 import pytest
 
 from fivefold import sample
-from fivefold.answers import Answer, Answers, Begun
-from fivefold.audit import Audit
 from fivefold.engine import Engine
 from fivefold.errors import StoreError
-from fivefold.keyring import Keyring
-from fivefold.recall import Recall
+from fivefold.service.audit import Audit
+from fivefold.service.idempotency import Answer, Answers, Begun
+from fivefold.service.keys import Keyring
+from fivefold.service.maintenance import care
 from fivefold.stores.postgres import citus
 from fivefold.stores.postgres.dialect import ask
-from fivefold.stores.postgres.guards import LEDGER, TABLES
 from fivefold.stores.postgres.keys import namespace_key
+from fivefold.stores.postgres.row_level_security import LEDGER, TABLES
 from fivefold.stores.postgres.status import status_of
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.testing.recipes import steady_recipes
 from fivefold.testing.vectors import WordVectors
-from fivefold.times import utc_now
-from fivefold.upkeep import care
-from tests.cluster import CITUS, SHARDS, cluster, distributed, on_one_shard, opened, store_of
-from tests.postgres import Server
+from fivefold.values.recall import Recall
+from fivefold.values.times import utc_now
+from tests.support.cluster import CITUS, SHARDS, cluster, distributed, on_one_shard, opened, store_of
+from tests.support.postgres import Server
 
 __all__ = ["cluster"]
 

@@ -12,12 +12,12 @@ import pytest
 
 from fivefold.errors import FivefoldError, StoreError
 from fivefold.stores.postgres import citus
-from fivefold.stores.postgres.guards import TABLES
+from fivefold.stores.postgres.row_level_security import TABLES
 from fivefold.stores.postgres.status import Node, Status, status_of
-from tests.cli.shell import Ran, process
 from tests.cli.test_commands import documented_keys
-from tests.cluster import CITUS, SHARDS, cluster, distributed, opened, store_of
-from tests.postgres import Server
+from tests.support.cluster import CITUS, SHARDS, cluster, distributed, opened, store_of
+from tests.support.postgres import Server
+from tests.support.shell import Ran, process
 
 __all__ = ["cluster"]
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from fivefold.testing import StoreConformance
-from tests.cluster import CITUS, distributed, on_one_shard
-from tests.postgres import Server
+from tests.support.cluster import CITUS, distributed, on_one_shard
+from tests.support.postgres import Server
 
 
 class TestSqlite(StoreConformance):

@@ -12,8 +12,8 @@ from fivefold.errors import InvalidInput
 from fivefold.stores import open_store
 from fivefold.stores.postgres.dsn import Options, addresses
 from fivefold.stores.postgres.store import PostgresStore
-from tests.postgres import Postgres, Server
-from tests.stores.place import opened
+from tests.support.postgres import Postgres, Server
+from tests.support.store_places import opened
 
 SECRET = "s3cr3t"
 AWAY = "127.0.0.1:1"

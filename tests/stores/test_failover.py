@@ -11,15 +11,15 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from fivefold.access import Unauthorized
-from fivefold.audit import Audit
 from fivefold.errors import ServerAway
-from fivefold.keyring import Keyring
+from fivefold.service.audit import Audit
+from fivefold.service.keys import Keyring
 from fivefold.stores import open_store
-from tests.postgres import Postgres
-from tests.processes import children
-from tests.stores.place import opened
+from fivefold.values.access import Unauthorized
 from tests.stores.test_replicas import answered_by, with_replicas
+from tests.support.postgres import Postgres
+from tests.support.processes import children
+from tests.support.store_places import opened
 
 
 @pytest.fixture

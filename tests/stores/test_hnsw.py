@@ -9,15 +9,15 @@ import numpy.typing as npt
 import pytest
 
 import fivefold
-from fivefold.memory import TYPES
-from fivefold.stores.base import Filter
 from fivefold.stores.postgres import vectors
 from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.store import PostgresStore
+from fivefold.stores.protocol import Filter
 from fivefold.testing.recipes import UNHURRIED_MS, steady_recipes
 from fivefold.testing.strategies import QUESTIONS, SENTENCES
 from fivefold.testing.vectors import WordVectors
-from tests.postgres import Server
+from fivefold.values.memory import TYPES
+from tests.support.postgres import Server
 
 Matrix = npt.NDArray[np.float32]
 

@@ -14,8 +14,8 @@ import pytest
 import fivefold
 from fivefold.stores import open_store
 from fivefold.stores.postgres import schema
-from tests.postgres import Server
-from tests.stores.place import Place, opened
+from tests.support.postgres import Server
+from tests.support.store_places import Place, opened
 
 KNOWN = schema.migrations()
 NEXT = (KNOWN[-1][0] + 1, "ALTER TABLE memories ADD COLUMN flavour text; CREATE TABLE flavours (name text);")

@@ -16,8 +16,8 @@ from fivefold.engine import Engine
 from fivefold.stores.sql.recall_log import TOGETHER
 from fivefold.testing.pairs import opened as engine_on
 from fivefold.testing.vectors import WordVectors
-from tests.postgres import Server
-from tests.stores.place import opened
+from tests.support.postgres import Server
+from tests.support.store_places import opened
 
 EACH = 500
 PATIENCE_S = 60.0

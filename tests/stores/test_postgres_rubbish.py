@@ -9,15 +9,15 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.memory import Slot
-from fivefold.recipe import known_recipes
-from fivefold.stores.base import Store
+from fivefold.retrieval.recipe import known_recipes
+from fivefold.stores.protocol import Store
 from fivefold.testing.pairs import Pair, in_memory, new_namespace
 from fivefold.testing.pairs import opened as engine_on
 from fivefold.testing.recipes import steady
 from fivefold.testing.strategies import WORDS
-from tests.postgres import Server
-from tests.stores.place import opened
+from fivefold.values.memory import Slot
+from tests.support.postgres import Server
+from tests.support.store_places import opened
 
 INJECTED = (
     "'; DROP TABLE memories; --",

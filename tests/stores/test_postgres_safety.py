@@ -11,24 +11,24 @@ import pytest
 from psycopg import sql
 
 import fivefold
-from fivefold.answers import Answers
 from fivefold.engine import Engine
-from fivefold.keyring import Keyring
-from fivefold.memory import Mention
-from fivefold.recall import Recall
-from fivefold.stores.base import Space
+from fivefold.service.idempotency import Answers
+from fivefold.service.keys import Keyring
 from fivefold.stores.postgres.connection import connect
 from fivefold.stores.postgres.dialect import Connection
 from fivefold.stores.postgres.dsn import addresses
-from fivefold.stores.postgres.guards import LEDGER
 from fivefold.stores.postgres.keys import namespace_key
+from fivefold.stores.postgres.row_level_security import LEDGER
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.stores.postgres.writer import PostgresWriter
+from fivefold.stores.protocol import Space
 from fivefold.testing.pairs import opened
 from fivefold.testing.strategies import SENTENCES
-from fivefold.times import utc_now
-from tests.postgres import Server
+from fivefold.values.memory import Mention
+from fivefold.values.recall import Recall
+from fivefold.values.times import utc_now
 from tests.stores.test_postgres_trips import METHODS
+from tests.support.postgres import Server
 
 OWN, OTHER = namespace_key("own"), namespace_key("other")
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.postgres import Postgres, Server, _reachable, installed
-from tests.processes import alive, children
-from tests.round_trips import RoundTrips
+from tests.support.postgres import Postgres, Server, _reachable, installed
+from tests.support.processes import alive, children
+from tests.support.round_trips import RoundTrips
 
 
 def noted(server: Server, database: str | None = None) -> list[object]:

@@ -10,7 +10,7 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.testing.vectors import WordVectors
-from tests.postgres import Server
+from tests.support.postgres import Server
 
 STOPPED = r"longer than 500 ms and was stopped.*what it wrote was undone.*statement_timeout_ms"
 

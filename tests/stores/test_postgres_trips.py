@@ -9,20 +9,20 @@ from typing import Any
 import pytest
 
 import fivefold
-from fivefold import retrieve
-from fivefold.decay import Decay
 from fivefold.engine import Engine
-from fivefold.recall import RouteRun
-from fivefold.recipe import known_recipes
-from fivefold.stores.base import Arm, Composite, Filter, Space, Walk, Wanted
+from fivefold.retrieval import retrieve
+from fivefold.retrieval.in_store import search_together
+from fivefold.retrieval.recipe import known_recipes
 from fivefold.stores.postgres.reader import PostgresReader
 from fivefold.stores.postgres.store import PostgresStore
+from fivefold.stores.protocol import Arm, Composite, Filter, Space, Walk, Wanted
 from fivefold.testing.recipes import UNHURRIED_MS
 from fivefold.testing.strategies import SENTENCES
 from fivefold.testing.vectors import WordVectors
-from fivefold.together import search_together
-from tests.postgres import Server
-from tests.round_trips import RoundTrips
+from fivefold.values.decay import Decay
+from fivefold.values.recall import RouteRun
+from tests.support.postgres import Server
+from tests.support.round_trips import RoundTrips
 
 LATENCY_S = 0.02
 """Long enough that statements sent in one go are all on their way before the first answer is back."""

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 import fivefold
-from fivefold.audit import Audit
-from fivefold.keyring import Keyring
+from fivefold.service.audit import Audit
+from fivefold.service.keys import Keyring
 from fivefold.stores import open_store
 from fivefold.stores.postgres import schema
-from tests.postgres import Server
-from tests.stores.place import Place, opened
+from tests.support.postgres import Server
+from tests.support.store_places import Place, opened
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from fivefold.engine import Engine
-from fivefold.lexemes import lexemes
-from fivefold.stores.base import Filter
 from fivefold.stores.postgres import lexical
-from tests.postgres import Server
-from tests.stores.place import opened
+from fivefold.stores.protocol import Filter
+from fivefold.text.lexemes import lexemes
+from tests.support.postgres import Server
+from tests.support.store_places import opened
 
 DOCUMENTS = 600
 VOCABULARY = [f"{start}{end}{number}" for start in "bdfgkmr" for end in "aeiou" for number in range(8)]

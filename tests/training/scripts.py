@@ -8,7 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 TRAINING = Path(__file__).parents[2] / "training"
-VOCABULARY = TRAINING.parent / "src/fivefold/data/bert-uncased-vocab.txt"
+VOCABULARY = TRAINING.parent / "src/fivefold/models/data/bert-uncased-vocab.txt"
 
 
 def scripts(*folders: str) -> SimpleNamespace:

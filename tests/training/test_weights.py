@@ -15,8 +15,8 @@ from training.weights.generate import DOMINANT, TARGETS, Row, consistent, genera
 from training.weights.network import Examples, WeightNetwork, loss_of, predicted, trained
 from training.weights.wordings import families
 
-from fivefold.embedders import DEFAULT, embedder, vectors_by
-from fivefold.weights import features, load
+from fivefold.models.embedders import DEFAULT, embedder, vectors_by
+from fivefold.models.weights import features, load
 
 
 @pytest.fixture(scope="module")

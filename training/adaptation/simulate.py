@@ -13,9 +13,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import numpy.typing as npt
 
-from fivefold.learning.adapt import NONE, Adaptation, Shown, adapted, learned
-from fivefold.recall import Weights
-from fivefold.weights.model import TARGETS
+from fivefold.learning.adaptation import NONE, Adaptation, Shown, adapted, learned
+from fivefold.models.weights.model import TARGETS
+from fivefold.values.recall import Weights
 
 MARGIN = 0.01
 """What no user may lose, in nDCG@10, against the global weights, at any point and on average over seeds."""

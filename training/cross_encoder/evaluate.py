@@ -108,7 +108,7 @@ def main() -> None:
     parser.add_argument("--text", type=int, default=TEXT)
     parser.add_argument("--before", type=int, default=BEFORE)
     parser.add_argument(
-        "--vocabulary", type=Path, default=folder().parents[1] / "src/fivefold/data/bert-uncased-vocab.txt"
+        "--vocabulary", type=Path, default=folder().parents[1] / "src/fivefold/models/data/bert-uncased-vocab.txt"
     )
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     given = parser.parse_args()

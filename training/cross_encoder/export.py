@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("output", type=Path, help="the ONNX file to write")
     parser.add_argument("--float32", action="store_true", help="without int8, to compare with")
     parser.add_argument(
-        "--vocabulary", type=Path, default=folder().parents[1] / "src/fivefold/data/bert-uncased-vocab.txt"
+        "--vocabulary", type=Path, default=folder().parents[1] / "src/fivefold/models/data/bert-uncased-vocab.txt"
     )
     given = parser.parse_args()
     torch.set_num_threads(1)

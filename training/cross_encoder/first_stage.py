@@ -15,7 +15,7 @@ from benchmarks import Namespace, averages, locomo, longmemeval, measures
 from corpus import folder
 from vectors import Vectors, onnx_vectors
 
-from fivefold.lexemes import lexemes
+from fivefold.text.lexemes import lexemes
 
 DEPTH = 50
 
@@ -70,7 +70,7 @@ def main() -> None:
     parser.add_argument("embedder", type=Path, help="fivefold-minilm.onnx")
     parser.add_argument("output", type=Path, help="folder for locomo.json and longmemeval.json")
     parser.add_argument(
-        "--vocabulary", type=Path, default=folder().parents[1] / "src/fivefold/data/bert-uncased-vocab.txt"
+        "--vocabulary", type=Path, default=folder().parents[1] / "src/fivefold/models/data/bert-uncased-vocab.txt"
     )
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)

@@ -218,7 +218,7 @@ def main() -> None:
     parser.add_argument("output", type=Path, help="folder for the weights")
     parser.add_argument("--tuned", type=Path, help="tuned.safetensors of the embedder, to start from and to mine with")
     parser.add_argument(
-        "--vocabulary", type=Path, default=folder().parents[1] / "src/fivefold/data/bert-uncased-vocab.txt"
+        "--vocabulary", type=Path, default=folder().parents[1] / "src/fivefold/models/data/bert-uncased-vocab.txt"
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--batch", type=int, default=Settings.batch)

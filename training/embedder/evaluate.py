@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--tuned", type=Path, help="tuned.safetensors of a training run")
     parser.add_argument("--onnx", type=Path, help="the exported graph, instead of PyTorch weights")
     parser.add_argument(
-        "--vocabulary", type=Path, default=folder().parents[1] / "src/fivefold/data/bert-uncased-vocab.txt"
+        "--vocabulary", type=Path, default=folder().parents[1] / "src/fivefold/models/data/bert-uncased-vocab.txt"
     )
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     given = parser.parse_args()

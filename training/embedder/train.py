@@ -171,7 +171,7 @@ def main() -> None:
     parser.add_argument("weights", type=Path, help="model.safetensors of all-MiniLM-L6-v2")
     parser.add_argument("output", type=Path, help="folder for the tuned weights and the results")
     parser.add_argument(
-        "--vocabulary", type=Path, default=folder().parents[1] / "src/fivefold/data/bert-uncased-vocab.txt"
+        "--vocabulary", type=Path, default=folder().parents[1] / "src/fivefold/models/data/bert-uncased-vocab.txt"
     )
     parser.add_argument("--trials", type=Path, help="TOML file, a table of changed settings for each trial")
     parser.add_argument("--seeds", type=int, nargs="+", default=[1])

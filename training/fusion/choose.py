@@ -22,12 +22,12 @@ import numpy.typing as npt
 from fivefold.bench import locomo, longmemeval
 from fivefold.bench.cache import CachedEmbedder
 from fivefold.bench.data import Dataset, Question
-from fivefold.embedders import embedder
 from fivefold.engine import Engine
-from fivefold.progress import bar
-from fivefold.recall import Recall
-from fivefold.recipe import Recipe, load_recipe
+from fivefold.models.embedders import embedder
+from fivefold.retrieval.recipe import Recipe, load_recipe
 from fivefold.stores import open_store
+from fivefold.text.progress import bar
+from fivefold.values.recall import Recall
 
 DEPTHS = (5, 10)
 """Recall at these depths is what counts, each and both sets alike."""

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from training.weights.generate import DOMINANT, TARGETS, Row, generate, split_of
 
-from fivefold.embedders import choice_of
-from fivefold.recall import Weights
-from fivefold.weights import WeightModel, features, intent, load, shipped
+from fivefold.models.embedders import choice_of
+from fivefold.models.weights import WeightModel, features, intent, load, shipped
+from fivefold.values.recall import Weights
 
 LISTS = Path(__file__).parent / "lists"
 BARS = "bars: dominant 98.8 % (95 % on other people's queries), KL 0.025, MAE 0.053"

@@ -10,9 +10,9 @@ import numpy as np
 from training.weights.generate import Row
 from training.weights.network import Examples
 
-from fivefold.embedders import Matrix, embedder, vectors_by
-from fivefold.progress import bar
-from fivefold.weights.features import features
+from fivefold.models.embedders import Matrix, embedder, vectors_by
+from fivefold.models.weights.features import features
+from fivefold.text.progress import bar
 
 OUT = Path("out/weights")
 """Where generated queries, vectors and the ONNX graph go; nothing of it is shipped."""

@@ -12,7 +12,7 @@ from onnx import numpy_helper
 from training.weights.network import WeightNetwork
 
 from fivefold.errors import InvalidInput
-from fivefold.weights.binary import Contents, packed
+from fivefold.models.binary import Contents, packed
 
 
 def rounded(network: WeightNetwork) -> WeightNetwork:

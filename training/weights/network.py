@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from fivefold.weights.features import COUNT
+from fivefold.models.weights.features import COUNT
 
 Array = npt.NDArray[np.float32]
 

@@ -16,11 +16,11 @@ from training.weights.export import rounded, to_binary, to_onnx
 from training.weights.generate import generate, save, split_of
 from training.weights.network import EPOCHS, predicted, trained
 
-from fivefold.embedders import DEFAULT, embedder
-from fivefold.progress import bar
-from fivefold.weights.features import COUNT
+from fivefold.models.embedders import DEFAULT, embedder
+from fivefold.models.weights.features import COUNT
+from fivefold.text.progress import bar
 
-SHIPPED = Path("src/fivefold/data/weights.bin")
+SHIPPED = Path("src/fivefold/models/data/weights.bin")
 NAME = "weights-1"
 SEED = 5
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fivefold.context import INDENT
-from fivefold.memory import Memory
-from fivefold.recall import Hit, Recall
-from fivefold.times import iso, spoken_date
-from fivefold.values import Json
+from fivefold.retrieval.prompt import INDENT
+from fivefold.values.memory import Memory
+from fivefold.values.recall import Hit, Recall
+from fivefold.values.serialize import Json
+from fivefold.values.times import iso, spoken_date
 
 
 def details(recall: Recall, hit: Hit) -> Json:

@@ -9,8 +9,8 @@ from fivefold.adapters.found import details
 from fivefold.engine import Engine
 from fivefold.engine import open as open_engine
 from fivefold.errors import InvalidInput, MissingExtra
-from fivefold.recall import Effort
-from fivefold.values import Json
+from fivefold.values.recall import Effort
+from fivefold.values.serialize import Json
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict

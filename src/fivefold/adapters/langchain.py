@@ -11,8 +11,8 @@ from fivefold.adapters.found import details
 from fivefold.adapters.turns import Said, Talk, spoken
 from fivefold.engine import Engine
 from fivefold.errors import MissingExtra
-from fivefold.memory import ROLES, Memory
-from fivefold.recall import Effort
+from fivefold.values.memory import ROLES, Memory
+from fivefold.values.recall import Effort
 
 try:
     from langchain_core.callbacks import CallbackManagerForRetrieverRun

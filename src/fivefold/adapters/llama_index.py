@@ -9,9 +9,9 @@ from fivefold.adapters.found import details, listed
 from fivefold.adapters.turns import Said, Talk, spoken
 from fivefold.engine import Engine
 from fivefold.errors import MissingExtra
-from fivefold.intake import MAX_K
-from fivefold.memory import Memory
-from fivefold.recall import Effort
+from fivefold.values.memory import Memory
+from fivefold.values.recall import Effort
+from fivefold.values.validate import MAX_K
 
 try:
     from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock

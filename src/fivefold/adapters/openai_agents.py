@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 from fivefold.adapters.turns import Said, Talk, spoken
 from fivefold.engine import Engine
 from fivefold.errors import MissingExtra
-from fivefold.memory import Memory
-from fivefold.values import Json
+from fivefold.values.memory import Memory
+from fivefold.values.serialize import Json
 
 try:
     from agents import TResponseInputItem

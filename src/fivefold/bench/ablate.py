@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fivefold.bench.field import Racer
+from fivefold.bench.contestants import Racer
 from fivefold.bench.scores import Scores
 from fivefold.bench.significance import compare
 from fivefold.errors import InvalidInput
-from fivefold.recipe import Recipe
-from fivefold.values import Json, Value
+from fivefold.retrieval.recipe import Recipe
+from fivefold.values.serialize import Json, Value
 
 METRICS = ("recall@5", "recall@10", "ndcg@10")
 

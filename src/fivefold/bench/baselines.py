@@ -11,9 +11,9 @@ import apsw
 import numpy as np
 
 from fivefold.bench.data import Dataset, Question
-from fivefold.embedders import Embedder, Progress, unit
-from fivefold.intake import checked_k
-from fivefold.lexemes import lexemes
+from fivefold.models.embedders import Embedder, Progress, unit
+from fivefold.text.lexemes import lexemes
+from fivefold.values.validate import checked_k
 
 Hits = list[tuple[str, float]]
 """Ids with their scores, best first; equal scores stand in the order of their ids."""

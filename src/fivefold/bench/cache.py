@@ -15,8 +15,8 @@ from typing import Any, Self, TypeVar
 import apsw
 import numpy as np
 
-from fivefold.embedders import Embedder, Matrix, Progress
 from fivefold.errors import EmbedderError
+from fivefold.models.embedders import Embedder, Matrix, Progress
 from fivefold.stores.sqlite.connection import connect, make_durable
 
 BATCH = 256

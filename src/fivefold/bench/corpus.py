@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fivefold import sample
-from fivefold.embedders import Matrix, Progress, embedder, unit
+from fivefold.models.embedders import Matrix, Progress, embedder, unit
 
 START = datetime(2015, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

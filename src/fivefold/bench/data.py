@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, get_args
 
-from fivefold.memory import Record
-from fivefold.values import Value
+from fivefold.values.memory import Record
+from fivefold.values.serialize import Value
 
 Unit = Literal["turn", "session"]
 UNITS: tuple[Unit, ...] = get_args(Unit)

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fivefold.bench.asking import EXPLAINED
 from fivefold.bench.results import QUESTIONS, RESULTS
+from fivefold.bench.runner import EXPLAINED
 from fivefold.errors import InvalidInput
-from fivefold.values import Json, Value
+from fivefold.values.serialize import Json, Value
 
 EVEN = 1e-9
 

@@ -14,10 +14,10 @@ from typing import IO, Any, TypeVar, cast
 
 from fivefold.bench.data import UNITS, Dataset, Question, Unit
 from fivefold.errors import InvalidInput
-from fivefold.intake import checked_context, checked_name, checked_text, record_of
-from fivefold.memory import ROLES, Record
-from fivefold.times import as_utc
-from fivefold.values import Json
+from fivefold.values.memory import ROLES, Record
+from fivefold.values.serialize import Json
+from fivefold.values.times import as_utc
+from fivefold.values.validate import checked_context, checked_name, checked_text, record_of
 
 MEMORY_FIELDS = (
     "id",

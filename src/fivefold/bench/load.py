@@ -19,9 +19,9 @@ from fivefold import sample
 from fivefold.bench.load_client import Account, Client, meet, meet_at, run_client
 from fivefold.bench.load_server import ServerFailed, Target, serving
 from fivefold.bench.load_ways import Failed, InProcess, OverHttp, Way
-from fivefold.ids import new_id
-from fivefold.progress import bar
-from fivefold.values import Value
+from fivefold.text.progress import bar
+from fivefold.values.ids import new_id
+from fivefold.values.serialize import Value
 
 NAMESPACE = "bench-load"
 BEGIN_S = 0.2

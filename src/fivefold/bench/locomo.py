@@ -12,8 +12,8 @@ from pathlib import Path
 from fivefold.bench.data import Dataset, Question
 from fivefold.bench.jsonl import Fields, document
 from fivefold.errors import InvalidInput
-from fivefold.intake import checked_text, visible
-from fivefold.memory import Record
+from fivefold.values.memory import Record
+from fivefold.values.validate import checked_text, visible
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 DATE = "%I:%M %p on %d %B, %Y"

@@ -11,8 +11,8 @@ from fivefold.bench.data import Dataset, Question
 from fivefold.bench.jsonl import Fields, document, kind_of
 from fivefold.bench.locomo import APART, moment
 from fivefold.errors import InvalidInput
-from fivefold.intake import checked_name, visible
-from fivefold.memory import Record
+from fivefold.values.memory import Record
+from fivefold.values.validate import checked_name, visible
 
 POOL = "longmemeval"
 """The namespace that all sessions share when they are pooled."""

@@ -12,8 +12,8 @@ import numpy as np
 from fivefold import sample
 from fivefold.bench.corpus import records
 from fivefold.engine import Engine
-from fivefold.progress import bar
-from fivefold.values import Value
+from fivefold.text.progress import bar
+from fivefold.values.serialize import Value
 
 BATCH = 2_000
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fivefold.bench.field import BASELINES
+from fivefold.bench.contestants import BASELINES
 from fivefold.bench.scores import DEPTH, curve
 from fivefold.errors import MissingExtra
-from fivefold.values import Json
+from fivefold.values.serialize import Json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

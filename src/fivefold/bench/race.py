@@ -10,16 +10,16 @@ from pathlib import Path
 from time import perf_counter
 
 from fivefold.bench import baselines
-from fivefold.bench.asking import Answered, ask_all, askers, chunks
 from fivefold.bench.cache import CachedEmbedder
+from fivefold.bench.contestants import Racer
 from fivefold.bench.data import Dataset, Question
-from fivefold.bench.field import Racer
-from fivefold.embedders import Embedder
-from fivefold.embedders import embedder as load_embedder
+from fivefold.bench.runner import Answered, ask_all, askers, chunks
 from fivefold.engine import Engine
-from fivefold.memory import Record
-from fivefold.progress import bar
+from fivefold.models.embedders import Embedder
+from fivefold.models.embedders import embedder as load_embedder
 from fivefold.stores import open_store
+from fivefold.text.progress import bar
+from fivefold.values.memory import Record
 
 ENCODED = 50
 """Questions whose encoding is timed."""

@@ -15,14 +15,14 @@ import numpy as np
 
 from fivefold import __version__
 from fivefold.bench.ablate import Ablation
-from fivefold.bench.asking import Answered
+from fivefold.bench.contestants import Racer
 from fivefold.bench.data import Question
-from fivefold.bench.field import Racer
 from fivefold.bench.race import Race
+from fivefold.bench.runner import Answered
 from fivefold.bench.scores import Scores, by_category, gains, means, score
 from fivefold.bench.significance import Comparison
 from fivefold.errors import InvalidInput, StoreError
-from fivefold.values import Json
+from fivefold.values.serialize import Json
 
 RESULTS = "results.json"
 QUESTIONS = "questions.jsonl.gz"

@@ -20,13 +20,13 @@ from fivefold import sample
 from fivefold.bench.corpus import VariedSample, real_vectors, records
 from fivefold.bench.measures import Measure, spread, timed_recall, written
 from fivefold.bench.speed import warm_up
-from fivefold.embedders import Matrix
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, MissingExtra
-from fivefold.progress import bar
-from fivefold.recipe import known_recipes
+from fivefold.models.embedders import Matrix
+from fivefold.retrieval.recipe import known_recipes
 from fivefold.stores import POSTGRES
-from fivefold.stores.base import FIELDS, Filter
+from fivefold.stores.protocol import FIELDS, Filter
+from fivefold.text.progress import bar
 
 if TYPE_CHECKING:
     from fivefold.stores.postgres.store import PostgresStore

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fivefold.bench.scores import Scores
-from fivefold.values import Value
+from fivefold.values.serialize import Value
 
 ROUNDS = 20_000
 """Random flips; the smallest p they can show is 1 in 20,001."""

@@ -15,11 +15,11 @@ from fivefold import sample
 from fivefold.bench.corpus import MINUTE, START, VariedSample, records
 from fivefold.bench.crowd import add_crowd, name
 from fivefold.bench.measures import Measure, spread, timed_recall, written
-from fivefold.embedders import DEFAULT, embedder
 from fivefold.engine import Engine
-from fivefold.rerankers import Passage, reranker
-from fivefold.routes import ROUTES, Sight
-from fivefold.stores.base import Filter
+from fivefold.models.embedders import DEFAULT, embedder
+from fivefold.models.rerankers import Passage, reranker
+from fivefold.retrieval.routes import ROUTES, Sight
+from fivefold.stores.protocol import Filter
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.stores.sqlite.vectors import knn
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fivefold.bench.field import BASELINES
-from fivefold.values import Json
+from fivefold.bench.contestants import BASELINES
+from fivefold.values.serialize import Json
 
 QUALITY = ("recall@5", "recall@10", "recall@20", "all@10", "hit@5", "ndcg@10", "mrr")
 """The columns everyone sees; depths asked for beside them add their recall."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fivefold.errors import FivefoldError, InvalidInput, NotFound
-from fivefold.safe import escaped, visible
+from fivefold.text.display import escaped, visible
 
 if TYPE_CHECKING:
     from fivefold.engine import Engine

@@ -10,8 +10,8 @@ import typer
 from fivefold.cli.app import JsonOption, StoreOption, app, existing, place, print_json, say
 
 if TYPE_CHECKING:
-    from fivefold.backup import Backup
-    from fivefold.restore import Restored
+    from fivefold.transfer.backup import Backup
+    from fivefold.transfer.restore import Restored
 
 
 @app.command()
@@ -22,7 +22,7 @@ def backup(
     as_json: JsonOption = False,
 ) -> None:
     """Write a whole store to one file, checked, while others go on reading and writing."""
-    from fivefold.backup import back_up
+    from fivefold.transfer.backup import back_up
 
     made = back_up(existing(store), target, replace=replace, progress=sys.stderr.isatty())
     _tell(made, f"{made.store} → {made.file}", as_json)
@@ -36,7 +36,7 @@ def restore(
     as_json: JsonOption = False,
 ) -> None:
     """Make a store out of a backup; a store that is in use, or not said to be replaced, is left alone."""
-    from fivefold.restore import restore as bring_back
+    from fivefold.transfer.restore import restore as bring_back
 
     made = bring_back(backup, place(store), replace=replace, progress=sys.stderr.isatty())
     _tell(made, f"{made.file} → {made.store}", as_json)

@@ -50,9 +50,9 @@ def distribute(
 ) -> None:
     """Spread the store over the nodes of a Citus cluster, each namespace on one shard."""
     with _postgres(store) as held:
-        from fivefold.progress import bar
         from fivefold.stores.postgres.citus import distribute as spread
-        from fivefold.stores.postgres.guards import TABLES
+        from fivefold.stores.postgres.row_level_security import TABLES
+        from fivefold.text.progress import bar
 
         with held.administration() as connection, bar("Distributing tables", len(TABLES) + 1, show=_shown()) as advance:
             made = spread(connection, held.location, held.options, shards, advance)
@@ -74,8 +74,8 @@ def rebalance(
 ) -> None:
     """Let Citus move shards until all nodes carry alike; recalls and writes go on meanwhile."""
     with _postgres(store) as held:
-        from fivefold.progress import bar
         from fivefold.stores.postgres import citus
+        from fivefold.text.progress import bar
 
         with held.administration() as connection:
             run = citus.start_rebalance(connection, held.location, held.options)

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from fivefold.cli.recipes import constants, route_constants
 from fivefold.cli.show import COLOURS, PIPED, console, hang, line
-from fivefold.recipe import Recipe, RouteSpec, StageSpec
-from fivefold.safe import visible
+from fivefold.retrieval.recipe import Recipe, RouteSpec, StageSpec
+from fivefold.text.display import visible
 
 SOURCES = {"D": "Ditto", "M": "Memsense", "F": "five-stage", "E": "Engram", "R": "Recall"}
 """The five systems by the letter their requirements begin with."""
@@ -128,7 +128,7 @@ def _routes(routes: Sequence[RouteSpec]) -> Iterator[Row]:
 
 def _stages(title: str, stages: Sequence[StageSpec]) -> Iterator[Row]:
     """One after the other, with what each does to a score."""
-    from fivefold.stages import STAGES
+    from fivefold.retrieval.stages import STAGES
 
     yield Row("  ", "  │ ", title, style="bold")
     for stage in stages:

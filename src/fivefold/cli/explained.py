@@ -9,9 +9,9 @@ from dataclasses import replace
 from rich.text import Text
 
 from fivefold.cli.show import colours_of, hang
-from fivefold.recall import Hit, Recall
-from fivefold.routes import ROUTES
-from fivefold.safe import brief, visible
+from fivefold.retrieval.routes import ROUTES
+from fivefold.text.display import brief, visible
+from fivefold.values.recall import Hit, Recall
 
 _ROUTE = re.compile(r"^ +(?:route )?([\w-]+)")
 _HIT = re.compile(r"^#\d+  [\d.]+")

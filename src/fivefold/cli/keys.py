@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fivefold.access import ALL, Role
 from fivefold.cli.app import JsonOption, StoreOption, app, existing, place, print_json, say
+from fivefold.values.access import ALL, Role
 
 if TYPE_CHECKING:
-    from fivefold.access import Key
-    from fivefold.stores.base import Store
+    from fivefold.stores.protocol import Store
+    from fivefold.values.access import Key
 
 keys = typer.Typer(
     help="Make, list and revoke the API keys of a store that is served.", no_args_is_help=True, rich_markup_mode=None
@@ -39,8 +39,8 @@ def create(
     as_json: JsonOption = False,
 ) -> None:
     """Make an API key. Its secret is shown this once, and kept only as a hash."""
-    from fivefold.keyring import Keyring
-    from fivefold.times import as_utc
+    from fivefold.service.keys import Keyring
+    from fivefold.values.times import as_utc
 
     reached = _reached(namespace or [], every)
     until = None if expires is None else as_utc(expires, "--expires")[0]
@@ -60,7 +60,7 @@ def create(
 @keys.command("list")
 def list_(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the API keys, oldest first; their secrets are not known."""
-    from fivefold.keyring import Keyring
+    from fivefold.service.keys import Keyring
 
     with _opened(existing(store)) as held:
         found = Keyring(held).keys()
@@ -71,7 +71,7 @@ def list_(store: StoreOption = None, as_json: JsonOption = False) -> None:
         say("There is no key yet; make one with: fivefold keys create NAME --role writer --namespace default")
         return
     from fivefold.cli import show
-    from fivefold.times import utc_now
+    from fivefold.values.times import utc_now
 
     now = utc_now()
     show.table(
@@ -99,7 +99,7 @@ def revoke(
     as_json: JsonOption = False,
 ) -> None:
     """Refuse a key from now on, at once and for good."""
-    from fivefold.keyring import Keyring
+    from fivefold.service.keys import Keyring
 
     with _opened(existing(store)) as held:
         key = Keyring(held).revoke(id)
@@ -121,7 +121,7 @@ def audit(
     as_json: JsonOption = False,
 ) -> None:
     """Show who did what in a store that is served: writes, deletions, uses and changes of keys."""
-    from fivefold.audit import Audit
+    from fivefold.service.audit import Audit
 
     with _opened(existing(store)) as held:
         found = Audit(held).entries(limit, cursor, namespace, key)

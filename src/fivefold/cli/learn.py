@@ -18,8 +18,8 @@ from fivefold.errors import MissingExtra, NotFound
 
 if TYPE_CHECKING:
     from fivefold.engine import LearnedFromUse
-    from fivefold.learning.adapt import Adaptation
-    from fivefold.recall import Weights
+    from fivefold.learning.adaptation import Adaptation
+    from fivefold.values.recall import Weights
 
 train = typer.Typer(help="Train what fivefold learns, or forget it again.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(train, name="train")
@@ -37,16 +37,16 @@ def weights(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as it does in any case")] = False,
 ) -> None:
     """Show how much similarity, recency and frequency count for a question, as JSON."""
-    from fivefold.embedders import DEFAULT, embedder, vectors_by
-    from fivefold.intake import checked_text
-    from fivefold.weights import predict
+    from fivefold.models.embedders import DEFAULT, embedder, vectors_by
+    from fivefold.models.weights import predict
+    from fivefold.values.validate import checked_text
 
     text, model = checked_text(query, "the question"), embedder(DEFAULT)
     print_json(_shown(predict(text, vectors_by(model, [text])[0], model.pin)))
 
 
 def _shown(found: Weights) -> dict[str, Any]:
-    from fivefold.weights import intent, is_fallback
+    from fivefold.models.weights import intent, is_fallback
 
     kind, _, name = found.source.partition(" ")
     return {
@@ -74,13 +74,13 @@ def weights_(
     as_json: JsonOption = False,
 ) -> None:
     """Train the weight model anew: make the queries, embed them, train, export, measure."""
-    from fivefold.embedders import DEFAULT
-    from fivefold.embedders import embedder as load_embedder
+    from fivefold.models.embedders import DEFAULT
+    from fivefold.models.embedders import embedder as load_embedder
 
     root = checkout()
     chosen = embedder or DEFAULT
     model = load_embedder(chosen)
-    path = (out or root / "src/fivefold/data/weights.bin").resolve()
+    path = (out or root / "src/fivefold/models/data/weights.bin").resolve()
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
     logging.disable(logging.WARNING)  # the exporter tells of its insides

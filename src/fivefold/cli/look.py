@@ -55,12 +55,12 @@ def list_(
     """List memories, latest first."""
     with reading(store, namespace) as engine:
         found = engine.memories(
-            kind=kind,
-            type=type,
+            kind=kind,  # type: ignore[arg-type]
+            type=type,  # type: ignore[arg-type]
             speaker=speaker,
             session_id=session,
             tag=tag,
-            text=text,  # type: ignore[arg-type]
+            text=text,
             superseded=superseded,
             since=since,
             until=until,

@@ -13,8 +13,8 @@ import typer
 from fivefold.cli.app import JsonOption, StoreOption, app, existing, print_json
 
 if TYPE_CHECKING:
-    from fivefold.stores.base import Care
-    from fivefold.upkeep import Upkeep
+    from fivefold.service.maintenance import Upkeep
+    from fivefold.stores.protocol import Care
 
 
 @app.command()
@@ -29,9 +29,9 @@ def maintain(
     as_json: JsonOption = False,
 ) -> None:
     """Look after a whole store: vocabularies that have drifted, missing indexes, the planner's statistics."""
+    from fivefold.service.maintenance import Upkeep, care
     from fivefold.stores import open_store
-    from fivefold.times import utc_now
-    from fivefold.upkeep import Upkeep, care
+    from fivefold.values.times import utc_now
 
     def told(done: Sequence[Care]) -> None:
         _print(done, as_json)

@@ -56,7 +56,7 @@ def mcp(
 
 def _check(http: bool, placed: bool, namespace: str | None, all_namespaces: bool) -> None:
     """Options that cannot be meant; `placed` is whether an address was given."""
-    from fivefold.intake import checked_name
+    from fivefold.values.validate import checked_name
 
     if placed and not http:
         raise InvalidInput("--host and --port go with --http; without it a client speaks over standard streams")
@@ -86,11 +86,11 @@ def _over_http(location: str, host: str, port: int, embedder: str | None, as_jso
     except ImportError:
         raise MissingExtra("the server", "serve") from None
     from fivefold.cli.serve import ready
-    from fivefold.serve import logs
-    from fivefold.serve.app import create_app
-    from fivefold.serve.guards import Sites
-    from fivefold.serve.running import until_stopped
-    from fivefold.serve.service import open_service
+    from fivefold.service.service import open_service
+    from fivefold.web import logs
+    from fivefold.web.app import create_app
+    from fivefold.web.security import Sites
+    from fivefold.web.server import until_stopped
 
     logs.start("auto", "warning")
     service = open_service(location, embedder)

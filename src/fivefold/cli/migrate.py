@@ -21,7 +21,7 @@ def migrate(
     as_json: JsonOption = False,
 ) -> None:
     """Copy namespaces with all their vectors to another store; interrupted, it goes on where it stopped."""
-    from fivefold.migrate import migrate as copy
+    from fivefold.transfer.migrate import migrate as copy
 
     moved = copy(source, target, namespace or (), restart=restart, progress=sys.stderr.isatty())
     if as_json:

@@ -28,11 +28,11 @@ from fivefold.cli.app import (
 )
 from fivefold.cli.write import EmbedderOption, ExtractorOption
 from fivefold.errors import InvalidInput
-from fivefold.safe import escaped
+from fivefold.text.display import escaped
 
 if TYPE_CHECKING:
     from fivefold.engine import Engine
-    from fivefold.importers import Imported
+    from fivefold.transfer.importers import Imported
 
 
 @app.command("import")
@@ -50,7 +50,7 @@ def import_(
     as_json: JsonOption = False,
 ) -> None:
     """Read memories from elsewhere; importing again adds only what is new."""
-    from fivefold.importers import import_from
+    from fivefold.transfer.importers import import_from
 
     with _source(path) as file:
         if _is_new(store) and not dry_run:
@@ -75,7 +75,7 @@ def export(
         if str(file) != "-":
             count = engine.export(file)
         else:
-            from fivefold.transfer import export_lines
+            from fivefold.transfer.jsonl import export_lines
 
             count = 0
             for count, line in enumerate(export_lines(engine.store.reader(engine.namespace)), 1):  # noqa: B007
@@ -96,7 +96,7 @@ def _exported(file: str, count: int, as_json: bool) -> None:
 
 def _imported(done: Imported) -> None:
     from fivefold.cli import show
-    from fivefold.importers import NAMES
+    from fivefold.transfer.importers import NAMES
 
     if done.dry_run:
         say(f"would be stored: {len(done.stored):,}; already there: {len(done.merged):,}; nothing was changed")

@@ -181,7 +181,7 @@ def _race(
     as_json: bool,
 ) -> None:
     depths, changed = _depths(ks), changes_of(changes)
-    from fivefold.bench.contest import Options, compete
+    from fivefold.bench.benchmark import Options, compete
 
     options = Options(recipes, changed, depths, unit, embedder, limit, jobs, out, seed, significance, ablate)
     results, files = compete(load, options, progress=sys.stderr.isatty())

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from fivefold.bench import tables
 from fivefold.cli import show
-from fivefold.safe import visible
-from fivefold.values import Json
+from fivefold.text.display import visible
+from fivefold.values.serialize import Json
 
 if TYPE_CHECKING:
     from fivefold.bench.diff import Change, Diff, Side

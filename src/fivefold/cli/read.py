@@ -51,9 +51,9 @@ def recall(
             chosen,
             now,
             context or (),
-            effort=effort,
+            effort=effort,  # type: ignore[arg-type]
             recent_turns=recent,
-            session_id=session,  # type: ignore[arg-type]
+            session_id=session,
         )
     if as_json:
         print_json(answer.to_dict())
@@ -88,9 +88,9 @@ def explain(
             chosen,
             now,
             context or (),
-            effort=effort,
+            effort=effort,  # type: ignore[arg-type]
             recent_turns=recent,
-            session_id=session,  # type: ignore[arg-type]
+            session_id=session,
         )
     if as_json:
         print_json(answer.to_dict())
@@ -125,9 +125,9 @@ def context(
             recipe_of(recipe, changes),
             now,
             context or (),
-            effort=effort,
+            effort=effort,  # type: ignore[arg-type]
             recent_turns=recent,
-            session_id=session,  # type: ignore[arg-type]
+            session_id=session,
         )
     if as_json:
         print_json(made.to_dict())

@@ -11,10 +11,10 @@ import typer
 
 from fivefold.cli.app import JsonOption, app, print_json
 from fivefold.errors import InvalidInput
-from fivefold.safe import visible
+from fivefold.text.display import visible
 
 if TYPE_CHECKING:
-    from fivefold.recipe import Recipe
+    from fivefold.retrieval.recipe import Recipe
 
 recipes = typer.Typer(
     help="See which recipes there are and what they are made of.", no_args_is_help=True, rich_markup_mode=None
@@ -38,7 +38,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 @recipes.command("list")
 def list_(as_json: JsonOption = False) -> None:
     """List the recipes that come with fivefold."""
-    from fivefold.recipe import STAGED, known_recipes, load_recipe
+    from fivefold.retrieval.recipe import STAGED, known_recipes, load_recipe
 
     found = [load_recipe(name) for name in known_recipes()]
     if as_json:
@@ -84,7 +84,7 @@ def show(
 
 def recipe_of(choice: str, changes: Sequence[str] | None, still: bool = False) -> Recipe:
     """The recipe as `--recipe` and `--set` name it; `still`, without noise unless `--set` asks for it."""
-    from fivefold.recipe import load_recipe
+    from fivefold.retrieval.recipe import load_recipe
 
     asked = changes_of(changes)
     recipe = load_recipe(choice)
@@ -132,7 +132,7 @@ def _read(value: str) -> object:
 
 def to_toml(recipe: Recipe) -> str:
     """The recipe as a file with every constant in it, which `load_recipe` reads back as the same recipe."""
-    from fivefold.recipe import STAGED
+    from fivefold.retrieval.recipe import STAGED
 
     name = re.sub(r"[^\w.-]+", "-", visible(recipe.name))
     lines = [
@@ -152,7 +152,7 @@ def to_toml(recipe: Recipe) -> str:
 
 def route_constants(route: Any) -> dict[str, Any]:
     """A route's fields with those of its search; one that only scores candidates has no depth of its own."""
-    from fivefold.routes import ROUTES
+    from fivefold.retrieval.routes import ROUTES
 
     own = {key: value for key, value in constants(route).items() if key not in {"name", "search", "options", "ids"}}
     if ROUTES[route.search].of_candidates:
@@ -162,7 +162,7 @@ def route_constants(route: Any) -> dict[str, Any]:
 
 def constants(held: Any) -> dict[str, Any]:
     """The fields of a dataclass, defaults included."""
-    from fivefold.shape import fields_of
+    from fivefold.values.fields import fields_of
 
     return {name: getattr(held, name) for name in fields_of(type(held))}
 

@@ -16,7 +16,7 @@ from fivefold.cli.write import EmbedderOption, ExtractorOption
 from fivefold.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
-    from fivefold.serve.logs import Form, Level
+    from fivefold.web.logs import Form, Level
 
 HOUR_S = 3600.0
 
@@ -77,12 +77,12 @@ def serve(
         import uvicorn  # noqa: F401
     except ImportError:
         raise MissingExtra("the server", "serve") from None
-    from fivefold.serve import logs
-    from fivefold.serve.app import create_app
-    from fivefold.serve.guards import Sites
-    from fivefold.serve.limits import Limits
-    from fivefold.serve.running import until_stopped
-    from fivefold.serve.service import open_service
+    from fivefold.service.limits import Limits
+    from fivefold.service.service import open_service
+    from fivefold.web import logs
+    from fivefold.web.app import create_app
+    from fivefold.web.security import Sites
+    from fivefold.web.server import until_stopped
 
     limits = Limits(max_body, max_import, max_text, max_k, max_batch, per_minute=rate)
     sites = Sites((*(allowed_host or ()), host), _origins(allow_origin or ()))
@@ -102,9 +102,9 @@ def serve(
 def _traced(otel: bool) -> AbstractContextManager[None]:
     if not otel:
         return nullcontext()
-    from fivefold import telemetry
+    from fivefold.service import tracing
 
-    return telemetry.exporting()
+    return tracing.exporting()
 
 
 def ready(url: str, as_json: bool) -> None:
@@ -117,7 +117,7 @@ def ready(url: str, as_json: bool) -> None:
 
 
 def _form(name: str) -> Form:
-    from fivefold.serve.logs import Form
+    from fivefold.web.logs import Form
 
     for form in get_args(Form):
         if name == form:
@@ -127,7 +127,7 @@ def _form(name: str) -> Form:
 
 
 def _level(name: str) -> Level:
-    from fivefold.serve.logs import Level
+    from fivefold.web.logs import Level
 
     for level in get_args(Level):
         if name == level:

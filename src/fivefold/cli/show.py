@@ -16,12 +16,12 @@ from rich.table import Table
 from rich.text import Text
 
 from fivefold.cli.app import complain, with_options
-from fivefold.context import Context
-from fivefold.memory import Memory, Report
-from fivefold.page import Page
-from fivefold.recall import SHOWN_TEXT, Evidence, Hit, Plan, Recall
-from fivefold.safe import brief, visible
-from fivefold.stores.base import Drift, Stats
+from fivefold.retrieval.prompt import Context
+from fivefold.stores.protocol import Drift, Stats
+from fivefold.text.display import brief, visible
+from fivefold.values.memory import Memory, Report
+from fivefold.values.paging import Page
+from fivefold.values.recall import SHOWN_TEXT, Evidence, Hit, Plan, Recall
 
 COLOURS = {
     "dense": "blue",

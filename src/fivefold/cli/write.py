@@ -10,7 +10,7 @@ import typer
 
 from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, opened, print_json, reading, say
 from fivefold.errors import InvalidInput
-from fivefold.memory import Memory, Report
+from fivefold.values.memory import Memory, Report
 
 SpeakerOption = Annotated[str | None, typer.Option("--speaker", help="Who said it")]
 SessionOption = Annotated[str | None, typer.Option("--session", help="The conversation it belongs to")]
@@ -222,7 +222,7 @@ def _json(text: str | None) -> Any:
 
 def _checked(given: dict[str, Any]) -> None:
     """Refuse a bad record before a store is made for it."""
-    from fivefold.intake import record_of
+    from fivefold.values.validate import record_of
 
     record_of(given)
 

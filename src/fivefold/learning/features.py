@@ -9,9 +9,9 @@ from math import log1p, nan
 
 import numpy as np
 
-from fivefold.decay import age_in_days
-from fivefold.memory import TYPES, Memory
-from fivefold.recall import Candidate, Matrix, Plan, Recall
+from fivefold.values.decay import age_in_days
+from fivefold.values.memory import TYPES, Memory
+from fivefold.values.recall import Candidate, Matrix, Plan, Recall
 
 STEP = "learned"
 """The name of the step by which a candidate shows that the learned reranker has moved it."""

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fivefold.learning.features import unpacked
-from fivefold.recall import Matrix, Vector
-from fivefold.stores.base import Feedback, Reader
+from fivefold.stores.protocol import Feedback, Reader
+from fivefold.values.recall import Matrix, Vector
 
 MOST = 5_000
 """The newest recalls with feedback that are learned from."""

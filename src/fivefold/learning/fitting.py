@@ -13,7 +13,7 @@ import numpy as np
 
 from fivefold.learning.features import NAMES
 from fivefold.learning.feedback import Lesson
-from fivefold.learning.position import Lists, Pull, pull_of
+from fivefold.learning.position_bias import Lists, Pull, pull_of
 from fivefold.learning.reranker import HIDDEN, Ranker, Tensor, standing
 
 STEPS = 400

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fivefold.learning.features import NAMES, VERSION
-from fivefold.recall import Matrix, Vector
-from fivefold.times import as_utc, iso
-from fivefold.values import Value
-from fivefold.weights.binary import BadModel
+from fivefold.models.binary import BadModel
+from fivefold.values.recall import Matrix, Vector
+from fivefold.values.serialize import Value
+from fivefold.values.times import as_utc, iso
 
 FORMAT = 1
 """Of the file; one of another format is left alone."""

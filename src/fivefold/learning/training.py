@@ -10,10 +10,10 @@ import numpy.typing as npt
 from fivefold.errors import NotFound
 from fivefold.learning.feedback import Lesson, lessons
 from fivefold.learning.fitting import STEPS, fit
+from fivefold.learning.model_store import Learned, shelf_of
 from fivefold.learning.reranker import Figures, Ranker, Tensor, Verdict
-from fivefold.learning.shelf import Learned, shelf_of
-from fivefold.progress import bar
-from fivefold.workspace import Workspace
+from fivefold.namespace import Workspace
+from fivefold.text.progress import bar
 
 LEAST = 50
 """Recalls with feedback below which nothing is trained."""

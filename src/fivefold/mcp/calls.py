@@ -5,21 +5,22 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from fivefold.access import Caller
-from fivefold.context import Count, compose
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
-from fivefold.mcp import arguments, shown
-from fivefold.mcp.cutting import clipped, explained, fitting
-from fivefold.mcp.numbers import Numbers
-from fivefold.memory import Memory, Session
-from fivefold.recall import Recall
-from fivefold.serve.answers import Feedback
-from fivefold.serve.limits import Limits
-from fivefold.serve.recipes import recipe_named
-from fivefold.serve.service import Service
-from fivefold.tokens import tokens
-from fivefold.values import Value
+from fivefold.mcp import arguments
+from fivefold.mcp import text as shown
+from fivefold.mcp.budget import clipped, explained, fitting
+from fivefold.mcp.source_numbers import Numbers
+from fivefold.retrieval.prompt import Count, compose
+from fivefold.service.limits import Limits
+from fivefold.service.recipes import recipe_named
+from fivefold.service.responses import Feedback
+from fivefold.service.service import Service
+from fivefold.text.tokens import tokens
+from fivefold.values.access import Caller
+from fivefold.values.memory import Memory, Session
+from fivefold.values.recall import Recall
+from fivefold.values.serialize import Value
 
 _SOURCE = re.compile(r"^\[\d+\] ", re.MULTILINE)
 

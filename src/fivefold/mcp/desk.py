@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from fivefold.access import ALL, Caller, Refused, Role
-from fivefold.mcp.numbers import Numbers
+from fivefold.mcp.source_numbers import Numbers
+from fivefold.values.access import ALL, Caller, Refused, Role
 
 if TYPE_CHECKING:
     from fivefold.engine import Engine
-    from fivefold.serve.service import Service
+    from fivefold.service.service import Service
 
 R = TypeVar("R")
 

@@ -11,13 +11,13 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from fivefold.access import Caller
 from fivefold.mcp.desk import only_one
-from fivefold.mcp.numbers import Numbers
 from fivefold.mcp.server import Answering, build
-from fivefold.serve.asking import caller_of, still_the_caller
-from fivefold.serve.problems import problem_of
-from fivefold.serve.service import Service
+from fivefold.mcp.source_numbers import Numbers
+from fivefold.service.service import Service
+from fivefold.values.access import Caller
+from fivefold.web.auth import caller_of, still_the_caller
+from fivefold.web.problems import problem_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from fivefold.mcp import prompts, resources
 from fivefold.mcp.tools import TOOLS
-from fivefold.values import Json
+from fivefold.values.serialize import Json
 
 
 def offer() -> Json:

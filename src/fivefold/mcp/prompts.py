@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from fivefold.mcp import shown
+from fivefold.mcp import text as shown
 from fivefold.mcp.arguments import BUDGET
 from fivefold.mcp.desk import Call, Desk, done
 
 if TYPE_CHECKING:
-    from fivefold.context import Context
     from fivefold.engine import Engine
-    from fivefold.serve.service import Service
+    from fivefold.retrieval.prompt import Context
+    from fivefold.service.service import Service
 
 NAMESPACE = types.PromptArgument(name="namespace", description="The namespace; the usual one unless named")
 

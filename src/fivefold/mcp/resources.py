@@ -10,15 +10,15 @@ import mcp_types as types
 from mcp.shared.uri_template import UriTemplate
 
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.intake import checked_name
-from fivefold.mcp.cutting import brief
+from fivefold.mcp.budget import brief
 from fivefold.mcp.desk import Call, Desk, done
-from fivefold.mcp.shown import turns_of
-from fivefold.recall import SHOWN_TEXT
+from fivefold.mcp.text import turns_of
+from fivefold.values.recall import SHOWN_TEXT
+from fivefold.values.validate import checked_name
 
 if TYPE_CHECKING:
     from fivefold.engine import Engine
-    from fivefold.memory import Memory, Session
+    from fivefold.values.memory import Memory, Session
 
 MEMORY = UriTemplate.parse("fivefold://{namespace}/memories/{id}")
 SESSION = UriTemplate.parse("fivefold://{namespace}/sessions/{id}")

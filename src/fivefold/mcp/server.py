@@ -14,10 +14,10 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from fivefold import __version__
-from fivefold.access import Refused
 from fivefold.errors import NotFound
 from fivefold.mcp.desk import Desk
-from fivefold.values import Json
+from fivefold.values.access import Refused
+from fivefold.values.serialize import Json
 
 if TYPE_CHECKING:
     from fivefold.mcp.tools import Tool

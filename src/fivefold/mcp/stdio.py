@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from mcp.server.stdio import stdio_server
 
-from fivefold.access import HERE, Caller
 from fivefold.errors import FivefoldError
 from fivefold.mcp.desk import only_one
-from fivefold.mcp.numbers import Numbers
 from fivefold.mcp.server import Answering, build
+from fivefold.mcp.source_numbers import Numbers
+from fivefold.values.access import HERE, Caller
 
 if TYPE_CHECKING:
-    from fivefold.serve.service import Service
+    from fivefold.service.service import Service
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class Local:
 
     def service(self) -> Service:
         """Opened by the first who asks; if that fails, the next one tries again."""
-        from fivefold.serve.service import open_service
+        from fivefold.service.service import open_service
 
         with self._lock:
             if self._service is None:
@@ -62,7 +62,7 @@ class Local:
 
     def words(self, error: Exception) -> str:
         """An error of our own is told as it is: whoever reads it has the store."""
-        from fivefold.serve.problems import problem_of
+        from fivefold.web.problems import problem_of
 
         return str(error) if isinstance(error, FivefoldError) else problem_of(error)[0].detail
 
@@ -77,7 +77,7 @@ class Local:
 
     def _warm_up(self) -> None:
         """Load the model that the first question will need. What fails here is told again to whoever needs it."""
-        from fivefold.embedders import DEFAULT, choice_of, embedder, is_remote
+        from fivefold.models.embedders import DEFAULT, choice_of, embedder, is_remote
 
         try:
             service = self.service()

@@ -8,18 +8,18 @@ from typing import Any
 
 import mcp_types as types
 
-from fivefold.access import Role
-from fivefold.context import Context
 from fivefold.mcp import arguments, calls
 from fivefold.mcp.arguments import Arguments, checked, schema
 from fivefold.mcp.calls import Answer, Place, SessionLog
 from fivefold.mcp.desk import Call, Desk, done
-from fivefold.memory import Memory, Report
-from fivefold.recall import Recall
-from fivefold.schema import schema_of
-from fivefold.serve.answers import Feedback
-from fivefold.stores.base import Stats
-from fivefold.values import Value
+from fivefold.retrieval.prompt import Context
+from fivefold.service.responses import Feedback
+from fivefold.stores.protocol import Stats
+from fivefold.values.access import Role
+from fivefold.values.memory import Memory, Report
+from fivefold.values.recall import Recall
+from fivefold.values.schema import schema_of
+from fivefold.values.serialize import Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fivefold.errors import InvalidInput, MissingExtra
-from fivefold.stores.base import Store
+from fivefold.stores.protocol import Store
 
 POSTGRES = ("postgresql://", "postgres://")
 """How a PostgreSQL address begins."""

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.memory import Memory
-from fivefold.page import Page
-from fivefold.stores.base import Store
+from fivefold.stores.protocol import Store
 from fivefold.testing.pairs import Pair, opened
 from fivefold.testing.places import Places
 from fivefold.testing.strategies import examined
+from fivefold.values.memory import Memory
+from fivefold.values.paging import Page
 
 MOMENTS = ("1969-12-31T23:59:59Z", "2025-02-01T09:00:00Z", "2025-02-01T09:00:00.000001Z", "2025-02-03T10:00:00Z")
 """Few, so that many memories are of the same one."""

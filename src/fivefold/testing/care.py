@@ -8,16 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from fivefold import maintenance, sample
+from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.errors import StoreClosed
 from fivefold.stores import open_store
-from fivefold.stores.base import Store
+from fivefold.stores.protocol import Store
 from fivefold.testing.compare import session_names
 from fivefold.testing.pairs import Pair, answers, exported, holdings, opened, same_answers
 from fivefold.testing.places import Places
 from fivefold.testing.recipes import steady
 from fivefold.testing.vectors import Failing, WordVectors
+from fivefold.writing import rebuild
 
 ASKED = ("who works on the Kestrel?", "what did I do in early June?", "my badge ID")
 
@@ -93,7 +94,7 @@ class CareLaws(Places):
     def test_a_move_that_stops_half_way_goes_on_where_it_stopped(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(maintenance, "BATCH", 10)
+        monkeypatch.setattr(rebuild, "BATCH", 10)
         engine = opened(store)
         engine.remember_many([{"content": f"text number {i}", "id": f"t{i}"} for i in range(35)])
         before = answers(engine, "text number 7")

@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import Any
 
 from fivefold.engine import Engine
-from fivefold.recall import Candidate, Hit, Query, Recall, RouteRun
-from fivefold.values import Json, plain
+from fivefold.values.recall import Candidate, Hit, Query, Recall, RouteRun
+from fivefold.values.serialize import Json, plain
 
 NEAR = 1e-4
 TIE = 1e-6

@@ -8,7 +8,7 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.errors import NotFound
-from fivefold.stores.base import Store
+from fivefold.stores.protocol import Store
 from fivefold.testing.pairs import Pair, answers, exported, holdings, opened, same_answers
 from fivefold.testing.places import Places
 

@@ -7,12 +7,12 @@ from functools import partial
 import pytest
 
 from fivefold.engine import Engine
-from fivefold.graph import Graph
-from fivefold.recall import RouteHit
-from fivefold.stores.base import Store, Walk
+from fivefold.stores.protocol import Store, Walk
 from fivefold.testing.pairs import NOW, Pair, opened
 from fivefold.testing.places import Places
 from fivefold.testing.recipes import steady_with
+from fivefold.values.recall import RouteHit
+from fivefold.writing.graph import Graph
 
 TOLD = (
     "Sarah Chen reports to Tom Reed",

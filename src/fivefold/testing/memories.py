@@ -6,18 +6,18 @@ from datetime import UTC, datetime
 
 import pytest
 
-from fivefold import writing
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.extract import extractor
-from fivefold.intake import record_of
-from fivefold.remember import draft
-from fivefold.stores.base import Store
+from fivefold.stores.protocol import Store
 from fivefold.testing.pairs import NOW, Pair, exported, holdings, opened
 from fivefold.testing.places import Places
 from fivefold.testing.recipes import steady
 from fivefold.testing.searches import dense, words
 from fivefold.testing.vectors import Failing, WordVectors
+from fivefold.values.validate import record_of
+from fivefold.writing import edit
+from fivefold.writing.extract import extractor
+from fivefold.writing.pipeline import draft
 
 ODD = (
     "plain words",
@@ -252,8 +252,8 @@ class MemoryLaws(Places):
     def test_a_batch_that_fails_leaves_nothing_and_the_one_before_stays(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(writing, "BATCH", 4)
-        monkeypatch.setattr(writing, "EMBEDDED", 2)
+        monkeypatch.setattr(edit, "BATCH", 4)
+        monkeypatch.setattr(edit, "EMBEDDED", 2)
         engine = opened(store, embedder=Failing(after=3))
         with pytest.raises(RuntimeError, match="went away"):
             engine.remember_many(

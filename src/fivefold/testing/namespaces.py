@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.stores.base import Store
+from fivefold.stores.protocol import Store
 from fivefold.testing.pairs import answers, exported, holdings, new_namespace, opened, same_answers
 from fivefold.testing.places import Places
 from fivefold.testing.strategies import examined, records

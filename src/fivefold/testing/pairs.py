@@ -9,20 +9,20 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-from fivefold.embedders import Embedder
 from fivefold.engine import Engine
 from fivefold.errors import FivefoldError
-from fivefold.memory import Edge, Entity
-from fivefold.page import Page
-from fivefold.recall import Recall
-from fivefold.recipe import Recipe
+from fivefold.models.embedders import Embedder
+from fivefold.retrieval.recipe import Recipe
 from fivefold.stores import open_store
-from fivefold.stores.base import Stats, Store
+from fivefold.stores.protocol import Stats, Store
 from fivefold.testing.compare import differences, renamed, session_names, trace, unlike
 from fivefold.testing.recipes import UNHURRIED_MS, steady_recipes
 from fivefold.testing.vectors import WordVectors
-from fivefold.transfer import export_lines
-from fivefold.values import Json, plain
+from fivefold.transfer.jsonl import export_lines
+from fivefold.values.memory import Edge, Entity
+from fivefold.values.paging import Page
+from fivefold.values.recall import Recall
+from fivefold.values.serialize import Json, plain
 
 NOW = datetime(2025, 3, 10, 12, tzinfo=UTC)
 

@@ -8,7 +8,7 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.stores import open_store
-from fivefold.stores.base import Store
+from fivefold.stores.protocol import Store
 from fivefold.testing.pairs import Pair, in_memory, opened
 
 

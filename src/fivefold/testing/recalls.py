@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 
 from fivefold import sample
-from fivefold.embedders import DEFAULT
-from fivefold.embedders import embedder as load_embedder
 from fivefold.engine import Engine
-from fivefold.stores.base import FIELDS, Filter, Store
+from fivefold.models.embedders import DEFAULT
+from fivefold.models.embedders import embedder as load_embedder
+from fivefold.stores.protocol import FIELDS, Filter, Store
 from fivefold.testing.pairs import Pair, answers, opened
 from fivefold.testing.places import Places
 from fivefold.testing.recipes import steady_recipes, steady_with

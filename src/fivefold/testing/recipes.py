@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fivefold.recipe import Recipe, known_recipes, load_recipe
+from fivefold.retrieval.recipe import Recipe, known_recipes, load_recipe
 
 UNHURRIED_MS = 600_000
 """A time-out that no test meets."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from fivefold.engine import Engine
-from fivefold.lexemes import lexemes
-from fivefold.recall import RouteHit
-from fivefold.stores.base import Field, Filter
+from fivefold.stores.protocol import Field, Filter
 from fivefold.testing.vectors import WordVectors
+from fivefold.text.lexemes import lexemes
+from fivefold.values.recall import RouteHit
 
 Found = list[tuple[str, float]]
 ALL = Filter()

@@ -9,7 +9,7 @@ from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.learning.features import unpacked
 from fivefold.stores import open_store
-from fivefold.stores.base import Store
+from fivefold.stores.protocol import Store
 from fivefold.testing.pairs import NOW, Pair, opened
 from fivefold.testing.places import Places
 from fivefold.testing.recipes import steady

@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from fivefold.embedders import Embedder, Matrix, Progress
+from fivefold.models.embedders import Embedder, Matrix, Progress
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fivefold.engine import Engine
-from fivefold.lexemes import lexemes
-from fivefold.stores.base import Filter, Store
+from fivefold.stores.protocol import Filter, Store
 from fivefold.testing.compare import session_names
 from fivefold.testing.pairs import Pair
 from fivefold.testing.places import Places
 from fivefold.testing.searches import ALL, Found, words
 from fivefold.testing.strategies import SENTENCES, WORDS, examined
+from fivefold.text.lexemes import lexemes
 
 ROUNDING = 1e-9
 """How much of a score two ways to add it up may differ by."""

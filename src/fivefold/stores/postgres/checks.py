@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from fivefold.stores.base import Finding
 from fivefold.stores.postgres.dialect import POSTGRES
+from fivefold.stores.protocol import Finding
 from fivefold.stores.sql.checks import check_entities, check_sessions, check_vectors, counted
 from fivefold.stores.sql.dialect import Values
 

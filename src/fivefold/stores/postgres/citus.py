@@ -15,10 +15,10 @@ import psycopg
 from fivefold.errors import StoreError
 from fivefold.stores.postgres.dialect import Connection, ask
 from fivefold.stores.postgres.dsn import Options
-from fivefold.stores.postgres.guards import TABLES, guard
+from fivefold.stores.postgres.row_level_security import TABLES, guard
 from fivefold.stores.postgres.schema import lock
 from fivefold.stores.sql.dialect import Values
-from fivefold.values import Value
+from fivefold.values.serialize import Value
 
 LEAST_CITUS = 13
 SEARCHING = ("pg_catalog.arrayoverlap(anyarray, anyarray)", "pg_catalog.arraycontains(anyarray, anyarray)")

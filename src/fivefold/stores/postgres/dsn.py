@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from fivefold.errors import InvalidInput
-from fivefold.shape import number
+from fivefold.values.fields import number
 
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _NEXT = re.compile(r"\s*,\s*(?=postgres(?:ql)?://)")

@@ -16,9 +16,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from fivefold.memory import TYPES
-from fivefold.stores.base import Filter
 from fivefold.stores.postgres.keys import lexeme_key
+from fivefold.stores.protocol import Filter
+from fivefold.values.memory import TYPES
 
 PREDICATE_WEIGHT = 4
 """A hit in the short predicate weighs four times one in the content (R4)."""

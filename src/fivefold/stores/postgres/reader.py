@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fivefold.recall import Matrix, RouteHit, Vector
-from fivefold.stores.base import FIELDS, Arm, Composite, Field, Filter, Fused, Space, Walk
-from fivefold.stores.postgres import lexical, together, vectors
+from fivefold.stores.postgres import fused_search, lexical, vectors
 from fivefold.stores.postgres.dialect import POSTGRES
 from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.vectors import Holding
 from fivefold.stores.postgres.walk import WALK, values_of
+from fivefold.stores.protocol import FIELDS, Arm, Composite, Field, Filter, Fused, Space, Walk
 from fivefold.stores.sql.reader import SqlReader
 from fivefold.stores.sql.recall_log import RecallLog
+from fivefold.values.recall import Matrix, RouteHit, Vector
 
 if TYPE_CHECKING:
     from fivefold.stores.postgres.store import PostgresStore
@@ -97,7 +97,7 @@ class PostgresReader(SqlReader):
             for arm in arms
         ]
         held = [arm.field is None or self._holds(arm.field) for arm in arms]
-        made = together.rrf(self._ns, space, vector, lexemes, arms, k, indexed, held)
+        made = fused_search.rrf(self._ns, space, vector, lexemes, arms, k, indexed, held)
         if made is None:
             return []
         deepest = max(arm.depth for arm in arms)
@@ -106,9 +106,9 @@ class PostgresReader(SqlReader):
 
     def composite(self, space: Space, vector: Vector, how: Composite) -> list[Fused]:
         indexed = self._by_index(space, "full", how.depth, Filter())
-        sql, values = together.composite(self._ns, space, vector, how, indexed)
+        sql, values = fused_search.composite(self._ns, space, vector, how, indexed)
         found = self._search(sql, values, self._settings(indexed, how.depth))
-        routes = together.routes_of(how)
+        routes = fused_search.routes_of(how)
         return [Fused(routes[arm], *rest) for arm, *rest in found]
 
     def vectors(self, space: Space, rows: Sequence[int]) -> dict[int, Vector]:

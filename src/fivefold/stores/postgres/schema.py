@@ -9,11 +9,11 @@ from importlib import resources
 import psycopg
 
 from fivefold.errors import NewerSchema, StoreError
-from fivefold.stores.base import FIELDS
 from fivefold.stores.postgres.connection import look_in, search_path
 from fivefold.stores.postgres.dialect import Connection, ask
 from fivefold.stores.postgres.dsn import Options
-from fivefold.stores.postgres.guards import guard, make_role
+from fivefold.stores.postgres.row_level_security import guard, make_role
+from fivefold.stores.protocol import FIELDS
 
 LEAST_SERVER = 15
 LEAST_PGVECTOR = (0, 7)

@@ -17,8 +17,8 @@ from fivefold.stores.postgres.connection import connect
 from fivefold.stores.postgres.dialect import Connection, ask
 from fivefold.stores.postgres.dsn import Options, without_password
 from fivefold.stores.postgres.indexes import built_indexes
-from fivefold.stores.postgres.tend import as_asked, large_fields
-from fivefold.values import Value
+from fivefold.stores.postgres.maintenance import as_asked, large_fields
+from fivefold.values.serialize import Value
 
 if TYPE_CHECKING:
     from fivefold.stores.postgres.store import PostgresStore

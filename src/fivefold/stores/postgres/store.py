@@ -9,28 +9,28 @@ from functools import partial
 from typing import Any
 
 from fivefold.errors import InvalidInput, OwnerOnly, ServerAway, StoreClosed, StoreError
-from fivefold.recall import Recall
-from fivefold.stores.base import Care, Finding
-from fivefold.stores.postgres import copying
+from fivefold.stores.postgres import snapshot
 from fivefold.stores.postgres.checks import check
 from fivefold.stores.postgres.citus import is_sharded
 from fivefold.stores.postgres.connection import POSITION, Server, connect, plain_errors, search_path
 from fivefold.stores.postgres.dialect import Connection, PostgresDatabase, ask
 from fivefold.stores.postgres.dsn import addresses
-from fivefold.stores.postgres.guards import check_role
 from fivefold.stores.postgres.indexes import Indexes, Known, known_indexes
 from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.ledger import PostgresLedger
+from fivefold.stores.postgres.maintenance import tend
 from fivefold.stores.postgres.reader import PostgresReader
 from fivefold.stores.postgres.replicas import Replicas
+from fivefold.stores.postgres.row_level_security import check_role
 from fivefold.stores.postgres.schema import migrate, migrations, pgvector, version_of
-from fivefold.stores.postgres.tend import tend
 from fivefold.stores.postgres.writer import PostgresWriter
-from fivefold.stores.sql.copying import Look
+from fivefold.stores.protocol import Care, Finding
 from fivefold.stores.sql.dialect import Values
 from fivefold.stores.sql.ledger import Ledger
 from fivefold.stores.sql.recall_log import RecallLog, Row, write_rows
-from fivefold.times import to_micros, utc_now
+from fivefold.stores.sql.snapshot import Look
+from fivefold.values.recall import Recall
+from fivefold.values.times import to_micros, utc_now
 
 KNOWING = ("SET LOCAL plan_cache_mode = force_custom_plan",)
 """Citus finds the one shard by the namespace a statement is given; a plan made for any would go to all, or fail."""
@@ -96,7 +96,7 @@ class PostgresStore:
 
     def look(self, namespace: str) -> AbstractContextManager[Look]:
         """The namespace as it is at one moment, to be copied."""
-        return copying.look(self, namespace)
+        return snapshot.look(self, namespace)
 
     @contextmanager
     def write(self, namespace: str) -> Iterator[PostgresWriter]:

@@ -16,10 +16,10 @@ import numpy as np
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
-from fivefold.memory import TYPES
-from fivefold.recall import Vector
-from fivefold.stores.base import FIELDS, Field, Filter, Space
 from fivefold.stores.postgres.dsn import Options
+from fivefold.stores.protocol import FIELDS, Field, Filter, Space
+from fivefold.values.memory import TYPES
+from fivefold.values.recall import Vector
 
 INDEX_LIMIT = 4_000
 """Numbers of a vector that an HNSW index over half-precision vectors takes."""

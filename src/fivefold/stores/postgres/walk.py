@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fivefold.stores.base import ENOUGH, Walk
-from fivefold.times import to_micros
+from fivefold.stores.protocol import ENOUGH, Walk
+from fivefold.values.times import to_micros
 
 WALK = """
 WITH RECURSIVE walk(entity, hop, factor, path, seen) AS (

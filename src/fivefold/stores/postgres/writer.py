@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from fivefold.memory import TYPES, Memory
-from fivefold.recall import Vector
-from fivefold.stores.base import FIELDS, Entry, Field, Space, SpaceState
-from fivefold.stores.postgres.copying import PostgresLanding
 from fivefold.stores.postgres.dialect import PostgresDatabase
 from fivefold.stores.postgres.keys import lexeme_key
 from fivefold.stores.postgres.lexical import counted
+from fivefold.stores.postgres.snapshot import PostgresLanding
 from fivefold.stores.postgres.vectors import vector_of
+from fivefold.stores.protocol import FIELDS, Entry, Field, Space, SpaceState
 from fivefold.stores.sql.writer import SqlWriter
+from fivefold.values.memory import TYPES, Memory
+from fivefold.values.recall import Vector
 
 
 class PostgresWriter(SqlWriter, PostgresLanding):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from fivefold.stores.base import FIELDS, Finding
+from fivefold.stores.protocol import FIELDS, Finding
 from fivefold.stores.sql.dialect import Dialect, Values
 
 Ask = Callable[[str, Values], list[tuple[Any, ...]]]

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import combinations
 
-from fivefold.memory import Mention, Relation
 from fivefold.stores.sql.dialect import Database
 from fivefold.stores.sql.entities import Entities, alias_of
-from fivefold.times import to_micros
+from fivefold.values.memory import Mention, Relation
+from fivefold.values.times import to_micros
 
 TOGETHER = "mentioned with"
 MOST_TOGETHER = 8

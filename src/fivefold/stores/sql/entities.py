@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
-from fivefold.memory import Mention
 from fivefold.stores.sql.dialect import Database
 from fivefold.stores.sql.rows import compact
 from fivefold.stores.sql.transaction import Transaction
+from fivefold.values.memory import Mention
 
 
 class Entities(Transaction):

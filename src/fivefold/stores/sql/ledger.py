@@ -9,11 +9,11 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
 
-from fivefold.access import AuditEntry, Key
-from fivefold.stores.sql.asking import moment
 from fivefold.stores.sql.dialect import Database, Values
 from fivefold.stores.sql.rows import compact
-from fivefold.times import from_micros, to_micros
+from fivefold.stores.sql.scoped_reader import moment
+from fivefold.values.access import AuditEntry, Key
+from fivefold.values.times import from_micros, to_micros
 
 _KEY = "id, name, role, namespaces, created_at, expires_at, revoked_at, last_used_at"
 _ENTRY = "at, key_id, action, namespace, subject, outcome"

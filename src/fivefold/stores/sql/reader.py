@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from fivefold.extract.kept import restored
-from fivefold.memory import Extraction, Link, Memory, Type
-from fivefold.recall import RouteHit
-from fivefold.stores.base import VOCABULARY, Drift, Feedback, Space, Stats
-from fivefold.stores.sql.asking import moment
-from fivefold.stores.sql.browsing import BrowsingReader
-from fivefold.stores.sql.named import NamedReader
+from fivefold.stores.protocol import VOCABULARY, Drift, Feedback, Space, Stats
+from fivefold.stores.sql.entity_lookup import NamedReader
+from fivefold.stores.sql.listing import BrowsingReader
 from fivefold.stores.sql.recall_log import RecallLog
 from fivefold.stores.sql.rows import COLUMNS, memory_of
-from fivefold.times import from_micros, to_micros
+from fivefold.stores.sql.scoped_reader import moment
+from fivefold.values.extraction_json import restored
+from fivefold.values.memory import Extraction, Link, Memory, Type
+from fivefold.values.recall import RouteHit
+from fivefold.values.times import from_micros, to_micros
 
 
 class SqlReader(NamedReader, BrowsingReader):

@@ -7,12 +7,12 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from fivefold.learning.adapt import signals_of
+from fivefold.learning.adaptation import signals_of
 from fivefold.learning.features import packed
-from fivefold.recall import Recall
 from fivefold.stores.sql.dialect import Database
 from fivefold.stores.sql.rows import compact
-from fivefold.times import to_micros
+from fivefold.values.recall import Recall
+from fivefold.values.times import to_micros
 
 KEPT = 10_000
 """How many recalls without feedback a namespace's log keeps."""

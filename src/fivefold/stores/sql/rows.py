@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from fivefold.memory import Memory
-from fivefold.times import from_micros, to_micros
+from fivefold.values.memory import Memory
+from fivefold.values.times import from_micros, to_micros
 
 COLUMNS = (
     "row, id, content, kind, type, speaker, session_id, turn_index, predicate, user_text, assistant_text,"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fivefold.memory import BY_HAND, Memory, Slot
 from fivefold.stores.sql.transaction import Transaction
-from fivefold.times import to_micros
+from fivefold.values.memory import BY_HAND, Memory, Slot
+from fivefold.values.times import to_micros
 
 _HOLDS = (
     "ended_by IS NULL AND (SELECT m.superseded_by FROM memories m "

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from fivefold.memory import Memory
 from fivefold.stores.sql.dialect import Database
 from fivefold.stores.sql.rows import COLUMNS, memory_of
-from fivefold.times import to_micros
+from fivefold.values.memory import Memory
+from fivefold.values.times import to_micros
 
 
 class Transaction:

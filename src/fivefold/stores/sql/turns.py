@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from fivefold.memory import Memory
-from fivefold.recall import Vector
 from fivefold.stores.sql.rows import COLUMNS, compact, memory_of
-from fivefold.stores.sql.spaces import Spaces
-from fivefold.times import to_micros
+from fivefold.stores.sql.vector_spaces import Spaces
+from fivefold.values.memory import Memory
+from fivefold.values.recall import Vector
+from fivefold.values.times import to_micros
 
 
 class Turns(Spaces):

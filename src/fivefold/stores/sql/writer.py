@@ -8,17 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from fivefold.extract.kept import kept, restored
-from fivefold.memory import Extraction, Memory, Mention
-from fivefold.recall import Recall
-from fivefold.stores.base import Entry
-from fivefold.stores.sql import answers
+from fivefold.stores.protocol import Entry
+from fivefold.stores.sql import idempotency
 from fivefold.stores.sql.edges import Edges
 from fivefold.stores.sql.recall_log import row_of, write_row
 from fivefold.stores.sql.rows import COLUMNS, WRITTEN, compact, memory_of, values_of
 from fivefold.stores.sql.statements import Statements
 from fivefold.stores.sql.turns import Turns
-from fivefold.times import to_micros
+from fivefold.values.extraction_json import kept, restored
+from fivefold.values.memory import Extraction, Memory, Mention
+from fivefold.values.recall import Recall
+from fivefold.values.times import to_micros
 
 _INSERT = (
     f"INSERT INTO memories (row, namespace, content_hash, extracted, {WRITTEN}) "
@@ -61,7 +61,7 @@ class SqlWriter(Turns, Statements, Edges):
         """Write what the transaction gathered; called before it ends."""
         self.write_counts()
         self.write_ties()
-        answers.forget(self._db, self.answering_as, self.removed)
+        idempotency.forget(self._db, self.answering_as, self.removed)
 
     def add(self, entry: Entry) -> int:
         row = self._db.insert(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import apsw
 
-from fivefold.stores.base import Finding
+from fivefold.stores.protocol import Finding
 from fivefold.stores.sql.checks import check_entities, check_sessions, check_vectors, counted
 from fivefold.stores.sqlite import lexical, vectors
 from fivefold.stores.sqlite.dialect import SQLITE, SqliteDatabase

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import apsw
 
-from fivefold.recall import RouteHit
-from fivefold.stores.base import Filter
+from fivefold.stores.protocol import Filter
 from fivefold.stores.sqlite.connection import rows
+from fivefold.values.recall import RouteHit
 
 PREDICATE_WEIGHT = 4.0
 """A hit in the short predicate weighs four times one in the content (R4)."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fivefold.recall import Matrix, RouteHit, Vector
-from fivefold.stores.base import Arm, Composite, Field, Filter, Fused, Space, Walk
+from fivefold.stores.protocol import Arm, Composite, Field, Filter, Fused, Space, Walk
 from fivefold.stores.sql.reader import SqlReader
 from fivefold.stores.sql.recall_log import RecallLog
-from fivefold.stores.sqlite import lexical, together
+from fivefold.stores.sqlite import fused_search, lexical
 from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.vectors import stored
 from fivefold.stores.sqlite.walk import walk
+from fivefold.values.recall import Matrix, RouteHit, Vector
 
 if TYPE_CHECKING:
     from fivefold.stores.sqlite.store import SqliteStore
@@ -66,11 +66,11 @@ class SqliteReader(SqlReader):
         if key is None:
             return []
         with self._store.connections.reader() as connection:
-            return together.rrf(connection, key, space, vector, lexemes, arms, k)
+            return fused_search.rrf(connection, key, space, vector, lexemes, arms, k)
 
     def composite(self, space: Space, vector: Vector, how: Composite) -> list[Fused]:
         with self._store.connections.reader() as connection:
-            return together.composite(connection, space, vector, how)
+            return fused_search.composite(connection, space, vector, how)
 
     def vectors(self, space: Space, rows: Sequence[int]) -> dict[int, Vector]:
         """What these memories say as a whole, turns, notes and sessions alike."""

@@ -12,22 +12,22 @@ from pathlib import Path
 import apsw
 
 from fivefold.errors import ReadOnly, StoreError
-from fivefold.recall import Recall
-from fivefold.stores.base import Care, Finding
-from fivefold.stores.sql.copying import Look
+from fivefold.stores.protocol import Care, Finding
 from fivefold.stores.sql.ledger import Ledger
 from fivefold.stores.sql.recall_log import RecallLog, Row, write_rows
-from fivefold.stores.sqlite import copying, lexical
+from fivefold.stores.sql.snapshot import Look
+from fivefold.stores.sqlite import lexical, snapshot
 from fivefold.stores.sqlite.checks import check
 from fivefold.stores.sqlite.connection import Connections, connect, make_durable, number, plain_errors
 from fivefold.stores.sqlite.dialect import SqliteDatabase
+from fivefold.stores.sqlite.fused_search import offer_nearest
 from fivefold.stores.sqlite.ledger import SqliteLedger
 from fivefold.stores.sqlite.reader import SqliteReader
 from fivefold.stores.sqlite.schema import migrate, migrations, version_of
-from fivefold.stores.sqlite.together import offer_nearest
 from fivefold.stores.sqlite.vectors import VectorMemory
 from fivefold.stores.sqlite.writer import SqliteWriter
-from fivefold.times import to_micros, utc_now
+from fivefold.values.recall import Recall
+from fivefold.values.times import to_micros, utc_now
 
 _log = logging.getLogger("fivefold")
 
@@ -61,7 +61,7 @@ class SqliteStore:
 
     def look(self, namespace: str) -> AbstractContextManager[Look]:
         """The namespace as it is at one moment, to be copied."""
-        return copying.look(self, namespace)
+        return snapshot.look(self, namespace)
 
     @contextmanager
     def write(self, namespace: str) -> Iterator[SqliteWriter]:

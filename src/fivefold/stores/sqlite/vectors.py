@@ -15,11 +15,11 @@ from contextlib import contextmanager
 import apsw
 import numpy as np
 
-from fivefold.memory import TYPES
-from fivefold.recall import Matrix, RouteHit, Vector
-from fivefold.stores.base import FIELDS, Field, Filter, Space
+from fivefold.stores.protocol import FIELDS, Field, Filter, Space
 from fivefold.stores.sqlite.connection import number, rows
 from fivefold.stores.sqlite.scan import Arrays, Rows, closest
+from fivefold.values.memory import TYPES
+from fivefold.values.recall import Matrix, RouteHit, Vector
 
 CHUNK = 64
 """Vectors in one vec0 chunk: small, so that a namespace of a few memories takes little room."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import apsw
 
-from fivefold.recall import RouteHit
-from fivefold.stores.base import ENOUGH, Walk
-from fivefold.times import to_micros
+from fivefold.stores.protocol import ENOUGH, Walk
+from fivefold.values.recall import RouteHit
+from fivefold.values.times import to_micros
 
 _WALK = """
 WITH RECURSIVE walk(entity, hop, factor, path, seen) AS (

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from fivefold.memory import TYPES, Memory
-from fivefold.recall import Vector
-from fivefold.stores.base import FIELDS, Entry, Field, Space, SpaceState
+from fivefold.stores.protocol import FIELDS, Entry, Field, Space, SpaceState
 from fivefold.stores.sql.writer import SqlWriter
 from fivefold.stores.sqlite import lexical, vectors
-from fivefold.stores.sqlite.copying import SqliteLanding
 from fivefold.stores.sqlite.dialect import SqliteDatabase
-from fivefold.times import to_micros
+from fivefold.stores.sqlite.snapshot import SqliteLanding
+from fivefold.values.memory import TYPES, Memory
+from fivefold.values.recall import Vector
+from fivefold.values.times import to_micros
 
 
 class SqliteWriter(SqlWriter, SqliteLanding):

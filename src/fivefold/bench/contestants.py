@@ -1,0 +1,111 @@
+"""The field of a race: which recipes and baselines run, and which questions are asked."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from fivefold.bench.data import Dataset, Unit
+from fivefold.errors import InvalidInput
+from fivefold.retrieval.recipe import RACED, Recipe, load_recipe
+
+BASELINES = ("dense", "bm25")
+"""What these two names mean in a race: plain searches without the engine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Racer:
+    """Who runs: a recipe, or without one the plain baseline of that name."""
+
+    name: str
+    recipe: Recipe | None = None
+
+
+def racers_of(choice: str, changes: Mapping[str, object], unit: Unit, seed: int = 0) -> tuple[list[Racer], list[str]]:
+    """Who was asked for, baselines first, and a note for every change that has no place in one of them.
+
+    Noise is drawn by `seed`, so that a race gives the same each time and in any number of processes.
+    """
+    names = [*BASELINES, *RACED] if choice.strip() == "all" else [part.strip() for part in choice.split(",")]
+    names = list(dict.fromkeys(name for name in names if name))
+    if not names:
+        raise InvalidInput("recipes is empty; name some, separated by commas, or all")
+    running = [Racer(name) for name in BASELINES if name in names]
+    recipes = {name: load_recipe(name.removeprefix("recipe:")) for name in names if name not in BASELINES}
+    _check_changes(changes, list(recipes.values()))
+    notes: list[str] = []
+    for name, recipe in recipes.items():
+        placed = {key: value for key, value in changes.items() if _has_place(key, recipe)}
+        notes += [f"{key} has no place in {name} and changed nothing there" for key in changes if key not in placed]
+        fixed: dict[str, object] = {f"{part}.seed": seed for part in recipe.parts() if part.endswith(".noise")}
+        if "rerank.cross_encoder" in recipe.parts():  # else what is read would depend on how busy the machine is
+            fixed["rerank.cross_encoder.budget_ms"] = 0
+        running.append(Racer(_called(name, running), load_recipe(recipe, {**fixed, **placed, "unit": unit})))
+    return running, notes
+
+
+def _check_changes(changes: Mapping[str, object], recipes: Sequence[Recipe]) -> None:
+    """A change must have a place somewhere; the unit is the same for all and set elsewhere."""
+    if "unit" in changes:
+        raise InvalidInput("unit is set for every recipe by --unit; leave it out of --set")
+    if changes and not recipes:
+        raise InvalidInput("--set changes recipes, and only baselines were named")
+    for key in changes:
+        if not any(_has_place(key, recipe) for recipe in recipes):
+            parts = sorted({part for recipe in recipes for part in recipe.parts()})
+            raise InvalidInput(f"--set {key} changes nothing in any of the recipes; their parts are {', '.join(parts)}")
+
+
+def _has_place(key: str, recipe: Recipe) -> bool:
+    """Whether the part a change names is in the recipe; other mistakes are told when it is made."""
+    group, _, rest = key.partition(".")
+    return group not in {"routes", "boosts", "select"} or f"{group}.{rest.partition('.')[0]}" in recipe.parts()
+
+
+def _called(name: str, running: Sequence[Racer]) -> str:
+    """A file goes by its name without folder and ending, unless another racer does."""
+    short = Path(name).stem if name.endswith(".toml") or "/" in name else name
+    return name if any(racer.name == short for racer in running) else short
+
+
+def prepared(dataset: Dataset, unit: Unit | None = None, limit: int | None = None, seed: int | None = None) -> Dataset:
+    """The dataset as it is asked: by turn or session, the first questions or some drawn by seed, their namespaces."""
+    asked = [question for question in dataset.questions if question.relevant]
+    notes = list(dataset.notes)
+    if len(asked) < len(dataset.questions):
+        notes.append(f"questions left out for want of gold: {len(dataset.questions) - len(asked)}")
+    if limit is not None and limit < len(asked):
+        drawn = set(random.Random(seed).sample(range(len(asked)), limit)) if seed is not None else set(range(limit))
+        notes.append(
+            f"{limit} of {len(asked)} questions, " + ("the first" if seed is None else f"drawn by seed {seed}")
+        )
+        asked = [question for place, question in enumerate(asked) if place in drawn]
+    if not asked:
+        raise InvalidInput(f"{dataset.name} has no question with gold to find")
+    spaces = {question.namespace for question in asked}
+    kept = replace(
+        dataset,
+        questions=tuple(asked),
+        notes=tuple(notes),
+        memories={name: records for name, records in dataset.memories.items() if name in spaces},
+        plain={name: texts for name, texts in dataset.plain.items() if name in spaces},
+    )
+    return kept if unit in (None, dataset.unit) else _by_session(kept, unit)
+
+
+def _by_session(dataset: Dataset, unit: Unit | None) -> Dataset:
+    """Gold turns and the texts of the baselines under the names of their sessions."""
+    if unit != "session":
+        raise InvalidInput(f"the gold of {dataset.name} names sessions, so it cannot be scored by {unit}")
+    of: dict[str, dict[str, str]] = {
+        space: {record.id or "": record.session_id or record.id or "" for record in records}
+        for space, records in dataset.memories.items()
+    }
+    questions = [
+        replace(item, relevant=tuple(dict.fromkeys(of[item.namespace].get(id, id) for id in item.relevant)))
+        for item in dataset.questions
+    ]
+    plain = {space: [(of[space].get(id, id), text) for id, text in texts] for space, texts in dataset.plain.items()}
+    return replace(dataset, unit="session", questions=tuple(questions), plain=plain)

@@ -1,0 +1,57 @@
+"""Training by itself: once enough feedback is new, in a thread that no recall waits for and that breaks none."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from fivefold.errors import FivefoldError
+from fivefold.learning.training import learned_by, train_reranker
+from fivefold.namespace import Workspace
+
+_log = logging.getLogger("fivefold")
+
+
+class Apprentice:
+    """Counts a namespace's feedback and trains its reranker anew after every so many recalls with some."""
+
+    def __init__(self, space: Workspace) -> None:
+        self._space = space
+        self._waiting: int | None = None
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    def notice(self, after: int) -> None:
+        """A recall was given feedback; `after` so many new ones training begins. 0 never trains."""
+        if after <= 0:
+            return
+        with self._lock:
+            self._waiting = self._untaught() if self._waiting is None else self._waiting + 1
+            if self._waiting >= after and not self.at_work:
+                self._waiting = 0
+                self._thread = threading.Thread(target=self._train, name="fivefold-training", daemon=True)
+                self._thread.start()
+
+    @property
+    def at_work(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Until the training under way has ended, or the time is over."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def _untaught(self) -> int:
+        """Recalls with feedback since the last training."""
+        verdict = learned_by(self._space).verdict
+        return self._space.reader.feedback_count() - (0 if verdict is None else verdict.noted)
+
+    def _train(self) -> None:
+        try:
+            verdict = train_reranker(self._space)
+        except FivefoldError as error:
+            _log.warning("the reranker could not be trained: %s", error)
+        except Exception:
+            _log.exception("the reranker could not be trained")
+        else:
+            _log.info("the reranker of namespace %r was trained: %s", self._space.namespace, verdict.told())

@@ -1,0 +1,108 @@
+"""Answers cut to a number of tokens: what is left out is counted, and said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from fivefold.text.tokens import tokens
+from fivefold.values.memory import Memory
+from fivefold.values.recall import SHOWN_TEXT, Hit, Recall
+
+LINE = 300
+"""Characters of a memory where it is one of several lines."""
+
+
+def fitting(lines: Iterable[str], budget: int) -> int:
+    """How many of the lines, from the first on, fit."""
+    room, count = budget, 0
+    for line in lines:
+        room -= tokens(line + "\n")
+        if room < 0:
+            break
+        count += 1
+    return count
+
+
+def brief(text: str, most: int = LINE) -> str:
+    """A text as one line of at most so many characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
+
+
+def clipped(text: str, budget: int) -> str:
+    """A text, or as many of its first characters as fit, and a sign that more follows."""
+    if tokens(text) <= budget:
+        return text
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if tokens(text[:middle] + "…") <= budget else (low, middle - 1)
+    return text[:low] + "…"
+
+
+def begun(text: str, budget: int) -> str:
+    """The first whole lines of a text that fit, and a sign that more follows."""
+    if tokens(text) <= budget:
+        return text
+    lines = text.splitlines()
+    return "\n".join((*lines[: fitting(lines, budget - tokens("\n…"))], "…"))
+
+
+def explained(recall: Recall, budget: int, closing: Callable[[Sequence[str]], str]) -> tuple[Recall, str]:
+    """As much of the trace as fits: first texts are shortened, then lists, at last hits are left out.
+
+    `closing` words what was cut.
+    """
+    for shorter, cut in _shorter(recall):
+        text = f"{shorter.explain()}\n{closing(cut)}"
+        if tokens(text) <= budget:
+            return shorter, text
+    end = closing([*cut, "the end of this text"])
+    return shorter, f"{begun(shorter.explain(), budget - tokens(end) - 1)}\n{end}"
+
+
+def _shorter(recall: Recall) -> Iterator[tuple[Recall, list[str]]]:
+    yield recall, []
+    short = replace(recall, hits=tuple(map(_in_brief, recall.hits)))
+    cut = ["memories after their first words"] if short != recall else []
+    yield short, cut
+    if any(hit.neighbours for hit in short):
+        short = replace(short, hits=tuple(_alone(hit) for hit in short))
+        cut = [*cut, "the turns beside each hit"]
+        yield short, cut
+    if short.dropped:
+        cut = [*cut, f"all {len(short.dropped)} that were dropped"]
+        short = replace(short, dropped=())
+        yield short, cut
+    if any(run.top for run in short.routes):
+        short = replace(short, routes=tuple(replace(run, top=(), hits=()) for run in short.routes))
+        cut = [*cut, "the first hits of each route"]
+        yield short, cut
+    for kept in range(len(short) - 1, -1, -1):
+        yield replace(short, hits=short.hits[:kept]), [*cut, f"{len(short) - kept} of {len(short)} memories"]
+
+
+def _in_brief(hit: Hit) -> Hit:
+    told = replace(
+        hit.candidate, memory=_shortened(hit.memory), neighbours=tuple(_shortened(memory) for memory in hit.neighbours)
+    )
+    return replace(hit, candidate=told)
+
+
+def _alone(hit: Hit) -> Hit:
+    return replace(hit, candidate=replace(hit.candidate, neighbours=()))
+
+
+def _shortened(memory: Memory) -> Memory:
+    return replace(
+        memory,
+        content=_first(memory.content),
+        user_text=memory.user_text and _first(memory.user_text),
+        assistant_text=memory.assistant_text and _first(memory.assistant_text),
+        next_user_text=memory.next_user_text and _first(memory.next_user_text),
+    )
+
+
+def _first(text: str) -> str:
+    return text if len(text) <= SHOWN_TEXT else brief(text, SHOWN_TEXT)

@@ -1,0 +1,92 @@
+"""What a tool's answer says to the model: the content first, then in one line what can be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fivefold.mcp.budget import brief
+
+if TYPE_CHECKING:
+    from fivefold.retrieval.prompt import Context
+    from fivefold.service.responses import Feedback
+    from fivefold.stores.protocol import Stats
+    from fivefold.values.memory import Memory, Report, Session
+    from fivefold.values.paging import Page
+
+CLOSING = 60
+"""Tokens kept for the last line under a list."""
+
+
+def report(done: Report) -> str:
+    """What became of one remembered text."""
+    lines = [f"Remembered as {id}." for id in done.stored]
+    lines += [f"Already known as {merge.id}: {merge.why}." for merge in done.merged]
+    lines += [f"{link.source} supersedes {link.target}: {link.why}." for link in done.superseded]
+    lines += [f"Note: {note}." for note in done.notes]
+    return "\n".join(lines)
+
+
+def block(found: Context) -> str:
+    """The block of sources; where there is none, whether nothing was found or nothing fits."""
+    missing = "What was found does not fit; raise token_budget." if found.cut else "No memory answers this."
+    return found.text or missing
+
+
+def closing(recall_id: str) -> str:
+    return f"recall_id {recall_id}. After answering, call used with it and the numbers of the sources you relied on."
+
+
+def numbered(ids: Sequence[str]) -> str:
+    return "\n".join(f"[{number}] id {id}" for number, id in enumerate(ids, 1))
+
+
+def trace(recall_id: str, cut: Sequence[str]) -> str:
+    """The last line of an explanation."""
+    left = f" Cut to fit: {'; '.join(cut)}; raise token_budget for more." if cut else ""
+    return f"recall_id {recall_id}.{left}"
+
+
+def forgotten(memory: Memory) -> str:
+    return f"Forgotten for good: {memory.id}, {brief(memory.content)}"
+
+
+def feedback(told: Feedback) -> str:
+    return f"Noted for recall {told.recall_id}: {len(told.used)} used, {len(told.not_used)} of no use."
+
+
+def session(item: Session) -> str:
+    return f"{item.id}: {turns_of(item)}, {item.started_at:%Y-%m-%d %H:%M} to {item.ended_at:%Y-%m-%d %H:%M}"
+
+
+def turns_of(item: Session) -> str:
+    return f"{item.turns} turn" if item.turns == 1 else f"{item.turns} turns"
+
+
+def sessions(page: Page[Session]) -> str:
+    if not page:
+        return "There are no conversations."
+    more = [f"There are earlier ones; go on with cursor {page.cursor}."] if page.cursor else []
+    return "\n".join((*map(session, page), *more))
+
+
+def turn(memory: Memory) -> str:
+    who = f" {memory.speaker}" if memory.speaker else ""
+    return f"{memory.event_at:%Y-%m-%d %H:%M}{who}: {brief(memory.content)}"
+
+
+def turns(told: Sequence[Memory], left_out: int) -> str:
+    first = [f"(Earlier turns left out: {left_out}; raise token_budget for more.)"] if left_out else []
+    return "\n".join((*first, *map(turn, told)))
+
+
+def stats(held: Stats) -> str:
+    kinds = ", ".join(f"{name} {count:,}" for name, count in held.by_kind.items())
+    first, last = held.first_event_at, held.last_event_at
+    span = f", {first:%Y-%m-%d} to {last:%Y-%m-%d}" if first is not None and last is not None else ""
+    return (
+        f"Namespace {held.namespace!r}: {held.memories:,} memories{f' ({kinds})' if kinds else ''}{span}.\n"
+        f"{held.sessions:,} conversations, {held.entities:,} entities, {held.edges:,} relations, "
+        f"{held.superseded:,} superseded.\n"
+        f"{held.recalls:,} recalls, {held.feedback:,} uses told; embedded by {held.embedder or 'nothing yet'}."
+    )

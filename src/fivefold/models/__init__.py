@@ -1,0 +1,1 @@
+"""The models that run on this machine or behind an address: embedders, rerankers, predicted weights."""

@@ -1,0 +1,43 @@
+"""Scores that were paid for once: kept by model, question and text, so that a changed memory is judged anew."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from fivefold.models.rerankers.base import Passage, Reranker
+
+KEPT = 50_000
+"""How many scores are kept in a process; the least recently asked go first."""
+
+
+class Scores:
+    """A cache that several threads may ask."""
+
+    def __init__(self, kept: int = KEPT) -> None:
+        self._kept = kept
+        self._scores: OrderedDict[tuple[str, str, Passage], float] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(
+        self, model: Reranker, question: str, passages: Sequence[Passage], timeout_s: float
+    ) -> tuple[list[float], int]:
+        """The scores, and how many of them had to be computed."""
+        keys = [(model.pin, question, passage) for passage in passages]
+        with self._lock:
+            known = {key: self._scores[key] for key in keys if key in self._scores}
+        missing = list(dict.fromkeys(key for key in keys if key not in known))
+        if missing:
+            found = model.scores(question, [passage for _, _, passage in missing], timeout_s)
+            known.update(zip(missing, found, strict=True))
+        with self._lock:
+            for key in keys:
+                self._scores[key] = known[key]
+                self._scores.move_to_end(key)
+            while len(self._scores) > self._kept:
+                self._scores.popitem(last=False)
+        return [known[key] for key in keys], len(missing)
+
+
+SCORES = Scores()

@@ -1,0 +1,1 @@
+"""A recall from question to answer. Start reading in `pipeline.py`."""

@@ -1,0 +1,76 @@
+"""The plan: which routes run, how deep, with which weight, and why. The optimizer of R2; it reads no memories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from fivefold.retrieval.recipe import FusionSpec, Recipe, RouteSpec
+from fivefold.retrieval.routes import ROUTES
+from fivefold.settings import Settings
+from fivefold.values.recall import Effort, Plan, Query, RoutePlan, Weights
+
+
+def plan(
+    query: Query,
+    recipe: Recipe,
+    k: int,
+    settings: Settings,
+    effort: Effort = "normal",
+    by_effort: Mapping[str, object] | None = None,
+) -> Plan:
+    """Routes that cannot help this question are skipped, with the reason; `by_effort` has changed the recipe."""
+    routes = tuple(_route(spec, query, recipe, k, settings) for spec in recipe.routes)
+    stages = tuple(stage.name for stage in (*recipe.boosts, *recipe.rerank, *recipe.select))
+    return Plan(recipe.name, k, routes, _told(recipe.fusion), stages, effort, dict(by_effort or {}))
+
+
+def weighed(plan: Plan, weights: Weights) -> Plan:
+    """The plan with the weights predicted for this question (D1)."""
+    by_search = {"dense": weights.similarity, "recency": weights.recency, "frequency": weights.frequency}
+    return replace(
+        plan,
+        routes=tuple(
+            replace(part, weight=by_search[part.search], reason=f"{part.reason}: {by_search[part.search]:.3f}")
+            for part in plan.routes
+        ),
+    )
+
+
+def _route(spec: RouteSpec, query: Query, recipe: Recipe, k: int, settings: Settings) -> RoutePlan:
+    route = ROUTES[spec.search]
+    idle = route.unable(query) or (route.idle(query) if recipe.optimize else None)
+    if recipe.unit == "turn" and route.sessions(spec.options) and not spec.supports:
+        idle = "it finds sessions, and only turns are wanted"
+    depth = max(spec.depth, spec.depth_per_k * k, 1 if route.of_candidates else k)
+    types = query.type_hints if spec.typed else ()
+    told = f"the {depth} best" + (f" of type {' or '.join(types)}" if types else "")
+    told = ", ".join(filter(None, (told, route.bound(query, settings))))
+    if route.of_candidates:
+        told = "scored over the candidates of the dense route"
+    weight = settings.weight(spec.name, spec.weight)
+    if recipe.fusion.method == "composite":
+        told += ", weight predicted from the question" if recipe.fusion.weights == "learned" else f", weight {weight:g}"
+    if query.intent in spec.by_intent:
+        weight *= spec.by_intent[query.intent]
+        told += f", × {spec.by_intent[query.intent]:g} since it asks {query.intent}"
+    return RoutePlan(
+        spec.name,
+        idle is None,
+        depth,
+        weight,
+        idle or told,
+        types,
+        settings.route_budget_ms,
+        spec.search,
+        spec.supports,
+        spec.options,
+    )
+
+
+def _told(fusion: FusionSpec) -> str:
+    if fusion.method == "convex":
+        return f"convex over {fusion.pool}"
+    if fusion.method == "composite":
+        return "composite score in one statement"
+    return f"{fusion.method} k={fusion.k:g}" + (" in one statement" if fusion.store else "")

@@ -1,0 +1,259 @@
+"""A recall as a block for a prompt: numbered sources with their dates and speakers, cut to a number of tokens.
+
+The best memories are chosen by score, then told in the order in which they happened: a model that reads "I moved" after
+"I live in Leeds" needs no rule to tell which of them holds. The last turns of the talk come first, since they say what
+the question is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+
+from fivefold.values.memory import Memory
+from fivefold.values.recall import Recall
+from fivefold.values.serialize import Value
+
+Count = Callable[[str], int]
+"""How many tokens a text takes."""
+
+SHORTEST = 16
+"""A memory that does not fit is shortened if at least so many tokens of it can be told."""
+
+ONE = 80
+"""No memory takes more than half of the room, unless that is less than this."""
+
+ROOMY = 16
+"""Characters a token has at most; a text with more of them than the budget allows for is not counted."""
+
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+INDENT = "\n    "
+"""Further lines of a memory stand in, so that nothing a memory says can look like another source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source(Value):
+    """One memory of the block. `content` is what the block tells of it; `score` is None where it only came along."""
+
+    number: int
+    id: str
+    content: str
+    speaker: str | None
+    event_at: datetime
+    session_id: str | None
+    score: float | None
+    recent: bool
+    superseded_by: str | None = None
+    shortened: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cut(Value):
+    """Memories or last turns that were found and are not in the block, and why."""
+
+    recent: bool
+    count: int
+    why: str
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Context(Value):
+    """A block of text for a prompt, which memories it tells, and what was left out."""
+
+    text: str
+    sources: tuple[Source, ...]
+    tokens: int
+    budget: int
+    cut: tuple[Cut, ...]
+    recall_id: str
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A memory on its way into the block, with as much of its text as is told."""
+
+    memory: Memory
+    score: float | None
+    recent: bool
+    told: str
+    shortened: bool = False
+
+
+def compose(recall: Recall, budget: int, count: Count) -> Context:
+    """The block for a recall; `count(text)` is never above `budget`."""
+    count = _bounded(count, budget)
+    scores = {hit.memory.id: hit.score for hit in recall.hits}
+    last = [Item(turn, scores.get(turn.id), True, _flowing(turn.content)) for turn in recall.recent]
+    seen = {item.memory.id for item in last}
+    best = [
+        Item(hit.memory, hit.score, False, _flowing(hit.memory.content)) for hit in recall if hit.memory.id not in seen
+    ]
+    block = Block(recall.query.now, count, len(last) + len(best))
+    chosen = last + best
+    if count(block.text(chosen)) > budget:
+        chosen = block.fitted(last, best, budget)
+    ordered, text = block.ordered(chosen), block.text(chosen, left=len(last) + len(best) - len(chosen))
+    if count(text) > budget:
+        text = block.text(chosen)
+    sources = [_source(number, item) for number, item in enumerate(ordered, 1)]
+    kept = {item.memory.id for item in chosen}
+    cut = [*_cut(last, kept, budget), *_cut(best, kept, budget)]
+    return Context(text, tuple(sources), count(text), budget, tuple(cut), recall.id, recall.query.text)
+
+
+class Block:
+    """How the block is worded, and what its parts cost."""
+
+    def __init__(self, now: datetime, count: Count, most: int) -> None:
+        """`most` is how many sources there may be: none has a number with more digits."""
+        self.now = now
+        self.count = count
+        self.most = most
+
+    def ordered(self, items: Iterable[Item]) -> list[Item]:
+        """The last turns as they were said, then memories as they happened."""
+        items = list(items)
+        memories = sorted((i for i in items if not i.recent), key=lambda i: (i.memory.event_at, i.memory.row))
+        return [item for item in items if item.recent] + memories
+
+    def text(self, items: Sequence[Item], left: int = 0) -> str:
+        """The whole block, with a last line on how much was left out, if anything."""
+        ordered = self.ordered(items)
+        numbers = {item.memory.id: number for number, item in enumerate(ordered, 1)}
+        parts = []
+        for recent in (True, False):
+            lines = [self.line(item, numbers) for item in ordered if item.recent is recent]
+            if lines:
+                parts.append("\n".join((self.heading(recent), *lines)))
+        if left and parts:
+            parts.append(self.closing(left))
+        return "\n\n".join(parts)
+
+    def heading(self, recent: bool) -> str:
+        if recent:
+            return "Last turns of the conversation:"
+        return f"Memories, oldest first (now it is {_moment(self.now)}):"
+
+    def closing(self, left: int) -> str:
+        return f"({left} more did not fit.)"
+
+    def line(self, item: Item, numbers: dict[str, int] | None = None) -> str:
+        """One source; without numbers, as long as it can become."""
+        number = self.most if numbers is None else numbers[item.memory.id]
+        when = _moment(item.memory.event_at) if item.recent else _day(item.memory.event_at)
+        who = f", {item.memory.speaker}" if item.memory.speaker else ""
+        return f"[{number}] {when}{who}{self._standing(item.memory, numbers)}: {item.told}"
+
+    def _standing(self, memory: Memory, numbers: dict[str, int] | None) -> str:
+        """That a memory no longer holds, and by which source or since when."""
+        if memory.superseded_by is not None and numbers and memory.superseded_by in numbers:
+            return f" (superseded by [{numbers[memory.superseded_by]}])"
+        if memory.superseded_by is None and memory.current(self.now):
+            return ""
+        word = "superseded" if memory.superseded_by else "no longer so"
+        return f" ({word} since {_day(memory.valid_to)})" if memory.valid_to else f" ({word})"
+
+    def fitted(self, last: Sequence[Item], best: Sequence[Item], budget: int) -> list[Item]:
+        """As many as fit. The last turns may have half of the room, and what the memories do not need."""
+        room = budget - self._frame(last, best)
+        spoken = sum(self.cost(item) for item in last)
+        remembered = sum(self.cost(item) for item in best)
+        turns = self._filled(reversed(last), min(spoken, max(room // 2, room - remembered)))
+        left = room - sum(self.cost(item) for item in turns)
+        memories = self._filled(best, left, most=max(left // 2, ONE))
+        chosen = [*reversed(turns), *memories]
+        while chosen and self.count(self.text(chosen)) > budget:
+            chosen.pop(0 if chosen[-1].recent else -1)  # a counter may find more in the whole than in its parts
+        return chosen
+
+    def _filled(self, items: Iterable[Item], room: int, most: int | None = None) -> list[Item]:
+        """In the order given, each whole or shortened; none takes more than `most`, so that one cannot fill it all."""
+        taken = []
+        for item in items:
+            allowed = room if most is None else min(room, most)
+            fitting = item if self.cost(item) <= allowed else self._shortened(item, allowed)
+            if fitting is None:
+                if most is None:
+                    break  # turns follow each other without a gap
+                continue
+            taken.append(fitting)
+            room -= self.cost(fitting)
+        return taken
+
+    def _shortened(self, item: Item, allowed: int) -> Item | None:
+        """The beginning of a memory, as long as fits."""
+        if allowed - self.cost(replace(item, told="")) < SHORTEST:
+            return None
+        low, high = 0, min(len(item.told), allowed * ROOMY)
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.cost(replace(item, told=_begun(item.told, middle))) <= allowed:
+                low = middle
+            else:
+                high = middle - 1
+        return replace(item, told=_begun(item.told, low), shortened=True) if low else None
+
+    def cost(self, item: Item) -> int:
+        return self.count(self.line(item) + "\n")
+
+    def _frame(self, last: Sequence[Item], best: Sequence[Item]) -> int:
+        """What headings and the closing line cost."""
+        lines = [self.heading(recent) for recent, items in ((True, last), (False, best)) if items]
+        return self.count("\n\n".join((*lines, self.closing(self.most))) + "\n\n")
+
+
+def _bounded(count: Count, budget: int) -> Count:
+    """Counts a text once, and not at all where it is too long for the budget whatever its tokens are."""
+    once = cache(count)
+    return lambda text: budget + 1 if len(text) > budget * ROOMY else once(text)
+
+
+def _source(number: int, item: Item) -> Source:
+    memory = item.memory
+    return Source(
+        number,
+        memory.id,
+        item.told.replace(INDENT, "\n"),
+        memory.speaker,
+        memory.event_at,
+        memory.session_id,
+        item.score,
+        item.recent,
+        memory.superseded_by,
+        item.shortened,
+    )
+
+
+def _cut(items: Sequence[Item], kept: set[str], budget: int) -> list[Cut]:
+    gone = [item for item in items if item.memory.id not in kept]
+    if not gone:
+        return []
+    ids = tuple(item.memory.id for item in gone)
+    return [Cut(gone[0].recent, len(gone), f"no room left in {budget} tokens", ids)]
+
+
+def _flowing(text: str) -> str:
+    return INDENT.join(text.splitlines())
+
+
+def _begun(text: str, length: int) -> str:
+    """The first characters, back to the last whole word where one is near, and a sign that more follows."""
+    if length >= len(text):
+        return text
+    start = text[:length]
+    space = max(start.rfind(" "), start.rfind("\n"))
+    return (start[:space] if space > length // 2 else start).rstrip() + " …"
+
+
+def _moment(moment: datetime) -> str:
+    return f"{_day(moment)} {moment:%H:%M}"
+
+
+def _day(moment: datetime) -> str:
+    return f"{DAYS[moment.weekday()]} {moment.day} {MONTHS[moment.month - 1]} {moment.year}"

@@ -1,0 +1,93 @@
+"""The routes of a plan, run in parallel within a time budget. One that fails or is late costs its own hits only."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as Late
+from functools import partial
+from time import perf_counter
+from typing import TypeVar
+
+from fivefold.errors import ServerAway, StoreClosed
+from fivefold.retrieval.in_store import search_together
+from fivefold.retrieval.recipe import FusionSpec
+from fivefold.retrieval.routes import ROUTES, Sight
+from fivefold.stores.protocol import Filter
+from fivefold.values.recall import Plan, RouteHit, RoutePlan, RouteRun
+
+_log = logging.getLogger("fivefold")
+
+Found = TypeVar("Found")
+
+
+def retrieve(plan: Plan, sight: Sight, pool: ThreadPoolExecutor, fusion: FusionSpec) -> list[RouteRun]:
+    """One run a route, in the plan's order: side by side, or by the store in one statement."""
+    start = perf_counter()
+    if fusion.store:
+        together = _begin(pool, partial(search_together, plan, sight, fusion))
+        return _in_time(plan, together, start)
+    futures = {part.route: _begin(pool, partial(_run, part, sight)) for part in plan.routes if part.run}
+    return [_outcome(part, futures[part.route], start) if part.run else _skipped(part) for part in plan.routes]
+
+
+def _begin(pool: ThreadPoolExecutor, work: Callable[[], Found]) -> Future[Found]:
+    try:
+        return pool.submit(work)
+    except RuntimeError:  # the engine was closed since the recall began
+        raise StoreClosed("this engine was closed; open the store again") from None
+
+
+def _in_time(plan: Plan, together: Future[list[RouteRun]], start: float) -> list[RouteRun]:
+    budget = max((part.budget_ms for part in plan.routes), default=0)
+    try:
+        return together.result(timeout=budget / 1000)
+    except Late:
+        together.cancel()
+        _log.warning("the routes took over %d ms and were left out", budget)
+        return [
+            RouteRun(part.route, "late", f"not done after {budget} ms", 0, _ms(start)) if part.run else _skipped(part)
+            for part in plan.routes
+        ]
+
+
+def _skipped(part: RoutePlan) -> RouteRun:
+    return RouteRun(part.route, "skipped", part.reason, 0, 0.0)
+
+
+def _outcome(part: RoutePlan, future: Future[RouteRun], start: float) -> RouteRun:
+    """The route's run, or that it was late: it may go on, but this answer does not wait for it."""
+    left = part.budget_ms / 1000 - (perf_counter() - start)
+    try:
+        return future.result(timeout=max(0.0, left))
+    except Late:
+        future.cancel()
+        _log.warning("route %s took over %d ms and was left out", part.route, part.budget_ms)
+        return RouteRun(part.route, "late", f"not done after {part.budget_ms} ms", 0, _ms(start))
+
+
+def _run(part: RoutePlan, sight: Sight) -> RouteRun:
+    start = perf_counter()
+    try:
+        hits, why = _search(part, sight)
+    except (StoreClosed, ServerAway):
+        raise  # no route can answer
+    except Exception as error:
+        _log.warning("route %s failed: %s", part.route, error)
+        return RouteRun(part.route, "failed", f"{type(error).__name__}: {error}", 0, _ms(start))
+    return RouteRun(part.route, "hits", why, len(hits), _ms(start), hits=tuple(hits))
+
+
+def _search(part: RoutePlan, sight: Sight) -> tuple[list[RouteHit], str]:
+    """Search among the implied types first; too few of those, and the filter is dropped (R9)."""
+    route = ROUTES[part.search]
+    hits = route.search(sight, part.depth, Filter(part.types), part.options)
+    if not part.types or len(hits) >= sight.settings.widen_below:
+        return hits, part.reason
+    wide = route.search(sight, part.depth, Filter(), part.options)
+    return wide, f"only {len(hits)} of type {' or '.join(part.types)}, so all types were searched"
+
+
+def _ms(start: float) -> float:
+    return (perf_counter() - start) * 1000

@@ -1,0 +1,64 @@
+"""Association: modern Hopfield retrieval, which completes a cue to the pattern it belongs to (E7).
+
+One step of attention ranks exactly like the cosines it is made from. Here the state is updated and the search
+repeated from where it has moved to, so that memories are found which resemble what the question recalls rather than
+the question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fivefold.models.embedders import Matrix, unit
+from fivefold.retrieval.routes.base import Searching, Sight
+from fivefold.stores.protocol import Filter
+from fivefold.values.fields import number
+from fivefold.values.recall import RouteHit, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class AssociativeOptions:
+    """`sharpness` is the inverse temperature: low blends many patterns, high holds on to the nearest one."""
+
+    sharpness: float = number(16.0, 0.1, 1_000)
+    steps: int = number(3, 1, 20)
+    patterns: int = number(256, 2, 4_096)
+    """How many of the nearest memories the state attends to at each step: what bounds the cost."""
+
+
+class Associative(Searching):
+    """Scores are cosines between the settled state and the memory."""
+
+    encodes = True
+    options = AssociativeOptions
+
+    def search(self, sight: Sight, depth: int, keep: Filter, options: AssociativeOptions) -> list[RouteHit]:
+        if sight.space is None:
+            return []
+        state = sight.question_vector()
+        for _ in range(options.steps):
+            patterns = sight.reader.patterns(sight.space, "full", state, options.patterns, keep)
+            if not len(patterns):
+                return []
+            settled, state = state, attended(patterns, state, options.sharpness)
+            if float(settled @ state) > SETTLED:
+                break
+        return sight.reader.dense(sight.space, "full", state, depth, keep)
+
+    def share(self, scores: Sequence[float]) -> list[float]:
+        return [min(1.0, max(0.0, score)) for score in scores]
+
+
+SETTLED = 1 - 1e-6
+"""A state that an update leaves where it was."""
+
+
+def attended(patterns: Matrix, state: Vector, sharpness: float) -> Vector:
+    """One update: the patterns' mean, weighted by the softmax of their nearness to the state, at unit length."""
+    nearness = sharpness * (patterns @ state)
+    weights = np.exp(nearness - nearness.max())
+    blended: Vector = unit(((weights / weights.sum()) @ patterns)[None, :])[0]
+    return blended

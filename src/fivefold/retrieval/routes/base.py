@@ -1,0 +1,93 @@
+"""What a route is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from fivefold.errors import FivefoldError
+from fivefold.learning.model_store import Learned
+from fivefold.settings import Settings
+from fivefold.stores.protocol import Filter, Reader, Space
+from fivefold.values.recall import Plan, Query, RouteHit, Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """A route without constants of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a route may look at: the question, its vector, and one namespace of the store with its settings."""
+
+    query: Query
+    reader: Reader
+    settings: Settings
+    space: Space | None
+    vector: Vector | FivefoldError | None
+    k: int = 10
+    recall_id: str = ""
+    unit: str = "memory"
+    plan: Plan | None = None
+    learned: Learned | None = None
+
+    def question_vector(self) -> Vector:
+        if isinstance(self.vector, Exception):
+            raise self.vector
+        assert self.vector is not None, "the plan encodes the question before a dense route runs"
+        return self.vector
+
+
+class Searching:
+    """What most routes have in common."""
+
+    encodes = False
+    of_candidates = False
+    options: type[Any] = Options
+
+    def sessions(self, options: Any) -> bool:
+        return False
+
+    def unable(self, query: Query) -> str | None:
+        return None
+
+    def idle(self, query: Query) -> str | None:
+        return None
+
+    def bound(self, query: Query, settings: Settings) -> str:
+        return ""
+
+    def share(self, scores: Sequence[float]) -> list[float]:
+        return list(scores)
+
+
+class Route(Protocol):
+    """Finds memories for a question, best first, scores on its own scale."""
+
+    encodes: bool
+    """Whether the route needs the question's vector."""
+
+    of_candidates: bool
+    """Whether it finds nothing by itself and scores what another route found (D2)."""
+
+    options: type[Any]
+    """The constants a recipe may set for it."""
+
+    def sessions(self, options: Any) -> bool:
+        """Whether it finds session memories rather than turns and notes."""
+
+    def unable(self, query: Query) -> str | None:
+        """Why this route has nothing to search by, or None when it has."""
+
+    def idle(self, query: Query) -> str | None:
+        """Why this route could run but would not help the question, or None when it may (R2)."""
+
+    def bound(self, query: Query, settings: Settings) -> str:
+        """What else limits the search besides its depth, in words; empty when nothing does."""
+
+    def search(self, sight: Sight, depth: int, keep: Filter, options: Any) -> list[RouteHit]: ...
+
+    def share(self, scores: Sequence[float]) -> list[float]:
+        """The scores of one list mapped into 0..1, for fusions that weigh by score (R10)."""

@@ -1,0 +1,35 @@
+"""Nearness in meaning: cosine between the question's vector and the memory's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fivefold.retrieval.routes.base import Searching, Sight
+from fivefold.stores.protocol import Field, Filter
+from fivefold.values.recall import RouteHit
+
+
+@dataclass(frozen=True, slots=True)
+class DenseOptions:
+    """Which of a memory's texts is compared (M1)."""
+
+    field: Field = "full"
+
+
+class Dense(Searching):
+    """Scores are cosines; below zero means unrelated and counts as nothing."""
+
+    encodes = True
+    options = DenseOptions
+
+    def sessions(self, options: DenseOptions) -> bool:
+        return options.field == "session"
+
+    def search(self, sight: Sight, depth: int, keep: Filter, options: DenseOptions) -> list[RouteHit]:
+        if sight.space is None:
+            return []
+        return sight.reader.dense(sight.space, options.field, sight.question_vector(), depth, keep)
+
+    def share(self, scores: Sequence[float]) -> list[float]:
+        return [min(1.0, max(0.0, score)) for score in scores]

@@ -1,0 +1,40 @@
+"""Who and what is related to the question's entities: a walk over the entity graph (R6, R7)."""
+
+from __future__ import annotations
+
+from fivefold.retrieval.routes.base import Options, Searching, Sight
+from fivefold.settings import Settings
+from fivefold.stores.protocol import Filter, Walk
+from fivefold.values.recall import Query, RouteHit
+
+
+class Graph(Searching):
+    """Scores are products of hop, confidence, freshness and kind of edge, all in 0..1; the note is the path."""
+
+    def unable(self, query: Query) -> str | None:
+        return None if query.entities else "the question names no entity the namespace knows"
+
+    def bound(self, query: Query, settings: Settings) -> str:
+        how = _walk(query, settings)
+        return f"within {how.hops} hops, along at most {how.fan_out} edges and {how.per_entity} memories of an entity"
+
+    def search(self, sight: Sight, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
+        return sight.reader.walk(
+            roots(sight.query, sight.settings.sure_entity), _walk(sight.query, sight.settings), depth
+        )
+
+
+def _walk(query: Query, settings: Settings) -> Walk:
+    """Two hops, or three when the question asks for many (R6)."""
+    asked = any(cue.kind == "many hops" for cue in query.cues)
+    return Walk(query.now, settings.hops_asked if asked else settings.hops, fan_out=settings.fan_out)
+
+
+def roots(query: Query, sure: float) -> list[tuple[int, float]]:
+    """Where the walk starts: the sure meaning of a name, or every meaning of an unsure one, by its confidence."""
+    found: dict[int, float] = {}
+    for ref in query.entities:
+        meant = ref.meanings[:1] if ref.confidence >= sure else ref.meanings
+        for meaning in meant:
+            found[meaning.id] = max(found.get(meaning.id, 0.0), meaning.confidence)
+    return list(found.items())

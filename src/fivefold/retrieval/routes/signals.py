@@ -1,0 +1,39 @@
+"""Signals of a candidate set: how new its memories are, how often spoken of (D2). Alone they find nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fivefold.retrieval.routes.base import Options, Searching, Sight
+from fivefold.stores.protocol import Filter
+from fivefold.values.decay import Decay
+from fivefold.values.recall import RouteHit
+
+
+class Signal(Searching):
+    """Scored by the store over the candidates of a dense route, in the same statement (D9)."""
+
+    of_candidates = True
+
+    def search(self, sight: Sight, depth: int, keep: Filter, options: Any) -> list[RouteHit]:
+        raise AssertionError("a signal is scored with the candidates it belongs to")
+
+
+@dataclass(frozen=True, slots=True)
+class RecencyOptions(Decay):
+    """A curve of its own, or one that fits the question's own horizon (D12)."""
+
+    per_query: bool = False
+
+
+class Recency(Signal):
+    """How new a memory is among the candidates; with a curve, how old at the time of the question (D12)."""
+
+    options = RecencyOptions
+
+
+class Frequency(Signal):
+    """How often what the memory speaks of is spoken of."""
+
+    options = Options

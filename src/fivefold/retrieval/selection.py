@@ -1,0 +1,57 @@
+"""The end of a recall: what was not yet known is left out, the best k become the answer, the rest is named."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from fivefold.retrieval.recipe import Unit
+from fivefold.retrieval.stages import Pool, best_first
+from fivefold.values.recall import Candidate, Dropped, Hit
+
+
+def known_by(pool: Pool, now: datetime) -> Pool:
+    """Asked as of an earlier time, what was neither told nor happened by then is left out."""
+    later = [
+        (candidate, f"not yet known on {now:%d %b %Y}")
+        for candidate in pool.candidates
+        if not candidate.memory.known(now)
+    ]
+    return pool.without(later, "select") if later else pool
+
+
+def answer(pool: Pool, k: int, unit: Unit) -> tuple[list[Hit], list[Dropped]]:
+    """The k best by score; by session, the best of each stands for it."""
+    if unit == "turn":
+        sessions = [
+            (candidate, "a session, and only turns are wanted")
+            for candidate in pool.candidates
+            if candidate.memory.kind == "session"
+        ]
+        pool = pool.without(sessions, "select")
+    ranked = best_first(pool.candidates)
+    if unit == "session":
+        pool = pool.without(_further(ranked), "select")
+        ranked = best_first(pool.candidates)
+    hits = [Hit(rank, candidate) for rank, candidate in enumerate(ranked[:k], 1)]
+    beyond = [
+        Dropped(
+            candidate.memory.id, candidate.score, "select", f"rank {rank} of {len(ranked)}, beyond the {k} asked for"
+        )
+        for rank, candidate in enumerate(ranked[k:], k + 1)
+    ]
+    return hits, [*pool.dropped, *beyond]
+
+
+def _further(ranked: list[Candidate]) -> list[tuple[Candidate, str]]:
+    """All but the best of each session."""
+    seen: dict[str, str] = {}
+    further = []
+    for candidate in ranked:
+        session = candidate.memory.session_id
+        if session is None:
+            continue
+        if session in seen:
+            further.append((candidate, f"its session is answered for by {seen[session]}"))
+        else:
+            seen[session] = candidate.memory.id
+    return further

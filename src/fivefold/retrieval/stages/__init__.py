@@ -1,0 +1,39 @@
+"""Stages: what happens to the candidates after fusion. A new one is one function here and one line in `STAGES`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fivefold.retrieval.recipe import StageSpec
+from fivefold.retrieval.routes import Sight
+from fivefold.retrieval.stages import boosts, diversity, learned, noise, rerank, sessions, superseded, support
+from fivefold.retrieval.stages.base import NoConstants, Pool, Stage, best_first
+
+STAGES: dict[str, Stage] = {
+    "superseded": Stage(superseded.superseded, superseded.Superseded, "boosts"),
+    "decay": Stage(boosts.decay, boosts.DecayByType, "boosts"),
+    "episodic": Stage(boosts.episodic, boosts.Episodic, "boosts"),
+    "access": Stage(boosts.access, boosts.Access, "boosts"),
+    "date_match": Stage(boosts.date_match, boosts.DateMatch, "boosts"),
+    "memory_score": Stage(boosts.memory_score, boosts.MemoryScore, "boosts"),
+    "scale": Stage(boosts.scale, NoConstants, "boosts"),
+    "support": Stage(support.support, support.SupportBy, "boosts"),
+    "session_first": Stage(sessions.session_first, sessions.SessionFirst, "boosts"),
+    "cross_encoder": Stage(rerank.cross_encoder, rerank.CrossEncoder, "rerank"),
+    "learned": Stage(learned.learned, learned.LearnedBy, "rerank"),
+    "ended": Stage(superseded.superseded, superseded.Superseded, "select"),
+    "noise": Stage(noise.noise, noise.Noise, "select"),
+    "threshold": Stage(noise.threshold, noise.Threshold, "select"),
+    "mmr": Stage(diversity.mmr, diversity.Mmr, "select"),
+    "neighbours": Stage(diversity.neighbours, NoConstants, "select"),
+}
+
+
+def run_stages(pool: Pool, sight: Sight, specs: Sequence[StageSpec]) -> Pool:
+    """The recipe's stages in its order."""
+    for spec in specs:
+        pool = STAGES[spec.name].run(pool, sight, spec.constants)
+    return pool
+
+
+__all__ = ["STAGES", "Pool", "Stage", "best_first", "run_stages"]

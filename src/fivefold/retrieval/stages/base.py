@@ -1,0 +1,55 @@
+"""What a stage is: a later look at the candidates that raises, lowers, orders or drops them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from fivefold.retrieval.routes import Sight
+from fivefold.values.recall import Candidate, Dropped, StageNote
+from fivefold.values.serialize import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The candidates as they stand, best first where a stage has ordered them, and those dropped on the way."""
+
+    candidates: list[Candidate]
+    dropped: tuple[Dropped, ...] = ()
+    supporting: Mapping[int, float] = field(default_factory=dict)
+    """What memories that are no candidates say for others, by row."""
+    notes: tuple[StageNote, ...] = ()
+
+    def noting(self, note: StageNote) -> Pool:
+        return replace(self, notes=(*self.notes, note))
+
+    def with_(self, candidates: Iterable[Candidate]) -> Pool:
+        return replace(self, candidates=list(candidates))
+
+    def without(self, left: Iterable[tuple[Candidate, str]], stage: str) -> Pool:
+        """The pool less these candidates, each with the reason."""
+        gone = {
+            candidate.memory.id: Dropped(candidate.memory.id, candidate.score, stage, why) for candidate, why in left
+        }
+        kept = [candidate for candidate in self.candidates if candidate.memory.id not in gone]
+        return replace(self, candidates=kept, dropped=(*self.dropped, *gone.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class NoConstants(Value):
+    """A stage with nothing to set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One function, the constants it takes, and where it belongs."""
+
+    run: Callable[[Pool, Sight, Any], Pool]
+    constants: type[Any]
+    group: Literal["boosts", "rerank", "select"]
+
+
+def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """By score, ties by id, so that the same question on the same store gives the same answer."""
+    return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.memory.id))

@@ -1,0 +1,133 @@
+"""What time and use do to a score: decay (F4, D12), episodic decay, access and date match (E3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import log
+
+from fivefold.retrieval.routes import Sight
+from fivefold.retrieval.stages.base import NoConstants, Pool
+from fivefold.values.decay import Decay, age_in_days
+from fivefold.values.fields import number
+from fivefold.values.memory import Type
+from fivefold.values.recall import Candidate
+from fivefold.values.serialize import Value
+
+
+@dataclass(frozen=True, slots=True)
+class DecayByType(Value):
+    """One curve for all, or another for some types: conversations age, reference material does not (F4)."""
+
+    all: Decay = field(default_factory=lambda: Decay("exponential", 90.0))
+    types: Mapping[Type, Decay] = field(default_factory=dict)
+
+
+def decay(pool: Pool, sight: Sight, by: DecayByType) -> Pool:
+    """score × what age leaves of it."""
+    aged = []
+    for candidate in pool.candidates:
+        curve = by.types.get(candidate.memory.type, by.all)
+        age = age_in_days(candidate.memory.event_at, sight.query.now)
+        left = curve.left(age)
+        aged.append(
+            candidate.stepped("decay", candidate.score * left, f"× {left:.4f}, {age:.0f} d old, {curve.told()}")
+        )
+    return pool.with_(aged)
+
+
+@dataclass(frozen=True, slots=True)
+class Episodic(Value):
+    """Memories of these types fade, but never below the floor (E3)."""
+
+    types: tuple[Type, ...] = ("event",)
+    half_life_days: float = number(30.0, 0.01, 1e6)
+    floor: float = number(0.5, 0, 1)
+
+
+def episodic(pool: Pool, sight: Sight, by: Episodic) -> Pool:
+    """score × max(floor, exp(−0.693 · age / half-life)) for what happened rather than what holds."""
+    curve = Decay("exponential", by.half_life_days, by.floor)
+
+    def faded(candidate: Candidate) -> Candidate:
+        if candidate.memory.type not in by.types:
+            return candidate
+        age = age_in_days(candidate.memory.event_at, sight.query.now)
+        left = curve.left(age)
+        return candidate.stepped("episodic", candidate.score * left, f"× {left:.4f}, an event {age:.0f} d ago")
+
+    return pool.with_(map(faded, pool.candidates))
+
+
+@dataclass(frozen=True, slots=True)
+class Access(Value):
+    """How much use counts."""
+
+    weight: float = number(0.1, 0, 10)
+
+
+def access(pool: Pool, sight: Sight, by: Access) -> Pool:
+    """score × (1 + weight · ln(1 + uses)) (E3)."""
+
+    def raised(candidate: Candidate) -> Candidate:
+        uses = candidate.memory.access_count
+        factor = 1 + by.weight * log(1 + uses)
+        why = f"× {factor:.4f}, used {uses} times"
+        return candidate.stepped("access", candidate.score * factor, why) if uses else candidate
+
+    return pool.with_(map(raised, pool.candidates))
+
+
+@dataclass(frozen=True, slots=True)
+class DateMatch(Value):
+    """What a memory of the time asked about gains."""
+
+    factor: float = number(2.0, 0, 100)
+
+
+def date_match(pool: Pool, sight: Sight, by: DateMatch) -> Pool:
+    """A memory whose date lies in the window the question names counts double (E3)."""
+    window = sight.query.window
+    if window is None:
+        return pool
+    return pool.with_(
+        candidate.stepped("date match", candidate.score * by.factor, f"× {by.factor:g}, within {window.text!r}")
+        if window.start <= candidate.memory.event_at < window.end
+        else candidate
+        for candidate in pool.candidates
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryScore(Value):
+    """How much the stored quality counts."""
+
+    weight: float = number(0.1, 0, 10)
+
+
+def memory_score(pool: Pool, sight: Sight, by: MemoryScore) -> Pool:
+    """score + weight · memory_score, a stored quality in 0..1 (M4)."""
+    return pool.with_(
+        candidate.stepped(
+            "memory score",
+            candidate.score + by.weight * candidate.memory.memory_score,
+            f"+ {by.weight:g} · {candidate.memory.memory_score:.3f}",
+        )
+        for candidate in pool.candidates
+    )
+
+
+def scale(pool: Pool, sight: Sight, by: NoConstants) -> Pool:
+    """Scores stretched to 0..1 over the candidates, so that what follows can be compared with them."""
+    scores = [candidate.score for candidate in pool.candidates]
+    if not scores:
+        return pool
+    low, span = min(scores), max(scores) - min(scores)
+    return pool.with_(
+        candidate.stepped(
+            "scale",
+            (candidate.score - low) / span if span > 0 else 1.0,
+            f"({candidate.score:.4f} − {low:.4f}) / {span:.4f}" if span > 0 else "all alike",
+        )
+        for candidate in pool.candidates
+    )

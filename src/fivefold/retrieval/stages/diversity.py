@@ -1,0 +1,102 @@
+"""Diversity: relevance against what is already chosen, duplicates dropped (M6); neighbours brought along (M7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from fivefold.retrieval.routes import Sight
+from fivefold.retrieval.stages.base import NoConstants, Pool, best_first
+from fivefold.retrieval.stages.boosts import scale
+from fivefold.values.fields import number
+from fivefold.values.recall import Candidate, Matrix
+from fivefold.values.serialize import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Mmr(Value):
+    """`lam` weighs relevance against redundancy; from `duplicate` on a candidate says nothing new."""
+
+    lam: float = number(0.78, 0, 1)
+    tags: float = number(0.35, 0, 1)
+    duplicate: float = number(0.94, 0, 2)
+    pool: int = number(32, 1, 4_096)
+    pool_per_k: int = number(4, 0, 100)
+    scaled: bool = False
+    """Whether scores are stretched to 0..1 first, where a cosine can be weighed against them."""
+
+
+def mmr(pool: Pool, sight: Sight, by: Mmr) -> Pool:
+    """One after the other, the candidate with the greatest lam · score − (1 − lam) · redundancy."""
+    ranked = best_first((scale(pool, sight, NoConstants()) if by.scaled else pool).candidates)
+    size = max(by.pool, by.pool_per_k * sight.k)
+    beyond = [(candidate, f"beyond the {size} best that selection looks at") for candidate in ranked[size:]]
+    pool = pool.with_(ranked).without(beyond, "mmr")
+    alike = redundancy(pool.candidates, _vectors(pool.candidates, sight), by.tags)
+    scores = np.array([candidate.score for candidate in pool.candidates])
+    left = list(range(len(scores)))
+    nearest = np.zeros(len(scores))
+    twin = np.zeros(len(scores), dtype=int)
+    chosen: list[Candidate] = []
+    copies: list[tuple[Candidate, str]] = []
+    while left:
+        value = by.lam * scores[left] - (1 - by.lam) * nearest[left]
+        pick = left.pop(int(np.argmax(value)))
+        candidate = pool.candidates[pick]
+        if chosen and nearest[pick] >= by.duplicate:
+            of = pool.candidates[twin[pick]].memory.id
+            copies.append((candidate, f"says what {of} says, redundancy {nearest[pick]:.4f}"))
+            continue
+        after = by.lam * candidate.score - (1 - by.lam) * float(nearest[pick])
+        why = f"{by.lam:g} · {candidate.score:.4f} − {1 - by.lam:.4g} · {nearest[pick]:.4f} redundancy"
+        chosen.append(candidate.stepped("mmr", after, why))
+        closer = alike[pick] > nearest
+        nearest, twin = np.maximum(nearest, alike[pick]), np.where(closer, pick, twin)
+    return pool.without(copies, "mmr").with_(chosen)
+
+
+def redundancy(candidates: list[Candidate], vectors: Matrix, tags: float) -> Matrix:
+    """max(cosine, tags · Jaccard of the tags) of each two."""
+    alike: Matrix = np.maximum(vectors @ vectors.T, 0.0)
+    tagged = [i for i, candidate in enumerate(candidates) if candidate.memory.tags]
+    for i, j in combinations(tagged, 2):
+        shared = tags * jaccard(candidates[i].memory.tags, candidates[j].memory.tags)
+        alike[i, j] = alike[j, i] = max(alike[i, j], shared)
+    return alike
+
+
+def jaccard(one: tuple[str, ...], other: tuple[str, ...]) -> float:
+    together = set(one) | set(other)
+    return len(set(one) & set(other)) / len(together) if together else 0.0
+
+
+def _vectors(candidates: list[Candidate], sight: Sight) -> Matrix:
+    """A row a candidate; zeros for one without a vector, which is then like nothing."""
+    if sight.space is None or not candidates:
+        return np.zeros((len(candidates), 1), dtype=np.float32)
+    held = sight.reader.vectors(sight.space, [candidate.memory.row for candidate in candidates])
+    matrix = np.zeros((len(candidates), sight.space.dimension), dtype=np.float32)
+    for i, candidate in enumerate(candidates):
+        if candidate.memory.row in held:
+            matrix[i] = held[candidate.memory.row]
+    return matrix
+
+
+def neighbours(pool: Pool, sight: Sight, by: NoConstants) -> Pool:
+    """Each turn that is answered with brings along the turns just before and after it (M7)."""
+    first = [candidate for candidate in best_first(pool.candidates)[: sight.k] if candidate.memory.kind == "turn"]
+    beside = sight.reader.neighbours([candidate.memory.row for candidate in first])
+    memories = sight.reader.fetch(sorted({row for pair in beside.values() for row in pair if row is not None}))
+    return pool.with_(
+        replace(
+            candidate,
+            neighbours=tuple(
+                memories[row]
+                for row in beside.get(candidate.memory.row, ())
+                if row in memories and memories[row].known(sight.query.now)
+            ),
+        )
+        for candidate in pool.candidates
+    )

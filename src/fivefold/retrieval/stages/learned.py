@@ -1,0 +1,47 @@
+"""The learned reranker: what use has taught about this namespace corrects the order of the best (E5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fivefold.learning.features import STEP, rows_of, searches
+from fivefold.learning.reranker import BLEND
+from fivefold.retrieval.routes import Sight
+from fivefold.retrieval.stages.base import Pool, best_first
+from fivefold.values.fields import number
+from fivefold.values.recall import StageNote
+from fivefold.values.serialize import Value
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedBy(Value):
+    """How many of the best are looked at, and how much the model's word counts beside their order.
+
+    Not many more than are shown: of what stands far below, nobody's use has taught anything.
+    """
+
+    top: int = number(20, 1, 4_096)
+    blend: float = number(BLEND, 0, 1)
+
+
+def learned(pool: Pool, sight: Sight, by: LearnedBy) -> Pool:
+    """The best, spread anew over the scores they span; nothing where no model is switched on."""
+    known = sight.learned
+    if known is None or known.ranker is None or len(pool.candidates) < 2:
+        return pool
+    ranked = best_first(pool.candidates)
+    best, rest = ranked[: by.top], ranked[by.top :]
+    rows = rows_of(best, sight.query.now, searches(sight.plan))
+    scores, judged, given = known.ranker.blended(rows[:, 0], rows[:, 1:], by.blend)
+    low = best[-1].score
+    span = best[0].score - low or 1.0  # all alike: what is learned is all there is to order them by
+    moved = [
+        candidate.stepped(
+            STEP,
+            low + span * float(score),
+            f"{low:.4f} + {span:.4f} · ({by.blend:g} · {word:.4f} by {known.name} + {1 - by.blend:.4g} · {place:.4f})",
+        )
+        for candidate, score, word, place in zip(best, scores, judged, given, strict=True)
+    ]
+    note = StageNote(STEP, "done", f"moved the best {len(best)} by what was used before", known.name)
+    return pool.with_([*moved, *rest]).noting(note)

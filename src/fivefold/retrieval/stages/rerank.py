@@ -1,0 +1,144 @@
+"""Reranking: a cross-encoder reads question and memory together and has its say beside the fused order (F5, E4)."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from math import log
+from time import perf_counter
+
+from fivefold.errors import FivefoldError, StoreClosed
+from fivefold.models.rerankers import reranker
+from fivefold.models.rerankers.base import Passage
+from fivefold.models.rerankers.cached import SCORES
+from fivefold.retrieval.routes import Sight
+from fivefold.retrieval.stages.base import Pool, best_first
+from fivefold.retrieval.stages.noise import RERANKED
+from fivefold.text import passages
+from fivefold.values.fields import number
+from fivefold.values.memory import Memory
+from fivefold.values.recall import Candidate, StageNote
+from fivefold.values.serialize import Value
+
+_log = logging.getLogger("fivefold")
+
+_PACE: dict[str, float] = {}
+"""Milliseconds a text has taken lately, by model."""
+
+_MET: set[str] = set()
+"""Models that have judged before: the first time they load, which says nothing about their pace."""
+
+FIRST_DEPTH = 10
+"""How many are judged before the pace of a model is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrossEncoder(Value):
+    """`weight` is what a unit of log-odds counts beside the fused score; `budget_ms` cuts the depth down to fit."""
+
+    model: str = "local"
+    depth: int = number(20, 1, 1_000)
+    weight: float = number(0.15, 0, 100)
+    budget_ms: float = number(60.0, 0, 600_000)
+    timeout_ms: float = number(2_000.0, 1, 600_000)
+    alone: bool = False
+    """Whether its score in 0..1 takes the place of the fused one, as F5 and E4 have it."""
+    before: bool = True
+    """Whether a turn is read together with the turn before it."""
+
+
+def cross_encoder(pool: Pool, sight: Sight, by: CrossEncoder) -> Pool:
+    """Fused score, stretched to 0..1, + weight · log-odds that it answers, for the best; a failure leaves the order."""
+    ranked = best_first(pool.candidates)
+    if not ranked:
+        return pool
+    start = perf_counter()
+    try:
+        model = reranker(by.model)
+        depth = _depth(model.pin, by)
+        chosen = ranked[:depth]
+        scores, computed = SCORES.of(model, sight.query.text, _read(chosen, sight, by), by.timeout_ms / 1000)
+    except StoreClosed:
+        raise
+    except Exception as error:
+        if not isinstance(error, FivefoldError):
+            _log.warning("reranking failed: %s", error)
+        why = f"{type(error).__name__}: {error}"
+        return pool.noting(StageNote(RERANKED, "failed", why, by.model))
+    _learn_pace(model.pin, computed, (perf_counter() - start) * 1000)
+    note = StageNote(RERANKED, "done", f"read the best {len(chosen)}, {computed} of them anew", model.pin)
+    return pool.with_(_blended(ranked, scores, by)).noting(note)
+
+
+def _depth(pin: str, by: CrossEncoder) -> int:
+    """As deep as the budget allows at the pace seen so far; no budget, no limit."""
+    if not by.budget_ms:
+        return by.depth
+    pace = _PACE.get(pin)
+    return min(by.depth, FIRST_DEPTH) if pace is None else max(1, min(by.depth, int(by.budget_ms / pace)))
+
+
+def _learn_pace(pin: str, computed: int, ms: float) -> None:
+    """Few texts say less than many, but always something, so that one slow moment does not last."""
+    if not computed:
+        return
+    if pin in _MET:
+        share = 0.2 * min(1.0, computed / FIRST_DEPTH)
+        seen = ms / computed
+        _PACE[pin] = (1 - share) * _PACE.get(pin, seen) + share * seen
+    _MET.add(pin)
+
+
+def _read(chosen: list[Candidate], sight: Sight, by: CrossEncoder) -> list[Passage]:
+    """Each memory as the model reads it: who, when, what, and what was said just before."""
+    before: dict[int, Memory] = {}
+    if by.before:
+        beside = sight.reader.neighbours([candidate.memory.row for candidate in chosen])
+        known = {candidate.memory.row: candidate.memory for candidate in chosen}
+        rows = {row: pair[0] for row, pair in beside.items() if pair[0] is not None}
+        fetched = known | sight.reader.fetch([row for row in rows.values() if row not in known])
+        before = {row: fetched[other] for row, other in rows.items() if other in fetched}
+    return [_passage(candidate.memory, before.get(candidate.memory.row)) for candidate in chosen]
+
+
+def _passage(memory: Memory, before: Memory | None) -> Passage:
+    return Passage(passages.told(memory, memory.content), before.content if before is not None else "")
+
+
+def _blended(ranked: list[Candidate], scores: list[float], by: CrossEncoder) -> list[Candidate]:
+    """What was not read counts as the worst that was, and so stays behind."""
+    values = [candidate.score for candidate in ranked]
+    low, span = min(values), max(values) - min(values)
+    if by.alone:
+        return _replaced(ranked, scores, low, span)
+    odds = [log_odds(score) for score in scores]
+    out = []
+    for i, candidate in enumerate(ranked):
+        fused = (candidate.score - low) / span if span > 0 else 1.0
+        told = f"({candidate.score:.4f} − {low:.4f}) / {span:.4f} = {fused:.4f} fused" if span > 0 else "1.0000 fused"
+        if i < len(odds):
+            why = f"{told} + {by.weight:g} · {odds[i]:.4f}, the log-odds of {scores[i]:.4f} that it answers"
+            out.append(candidate.stepped(RERANKED, fused + by.weight * odds[i], why))
+        else:
+            why = f"{told} + {by.weight:g} · {min(odds):.4f}, not read and so as the worst that was"
+            out.append(candidate.stepped(RERANKED, fused + by.weight * min(odds), why))
+    return out
+
+
+def _replaced(ranked: list[Candidate], scores: list[float], low: float, span: float) -> list[Candidate]:
+    """The model's score is the score; what was not read shares out the worst of those by its fused score."""
+    out = []
+    for i, candidate in enumerate(ranked):
+        fused = (candidate.score - low) / span if span > 0 else 1.0
+        if i < len(scores):
+            out.append(candidate.stepped(RERANKED, scores[i], f"{scores[i]:.4f} that it answers"))
+        else:
+            why = f"{fused:.4f} fused · {min(scores):.4f}, not read and so below the worst that was"
+            out.append(candidate.stepped(RERANKED, fused * min(scores), why))
+    return out
+
+
+def log_odds(score: float) -> float:
+    """ln(p / (1 − p)), kept finite."""
+    chance = min(1 - 1e-6, max(1e-6, score))
+    return log(chance / (1 - chance))

@@ -1,0 +1,50 @@
+"""Session first: where session memories are found they are the answer, and their turns support them (M5)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+
+from fivefold.retrieval.routes import Sight
+from fivefold.retrieval.stages.base import Pool
+from fivefold.values.fields import number
+from fivefold.values.recall import Candidate, Support
+from fivefold.values.serialize import Value
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFirst(Value):
+    """Support is `share` of the best turn's fused score, and never more than `most`."""
+
+    share: float = number(0.6, 0, 10)
+    most: float = number(0.12, 0, 10)
+
+
+def session_first(pool: Pool, sight: Sight, by: SessionFirst) -> Pool:
+    """score + min(most, share · best turn); without a session memory the ranking stays as it is."""
+    sessions = [candidate for candidate in pool.candidates if candidate.memory.kind == "session"]
+    if not sessions:
+        return pool
+    turns: defaultdict[str | None, list[Candidate]] = defaultdict(list)
+    for candidate in pool.candidates:
+        if candidate.memory.kind == "turn":
+            turns[candidate.memory.session_id].append(candidate)
+    raised = {session.memory.id: _supported(session, turns[session.memory.session_id], by) for session in sessions}
+    others = [
+        (turn, "session memories answer; turns only support them")
+        for turn in pool.candidates
+        if turn.memory.kind != "session"
+    ]
+    pool = pool.without(others, "session first")
+    return pool.with_(raised[candidate.memory.id] for candidate in pool.candidates)
+
+
+def _supported(session: Candidate, turns: list[Candidate], by: SessionFirst) -> Candidate:
+    best = max(turns, key=lambda turn: (turn.fused, turn.memory.id), default=None)
+    if best is None:
+        return replace(session, support=Support(session.fused, 0.0, 0, {}))
+    support = min(by.most, by.share * best.fused)
+    why = f"+ min({by.most:g}, {by.share:g} · {best.fused:.4f}), its best of {len(turns)} turns found"
+    routes = {item.route: item.rank for item in best.evidence}
+    raised = session.stepped("session first", session.score + support, why)
+    return replace(raised, support=Support(session.fused, support, len(turns), routes))

@@ -1,0 +1,95 @@
+"""Support: what stands next to a turn, and how well its session answers, speak for it.
+
+An answer is often the turn beside the one that shares the question's words, and rarely stands in a session that is
+about something else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fivefold.retrieval.routes import Sight
+from fivefold.retrieval.stages.base import Pool, best_first
+from fivefold.values.fields import number
+from fivefold.values.recall import Candidate
+from fivefold.values.serialize import Value
+
+
+@dataclass(frozen=True, slots=True)
+class SupportBy(Value):
+    """Shares of what is added: of the better neighbour, of the session's own score, of the session's best turn."""
+
+    neighbour: float = number(0.3, 0, 10)
+    session: float = number(1.0, 0, 10)
+    best_turn: float = number(0.2, 0, 10)
+    alone: float = number(0.7, 0, 10)
+    """What a memory outside any session is given in place of all that, as a share of its own score."""
+    reach: int = number(32, 0, 4_096)
+    """How many of the best candidates speak for the turns beside them."""
+
+
+def support(pool: Pool, sight: Sight, by: SupportBy) -> Pool:
+    """A turn beside a strong candidate becomes one; sessions that answer well speak for their turns."""
+    found = {candidate.memory.row: candidate for candidate in pool.candidates}
+    beside = _beside(best_first(found.values())[: by.reach], sight) if by.neighbour else {}
+    fresh = sight.reader.fetch([row for row in beside if row not in found])
+    found |= {row: Candidate(memory, (), 0.0) for row, memory in fresh.items() if memory.known(sight.query.now)}
+    best: dict[str, float] = {}
+    for candidate in found.values():
+        if candidate.memory.session_id:
+            best[candidate.memory.session_id] = max(best.get(candidate.memory.session_id, 0.0), candidate.score)
+    rows = sight.reader.session_rows(list(best)) if pool.supporting else {}
+    sessions = {session: pool.supporting.get(row, 0.0) for session, row in rows.items()}
+    raised = [
+        _supported(candidate, beside.get(row, 0.0), sessions, best, by)
+        if candidate.memory.session_id
+        else _alone(candidate, by)
+        for row, candidate in found.items()
+    ]
+    return pool.with_([*raised, *_silent(pool, sight, set(rows.values()), by)])
+
+
+def _silent(pool: Pool, sight: Sight, spoken: set[int], by: SupportBy) -> list[Candidate]:
+    """Where sessions are what is wanted: those that answer well as a whole and by none of their turns."""
+    if sight.unit != "session":
+        return []
+    rows = sorted((row for row in pool.supporting if row not in spoken), key=lambda row: (-pool.supporting[row], row))
+    memories = sight.reader.fetch(rows[: sight.k])
+    return [
+        Candidate(memory, (), 0.0).stepped(
+            "support", by.session * pool.supporting[row], f"+ {by.session:g} · {pool.supporting[row]:.4f} as a session"
+        )
+        for row, memory in memories.items()
+        if memory.known(sight.query.now)
+    ]
+
+
+def _beside(strong: list[Candidate], sight: Sight) -> dict[int, float]:
+    """Rows that stand beside a strong candidate, each with the better score of the two beside it."""
+    pairs = sight.reader.neighbours([candidate.memory.row for candidate in strong])
+    scores: dict[int, float] = {}
+    for candidate in strong:
+        for row in pairs.get(candidate.memory.row, ()):
+            if row is not None:
+                scores[row] = max(scores.get(row, 0.0), candidate.score)
+    return scores
+
+
+def _supported(
+    candidate: Candidate, neighbour: float, sessions: Mapping[str, float], best: Mapping[str, float], by: SupportBy
+) -> Candidate:
+    assert candidate.memory.session_id is not None
+    own, turn = sessions.get(candidate.memory.session_id, 0.0), best[candidate.memory.session_id]
+    added = by.neighbour * neighbour + by.session * own + by.best_turn * turn
+    why = (
+        f"+ {by.neighbour:g} · {neighbour:.4f} the turn beside + {by.session:g} · {own:.4f} its session "
+        f"+ {by.best_turn:g} · {turn:.4f} its session's best turn"
+    )
+    return candidate.stepped("support", candidate.score + added, why)
+
+
+def _alone(candidate: Candidate, by: SupportBy) -> Candidate:
+    """Else what was said in passing would beat every note."""
+    own = candidate.score
+    return candidate.stepped("support", own + by.alone * own, f"+ {by.alone:g} · {own:.4f}, it stands alone")

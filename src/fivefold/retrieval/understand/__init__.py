@@ -1,0 +1,1 @@
+"""What a question asks: its words, names, times and kind."""

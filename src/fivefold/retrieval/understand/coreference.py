@@ -1,0 +1,65 @@
+"""Pronouns and 'that project' or 'there', resolved against the turns of the conversation given with the question (R1).
+
+Without context nothing is guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from fivefold.retrieval.understand.entities import resolve
+from fivefold.stores.protocol import Reader
+from fivefold.values.recall import EntityRef, Meaning
+
+LOOK_BACK = 6
+"""How many turns of context are looked at, the latest first."""
+
+CONFIDENCE = 0.75
+
+_PERSON = re.compile(r"\b(?:he|him|his|she|her|hers|they|them|their)\b", re.IGNORECASE)
+_PLACE = re.compile(r"\b(?:there|the same place|that place)\b", re.IGNORECASE)
+_THING = re.compile(
+    r"\b(?:it|its|that (?:project|thing|one|ticket|file|company)|this project|the same one)\b", re.IGNORECASE
+)
+_AT = re.compile(r"\b(?:in|at|to|from|near|visited)(?: the)? $", re.IGNORECASE)
+_CODE = re.compile(r"[\d_/@]")
+_ABOUT = re.compile(r"\b(?:project|ticket|file|on|about|called|of)(?: the)? $", re.IGNORECASE)
+
+
+def refer_back(question: str, context: Sequence[str], known: Sequence[EntityRef], reader: Reader) -> list[EntityRef]:
+    """What each kind of pronoun of the question refers to: the latest fitting name of the context."""
+    if not context:
+        return []
+    named = list(_named(context, reader))
+    found = []
+    for pattern, kinds in ((_PERSON, ("person",)), (_PLACE, ("place",)), (_THING, ("thing", "place", "person"))):
+        match = pattern.search(question)
+        meant = _latest(named, kinds) if match else None
+        if match and meant and all(meant.meanings[0].id != ref.meanings[0].id for ref in known):
+            meanings = tuple(Meaning(m.id, m.name, round(m.confidence * CONFIDENCE, 4)) for m in meant.meanings)
+            found.append(EntityRef(match[0], match.start(), meanings, via=f"refers back to {meant.text}"))
+    return found
+
+
+def _named(context: Sequence[str], reader: Reader) -> Iterator[tuple[str, EntityRef]]:
+    """The names of the context, latest first, each with what it looks like: a person, a place or a thing."""
+    for turn in reversed(context[-LOOK_BACK:]):
+        for ref in sorted(resolve(turn, reader), key=lambda ref: -ref.start):
+            if ref.via == "name":
+                yield _looks_like(turn, ref), ref
+
+
+def _looks_like(turn: str, ref: EntityRef) -> str:
+    before = turn[: ref.start]
+    if _AT.search(before):
+        return "place"
+    return "thing" if _CODE.search(ref.text) or _ABOUT.search(before) else "person"
+
+
+def _latest(named: Sequence[tuple[str, EntityRef]], kinds: Sequence[str]) -> EntityRef | None:
+    for kind in kinds:
+        for looks, ref in named:
+            if looks == kind:
+                return ref
+    return None

@@ -1,0 +1,67 @@
+"""Trigger words of a question: its intent (E1), the types of memory it implies (R2, R9), and how far to look."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from fivefold.values.memory import Type
+from fivefold.values.recall import Cue
+
+INTENTS: dict[str, re.Pattern[str]] = {
+    "why": re.compile(r"\b(?:why|because|reason|cause|led to|resulted in)\b", re.IGNORECASE),
+    "when": re.compile(r"\b(?:when|date|time|before|after|during|timeline|history)\b", re.IGNORECASE),
+    "who": re.compile(r"\b(?:who|person|people|team|built|created|wrote)\b", re.IGNORECASE),
+    "how": re.compile(r"\b(?:how to|steps|procedure|process|workflow|debug|fix)\b", re.IGNORECASE),
+}
+"""The words of each intent; a question with none of them asks 'what'. The first that holds is the main one."""
+
+TYPES: dict[Type, re.Pattern[str]] = {
+    "preference": re.compile(
+        r"\b(?:prefer(?:red|s|ences?)?|my default|settings?|configured?"
+        r"|(?:do|did|would|does) (?:i|we|you|he|she|they|\w+) (?:\w+ )?(?:like|want|hate|love|enjoy)"
+        r"|(?:i|we) (?:like|want|love|hate|enjoy)|can't stand|favou?rite)\b",
+        re.IGNORECASE,
+    ),
+    "event": re.compile(r"\b(?:when did|at what time|happen(?:s|ed|ing)?|occurred|was it|did i)\b", re.IGNORECASE),
+    "entity": re.compile(r"\b[Ww]ho(?: is|'s|’s)\b|\b[Ww]hat is [A-Z]\w+|\b[Tt]ell me about [A-Z]\w+"),
+}
+"""The trigger words of each type. A plain 'like' is no preference: it stands in 'what is it like' as well."""
+
+_MANY_HOPS = re.compile(
+    r"\bwho (?:does|do) .{2,60}? (?:work|know|live|report)\w* .{0,40}?\b(?:who|that|which)\b"
+    r"|\w(?:'s|’s) \w+(?:'s|’s) \w+"
+    r"|\bwhose .{2,40}? (?:is|are|was) .{2,40}?\b(?:'s|’s)|\bfriends? of (?:a |my |his |her )?friends?\b",
+    re.IGNORECASE,
+)
+_RECENT = re.compile(r"\b(?:recent|latest|newest|most recent|last time|just now|these days|nowadays)\b", re.IGNORECASE)
+
+CueKind = Literal["intent", "type", "many hops", "recent"]
+
+
+def find_cues(question: str) -> tuple[Cue, ...]:
+    """Every trigger of the question, with the words that triggered it; several may hold at once."""
+    return tuple(_cues(question))
+
+
+def main_intent(cues: tuple[Cue, ...]) -> str:
+    return next((cue.value for cue in cues if cue.kind == "intent"), "what")
+
+
+def implied_types(cues: tuple[Cue, ...]) -> tuple[Type, ...]:
+    return tuple(name for name in TYPES if any(cue.kind == "type" and cue.value == name for cue in cues))
+
+
+def _cues(question: str) -> Iterator[Cue]:
+    tables: tuple[tuple[CueKind, dict[str, re.Pattern[str]]], ...] = (
+        ("intent", INTENTS),
+        ("type", {str(name): pattern for name, pattern in TYPES.items()}),
+        ("many hops", {"3": _MANY_HOPS}),
+        ("recent", {"recent": _RECENT}),
+    )
+    for kind, table in tables:
+        for value, pattern in table.items():
+            match = pattern.search(question)
+            if match:
+                yield Cue(kind, value, match[0], match.start())

@@ -1,0 +1,181 @@
+"""Entity references of a question, resolved to the namespace's entities (R1, R7).
+
+Names are looked up by an index over aliases, so the cost grows with the question and not with the entities.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+
+from fivefold.retrieval.understand.relation_words import RELATIVES, Relative
+from fivefold.stores.protocol import Called, Reader
+from fivefold.text.lexemes import lexemes, stop_words
+from fivefold.text.names import common_words
+from fivefold.values.recall import EntityRef, Meaning
+
+LONGEST_NAME = 5
+"""Words of the longest name looked up."""
+
+MOST_WORDS = 400
+"""Words of a question that are looked at for names; what comes after is searched but not resolved."""
+
+MOST_MEANINGS = 8
+"""Meanings of one name that are followed."""
+
+AROUND = 50
+"""Memories with the words around a name that are looked at for whom they mention."""
+
+OWNER = "user"
+"""The entity that stands for the one whose memory this is."""
+
+_WORD = re.compile(r"[\w@][\w@./\\:+#&~'’-]*[\w]|\w")
+_POSSESSIVE = re.compile(r"['’]s?$", re.IGNORECASE)
+_WHOLE, _PART, _INFERRED = 1.0, 0.9, 0.8
+_PRIOR, _CONTEXT, _NEAR = 0.5, 0.3, 0.2
+"""What the three signals of R7 weigh: how often it was meant, the words around it, nearness to the owner."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    text: str
+    start: int
+    end: int
+
+    @property
+    def bare(self) -> str:
+        return _POSSESSIVE.sub("", self.text)
+
+
+def resolve(question: str, reader: Reader) -> tuple[EntityRef, ...]:
+    """Every name of the question that the namespace knows, longest first where they overlap, in reading order."""
+    words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(question)][:MOST_WORDS]
+    known = _known(words, reader)
+    refs: list[EntityRef] = []
+    spoken = cache(lambda: lexemes(question)[:MOST_WORDS])
+    meant: dict[str, tuple[Meaning, ...]] = {}
+    position = 0
+    while position < len(words):
+        for size in range(min(LONGEST_NAME, len(words) - position), 0, -1):
+            name = words[position : position + size]
+            alias = _alias(name)
+            candidates = known.get(alias)
+            if candidates and (size > 1 or _may_be_name(words[position], position)):
+                start, end = name[0].start, name[-1].start + len(name[-1].bare)
+                if alias not in meant:
+                    meant[alias] = _meant(question[start:end], candidates, spoken, reader)
+                refs.append(EntityRef(question[start:end], start, meant[alias]))
+                position += size - 1
+                break
+        position += 1
+    relatives = _relatives(question, words, refs, reader)
+    whose = {ref.start for ref in relatives}
+    return (*(_stepped_back(ref) if ref.start in whose else ref for ref in refs), *relatives)
+
+
+def _stepped_back(ref: EntityRef) -> EntityRef:
+    """In 'Sarah's boss' it is the boss who is asked about, and Sarah only on the way."""
+    half = tuple(replace(meaning, confidence=round(meaning.confidence / 2, 4)) for meaning in ref.meanings)
+    return replace(ref, meanings=half, via="whose")
+
+
+def _known(words: Sequence[Word], reader: Reader) -> dict[str, list[Called]]:
+    aliases = {
+        _alias(words[start : start + size])
+        for start in range(len(words))
+        for size in range(1, LONGEST_NAME + 1)
+        if start + size <= len(words)
+    }
+    found: dict[str, list[Called]] = {}
+    for item in reader.called(sorted(aliases)):
+        if item.kind != "topic":
+            found.setdefault(item.alias, []).append(item)
+    return found
+
+
+def _alias(words: Sequence[Word]) -> str:
+    return " ".join([*(word.text for word in words[:-1]), words[-1].bare]).casefold()
+
+
+def _may_be_name(word: Word, position: int) -> bool:
+    """A word that is also a common one counts as a name only when written as one inside the sentence."""
+    folded = word.bare.casefold()
+    if folded in RELATIVES and word.text[0].islower():
+        return False
+    if folded in stop_words() or folded in common_words():
+        return position > 0 and word.text[0].isupper() and folded not in stop_words()
+    return True
+
+
+def _meant(
+    name: str, candidates: Sequence[Called], spoken: Callable[[], Sequence[str]], reader: Reader
+) -> tuple[Meaning, ...]:
+    """What a name may mean, likeliest first; `spoken` gives the words of the question."""
+    quality = {item.entity: _PART if item.part else _WHOLE for item in candidates}
+    shares = {candidates[0].entity: 1.0}
+    if len(candidates) > 1:
+        own = set(lexemes(name))
+        shares = _shares([lexeme for lexeme in spoken() if lexeme not in own], candidates, reader)
+    meanings = [
+        Meaning(item.entity, item.name, round(shares[item.entity] * quality[item.entity], 4)) for item in candidates
+    ]
+    meanings.sort(key=lambda meaning: (-meaning.confidence, meaning.id))
+    return tuple(meanings[:MOST_MEANINGS])
+
+
+def _shares(words: Sequence[str], candidates: Sequence[Called], reader: Reader) -> dict[int, float]:
+    """How likely each meaning of an ambiguous name is; the shares add up to 1."""
+    keys = [item.entity for item in candidates]
+    around = reader.latest_with(words, AROUND)
+    context = reader.mentioned(around, keys)
+    near = set(reader.near(OWNER, keys))
+    raw = {
+        item.entity: _PRIOR * _portion(item.links, [other.links for other in candidates])
+        + _CONTEXT * _portion(context.get(item.entity, 0), list(context.values()))
+        + _NEAR * (item.entity in near)
+        for item in candidates
+    }
+    total = sum(raw.values()) or 1.0
+    return {key: value / total for key, value in raw.items()}
+
+
+def _portion(value: float, all_values: Sequence[float]) -> float:
+    return (value + 0.5) / (sum(all_values) + 0.5 * max(1, len(all_values)))
+
+
+def _relatives(question: str, words: Sequence[Word], refs: Sequence[EntityRef], reader: Reader) -> list[EntityRef]:
+    """'Sarah's boss' and 'my sister': whom a relation word means, by the edges of whose it is."""
+    found: list[EntityRef] = []
+    ends = {ref.start + len(ref.text): ref for ref in refs}
+    for before, word in pairwise(words):
+        relative = RELATIVES.get(word.bare.casefold())
+        if relative is None:
+            continue
+        owners = _owners(before, ends, reader)
+        meanings = _meanings(owners, relative, reader)
+        if meanings:
+            text = question[before.start : word.start + len(word.bare)]
+            found.append(EntityRef(text, before.start, meanings, via=f"{relative.label} of {owners[0][1]}"))
+    return found
+
+
+def _owners(before: Word, ends: Mapping[int, EntityRef], reader: Reader) -> list[tuple[int, str, float]]:
+    """Who stands before the relation word: a resolved name with a possessive, or the owner for 'my'."""
+    if before.text.casefold() in ("my", "our"):
+        return [(item.entity, item.name, 1.0) for item in reader.called([OWNER])]
+    ref = ends.get(before.start + len(before.bare))
+    if ref is None or before.bare == before.text:
+        return []
+    return [(meaning.id, meaning.name, meaning.confidence) for meaning in ref.meanings]
+
+
+def _meanings(owners: Sequence[tuple[int, str, float]], relative: Relative, reader: Reader) -> tuple[Meaning, ...]:
+    found: dict[int, Meaning] = {}
+    for key, _, confidence in owners:
+        for relation, inverse in relative.edges:
+            for entity in reader.related(key, [relation], inverse):
+                found.setdefault(entity.id, Meaning(entity.id, entity.name, round(_INFERRED * confidence, 4)))
+    return tuple(found.values())

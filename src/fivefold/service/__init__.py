@@ -1,0 +1,1 @@
+"""What REST, MCP and the inspector share: engines, keys, audit, limits."""

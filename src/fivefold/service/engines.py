@@ -1,0 +1,50 @@
+"""One engine for each namespace of a store, made when it is first asked for."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+
+from fivefold.engine import Engine
+from fivefold.models.embedders import DEFAULT
+from fivefold.stores.protocol import Store
+from fivefold.values.validate import checked_name
+from fivefold.writing.extract import extractor as load_extractor
+
+HELD = 256
+"""How many namespaces are held at once; one more lets the one go that was not asked for longest."""
+
+THREADS = 32
+"""Routes that run at once, over all recalls."""
+
+
+class Engines:
+    """The engines share the store and one pool of threads. Closing them closes the store.
+
+    The embedder that is named is for new namespaces; others keep the one they are pinned to, whoever pinned them.
+    """
+
+    def __init__(self, store: Store, embedder: str | None = None, extractor: str = "rules") -> None:
+        self.store = store
+        self._embedder = DEFAULT if embedder is None else embedder
+        self._extractor = load_extractor(extractor)
+        self._pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="fivefold-route")
+        self._held: OrderedDict[str, Engine] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, namespace: str) -> Engine:
+        name = checked_name(namespace, "namespace")
+        engine = self._held.get(name) or Engine(
+            self.store, name, extractor=self._extractor, pool=self._pool, otherwise=self._embedder
+        )
+        with self._lock:
+            engine = self._held.setdefault(name, engine)
+            self._held.move_to_end(name)
+            if len(self._held) > HELD:
+                self._held.popitem(last=False)
+            return engine
+
+    def close(self) -> None:
+        self.store.close()
+        self._pool.shutdown(wait=False)

@@ -1,0 +1,151 @@
+"""A store's API keys: making, listing and revoking them, and telling who a secret belongs to."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import re
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from fivefold.errors import FivefoldError, InvalidInput, NotFound
+from fivefold.service.audit import Audit
+from fivefold.stores.protocol import Store
+from fivefold.values.access import ALL, HERE, ROLES, AuditEntry, Caller, Key, Role, Unauthorized
+from fivefold.values.times import as_utc, utc_now
+from fivefold.values.validate import checked_name
+
+__all__ = ["Audit", "Keyring"]
+
+USE_NOTED = timedelta(minutes=1)
+"""How exactly a key's last use is known; noting every one would make each request a write."""
+
+_SECRET = re.compile(r"ff_([0-9a-f]{12})_[0-9a-f]{48}")
+_INVALID = "this API key is not valid; give one that is neither revoked nor expired, or make one: fivefold keys create"
+
+_log = logging.getLogger("fivefold")
+
+
+class Keyring:
+    """The keys of a store. Each is looked up anew when it is used, so revoking it holds at once for every process."""
+
+    def __init__(self, store: Store, clock: Callable[[], datetime] = utc_now) -> None:
+        self._ledger = store.ledger
+        self._clock = clock
+        self._any = False
+        self._noted: dict[tuple[str, bool], datetime] = {}
+        self._lock = threading.Lock()
+
+    def create(
+        self, name: str, role: Role, namespaces: Sequence[str], expires_at: datetime | None = None, *, by: Caller = HERE
+    ) -> tuple[Key, str]:
+        """A new key and its secret, which is not kept and cannot be shown again; noted in the audit log.
+
+        `namespaces` are names that need not exist yet, or `[ALL]`.
+        """
+        now = self._clock()
+        id = secrets.token_hex(6)
+        key = Key(
+            id=id,
+            name=checked_name(name, "name"),
+            role=_checked_role(role),
+            namespaces=_checked_namespaces(namespaces),
+            created_at=now,
+            expires_at=None if expires_at is None else _checked_expiry(expires_at, now),
+        )
+        secret = f"ff_{id}_{secrets.token_hex(24)}"
+        self._ledger.add_key(key, digest_of(secret), _noted("create key", id, by, now))
+        return key, secret
+
+    def keys(self) -> list[Key]:
+        """All keys, oldest first, those that no longer hold as well."""
+        return self._ledger.keys()
+
+    def revoke(self, id: str, *, by: Caller = HERE) -> Key:
+        """From now on the key is refused; noted in the audit log. One that was revoked already stays as it is."""
+        checked_name(id, "a key's id")
+        self._ledger.revoke_key(id, _noted("revoke key", id, by, self._clock()))
+        found = self._ledger.key(id)
+        if found is None:
+            raise NotFound(f"there is no key {id!r}; see them with: fivefold keys list")
+        return found[0]
+
+    def any(self) -> bool:
+        """Whether a key has ever been made; one that was revoked counts."""
+        self._any = self._any or self._ledger.has_keys()
+        return self._any
+
+    def caller(self, secret: str) -> Caller:
+        """Who has this secret. What is wrong with one that does not hold, an outsider is not told."""
+        match = _SECRET.fullmatch(secret)
+        found = self._ledger.key(match[1]) if match else None
+        if found is None:
+            raise Unauthorized(_INVALID)
+        (key, digest), now = found, self._clock()
+        if not hmac.compare_digest(digest, digest_of(secret)) or key.state(now) != "active":
+            self._note_use(key, None, now, refused=True)
+            raise Unauthorized(_INVALID)
+        self._note_use(key, key.last_used_at, now, refused=False)
+        return Caller(key.role, key.namespaces, key.id)
+
+    def _note_use(self, key: Key, last: datetime | None, now: datetime, *, refused: bool) -> None:
+        """Once a minute, and beside the request."""
+        with self._lock:
+            last = max(filter(None, (last, self._noted.get((key.id, refused)))), default=None)
+            if self._ledger.read_only or (last is not None and now - last < USE_NOTED):
+                return
+            self._noted[key.id, refused] = now
+        write = self._write_refusal if refused else self._write_use
+        threading.Thread(target=_tried, args=(write, key.id, now), name="fivefold-key-use", daemon=True).start()
+
+    def _write_use(self, id: str, now: datetime) -> None:
+        self._ledger.key_used(id, now, now - USE_NOTED)
+
+    def _write_refusal(self, id: str, now: datetime) -> None:
+        """That someone came with a key that was revoked or has expired, or with a wrong secret."""
+        noted = AuditEntry(at=now, key_id=None, action="use key", namespace=None, subject=id, outcome="refused")
+        self._ledger.note([noted])
+
+
+def _tried(write: Callable[[str, datetime], None], id: str, now: datetime) -> None:
+    try:
+        write(id, now)
+    except FivefoldError as error:
+        _log.debug("a use of key %s could not be noted: %s", id, error)
+
+
+def digest_of(secret: str) -> bytes:
+    """A plain fast hash: a slow one makes guessing dear where people choose secrets, and these are 192 random bits."""
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def _noted(action: str, id: str, by: Caller, now: datetime) -> AuditEntry:
+    return AuditEntry(at=now, key_id=by.key_id, action=action, namespace=None, subject=id, outcome="ok")
+
+
+def _checked_role(role: object) -> Role:
+    for known in ROLES:
+        if role == known:
+            return known
+    raise InvalidInput(f"role {role!r} is unknown; it is one of {', '.join(ROLES)}")
+
+
+def _checked_namespaces(namespaces: object) -> tuple[str, ...]:
+    if isinstance(namespaces, str) or not isinstance(namespaces, Sequence):
+        raise InvalidInput("namespaces must be a list of names")
+    names = tuple(dict.fromkeys(checked_name(name, "namespace") for name in namespaces))
+    if not names:
+        raise InvalidInput("a key reaches at least one namespace; name it, or give every one")
+    if ALL in names and names != (ALL,):
+        raise InvalidInput(f"{ALL!r} stands for every namespace and goes alone; leave the other names out")
+    return names
+
+
+def _checked_expiry(expires_at: datetime, now: datetime) -> datetime:
+    moment, _ = as_utc(expires_at, "expires_at")
+    if moment <= now:
+        raise InvalidInput(f"a key that expires at {moment:%Y-%m-%d %H:%M} UTC would never hold; give a time to come")
+    return moment

@@ -1,0 +1,120 @@
+"""Upkeep: a store is looked after as a whole, once or again and again. Other parts go on meanwhile."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+
+from fivefold.errors import StoreClosed, StoreError
+from fivefold.stores.protocol import Care, Store
+from fivefold.text.progress import bar
+from fivefold.values.times import utc_now
+from fivefold.writing import drift
+
+DAY_S = 86_400.0
+
+_log = logging.getLogger("fivefold")
+
+
+def care(store: Store, now: datetime, progress: bool = False) -> Iterator[Care]:
+    """Check the vocabulary of each namespace, then let the store tend itself; a part that fails stops no other."""
+    try:
+        namespaces = store.namespaces()
+    except StoreClosed:
+        raise
+    except StoreError as error:
+        yield Care("store", False, str(error), ok=False)
+        return
+    with bar("Looking after the store", len(namespaces) + 1, show=progress) as advance:
+        for namespace in namespaces:
+            yield _vocabulary(store, namespace, now)
+            advance(1)
+        try:
+            yield from store.tend()
+        except StoreClosed:
+            raise
+        except StoreError as error:
+            yield Care("store", False, str(error), ok=False)
+        advance(1)
+
+
+def _vocabulary(store: Store, namespace: str, now: datetime) -> Care:
+    try:
+        found = drift.check(store, namespace, now, lambda done: None)
+    except StoreClosed:
+        raise
+    except StoreError as error:
+        return Care("vocabulary", False, str(error), namespace, ok=False)
+    if found.jaccard is None:
+        told = f"{found.lexemes:,} lexemes, looked at for the first time"
+    else:
+        told = f"{found.lexemes:,} lexemes, {found.jaccard:.0%} as last time"
+    return Care("vocabulary", found.reindexed, told + (": indexed anew" if found.reindexed else ""), namespace)
+
+
+class Upkeep:
+    """Looks after a store every so many seconds, in a thread of its own, until it is stopped."""
+
+    def __init__(
+        self,
+        store: Store,
+        every_s: float = DAY_S,
+        clock: Callable[[], datetime] = utc_now,
+        told: Callable[[Sequence[Care]], None] | None = None,
+    ) -> None:
+        """`told` is given what each round did; without it, what was changed or failed is logged."""
+        self._store = store
+        self._every_s = every_s
+        self._clock = clock
+        self._told = told or _logged
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin at once; a second start changes nothing."""
+        if self._thread is None:
+            self._ended.clear()
+            self._thread = threading.Thread(target=self._run_logged, name="fivefold-upkeep", daemon=True)
+            self._thread.start()
+
+    def end(self) -> None:
+        """Let it stop after the step under way."""
+        self._ended.set()
+
+    def stop(self) -> None:
+        """End it, and wait until the step under way is done."""
+        self.end()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def run(self, progress: bool = False) -> None:
+        """Round after round in this thread, until it is ended from another."""
+        while not self._ended.is_set():
+            self._told(list(self._round(progress)))
+            self._ended.wait(self._every_s)
+
+    def _round(self, progress: bool) -> Iterator[Care]:
+        for item in care(self._store, self._clock(), progress):
+            yield item
+            if self._ended.is_set():
+                return
+
+    def _run_logged(self) -> None:
+        try:
+            self.run()
+        except StoreClosed:
+            _log.info("upkeep ended with the store")
+        except Exception:
+            _log.exception("upkeep ended")
+
+
+def _logged(done: Sequence[Care]) -> None:
+    for item in done:
+        where = "" if item.namespace is None else f" of namespace {item.namespace!r}"
+        if not item.ok:
+            _log.warning("upkeep, %s%s: %s", item.part, where, item.detail)
+        elif item.changed:
+            _log.info("upkeep, %s%s: %s", item.part, where, item.detail)

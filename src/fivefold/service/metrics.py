@@ -1,0 +1,126 @@
+"""Figures for Prometheus at /metrics. Labels come from small fixed sets: never an id, a namespace or a text."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from fastapi import APIRouter
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from starlette.requests import Request
+from starlette.responses import Response
+
+from fivefold import __version__, observers
+from fivefold.observers import Write
+from fivefold.retrieval.recipe import known_recipes, load_recipe
+from fivefold.stores.protocol import Store
+from fivefold.values.access import Refused
+from fivefold.values.recall import Recall
+from fivefold.web.auth import caller_of
+from fivefold.web.request_log import Answered
+
+OTHER = "other"
+REQUEST_S = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
+STEP_S = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)
+"""Upper ends of the buckets, in seconds: a whole request or recall, and one step of a recall."""
+
+
+class Metrics:
+    """The figures of one server and its store; watches its requests and observes its engines."""
+
+    def __init__(self, store: Store, open_to_all: bool = False) -> None:
+        self.registry = CollectorRegistry()
+        self.router = APIRouter()
+        self.router.add_api_route("/metrics", self._shown, methods=["GET"], include_in_schema=False)
+        self._store = store
+        self._open_to_all = open_to_all
+        self._requests_made(self.registry)
+        self._engines_did(self.registry)
+        ProcessCollector(registry=self.registry)
+        built = Gauge("fivefold_build_info", "Which fivefold this is", ["version"], registry=self.registry)
+        built.labels(__version__).set(1)
+        observers.add(self)
+
+    def close(self) -> None:
+        observers.remove(self)
+
+    def _requests_made(self, registry: CollectorRegistry) -> None:
+        self._requests = Counter(
+            "fivefold_requests", "Requests answered", ["operation", "method", "status"], registry=registry
+        )
+        self._request_s = Histogram(
+            "fivefold_request_seconds", "Time of a request", ["operation"], buckets=REQUEST_S, registry=registry
+        )
+        self._in_flight = Gauge("fivefold_requests_in_flight", "Requests not answered yet", registry=registry)
+        self._limited = Counter("fivefold_requests_limited", "Requests refused as too many", registry=registry)
+
+    def _engines_did(self, registry: CollectorRegistry) -> None:
+        self._recall_s = Histogram(
+            "fivefold_recall_seconds", "Time of a recall", ["recipe"], buckets=REQUEST_S, registry=registry
+        )
+        self._stage_s = Histogram(
+            "fivefold_recall_stage_seconds", "Time of a stage of a recall", ["stage"], buckets=STEP_S, registry=registry
+        )
+        self._route_s = Histogram(
+            "fivefold_recall_route_seconds",
+            "Time of a route of a recall",
+            ["route", "status"],
+            buckets=STEP_S,
+            registry=registry,
+        )
+        self._degraded = Counter(
+            "fivefold_recalls_degraded", "Recalls without a part that failed or was late", ["part"], registry=registry
+        )
+        self._writes = Counter("fivefold_writes", "Writes that have ended", ["operation", "outcome"], registry=registry)
+        self._write_s = Histogram(
+            "fivefold_write_seconds", "Time of a write", ["operation"], buckets=REQUEST_S, registry=registry
+        )
+        self._written = Counter("fivefold_memories_written", "Memories that were stored", registry=registry)
+
+    def began(self) -> None:
+        self._in_flight.inc()
+
+    def answered(self, answered: Answered) -> None:
+        self._in_flight.dec()
+        self._requests.labels(answered.operation, answered.method, answered.status).inc()
+        self._request_s.labels(answered.operation).observe(answered.seconds)
+        if answered.status == 429:
+            self._limited.inc()
+
+    def recalled(self, store: Store, recall: Recall, ended_ns: int) -> None:
+        if store is not self._store:
+            return
+        known = _names()
+        recipe = recall.plan.recipe if recall.plan.recipe in known else OTHER
+        self._recall_s.labels(recipe).observe(sum(timing.ms for timing in recall.timings) / 1000)
+        for timing in recall.timings:
+            self._stage_s.labels(timing.stage).observe(timing.ms / 1000)
+        for run in recall.routes:
+            if run.status != "skipped":
+                name = run.route if run.route in known else OTHER
+                self._route_s.labels(name, run.status).observe(run.ms / 1000)
+        for part in recall.degraded:
+            self._degraded.labels(part if part in known else OTHER).inc()
+
+    def wrote(self, store: Store, write: Write) -> None:
+        if store is self._store:
+            self._writes.labels(write.operation, "failed" if write.failed else "ok").inc()
+            self._write_s.labels(write.operation).observe((write.ended_ns - write.began_ns) / 1e9)
+            self._written.inc(write.stored)
+
+    def _shown(self, request: Request) -> Response:
+        if not self._open_to_all:
+            caller = caller_of(request)
+            caller.require("admin")
+            if not caller.sees_all:
+                raise Refused("figures are of the whole store; that needs an admin's key for all namespaces")
+        return Response(generate_latest(self.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+@cache
+def _names() -> frozenset[str]:
+    """The shipped recipes with their routes and stages; whatever else a recipe names counts as one."""
+    recipes = [load_recipe(name) for name in known_recipes()]
+    routes = {route.name for recipe in recipes for route in recipe.routes}
+    stages = {stage.name for recipe in recipes for stage in (*recipe.boosts, *recipe.rerank, *recipe.select)}
+    return frozenset({recipe.name for recipe in recipes} | routes | stages)

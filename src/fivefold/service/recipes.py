@@ -1,0 +1,31 @@
+"""Recipes as someone from outside may name them: a known name with changes, never a file, never another model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fivefold.errors import InvalidInput, UnknownRecipe
+from fivefold.retrieval.recipe import Recipe, known_recipes, load_recipe
+
+STILL: dict[str, object] = {"select.noise.sigma": 0}
+"""What makes a recipe with noise answer the same each time."""
+
+
+def recipe_named(name: str, changes: Mapping[str, object] | None = None, still: bool = False) -> Recipe:
+    """The recipe of that name with its changes; `still`, without noise unless a change asks for it."""
+    if name not in known_recipes():
+        raise UnknownRecipe(f"unknown recipe {name!r}; known are {', '.join(known_recipes())}")
+    own = load_recipe(name)
+    if still and any(stage.name == "noise" for stage in own.select):
+        own = load_recipe(own, STILL)
+    asked = load_recipe(own, changes)
+    if _models(asked) - _models(own):
+        raise InvalidInput(
+            "a change cannot choose another model: models run where, and with what, the server was given"
+        )
+    return asked
+
+
+def _models(recipe: Recipe) -> set[str]:
+    stages = (*recipe.boosts, *recipe.rerank, *recipe.select)
+    return {model for stage in stages if isinstance(model := getattr(stage.constants, "model", None), str)}

@@ -1,0 +1,90 @@
+"""Answers that are no value of the library by themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fivefold.values.access import Role
+from fivefold.values.memory import Memory
+from fivefold.values.serialize import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace(Value):
+    """A namespace by its name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Who(Value):
+    """Who asks, and what they may do: `key_id` is null for someone on the server's machine while no key exists."""
+
+    key_id: str | None
+    role: Role
+    namespaces: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeInBrief(Value):
+    """A recipe by name, and what it is made of."""
+
+    name: str
+    summary: str
+    routes: tuple[str, ...]
+    fusion: str
+    stages: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turns(Value):
+    """A conversation, turn by turn."""
+
+    session_id: str
+    turns: tuple[Memory, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenSession(Value):
+    """A session that was forgotten, and how many turns it had."""
+
+    session_id: str
+    turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback(Value):
+    """What was noted of a recall."""
+
+    recall_id: str
+    used: tuple[str, ...]
+    not_used: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedEdge(Value):
+    """A relation that was taken away."""
+
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unlearned(Value):
+    """What was learned from use is forgotten; the feedback stays."""
+
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True)
+class Health(Value):
+    """The process runs."""
+
+    status: str
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness(Value):
+    """The store answers, and is in the form this version writes."""
+
+    status: str

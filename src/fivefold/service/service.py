@@ -1,0 +1,113 @@
+"""What every face of the server shares: the engines, who asks, what is noted. Faces only translate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import anyio
+
+from fivefold.engine import Engine
+from fivefold.errors import OwnerOnly
+from fivefold.models.embedders import embedder as load_embedder
+from fivefold.service.engines import Engines
+from fivefold.service.idempotency import Answers
+from fivefold.service.keys import Audit, Keyring
+from fivefold.service.limits import Limits, Rates
+from fivefold.service.maintenance import Upkeep
+from fivefold.service.sign_in import SignedIn
+from fivefold.stores import open_store
+from fivefold.stores.protocol import Stats
+from fivefold.values.access import HERE, Caller, Role, Unauthorized
+
+__all__ = ["Limits", "Service", "open_service"]
+
+WRITERS = 16
+"""Writes under way at once. They wait for each other anyway, and may not take the threads that reads need."""
+
+
+def open_service(
+    location: str,
+    embedder: str | None = None,
+    extractor: str = "rules",
+    limits: Limits | None = None,
+    upkeep_s: float = 0,
+) -> Service:
+    """The service of the store at `location`, looked after every `upkeep_s` seconds; close it when done."""
+    if embedder is not None:
+        load_embedder(embedder)  # a name that is not known is told before a store is made
+    store = open_store(location)
+    try:
+        service = Service(
+            Engines(store, embedder, extractor),
+            Keyring(store),
+            Audit(store),
+            Answers(store),
+            limits or Limits(),
+            Upkeep(store, upkeep_s) if upkeep_s else None,
+        )
+    except BaseException:
+        store.close()
+        raise
+    if service.upkeep is not None:
+        service.upkeep.start()
+    return service
+
+
+@dataclass(slots=True)
+class Service:
+    engines: Engines
+    keyring: Keyring
+    audit: Audit
+    answers: Answers
+    limits: Limits = field(default_factory=Limits)
+    upkeep: Upkeep | None = None
+    bench_results: Path | None = None
+    """Where the inspector finds results of benchmarks."""
+    rates: Rates = field(init=False)
+    writing: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(WRITERS), init=False)
+    noting: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(WRITERS), init=False)
+    """For notes that return once they are on the disk: a write that is done need not queue with those that are not."""
+
+    signed_in: SignedIn = field(default_factory=SignedIn, init=False)
+
+    def __post_init__(self) -> None:
+        self.rates = Rates(self.limits.per_minute)
+
+    def caller(self, secret: str | None, local: bool) -> Caller:
+        """Who asks. `local`: the request came over loopback, which needs no key until the first one exists."""
+        if secret is None:
+            if local and not self.keyring.any():
+                return HERE
+            raise Unauthorized("give an API key: Authorization: Bearer ff_…; make one with: fivefold keys create")
+        return self.keyring.caller(secret)
+
+    def engine(self, caller: Caller, role: Role, namespace: str) -> Engine:
+        """The namespace's engine, if the caller may do what that role may."""
+        caller.require(role, namespace)
+        return self.engines.of(namespace)
+
+    def namespaces(self, caller: Caller) -> tuple[str, ...]:
+        """The namespaces that exist and that the caller may see.
+
+        Where only the owner of a database may list them and the server is another, those that the key itself names.
+        """
+        store = self.engines.store
+        if not caller.sees_all:
+            return tuple(name for name in sorted(caller.namespaces) if store.reader(name).exists())
+        try:
+            return store.namespaces()
+        except OwnerOnly:
+            return ()
+
+    def stats(self, caller: Caller, engine: Engine) -> Stats:
+        """What the namespace holds; how large the whole store is, only for whoever may see all of it."""
+        held = engine.stats()
+        return held if caller.sees_all else replace(held, bytes_on_disk=None)
+
+    def close(self) -> None:
+        if self.upkeep is not None:
+            self.upkeep.stop()
+        self.answers.close()
+        self.audit.close()
+        self.engines.close()

@@ -1,0 +1,170 @@
+"""OpenTelemetry spans of recalls, writes and requests; off until asked for.
+
+The spans of a recall are a view of its own trace: when its stages and routes began is worked out from how long they
+took. They hold names, counts and times, and neither questions nor memories nor namespaces.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from fivefold import observers
+from fivefold.errors import InvalidInput, MissingExtra
+from fivefold.observers import Write
+
+try:
+    from opentelemetry import propagate, trace
+    from opentelemetry.trace import SpanKind, Status, StatusCode
+except ImportError:
+    raise MissingExtra("OpenTelemetry", "otel") from None
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, MutableMapping
+
+    from opentelemetry.trace import Span, Tracer, TracerProvider
+
+    from fivefold.stores.protocol import Store
+    from fivefold.values.recall import Recall, RouteRun
+
+    Scope = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+    Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+"""Where spans are sent is set in the environment, as for every program that has them."""
+
+_instrumented: list[Spans] = []
+
+
+def instrument(tracer_provider: TracerProvider | None = None) -> None:
+    """Make a span for every recall and write from now on, with the provider given or the one of the program."""
+    uninstrument()
+    provider = tracer_provider or trace.get_tracer_provider()
+    from fivefold import __version__
+
+    spans = Spans(provider.get_tracer("fivefold", __version__))
+    _instrumented.append(spans)
+    observers.add(spans)
+
+
+def uninstrument() -> None:
+    """Make no more spans."""
+    while _instrumented:
+        observers.remove(_instrumented.pop())
+
+
+@contextmanager
+def exporting() -> Iterator[None]:
+    """Spans sent to the place that the environment names, until the end, when those left over are sent."""
+    if not any(os.environ.get(name) for name in ENDPOINTS):
+        raise InvalidInput(f"spans need a place to go; set {ENDPOINTS[0]}, as in http://localhost:4318")
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import SERVICE_NAME, OTELResourceDetector, Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError:
+        raise MissingExtra("sending spans", "otel") from None
+    resource = Resource({SERVICE_NAME: "fivefold"}).merge(OTELResourceDetector().detect())
+    provider = TracerProvider(resource=resource)
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    instrument(provider)
+    try:
+        yield
+    finally:
+        uninstrument()
+        provider.shutdown()
+
+
+class Spans:
+    """Tells a tracer what it observes."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self.tracer = tracer
+
+    def recalled(self, store: Store, recall: Recall, ended_ns: int) -> None:
+        at = ended_ns - _ns(sum(timing.ms for timing in recall.timings))
+        given: dict[str, Any] = {
+            "fivefold.recall.id": recall.id,
+            "fivefold.recall.recipe": recall.plan.recipe,
+            "fivefold.recall.k": recall.plan.k,
+            "fivefold.recall.hits": len(recall.hits),
+            "fivefold.recall.dropped": len(recall.dropped),
+            "fivefold.recall.degraded": recall.degraded,
+        }
+        whole = self.tracer.start_span("fivefold recall", start_time=at, attributes=given)
+        failed = {note.stage for note in recall.notes if note.status == "failed"}
+        for timing in recall.timings:
+            stage = self._within(whole, f"fivefold {timing.stage}", at)
+            if timing.stage == "retrieve":
+                for run in recall.routes:
+                    self._route(stage, run, at)
+            if timing.stage == "rerank" and failed:
+                _fail(stage, ", ".join(sorted(failed)))
+            at += _ns(timing.ms)
+            stage.end(at)
+        whole.end(ended_ns)
+
+    def _route(self, stage: Span, run: RouteRun, began: int) -> None:
+        if run.status == "skipped":
+            return
+        span = self._within(stage, f"fivefold route {run.route}", began)
+        span.set_attributes({"fivefold.route.status": run.status, "fivefold.route.found": run.found})
+        if run.status != "hits":
+            _fail(span, run.status)
+        span.end(began + _ns(run.ms))
+
+    def wrote(self, store: Store, write: Write) -> None:
+        span = self.tracer.start_span(f"fivefold {write.operation}", start_time=write.began_ns)
+        span.set_attribute("fivefold.write.stored", write.stored)
+        if write.failed:
+            _fail(span, write.failed)
+        span.end(write.ended_ns)
+
+    def _within(self, parent: Span, name: str, began: int) -> Span:
+        return self.tracer.start_span(name, trace.set_span_in_context(parent), start_time=began)
+
+
+class TracedRequests:
+    """A span around every request of the server, within the caller's trace where the request names one."""
+
+    def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not _instrumented:
+            await self.app(scope, receive, send)
+            return
+        from fivefold.web.request_log import METHODS, operation_of
+
+        method = scope["method"] if scope["method"] in METHODS else "OTHER"
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        tracer, above = _instrumented[0].tracer, propagate.extract(headers)
+        with tracer.start_as_current_span(
+            method, above, SpanKind.SERVER, record_exception=False, set_status_on_exception=False
+        ) as span:
+
+            async def sent(message: MutableMapping[str, Any]) -> None:
+                if message["type"] == "http.response.start":
+                    span.set_attribute("http.response.status_code", message["status"])
+                    if message["status"] >= 500:
+                        span.set_status(Status(StatusCode.ERROR))
+                await send(message)
+
+            try:
+                await self.app(scope, receive, sent)
+            finally:
+                operation = operation_of(scope)
+                span.update_name(f"{method} {operation}")
+                span.set_attributes({"http.request.method": method, "fivefold.operation": operation})
+
+
+def _fail(span: Span, what: str) -> None:
+    span.set_status(Status(StatusCode.ERROR, what))
+
+
+def _ns(ms: float) -> int:
+    return round(ms * 1_000_000)

@@ -1,0 +1,101 @@
+"""Searching and fusing in one statement: reciprocal ranks (M3) and the composite score (D1, D2, D9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fivefold.stores.postgres import lexical, vectors
+from fivefold.stores.protocol import Arm, Composite, Filter, Space
+from fivefold.values.decay import Curve
+from fivefold.values.recall import Vector
+from fivefold.values.times import DAY_MICROS, to_micros
+
+LEFT: dict[Curve, str] = {
+    "none": "1.0",
+    "linear": "greatest(0.0, 1.0 - lives / 2)",
+    "exponential": "exp(-ln(2.0::float8) * lives)",
+    "gaussian": "exp(-ln(2.0::float8) * lives * lives)",
+    "step": "CASE WHEN lives < 1 THEN 1.0 ELSE 0.0 END",
+}
+"""The curves of `fivefold.values.decay` in SQL."""
+
+Statement = tuple[str, dict[str, Any]]
+
+
+def rrf(
+    namespace: int,
+    space: Space | None,
+    vector: Vector | None,
+    lexemes: Sequence[str],
+    arms: Sequence[Arm],
+    k: float,
+    indexed: Sequence[bool],
+    held: Sequence[bool],
+) -> Statement | None:
+    """weight / (k + rank) summed over the routes, best first; of each arm, whether HNSW serves it, and it holds any."""
+    found, parts = [], []
+    values: dict[str, Any] = {"ns": namespace, "k": float(k)}
+    for i, arm in enumerate(arms):
+        if not held[i]:
+            continue
+        if arm.field is not None and space is not None and vector is not None:
+            sql, more = vectors.search(f"arm{i}", space, arm.field, arm.depth, Filter(), indexed[i])
+            values |= {"vector": vector}
+        elif arm.field is None and lexemes:
+            sql, more = lexical.search(f"arm{i}", lexemes, namespace, arm.depth, Filter(sessions=arm.sessions))
+        else:
+            continue
+        values |= {**more, f"weight{i}": float(arm.weight)}
+        found.append(sql)
+        parts.append(
+            f"SELECT {i} AS arm, memory, rank, score, :weight{i}::float8 / (:k::float8 + rank) AS share FROM "
+            f"(SELECT *, row_number() OVER (ORDER BY score DESC, memory) AS rank FROM arm{i}) ranked"
+        )
+    if not parts:
+        return None
+    return f"WITH {','.join(found)}, shares AS MATERIALIZED ({' UNION ALL '.join(parts)}) {_TOTAL}", values
+
+
+_TOTAL = (
+    "SELECT arm, memory, rank, score, share, sum(share) OVER (PARTITION BY memory) AS total FROM shares "
+    "ORDER BY total DESC, memory, arm"
+)
+
+
+def composite(namespace: int, space: Space, vector: Vector, how: Composite, indexed: bool) -> Statement:
+    """Candidates, subject counts, recency over the candidate set, weighted sum: one statement (D9)."""
+    newness = "CASE WHEN oldest < newest THEN (at - oldest)::float8 / (newest - oldest) ELSE 1.0 END"
+    if how.decay.half_life_days is not None:
+        newness = f"greatest(:floor::float8, {LEFT[how.decay.curve]})"
+    search, values = vectors.search("nearest", space, "full", how.depth, Filter(), indexed)
+    values |= {"ns": namespace, "vector": vector, "now": to_micros(how.now)}
+    values |= {"life": (how.decay.half_life_days or 1.0) * DAY_MICROS, "floor": float(how.decay.floor)}
+    signals = [("similarity", how.similarity), ("recency", how.recency), ("frequency", how.frequency)]
+    parts = []
+    for i, (column, named) in enumerate((column, named) for column, named in signals if named is not None):
+        values[f"weight{i}"] = float(named[1])
+        parts.append(
+            f"SELECT {i} AS arm, memory, row_number() OVER (ORDER BY {column} DESC, memory) AS rank, "
+            f"{column} AS score, :weight{i}::float8 * {column} AS share FROM signals"
+        )
+    if how.decay.half_life_days is None:
+        values.pop("floor")
+    return (
+        f"WITH {search}, "
+        "found AS MATERIALIZED (SELECT n.memory, least(1.0, greatest(0.0, n.score)) AS similarity, m.event_at AS at, "
+        "coalesce((SELECT sum(e.links) FROM links l JOIN entities e ON e.namespace = l.namespace AND e.key = l.entity "
+        "WHERE l.namespace = :ns AND l.memory = n.memory), 0) AS spoken FROM nearest n "
+        "JOIN memories m ON m.namespace = :ns AND m.row = n.memory), "
+        "spread AS (SELECT *, min(at) OVER () AS oldest, max(at) OVER () AS newest, max(spoken) OVER () AS most, "
+        "greatest(0, :now::bigint - at) / :life::float8 AS lives FROM found), "
+        f"signals AS MATERIALIZED (SELECT memory, similarity, {newness} AS recency, "
+        "CASE WHEN most > 0 THEN spoken::float8 / most ELSE 0.0 END AS frequency FROM spread), "
+        f"shares AS ({' UNION ALL '.join(parts)}) {_TOTAL}",
+        values,
+    )
+
+
+def routes_of(how: Composite) -> list[str]:
+    """The routes of a composite search by their number in its answer."""
+    return [named[0] for named in (how.similarity, how.recency, how.frequency) if named is not None]

@@ -1,0 +1,122 @@
+"""Reading entities and edges: who is called what, and who stands with whom."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from fivefold.stores.protocol import Called
+from fivefold.stores.sql.scoped_reader import Asking, moment
+from fivefold.values.memory import Edge, Entity
+
+MOST_CALLED = 64
+"""Entities under one alias that are considered; more share a name than anyone could tell apart by it."""
+
+
+class NamedReader(Asking):
+    """The entity graph of a namespace."""
+
+    def entities(self, alias: str | None, limit: int, after: tuple[int, int] | None = None) -> list[Entity]:
+        """The most mentioned first; `after` is the mentions and the key of the last one seen."""
+        condition = "e.kind <> 'topic'"
+        values: dict[str, object] = {"limit": limit}
+        if alias is not None:
+            condition = "e.key IN (SELECT a.entity FROM entity_aliases a WHERE a.namespace = :ns AND a.alias = :alias)"
+            values["alias"] = alias
+        if after is not None:
+            condition += " AND (e.links < :links OR (e.links = :links AND e.key > :key))"
+            values |= {"links": after[0], "key": after[1]}
+        return self._entities(f"{condition} ORDER BY e.links DESC, e.key LIMIT :limit", **values)
+
+    def entities_at(self, keys: Sequence[int]) -> list[Entity]:
+        return self._entities(f"{self._sql.among('e.key', ':keys')} ORDER BY e.key", keys=self._listed(keys))
+
+    def edges(self, entity: int, limit: int, after: tuple[int, float, int] | None = None) -> list[Edge]:
+        """What was stated before what only stood together, then the surest first; `after` is the place of the last one.
+
+        A place is 1 for what stood together, else 0, the confidence and the key.
+        """
+        order = "CASE WHEN d.kind = 'semantic' THEN 1 ELSE 0 END"
+        behind, values = "", dict[str, object]()
+        if after is not None:
+            behind = (
+                f"AND ({order} > :apart OR ({order} = :apart AND "
+                "(d.confidence < :sure OR (d.confidence = :sure AND d.key > :key)))) "
+            )
+            values = dict(zip(("apart", "sure", "key"), after, strict=True))
+        found = self._rows(
+            "SELECT d.key, a.name, d.relation, b.name, d.kind, d.confidence, d.count, d.valid_from, d.valid_to, "
+            "d.source, d.target "
+            "FROM edges d JOIN entities a ON a.namespace = d.namespace AND a.key = d.source "
+            "JOIN entities b ON b.namespace = d.namespace AND b.key = d.target WHERE d.namespace = :ns AND d.key IN "
+            "(SELECT f.key FROM edges f WHERE f.namespace = :ns AND f.source = :entity UNION ALL "
+            "SELECT t.key FROM edges t WHERE t.namespace = :ns AND t.target = :entity) "
+            f"{behind}ORDER BY {order}, d.confidence DESC, d.key LIMIT :limit",
+            entity=entity,
+            limit=limit,
+            **values,
+        )
+        return [
+            Edge(key, source, relation, target, kind, confidence, count, moment(since), moment(until), *ends)
+            for key, source, relation, target, kind, confidence, count, since, until, *ends in found
+        ]
+
+    def called(self, aliases: Sequence[str]) -> list[Called]:
+        found = self._rows(
+            "SELECT a.alias, e.key, e.name, e.kind, e.links, a.part FROM "
+            f"{self._sql.each(':aliases', 'text')} CROSS JOIN entity_aliases a CROSS JOIN entities e "
+            "WHERE a.namespace = :ns AND a.alias = wanted.value AND a.entity IN "
+            "(SELECT f.entity FROM entity_aliases f WHERE f.namespace = :ns AND f.alias = wanted.value "
+            "ORDER BY f.entity LIMIT :most) AND e.namespace = :ns AND e.key = a.entity",
+            aliases=self._listed(aliases),
+            most=MOST_CALLED,
+        )
+        order = {alias: place for place, alias in enumerate(aliases)}
+        names = [Called(alias, key, name, kind, links, bool(part)) for alias, key, name, kind, links, part in found]
+        return sorted(names, key=lambda name: (order[name.alias], name.entity))
+
+    def mentioned(self, rows: Sequence[int], entities: Sequence[int]) -> dict[int, int]:
+        """In how many of these memories each of these entities is mentioned."""
+        found = self._rows(
+            f"SELECT l.entity, count(*) FROM {self._sql.each(':rows', 'bigint')} CROSS JOIN links l "
+            f"WHERE l.namespace = :ns AND l.memory = wanted.value AND {self._sql.among('l.entity', ':entities')} "
+            "GROUP BY l.entity",
+            rows=self._listed(rows),
+            entities=self._listed(entities),
+        )
+        return dict(found)
+
+    def near(self, alias: str, entities: Sequence[int]) -> list[int]:
+        """Which of these entities an edge ties to the entity of that name."""
+        tied = (
+            "EXISTS (SELECT 1 FROM entity_aliases a CROSS JOIN edges d WHERE a.namespace = :ns AND a.alias = :alias "
+            "AND d.namespace = :ns AND d.source = {0} AND d.target = {1})"
+        )
+        found = self._rows(
+            f"SELECT wanted.value FROM {self._sql.each(':entities', 'bigint')} WHERE "
+            f"{tied.format('a.entity', 'wanted.value')} OR {tied.format('wanted.value', 'a.entity')}",
+            alias=alias,
+            entities=self._listed(entities),
+        )
+        return [key for (key,) in found]
+
+    def related(self, entity: int, relations: Sequence[str], inverse: bool) -> list[Entity]:
+        here, there = ("target", "source") if inverse else ("source", "target")
+        return self._entities(
+            f"e.key IN (SELECT d.{there} FROM edges d WHERE d.namespace = :ns AND d.{here} = :entity "
+            f"AND d.valid_to IS NULL AND {self._sql.among('d.relation', ':relations')}) ORDER BY e.key",
+            entity=entity,
+            relations=self._listed(relations),
+        )
+
+    def _entities(self, condition: str, **values: object) -> list[Entity]:
+        found = self._rows(
+            f"SELECT e.key, e.name, e.kind, e.links, (SELECT CAST({self._sql.gathered}(own.alias) AS text) FROM "
+            "(SELECT a.alias FROM entity_aliases a WHERE a.namespace = :ns AND a.entity = e.key ORDER BY a.alias) own) "
+            f"FROM entities e WHERE e.namespace = :ns AND {condition}",
+            **values,
+        )
+        return [
+            Entity(key, name, kind, links, tuple(json.loads(aliases or "[]")))
+            for key, name, kind, links, aliases in found
+        ]

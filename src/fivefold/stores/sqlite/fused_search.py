@@ -1,0 +1,124 @@
+"""Searching and fusing in one statement: reciprocal ranks (M3) and the composite score (D1, D2, D9).
+
+The statement calls the dense search as a table, `nearest`, so that it reads vectors held in memory as any other
+recall does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import apsw
+import apsw.ext
+import numpy as np
+
+from fivefold.stores.protocol import FIELDS, Arm, Composite, Filter, Fused, Space
+from fivefold.stores.sqlite import lexical
+from fivefold.values.decay import Curve
+from fivefold.values.recall import Vector
+from fivefold.values.times import DAY_MICROS, to_micros
+
+if TYPE_CHECKING:
+    from fivefold.stores.sqlite.vectors import VectorMemory
+
+LEFT: dict[Curve, str] = {
+    "none": "1.0",
+    "linear": "max(0.0, 1.0 - lives / 2)",
+    "exponential": "exp(-ln(2) * lives)",
+    "gaussian": "exp(-ln(2) * lives * lives)",
+    "step": "iif(lives < 1, 1.0, 0.0)",
+}
+"""The curves of `fivefold.values.decay` in SQL."""
+
+
+def offer_nearest(connection: apsw.Connection, held: VectorMemory) -> None:
+    """Give the connection the table `nearest(space, dimension, field, vector, depth)` of row, score and rank."""
+
+    def nearest(space: int, dimension: int, field: int, vector: bytes, depth: int) -> Iterator[tuple[int, float, int]]:
+        wanted = np.frombuffer(vector, dtype=np.float32)
+        hits = held.search(connection, Space(space, "", dimension), FIELDS[field], wanted, depth, Filter())
+        return ((hit.row, hit.score, rank) for rank, hit in enumerate(hits, 1))
+
+    nearest.columns = ("row", "score", "rank")  # type: ignore[attr-defined]
+    nearest.column_access = apsw.ext.VTColumnAccess.By_Index  # type: ignore[attr-defined]
+    apsw.ext.make_virtual_module(connection, "nearest", cast(Any, nearest))
+
+
+def rrf(
+    connection: apsw.Connection,
+    namespace: int,
+    space: Space | None,
+    vector: Vector | None,
+    lexemes: Sequence[str],
+    arms: Sequence[Arm],
+    k: float,
+) -> list[Fused]:
+    """weight / (k + rank) summed over the routes, best first."""
+    parts, values = [], {"k": k, "words": lexical.any_of(lexemes)}
+    for i, arm in enumerate(arms):
+        values |= {f"weight{i}": arm.weight, f"depth{i}": arm.depth}
+        if arm.field is not None and space is not None and vector is not None:
+            values |= {f"field{i}": FIELDS.index(arm.field), "vector": vector.tobytes()}
+            found = f"nearest({space.key}, {space.dimension}, :field{i}, :vector, :depth{i})"
+        elif arm.field is None and lexemes:
+            found = f"({_by_words(lexical.table_of(namespace, 'session' if arm.sessions else 'turn'), i)})"
+        else:
+            continue
+        parts.append(f"SELECT {i} AS arm, row, rank, score, :weight{i} / (:k + rank) AS share FROM {found}")
+    if not parts:
+        return []
+    rows = connection.execute(
+        f"WITH shares AS MATERIALIZED ({' UNION ALL '.join(parts)}) "
+        "SELECT arm, row, rank, score, share, sum(share) OVER (PARTITION BY row) AS total FROM shares "
+        "ORDER BY total DESC, row, arm",
+        values,
+    )
+    return [Fused(arms[arm].route, *rest) for arm, *rest in rows]
+
+
+def _by_words(table: str, i: int) -> str:
+    best = (
+        f"SELECT rowid AS row, -rank AS score FROM {table} WHERE {table} MATCH :words "
+        f"ORDER BY rank, rowid LIMIT :depth{i}"
+    )
+    return f"SELECT row, score, row_number() OVER (ORDER BY score DESC, row) AS rank FROM ({best})"
+
+
+def composite(connection: apsw.Connection, space: Space, vector: Vector, how: Composite) -> list[Fused]:
+    """Candidates, subject counts, recency over the candidate set, weighted sum: one statement (D9)."""
+    newness = "iif(oldest < newest, (at - oldest) * 1.0 / (newest - oldest), 1.0)"
+    if how.decay.half_life_days is not None:
+        newness = f"max(:floor, {LEFT[how.decay.curve]})"
+    values: dict[str, Any] = {
+        "field": FIELDS.index("full"),
+        "vector": vector.tobytes(),
+        "depth": how.depth,
+        "now": to_micros(how.now),
+        "life": (how.decay.half_life_days or 1.0) * DAY_MICROS,
+        "floor": how.decay.floor,
+    }
+    signals = [("similarity", how.similarity), ("recency", how.recency), ("frequency", how.frequency)]
+    used = [(column, *named) for column, named in signals if named is not None]
+    parts = []
+    for i, (column, _, weight) in enumerate(used):
+        values[f"weight{i}"] = weight
+        parts.append(
+            f"SELECT {i} AS arm, row, row_number() OVER (ORDER BY {column} DESC, row) AS rank, {column} AS score, "
+            f":weight{i} * {column} AS share FROM signals"
+        )
+    rows = connection.execute(
+        f"WITH found AS MATERIALIZED (SELECT n.row, min(1.0, max(0.0, n.score)) AS similarity, m.event_at AS at, "
+        "coalesce((SELECT sum(e.links) FROM links l CROSS JOIN entities e ON e.key = l.entity WHERE l.memory = n.row),"
+        f" 0) AS spoken FROM nearest({space.key}, {space.dimension}, :field, :vector, :depth) n "
+        "CROSS JOIN memories m ON m.row = n.row), "
+        "spread AS (SELECT *, min(at) OVER () AS oldest, max(at) OVER () AS newest, max(spoken) OVER () AS most, "
+        "max(0, :now - at) / :life AS lives FROM found), "
+        f"signals AS MATERIALIZED (SELECT row, similarity, {newness} AS recency, "
+        "iif(most > 0, spoken * 1.0 / most, 0.0) AS frequency FROM spread), "
+        f"shares AS ({' UNION ALL '.join(parts)}) "
+        "SELECT arm, row, rank, score, share, sum(share) OVER (PARTITION BY row) AS total FROM shares "
+        "ORDER BY total DESC, row, arm",
+        values,
+    )
+    return [Fused(used[arm][1], *rest) for arm, *rest in rows]

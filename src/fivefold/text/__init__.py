@@ -1,0 +1,1 @@
+"""How text is read and shown: lexemes, names, times, tokens, and what is safe on a screen."""

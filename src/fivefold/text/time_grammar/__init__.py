@@ -1,0 +1,55 @@
+"""The time a question asks about: "last Tuesday", "in early June", "between May and July 2024".
+
+A grammar of English that leans to the past: what could be two times is the one that has been. It reads no clock
+and no machine zone; the caller says when and where the question is asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+
+from fivefold.text.time_grammar.grammar import terms_in
+from fivefold.text.time_grammar.periods import EARLIEST, Calendar
+from fivefold.text.time_grammar.ranges import one_time
+from fivefold.text.time_grammar.readings import Term
+from fivefold.text.time_grammar.settings import DEFAULTS, TimeSettings
+from fivefold.values.recall import Window
+from fivefold.values.serialize import Value
+
+__all__ = ["EARLIEST", "Found", "TimeSettings", "find_window", "find_windows"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Value):
+    """A time expression and where it stands in the text."""
+
+    window: Window
+    start: int
+    end: int
+
+
+def find_window(
+    text: str, now: datetime, zone: tzinfo = UTC, settings: TimeSettings = DEFAULTS, last_talk: datetime | None = None
+) -> Window | None:
+    """The one window the question asks about, or None. Expressions that overlap are intersected."""
+    found = one_time(text, _terms(text, now, zone, settings, last_talk))
+    return Window(found[0].start, found[0].end, found[1]) if found else None
+
+
+def find_windows(
+    text: str, now: datetime, zone: tzinfo = UTC, settings: TimeSettings = DEFAULTS, last_talk: datetime | None = None
+) -> list[Found]:
+    """Every time expression of the text, in reading order."""
+    return [
+        Found(Window(term.reading.span.start, term.reading.span.end, text[term.start : term.end]), term.start, term.end)
+        for term in _terms(text, now, zone, settings, last_talk)
+    ]
+
+
+def _terms(text: str, now: datetime, zone: tzinfo, settings: TimeSettings, last_talk: datetime | None) -> list[Term]:
+    try:
+        calendar = Calendar(now, zone, settings, last_talk)
+    except (ValueError, OverflowError):  # the first or the last hours that a datetime can hold
+        return []
+    return terms_in(text, calendar)

@@ -1,0 +1,121 @@
+"""Dates a text speaks of, read against the time it was said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+from fivefold.text.triggers import Pattern
+from fivefold.values.memory import Span
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MONTH = (
+    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
+_COUNT = r"(?P<count>\d{1,3}|a|an|one|two|three|four|five|six|seven)"
+_ANY = Pattern(
+    "#-# yesterday today tonight tomorrow morning night ago monday tuesday "
+    "wednesday thursday friday saturday sunday january february march april may june july august september october "
+    "november december jan feb mar apr jun jul aug sep sept oct nov dec",
+    r"\b(?P<iso>\d{4}-\d{2}-\d{2})\b"
+    rf"|\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?{_MONTH}(?:,? (?P<year>\d{{4}}))?"
+    rf"|\b{_MONTH.replace('month', 'month2')} (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (?P<year2>\d{{4}}))?"
+    rf"|\b{_MONTH.replace('month', 'month3')},? (?P<year3>\d{{4}})\b"
+    r"|\b(?P<near>yesterday|today|tonight|this morning|last night|tomorrow|the day before yesterday)\b"
+    r"|\b(?P<which>last|next|on|this) (?P<weekday>(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
+    rf"|\b{_COUNT} (?P<unit>day|week|month|year)s? ago\b",
+    re.IGNORECASE,
+)
+_AHEAD = Pattern(
+    "day days week weeks month months year years",
+    rf"\bin {_COUNT} (?P<unit>day|week|month|year)s?\b(?! ago)",
+    re.IGNORECASE,
+)
+_NEAR = {
+    "yesterday": -1,
+    "last night": -1,
+    "today": 0,
+    "tonight": 0,
+    "this morning": 0,
+    "tomorrow": 1,
+    "the day before yesterday": -2,
+}
+_UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+
+
+def dates_in(text: str, said_at: datetime) -> tuple[Span, ...]:
+    """Every date of `text` that can be read, as days in UTC; what makes no date is passed over."""
+    return tuple(_spans(text, said_at))
+
+
+def _spans(text: str, said_at: datetime) -> Iterator[Span]:
+    today = said_at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    readings = [(match, _read) for match in _ANY.finditer(text)] + [(match, _ahead) for match in _AHEAD.finditer(text)]
+    for match, read in sorted(readings, key=lambda reading: reading[0].start()):
+        try:
+            start, days = read(match, today)
+            yield Span(start, start + timedelta(days=days), match[0])
+        except (ValueError, OverflowError, LookupError):
+            continue
+
+
+def _read(match: re.Match[str], today: datetime) -> tuple[datetime, int]:
+    if match["iso"]:
+        return datetime.fromisoformat(match["iso"]).replace(tzinfo=UTC), 1
+    if match["day"] or match["day2"]:
+        return _day(
+            match["day"] or match["day2"], match["month"] or match["month2"], match["year"] or match["year2"], today
+        ), 1
+    if match["month3"]:
+        first = datetime(int(match["year3"]), _month(match["month3"]), 1, tzinfo=UTC)
+        return first, ((first + timedelta(days=32)).replace(day=1) - first).days
+    if match["near"]:
+        return today + timedelta(days=_NEAR[match["near"].casefold()]), 1
+    if match["weekday"]:
+        return _weekday(match["which"].casefold(), match["weekday"].casefold(), today), 1
+    return _away(match, today, -1)
+
+
+def _ahead(match: re.Match[str], today: datetime) -> tuple[datetime, int]:
+    return _away(match, today, 1)
+
+
+def _day(day: str, month: str, year: str | None, today: datetime) -> datetime:
+    """Without a year, the one nearest to the day it was said."""
+    if year:
+        return datetime(int(year), _month(month), int(day), tzinfo=UTC)
+    around = [date for step in (-1, 0, 1) for date in _if_any(today.year + step, _month(month), int(day))]
+    return min(around, key=lambda date: abs(date - today))
+
+
+def _if_any(year: int, month: int, day: int) -> list[datetime]:
+    try:
+        return [datetime(year, month, day, tzinfo=UTC)]
+    except ValueError:
+        return []
+
+
+def _month(name: str) -> int:
+    return _MONTHS.index(name[:3].casefold()) + 1
+
+
+def _weekday(which: str, name: str, today: datetime) -> datetime:
+    ahead = (_DAYS.index(name) - today.weekday()) % 7
+    if which == "last":
+        return today + timedelta(days=ahead - 7)
+    if which == "next":
+        return today + timedelta(days=ahead or 7)
+    if which == "this":
+        return today + timedelta(days=ahead)
+    return today + timedelta(days=ahead if ahead <= 3 else ahead - 7)
+
+
+def _away(match: re.Match[str], today: datetime, direction: int) -> tuple[datetime, int]:
+    count = _NUMBERS.get(match["count"].casefold()) or int(match["count"])
+    width = _UNIT_DAYS[match["unit"].casefold()]
+    middle = today + timedelta(days=direction * count * width)
+    return (middle, 1) if width == 1 else (middle - timedelta(days=width // 2), width)

@@ -1,0 +1,132 @@
+"""The words of time, and rules: a pattern that is tried only where one of its words occurs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fivefold.text.time_grammar.periods import Calendar
+from fivefold.text.time_grammar.readings import Reading
+from fivefold.values.times import MONTHS as MONTH_NAMES
+
+Reader = Callable[[re.Match[str], Calendar], Reading | None]
+
+MONTHS = tuple(name[:3].lower() for name in MONTH_NAMES)
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+DIGIT = "#"
+"""Stands for any digit among a rule's triggers."""
+MONTH_WORDS = (
+    "january february march april may june july august september october november december "
+    "jan feb mar apr jun jul aug sep sept oct nov dec"
+)
+WEEKDAY_WORDS = "monday tuesday wednesday thursday friday saturday sunday"
+
+_NUMBERS = {
+    "a": 1,
+    "an": 1,
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+    "fifteen": 15,
+    "twenty": 20,
+    "thirty": 30,
+    "forty": 40,
+    "fifty": 50,
+    "sixty": 60,
+    "ninety": 90,
+}
+_ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": -1, "final": -1}
+_MONTH = (
+    r"january|february|march|april|may|june|july|august|september|october|november|december"
+    r"|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)(?:\.(?=\s?[0-9]))?"
+)
+_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_GAP = r"(?:\s{1,8})"
+_START = r"(?<!\w)"
+_END = rf"(?!\w|-(?!{_MONTH})[a-z])"
+_PARTS = {
+    "{month}": rf"(?P<month>{_MONTH})(?!\w)",
+    "{any month}": rf"(?:{_MONTH})(?!\w)",
+    "{any weekday}": _WEEKDAY,
+    "{day}": r"(?<![0-9.,:/#])(?P<day>0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?(?![0-9])",
+    "{last day}": r"(?P<last>0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?(?![0-9])",
+    "{year}": r"(?P<year>(?:1[0-9]|20|21)[0-9]{2})(?![0-9])",
+    "{count}": rf"(?P<count>[0-9]{{1,4}}|(?:a )?couple(?: of)?|{'|'.join(_NUMBERS)})",
+    "{unit}": r"(?P<unit>hour|day|week|month|year)s?",
+    "{which}": r"(?:(?P<which>last|this past|this|past|previous|next|every|each|any|most|some|coming|first|second"
+    r"|third|fourth) )?",
+    "{to}": r"(?: ?[-–—] ?| (?:to|and|until|till|through) )",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A pattern, the words without one of which it cannot match, and what its matches mean.
+
+    A reader that gives nothing still keeps its words from every other rule: "every Friday" is no "Friday".
+    """
+
+    triggers: frozenset[str]
+    pattern: re.Pattern[str]
+    read: Reader
+
+
+RULES: list[Rule] = []
+
+
+def rule(triggers: str, pattern: str) -> Callable[[Reader], Reader]:
+    """Register a reader. In the pattern a space is any white space and `{month}` stands for a part named above."""
+
+    def register(read: Reader) -> Reader:
+        RULES.append(Rule(frozenset(triggers.split()), compiled(_START + "(?:" + pattern + ")" + _END), read))
+        return read
+
+    return register
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    for name, part in _PARTS.items():
+        pattern = pattern.replace(name, part)
+    return re.compile(pattern.replace(" ", _GAP), re.IGNORECASE)
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The lower-case words of a text, and `#` where it holds a digit."""
+    found = set(re.findall("[a-z]+", text.lower()))
+    if re.search("[0-9]", text):
+        found.add(DIGIT)
+    return frozenset(found)
+
+
+def lower(word: str | None) -> str:
+    """One spelling of a word: lower case, single spaces; nothing for none."""
+    return " ".join(word.casefold().split()) if word else ""
+
+
+def number(word: str) -> int:
+    word = lower(word)
+    return 2 if "couple" in word else int(word) if word[0] in "0123456789" else _NUMBERS[word]
+
+
+def ordinal(word: str) -> int:
+    """1 for "first" and "1st"; -1 for "last"."""
+    word = lower(word)
+    return int(word[0]) if word[0] in "123456789" else _ORDINALS[word]
+
+
+def month_number(word: str) -> int:
+    return MONTHS.index(lower(word)[:3]) + 1
+
+
+def weekday_number(word: str) -> int:
+    return WEEKDAYS.index(lower(word)[:3])

@@ -1,0 +1,1 @@
+"""Memories in and out of a store: JSON lines, migration, backup, importers."""

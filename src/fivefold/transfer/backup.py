@@ -1,0 +1,251 @@
+"""Backups: a whole store in one file, taken while others read and write.
+
+A file is copied as it was when the copy began. A server's namespaces come one after the other, each as it was when its
+turn came. A backup is itself a store; what was learned from use lies in it too, in a table that only `restore` reads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from time import monotonic
+
+import apsw
+
+from fivefold.errors import InvalidInput, NotFound, StoreError
+from fivefold.stores import POSTGRES, open_store
+from fivefold.stores.atomic_files import beside, must_be_free, place
+from fivefold.stores.protocol import Finding
+from fivefold.stores.sqlite.checks import check_namespace
+from fivefold.stores.sqlite.connection import connect, number, plain_errors, rows
+from fivefold.stores.sqlite.ledger import FIRST_VERSION
+from fivefold.stores.sqlite.schema import migrations, version_of
+from fivefold.text.progress import bar
+from fivefold.transfer.migrate import migrate
+from fivefold.values.serialize import Value
+from fivefold.values.times import iso, utc_now
+
+PAGES = 2_000
+"""Pages that are copied between two looks at the progress bar."""
+
+
+_WHOLE = {
+    "api_keys": "id, name, role, namespaces, digest, created_at, expires_at, revoked_at, last_used_at",
+    "audit": "at, key_id, action, namespace, subject, outcome",
+}
+"""What belongs to no namespace, and so to no migration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backup(Value):
+    """A backup that was made and checked."""
+
+    file: str
+    store: str
+    taken_at: datetime
+    schema: int
+    namespaces: int
+    memories: int
+    keys: int
+    rerankers: int
+    size: int
+    seconds: float
+    amiss: tuple[Finding, ...]
+    """What the doctor would put right in the store as well: indexes and counts that can be made anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a file holds."""
+
+    schema: int
+    namespaces: int
+    memories: int
+    keys: int
+    amiss: tuple[Finding, ...]
+
+
+def back_up(
+    store: str,
+    target: str | os.PathLike[str],
+    *,
+    replace: bool = False,
+    progress: bool = False,
+    now: datetime | None = None,
+) -> Backup:
+    """Write all of a store to one file that only its owner may read; it appears under its name once it was checked.
+
+    Where `target` is a folder, the file in it is named by the store and the time.
+    """
+    began, taken_at = monotonic(), now or utc_now()
+    path = _named(Path(target), store, taken_at)
+    _must_differ(store, path)
+    must_be_free(path, replace)
+    with beside(path) as folder:
+        copy = folder / "store.db"
+        if store.startswith(POSTGRES):
+            _copy_server(store, copy, progress)
+            models = models_of(str(copy))
+        else:
+            copy_file(Path(store), copy, progress)
+            models = models_of(store)
+        _pack(copy, models, taken_at)
+        found = checked(copy, progress)
+        size = copy.stat().st_size
+        place(copy, path, replace)
+    return Backup(
+        str(path),
+        shown(store),
+        taken_at,
+        found.schema,
+        found.namespaces,
+        found.memories,
+        found.keys,
+        len(models),
+        size,
+        round(monotonic() - began, 3),
+        found.amiss,
+    )
+
+
+def models_of(location: str) -> dict[str, bytes]:
+    """The rerankers beside a file, by their file names."""
+    return {file.name: file.read_bytes() for file in sorted(learned_of(Path(location)).glob("*.npz"))}
+
+
+def carry_keys(source: str, target: str) -> None:
+    """The API keys and the audit log of a store to one that has no keys yet."""
+    with closing(open_store(source)) as origin, closing(open_store(target)) as goal:
+        if goal.ledger.has_keys():
+            return
+        with goal.ledger.writing() as db:
+            for table, columns in _WHOLE.items():
+                places = ", ".join("?" * len(columns.split(",")))
+                held = origin.ledger.rows(f"SELECT {columns} FROM {table} ORDER BY id")
+                db.many(f"INSERT INTO {table} ({columns}) VALUES ({places})", held)
+
+
+def learned_of(store: Path) -> Path:
+    """The folder beside a file where its rerankers are."""
+    return Path(f"{store}.learned")
+
+
+def shown(store: str) -> str:
+    """A store as it may be printed: an address without its password."""
+    if not store.startswith(POSTGRES):
+        return store
+    from fivefold.stores.postgres.dsn import addresses
+
+    return addresses(store).shown
+
+
+def _named(target: Path, store: str, taken_at: datetime) -> Path:
+    name = "fivefold" if "://" in store else Path(store).stem
+    return target / f"{name}-{taken_at:%Y%m%dT%H%M%SZ}.db" if target.is_dir() else target
+
+
+def _must_differ(store: str, path: Path) -> None:
+    if store in ("", ":memory:"):
+        raise InvalidInput("a store in memory ends with its process; there is nothing to back up")
+    if "://" not in store and any(Path(store + end).resolve() == path.resolve() for end in ("", "-wal", "-shm")):
+        raise InvalidInput(f"{str(path)!r} is the store itself; name another file")
+
+
+def copy_file(source: Path, copy: Path, progress: bool) -> None:
+    """Copy a fivefold file page by page as it is now, whatever is written to it meanwhile; it is not changed."""
+    if not source.exists():
+        raise NotFound(f"there is no store at {str(source)!r} to copy from")
+    os.close(os.open(copy, os.O_CREAT | os.O_EXCL, 0o600))
+    with plain_errors(str(source)), closing(_reading(source)) as origin, closing(apsw.Connection(str(copy))) as goal:
+        origin.execute("BEGIN")  # one moment for all pages; else each write of another process begins the copy anew
+        if version_of(origin, str(source), migrations()[-1][0]) == 0:
+            raise StoreError(f"{str(source)!r} is not a fivefold store; it is empty")
+        total = int(origin.pragma("page_count"))
+        with bar("Copying pages", total, show=progress) as advance, goal.backup("main", origin, "main") as backup:
+            while not backup.done:
+                before = backup.remaining or total
+                backup.step(PAGES)
+                advance(before - backup.remaining)
+        _stand_alone(goal)
+
+
+def _copy_server(address: str, copy: Path, progress: bool) -> None:
+    """Every namespace and all keys; a server may have keys before it has a namespace."""
+    with closing(open_store(address)) as origin:
+        only_keys = not origin.namespaces() and origin.ledger.has_keys()
+    if not only_keys:
+        migrate(address, str(copy), live=True, progress=progress)
+    carry_keys(address, str(copy))
+
+
+def _reading(source: Path) -> apsw.Connection:
+    """Where the file can only be read, nobody here writes to it either."""
+    writable = os.access(source, os.W_OK) and os.access(source.parent, os.W_OK)
+    return connect(str(source), read_only=not writable)
+
+
+def _stand_alone(connection: apsw.Connection) -> None:
+    """One file without a log beside it, which can be read where nothing can be written."""
+    connection.execute("PRAGMA journal_mode = DELETE")
+
+
+def _pack(copy: Path, models: dict[str, bytes], taken_at: datetime) -> None:
+    with held(copy) as connection:
+        _stand_alone(connection)
+        with connection:
+            connection.execute("DROP TABLE IF EXISTS backup")
+            connection.execute("CREATE TABLE backup (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
+            connection.execute("INSERT INTO backup VALUES ('taken_at', ?)", (iso(taken_at),))
+            connection.executemany(
+                "INSERT INTO backup VALUES (?, ?)", [(f"model/{name}", data) for name, data in models.items()]
+            )
+
+
+def unpack(copy: Path) -> tuple[datetime | None, dict[str, bytes]]:
+    """Take out of a copy what only a backup has: when it was taken, and the rerankers by their file names."""
+    with held(copy) as connection, connection:
+        if number(connection, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'backup'") == 0:
+            return None, {}
+        packed = dict(rows(connection, "SELECT name, value FROM backup"))
+        connection.execute("DROP TABLE backup")
+    models = {Path(name).name: data for name, data in packed.items() if name.endswith(".npz")}
+    taken_at = packed.get("taken_at")
+    return None if taken_at is None else datetime.fromisoformat(taken_at), models
+
+
+@contextmanager
+def held(copy: Path) -> Iterator[apsw.Connection]:
+    """A connection to a file that nobody else has."""
+    with plain_errors(str(copy)), closing(connect(str(copy))) as connection:
+        yield connection
+
+
+def checked(copy: Path, progress: bool) -> Contents:
+    """What the file holds. One that is damaged is an error; what can be derived anew is told."""
+    with held(copy) as connection:
+        schema = int(connection.pragma("user_version"))
+        names = rows(connection, "SELECT key, name FROM namespaces ORDER BY key")
+        with bar("Checking", 1 + len(names), show=progress) as advance:
+            _must_be_sound(connection)
+            advance(1)
+            amiss: list[Finding] = []
+            for key, name in names if schema == migrations()[-1][0] else ():
+                found = [one for one in check_namespace(connection, key) if not one.ok]
+                amiss += [Finding(f"{name}: {one.check}", False, one.detail) for one in found]
+                advance(1)
+        memories = number(connection, "SELECT count(*) FROM memories") or 0
+        keys = number(connection, "SELECT count(*) FROM api_keys") or 0 if schema >= FIRST_VERSION else 0
+    return Contents(schema, len(names), memories, keys, tuple(amiss))
+
+
+def _must_be_sound(connection: apsw.Connection) -> None:
+    problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
+    if problems:
+        raise StoreError(f"it is damaged, and the copy was not kept: {problems[0]}")
+    broken = connection.execute("PRAGMA foreign_key_check").fetchall()
+    if broken:
+        raise StoreError(f"it is damaged, and the copy was not kept: {len(broken)} rows point nowhere")

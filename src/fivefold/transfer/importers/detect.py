@@ -1,0 +1,138 @@
+"""What a file or folder is, by what stands in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Literal, get_args
+
+from fivefold.errors import InvalidInput
+from fivefold.transfer.importers.arrays import is_utf8, items
+from fivefold.transfer.importers.langchain import TABLE
+from fivefold.transfer.importers.markdown import is_markdown
+from fivefold.transfer.importers.mem0 import HISTORY
+from fivefold.transfer.importers.places import CONVERSATIONS, beginning, below, found, opened
+from fivefold.transfer.importers.tables import HEADER, columns
+
+Format = Literal["chatgpt", "claude", "mem0", "langchain", "markdown", "jsonl"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+NAMES: dict[Format, str] = {
+    "chatgpt": "a ChatGPT export",
+    "claude": "a Claude export",
+    "mem0": "memories of mem0",
+    "langchain": "chat histories of LangChain",
+    "markdown": "Markdown notes",
+    "jsonl": "JSON lines",
+}
+_CHOICES = "name what it is with --from (format= in Python): " + ", ".join(FORMATS)
+
+
+def detected(source: str | os.PathLike[str]) -> Format:
+    """The format of what lies at a path; objects that are nothing else are taken for JSON lines."""
+    path = Path(source)
+    if path.is_dir():
+        return _folder(path)
+    start = beginning(path)
+    if start.startswith(HEADER):
+        return _database(path)
+    if zipfile.is_zipfile(path):
+        return _archive(path)
+    if is_markdown(path.name):
+        return "markdown"
+    if not is_utf8(start):
+        raise InvalidInput(f"{str(path)!r} is neither text nor an archive nor a SQLite file; {_CHOICES}")
+    return _text(path, start)
+
+
+def _folder(path: Path) -> Format:
+    talks = found(path, CONVERSATIONS)
+    if talks:
+        return _document(path, talks[0])
+    if below(path, is_markdown):
+        return "markdown"
+    if any(_holds_messages(path, name) for name in found(path, "*.json")):
+        return "langchain"
+    raise InvalidInput(
+        f"{str(path)!r} is a folder; name a file of JSON lines, or a folder with conversations.json, Markdown notes "
+        "or LangChain histories"
+    )
+
+
+def _holds_messages(path: Path, name: str) -> bool:
+    try:
+        return _document(path, name) == "langchain"
+    except InvalidInput:
+        return False
+
+
+def _archive(path: Path) -> Format:
+    talks = found(path, CONVERSATIONS)
+    if talks:
+        return _document(path, talks[0])
+    raise InvalidInput(f"the archive {str(path)!r} holds no conversations.json; unpack it and name the folder")
+
+
+def _database(path: Path) -> Format:
+    tables = columns(path)
+    if TABLE in tables:
+        return "langchain"
+    if set(tables.get("history", [])) >= HISTORY:
+        return "mem0"
+    if {"memories", "namespaces"} <= set(tables):
+        raise InvalidInput(f"{str(path)!r} is a store of fivefold itself; copy it with: fivefold migrate")
+    raise InvalidInput(f"{str(path)!r} is a SQLite file without LangChain's {TABLE} or mem0's history")
+
+
+def _text(path: Path, start: bytes) -> Format:
+    """A whole JSON document, or else lines."""
+    text = start.decode("utf-8-sig", "ignore").lstrip()
+    if text.startswith("["):
+        return _document(path, "")
+    if text.startswith("{"):
+        try:
+            first = json.loads(text.split("\n", 1)[0])
+        except (ValueError, RecursionError):
+            return _object(path)
+        return _shape(first) or "jsonl"
+    if text:
+        raise InvalidInput(f"{str(path)!r} holds neither JSON nor JSON lines; {_CHOICES}")
+    return "jsonl"
+
+
+def _object(path: Path) -> Format:
+    """An object that is spread over several lines, or a line that is longer than the beginning."""
+    try:
+        with opened(path, "") as (stream, shown):
+            return _shape(next(items(stream, shown))) or "jsonl"
+    except InvalidInput:
+        return "jsonl"
+
+
+def _document(path: Path, name: str) -> Format:
+    with opened(path, name) as (stream, shown):
+        first = next(items(stream, shown), None)
+    shape = _shape(first)
+    if shape is None or (name and shape == "mem0"):
+        hint = "; JSON lines have one object a line, not a list" if first is not None else ""
+        raise InvalidInput(f"{shown} is no list of conversations, messages or memories that is known{hint}; {_CHOICES}")
+    return shape
+
+
+def _shape(value: object) -> Format | None:
+    """What an object, such as the first of a list, belongs to."""
+    if not isinstance(value, dict):
+        return None
+    if "mapping" in value:
+        return "chatgpt"
+    if "chat_messages" in value:
+        return "claude"
+    if isinstance(value.get("results"), list) or ("memory" in value and "id" in value):
+        return "mem0"
+    if "type" in value and isinstance(value.get("data"), dict):
+        return "langchain"
+    if value and all(isinstance(item, list) and item and _shape(item[0]) == "langchain" for item in value.values()):
+        return "langchain"
+    return None

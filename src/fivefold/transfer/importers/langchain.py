@@ -1,0 +1,137 @@
+"""Chat histories of LangChain: a JSON file for each session, a folder of them, or its SQL table in a SQLite file."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from pathlib import Path, PurePosixPath
+
+from fivefold.errors import InvalidInput
+from fivefold.transfer.importers.account import Account
+from fivefold.transfer.importers.arrays import items
+from fivefold.transfer.importers.expected import a_list, a_name, a_text, an_object
+from fivefold.transfer.importers.places import beginning, found, opened
+from fivefold.transfer.importers.records import digest, pieces
+from fivefold.transfer.importers.tables import HEADER, columns, rows
+from fivefold.values.memory import Record
+from fivefold.values.serialize import Json
+from fivefold.values.validate import visible
+
+SOURCE = "langchain"
+TABLE = "message_store"
+_SPEAKERS = {"human": "user", "ai": "assistant", "HumanMessageChunk": "user", "AIMessageChunk": "assistant"}
+
+
+def read(path: Path, account: Account) -> Iterator[Record]:
+    if path.is_file() and beginning(path, size=len(HEADER)) == HEADER:
+        yield from _table(path, account)
+        return
+    names = found(path, "*.json", account)
+    if not names:
+        raise InvalidInput(f"{str(path)!r} holds no .json file")
+    for name in names:
+        session = str(PurePosixPath(name).with_suffix("")) if name else path.stem
+        shown = str(path / name)
+        try:
+            with opened(path, name) as (stream, _):
+                histories = _histories(list(items(stream, shown)), session)
+        except InvalidInput as error:
+            account.skip(shown, error)
+            continue
+        for key, messages in histories.items():
+            yield from _session(key, messages, account, shown, _written(path, name))
+
+
+def _histories(found: list[object], session: str) -> dict[str, list[object]]:
+    """A bare list is one session; an object has one list a session."""
+    whole = found[0] if len(found) == 1 else None
+    if isinstance(whole, dict) and "type" not in whole and all(isinstance(item, list) for item in whole.values()):
+        return whole
+    return {session: found} if found else {}
+
+
+def _table(path: Path, account: Account) -> Iterator[Record]:
+    known = columns(path).get(TABLE, [])
+    if not {"session_id", "message"} <= set(known):
+        raise InvalidInput(f"{str(path)!r} has no table {TABLE} with session_id and message")
+    order = "session_id, id" if "id" in known else "session_id, rowid"
+    stored = rows(path, f"SELECT session_id, message FROM {TABLE} ORDER BY {order}")
+    for session, group in groupby(stored, key=lambda row: row[0]):
+        yield from _session(str(session), (row[1] for row in group), account, str(path), _written(path, ""))
+
+
+def _session(key: str, messages: Iterable[object], account: Account, shown: str, written: datetime) -> Iterator[Record]:
+    """A session's turns. They have no times, so they follow each other up to when the file was written."""
+    account.parts += 1
+    seen: Counter[str] = Counter()
+    try:
+        read = list(messages)
+        start = written - timedelta(seconds=len(read))
+        turns = [
+            record
+            for number, item in enumerate(read, 1)
+            for record in _turn(key, _message(item, number), seen, start + timedelta(seconds=number), account)
+        ]
+    except InvalidInput as error:
+        account.skip(f"{shown}, session {key!r}", error)
+    else:
+        yield from turns
+
+
+def _message(item: object, number: int) -> Json:
+    """A message as an object; a table holds it as JSON text."""
+    if isinstance(item, str):
+        try:
+            item = json.loads(item)
+        except (ValueError, RecursionError) as error:
+            raise InvalidInput(f"message {number} is not JSON: {error}") from None
+    message = an_object(item, f"message {number}")
+    a_text(message.get("type"), f"the type of message {number}")
+    an_object(message.get("data"), f"data of message {number}")
+    return message
+
+
+def _turn(key: str, message: Json, seen: Counter[str], at: datetime, account: Account) -> Iterator[Record]:
+    """A message without an id is known by its words and how often they came before."""
+    kind, data = message["type"], message["data"]
+    if kind in ("system", "tool", "function", "remove"):
+        account.left_out[f"{kind} messages"] += 1
+        return
+    text = _said(data.get("content"), account)
+    if not visible(text):
+        account.left_out["calls of tools" if data.get("tool_calls") else "empty messages"] += 1
+        return
+    words = digest(kind, text)
+    seen[words] += 1
+    id = data.get("id")
+    speaker = data.get("name") or _SPEAKERS.get(kind) or data.get("role")
+    yield from pieces(
+        SOURCE,
+        (key, id if isinstance(id, str) and id else f"{words}:{seen[words]}"),
+        text,
+        speaker=a_name(speaker, "the speaker"),
+        session=(key,),
+        at=at,
+        stated=False,
+    )
+
+
+def _said(content: object, account: Account) -> str:
+    """A message's text, or the texts of its blocks."""
+    if isinstance(content, str):
+        return content
+    texts = []
+    for block in a_list(content, "content"):
+        if isinstance(block, dict) and not isinstance(block.get("text"), str):
+            account.left_out[f"{block.get('type', 'other')} blocks"] += 1
+        else:
+            texts.append(a_text(block["text"] if isinstance(block, dict) else block, "a block"))
+    return "\n".join(texts)
+
+
+def _written(path: Path, name: str) -> datetime:
+    file = path / name if path.is_dir() else path
+    return datetime.fromtimestamp(int(file.stat().st_mtime), UTC)

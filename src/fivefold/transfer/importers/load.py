@@ -1,0 +1,171 @@
+"""From a source into a namespace, a batch at a time: killed and begun again, nothing is twice and nothing lost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from itertools import islice
+from pathlib import Path
+
+from fivefold.engine import Engine
+from fivefold.errors import InvalidInput
+from fivefold.text.progress import bar
+from fivefold.transfer.importers.account import Account, Skipped
+from fivefold.transfer.importers.detect import NAMES, Format, detected
+from fivefold.transfer.importers.reading import known_format, records_of
+from fivefold.transfer.importers.records import digest_of
+from fivefold.values.ids import content_hash
+from fivefold.values.memory import Link, Merged, Record, Report
+from fivefold.values.serialize import Value
+
+BATCH = 250
+"""Records that are looked up and stored together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported(Value):
+    """What an import did, or would do: as a write's report, and what the source held beside its records."""
+
+    format: Format
+    dry_run: bool
+    records: int
+    stored: tuple[str, ...] = ()
+    updated: tuple[str, ...] = ()
+    merged: tuple[Merged, ...] = ()
+    linked: tuple[Link, ...] = ()
+    superseded: tuple[Link, ...] = ()
+    entities: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def report(self) -> Report:
+        return Report(**{part.name: getattr(self, part.name) for part in fields(Report)})
+
+
+@dataclass(slots=True)
+class Batch:
+    """Records by what is to become of them."""
+
+    fresh: list[Record] = field(default_factory=list)
+    changed: list[Record] = field(default_factory=list)
+    merged: list[Merged] = field(default_factory=list)
+
+
+def import_from(
+    engine: Engine | None,
+    path: str | os.PathLike[str],
+    format: str = "auto",
+    *,
+    strict: bool = False,
+    dry_run: bool = False,
+    progress: bool = False,
+) -> Imported:
+    """Remember what a source holds. It is read through before anything is stored, and then again to store it.
+
+    A dry run stores nothing; without an engine it says what would come into a new namespace.
+    """
+    if engine is None and not dry_run:
+        raise InvalidInput("an import needs an engine to write with; only a dry run can do without")
+    source = Path(path)
+    kind = known_format(source, format)
+    if kind == "jsonl" and engine is not None and not dry_run:
+        return _imported([engine.import_(source, progress)], [], kind, dry_run, Account())
+    account = Account(strict)
+    count = sum(1 for _ in records_of(source, kind, account))
+    if count == 0 and format != "auto":
+        _must_be(source, kind, account)
+    reports: list[Report] = []
+    updated: list[str] = []
+    noted: set[bytes] = set()
+    with bar(f"Importing {NAMES[kind]}", count, show=progress and not dry_run) as advance:
+        for records in _batches(records_of(source, kind, Account(strict)), BATCH):
+            batch = _sorted_out(engine, records, noted)
+            updated += [str(record.id) for record in batch.changed]
+            reports.append(Report(merged=tuple(batch.merged)))
+            if dry_run or engine is None:
+                reports.append(Report(stored=tuple(str(record.id) for record in batch.fresh)))
+            else:
+                for record in batch.changed:
+                    _change(engine, record)
+                reports.append(engine.remember_many(batch.fresh))
+            advance(len(records))
+    return _imported(reports, updated, kind, dry_run, account)
+
+
+def _must_be(source: Path, kind: Format, account: Account) -> None:
+    """Where every part was skipped and the source has another shape, the wrong format was named."""
+    if account.parts == 0 or account.parts > len(account.skipped):
+        return
+    try:
+        other = detected(source)
+    except InvalidInput:
+        return
+    if other != kind:
+        raise InvalidInput(f"{str(source)!r} is not {NAMES[kind]} but {NAMES[other]}; name that, or leave --from out")
+
+
+def _imported(reports: list[Report], updated: list[str], kind: Format, dry_run: bool, account: Account) -> Imported:
+    joined = {
+        part.name: tuple(item for report in reports for item in getattr(report, part.name)) for part in fields(Report)
+    }
+    for name in ("entities", "sessions", "notes"):
+        joined[name] = tuple(dict.fromkeys(joined[name]))
+    return Imported(
+        format=kind,
+        dry_run=dry_run,
+        records=len(joined["stored"]) + len(joined["merged"]) + len(updated),
+        updated=tuple(updated),
+        skipped=tuple(account.skipped),
+        left_out=dict(sorted((+account.left_out).items())),
+        **joined,
+    )
+
+
+def _batches(records: Iterator[Record], size: int) -> Iterable[list[Record]]:
+    while batch := list(islice(records, size)):
+        yield batch
+
+
+def _sorted_out(engine: Engine | None, records: list[Record], noted: set[bytes]) -> Batch:
+    """What is new, what the source has changed since, and what is there already.
+
+    A note that says what another one says is not told again, so that importing twice counts nothing twice.
+    """
+    reader = None if engine is None else engine.store.reader(engine.namespace)
+    hashes = [_hash(record) for record in records]
+    known = reader.known([str(record.id) for record in records]) if reader else set()
+    noted |= reader.noted([item for item in hashes if item]) if reader else set()
+    batch = Batch()
+    for record, hash in zip(records, hashes, strict=True):
+        id = str(record.id)
+        if id in known:
+            held = reader.get(id) if reader else None
+            if held is not None and digest_of(held) not in (None, digest_of(record)):
+                batch.changed.append(record)
+            else:
+                batch.merged.append(Merged(id, "a memory with this id is already stored"))
+        elif hash in noted:
+            batch.merged.append(Merged(id, "another note says the same"))
+        else:
+            batch.fresh.append(record)
+        known.add(id)
+        if hash:
+            noted.add(hash)
+    return batch
+
+
+def _change(engine: Engine, record: Record) -> None:
+    """The memory follows its source; what was put into its metadata here stays."""
+    told = {"speaker": record.speaker, "event_at": record.event_at}
+    given = {name: value for name, value in told.items() if value is not None}
+    metadata = {**engine.get(str(record.id)).metadata, **record.metadata}
+    engine.update(str(record.id), content=record.content, tags=record.tags, metadata=metadata, **given)
+
+
+def _hash(record: Record) -> bytes | None:
+    """By this a note is known to say the same as another; turns may repeat each other."""
+    return None if record.session_id else content_hash(record.speaker, record.content)

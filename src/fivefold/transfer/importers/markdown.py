@@ -1,0 +1,136 @@
+"""Folders of Markdown notes: every section under a heading is a note that says where it stands."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+
+from fivefold.errors import InvalidInput
+from fivefold.transfer.importers.account import Account
+from fivefold.transfer.importers.front_matter import day_of, divided
+from fivefold.transfer.importers.places import below, opened
+from fivefold.transfer.importers.records import pieces
+from fivefold.values.memory import Record
+from fivefold.values.validate import visible
+
+SOURCE = "markdown"
+SUFFIXES = (".md", ".markdown")
+MOST = 20_000_000
+"""Bytes of one file."""
+
+_HEADING = re.compile(r"(#{1,6})\s+(\S.*)?$")
+_FENCE = re.compile(r"\s{0,3}(```+|~~~+)")
+_WIKI = re.compile(r"(!?)\[\[([^\[\]\n|#]*)(#[^\[\]\n|]*)?(?:\|([^\[\]\n]*))?\]\]")
+_TAG = re.compile(r"(?<![\w/#&])#([^\W\d][\w/-]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a file with the headings above it."""
+
+    headings: tuple[str, ...]
+    text: str
+
+
+def is_markdown(name: str) -> bool:
+    return name.lower().endswith(SUFFIXES)
+
+
+def read(path: Path, account: Account) -> Iterator[Record]:
+    """A note is known by the name of the folder that was given and its path below that."""
+    names = below(path, is_markdown, account) if path.is_dir() else [""]
+    folder = path.resolve() if path.is_dir() else path.resolve().parent
+    if not names:
+        raise InvalidInput(f"{str(path)!r} holds no Markdown file, whose name ends in .md")
+    for name in names:
+        account.parts += 1
+        try:
+            with opened(path, name) as (stream, _):
+                text = stream.read(MOST + 1)
+            if len(text) > MOST:
+                raise InvalidInput(f"it is larger than {MOST // 1_000_000} MB; is it a note?")
+            place = PurePosixPath(folder.name, name or path.name)
+            read = list(_notes(text, place, _written(path, name), account))
+        except InvalidInput as error:
+            account.skip(str(path / name), error)
+        else:
+            yield from read
+
+
+def _notes(raw: bytes, place: PurePosixPath, written: datetime, account: Account) -> Iterator[Record]:
+    """The notes of one file. The same heading twice is told apart by which it is."""
+    try:
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"it is not UTF-8 text: {error.reason} at byte {error.start}") from None
+    fields, body = divided(text)
+    title = next(iter(fields.get("title", [])), place.stem)
+    day = day_of(fields, place.stem)
+    seen: Counter[tuple[str, ...]] = Counter()
+    for section in sections(body):
+        seen[section.headings] += 1
+        again = (str(seen[section.headings]),) if seen[section.headings] > 1 else ()
+        if not visible(section.text):
+            account.left_out["empty sections"] += 1
+            continue
+        above = " › ".join((title, *(heading for heading in section.headings if heading != title)))
+        yield from pieces(
+            SOURCE,
+            (str(place), *section.headings, *again),
+            f"{_plain(above)}\n{_plain(section.text)}",
+            at=day or written,
+            stated=day is not None,
+            tags=_tags(fields, section, place),
+            path=str(place),
+            links=list(dict.fromkeys(link[2].strip() for link in _WIKI.finditer(section.text) if link[2].strip())),
+        )
+
+
+def sections(text: str) -> Iterator[Section]:
+    """The text cut at its headings; what looks like one inside a block of code is none."""
+    above: list[tuple[int, str]] = []
+    lines: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        heading = None if fence else _HEADING.match(line)
+        if heading is None:
+            lines.append(line)
+            continue
+        if above or any(map(visible, lines)):
+            yield Section(tuple(name for _, name in above), "\n".join(lines).strip())
+        lines = []
+        level = len(heading[1])
+        above = [*((depth, name) for depth, name in above if depth < level), (level, _title(heading[2] or ""))]
+    yield Section(tuple(name for _, name in above), "\n".join(lines).strip())
+
+
+def _title(written: str) -> str:
+    """A heading without the marks that may close it, which stand apart from its words."""
+    title = written.rstrip()
+    words = title.rstrip("#")
+    return title if words and not words[-1].isspace() else words.rstrip()
+
+
+def _tags(fields: dict[str, list[str]], section: Section, place: PurePosixPath) -> list[str]:
+    """Those of the file's head, those written in the section, and the folders between."""
+    headed = [*fields.get("tags", []), *fields.get("tag", [])]
+    if len(headed) == 1:
+        headed = re.split(r"[,\s]+", headed[0])
+    return [*(tag.lstrip("#") for tag in headed), *_TAG.findall(section.text), *place.parts[1:-1]]
+
+
+def _plain(text: str) -> str:
+    """Links between notes as the words a reader sees; what they embed has none."""
+    return _WIKI.sub(lambda link: "" if link[1] else link[4] or link[2] or (link[3] or "")[1:], text)
+
+
+def _written(path: Path, name: str) -> datetime:
+    file = path / name if name else path
+    return datetime.fromtimestamp(int(file.stat().st_mtime), UTC)

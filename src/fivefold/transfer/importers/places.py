@@ -1,0 +1,92 @@
+"""Where the files of a source are: the file that was named, a folder of files, or an archive."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO
+
+from fivefold.errors import InvalidInput
+from fivefold.transfer.importers.account import Account
+
+CONVERSATIONS = "conversations*.json"
+"""How chat services name the file with the conversations; a large export has several."""
+
+
+def found(path: Path, pattern: str, account: Account | None = None) -> list[str]:
+    """The names of the files that fit, within a folder or an archive, in order; of a file, the file itself."""
+    with _plain_errors(path):
+        if path.is_dir():
+            return below(path, lambda name: fnmatch(name, pattern), account)
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                names = [item.filename for item in archive.infolist() if not item.is_dir()]
+            return sorted(name for name in names if fnmatch(PurePosixPath(name).name, pattern) and _own(name))
+    return [""]
+
+
+@contextmanager
+def opened(path: Path, name: str) -> Iterator[tuple[BinaryIO, str]]:
+    """A file that `found` named, and what to call it in an error."""
+    with _plain_errors(path):
+        if not name:
+            with path.open("rb") as stream:
+                yield stream, str(path)
+        elif path.is_dir():
+            with (path / name).open("rb") as stream:
+                yield stream, str(path / name)
+        else:
+            with zipfile.ZipFile(path) as archive, archive.open(name) as member:
+                yield member, f"{path}, {name}"  # type: ignore[misc]
+
+
+def below(folder: Path, fits: Callable[[str], bool], account: Account | None = None) -> list[str]:
+    """The files below a folder whose names fit, hidden ones aside, as paths with forward slashes.
+
+    A folder can come from anyone, so a link in it that leads to a file elsewhere is left out, as a device is.
+    """
+    names: list[str] = []
+    within, left_out = folder.resolve(), Counter[str]() if account is None else account.left_out
+    for root, folders, files in os.walk(folder, onerror=_raised):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        inner = Path(root).relative_to(folder)
+        for name in sorted(name for name in files if not name.startswith(".") and fits(name)):
+            file = Path(root, name)
+            if file.exists() and not file.is_file():
+                left_out["devices and pipes"] += 1
+            elif not file.resolve().is_relative_to(within):
+                left_out["links out of the folder"] += 1
+            else:
+                names.append((inner / name).as_posix())
+    return names
+
+
+def beginning(path: Path, name: str = "", size: int = 65_536) -> bytes:
+    with opened(path, name) as (stream, _):
+        return stream.read(size)
+
+
+def _own(name: str) -> bool:
+    """Not one of the shadow files that macOS puts into archives."""
+    return not any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
+
+
+def _raised(error: OSError) -> None:
+    raise error
+
+
+@contextmanager
+def _plain_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = error.filename or path
+        raise InvalidInput(f"{str(where)!r} could not be read: {error.strerror or error}") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise InvalidInput(f"{str(path)!r} is a damaged or locked archive: {error}") from None

@@ -1,0 +1,106 @@
+"""A text of a source as records whose ids come from the source's own, so that it is found again."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+from fivefold.values.memory import Memory, Record
+from fivefold.values.validate import MAX_NAME, MAX_TAGS, MAX_TEXT, record_of, visible
+
+IMPORTED = "imported"
+"""Under this name a memory's metadata says where it came from, and a digest of what it was there."""
+
+_BROKEN = re.compile("[\x00\ud800-\udfff]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+_PART = 10
+"""Room that the number of a part takes at the end of an id."""
+
+
+def pieces(
+    source: str,
+    key: tuple[str, ...],
+    text: str,
+    *,
+    speaker: str | None = None,
+    session: tuple[str, ...] | None = None,
+    at: datetime | None = None,
+    stated: bool = True,
+    tags: Iterable[str] = (),
+    **about: Any,
+) -> Iterator[Record]:
+    """One record, or several where the text is longer than a memory may be; none where it has nothing to see.
+
+    A time that is not `stated` in the source, such as a file's, does not count as a change of it.
+    """
+    labels = tuple(dict.fromkeys(filter(visible, map(named, tags))))[:MAX_TAGS]
+    teller = named(speaker or "")
+    given = {name: _storable(value) for name, value in about.items() if value not in (None, "", [], {})}
+    for number, part in enumerate(_parts(legible(text)), 1):
+        stamp = digest(part, teller, *labels, at.isoformat() if at and stated else "")
+        yield record_of(
+            {
+                "id": source_id(source, *key) + (f"#{number}" if number > 1 else ""),
+                "content": part,
+                "speaker": teller if visible(teller) else None,
+                "event_at": at,
+                "tags": labels,
+                "session_id": source_id(source, *session) if session else None,
+                "metadata": {IMPORTED: {"from": source, "digest": stamp}, **given},
+            }
+        )
+
+
+def source_id(source: str, *key: str) -> str:
+    """The id a part of a source has here: its own where that can be an id, else one made from it."""
+    readable = ":".join((source, *key))
+    if len(readable) <= MAX_NAME - _PART and not _CONTROL.search(readable) and readable == readable.strip():
+        return readable
+    return f"{source}:{digest(*key)}"
+
+
+def digest_of(item: Record | Memory) -> str | None:
+    """What the source said when this was imported, if it was."""
+    told = item.metadata.get(IMPORTED)
+    stamp = told.get("digest") if isinstance(told, dict) else None
+    return stamp if isinstance(stamp, str) else None
+
+
+def digest(*parts: str) -> str:
+    joined = "\x1f".join(parts).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(joined, digest_size=12).hexdigest()
+
+
+def legible(text: str) -> str:
+    """What no store can hold as text becomes the sign for an unknown character."""
+    return _BROKEN.sub("\ufffd", text).strip()
+
+
+def _storable(value: Any) -> Any:
+    """What is kept beside a text, with the same signs made legible."""
+    if isinstance(value, str):
+        return _BROKEN.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {_storable(name): _storable(item) for name, item in value.items()}
+    return value
+
+
+def named(text: str) -> str:
+    """A speaker or tag on one line, no longer than a name may be."""
+    return _CONTROL.sub(" ", text).strip()[:MAX_NAME].strip()
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Cut before the limit, at the end of a paragraph, line or word where there is one in the last half."""
+    while len(text) > MAX_TEXT:
+        ends = (text.rfind(mark, MAX_TEXT // 2, MAX_TEXT) for mark in ("\n\n", "\n", " "))
+        end = next((end for end in ends if end > 0), MAX_TEXT)
+        yield text[:end].strip()
+        text = text[end:].strip()
+    if visible(text):
+        yield text

@@ -1,0 +1,249 @@
+"""Memories as JSON lines: written all or not at all, read back without adding anything twice."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from fivefold.errors import InvalidInput, StoreError
+from fivefold.stores.protocol import Reader
+from fivefold.values.extraction_json import kept, one_of, restored, share, sound, whole
+from fivefold.values.ids import content_hash, replay_id
+from fivefold.values.memory import KINDS, TIES, TYPES, Extraction, Link, Memory, Record
+from fivefold.values.serialize import Json
+from fivefold.values.times import as_utc
+from fivefold.values.validate import MAX_DEPTH, MAX_NAME, checked_name, checked_text, record_of, too_deep
+from fivefold.writing.pipeline import Draft
+
+_RECORD = frozenset(field.name for field in dataclasses.fields(Record)) - {"notes"}
+_MEMORY = frozenset(field.name for field in dataclasses.fields(Memory)) - {"namespace", "row"}
+_EXPORTED = _MEMORY | {"extracted", "links"}
+_NEEDED = ("id", "content", "kind", "type", "event_at", "created_at")
+_T = TypeVar("_T")
+
+
+def export_lines(reader: Reader) -> Iterator[str]:
+    """One memory a line, oldest first, with what was read out of it and without its vectors."""
+    after = 0
+    while batch := reader.scan(after):
+        links = reader.links([memory.row for memory, _ in batch])
+        for memory, extraction in batch:
+            shown = dataclasses.replace(memory, metadata={}).to_dict()
+            del shown["namespace"]
+            shown["metadata"] = memory.metadata
+            shown["extracted"] = kept(extraction)
+            shown["links"] = [[link.relation, link.target, link.why] for link in links.get(memory.row, ())]
+            yield json.dumps(shown, ensure_ascii=False)
+        after = batch[-1][0].row
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> int:
+    """Write beside the target and rename, so that a full disk or a kill leaves no half file."""
+    count = 0
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False
+        ) as file:
+            part = Path(file.name)
+            try:
+                for line in lines:
+                    file.write(line + "\n")
+                    count += 1
+                file.flush()
+                os.fsync(file.fileno())
+                part.replace(path)
+            except BaseException:
+                part.unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        raise StoreError(f"{str(path)!r} could not be written: {error.strerror or error}") from None
+    return count
+
+
+def check_lines(path: Path, namespace: str) -> Counter[type[Record | Draft]]:
+    """Read every line to its end before any is stored; gives how many there are of each kind."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InvalidInput(f"{str(path)!r} can be read only once; save what it gives to a file, and import that")
+    return Counter(type(item) for item in read_lines(path, namespace))
+
+
+def read_lines(path: Path, namespace: str) -> Iterator[Record | Draft]:
+    """One line after the other, checked. Exported lines come back as they were, others as new records."""
+    seen: Counter[str] = Counter()
+    lines: dict[str, int] = {}
+    for number, data in objects(path):
+        try:
+            item = _restored(data, namespace) if "extracted" in data else _record(data, seen)
+            id = item.memory.id if isinstance(item, Draft) else item.id
+            assert id is not None
+            if id in lines:
+                raise InvalidInput(f"the id {id!r} stands on line {lines[id]} already")
+        except InvalidInput as error:
+            raise InvalidInput(f"{path}, line {number}: {error}") from None
+        lines[id] = number
+        yield item
+
+
+def objects(path: Path) -> Iterator[tuple[int, Json]]:
+    """Each line that is not blank with its number, read and not yet checked."""
+    first = True
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            for number, line in enumerate(file, 1):
+                if not line.strip():
+                    continue
+                try:
+                    data = _object(line, first)
+                except InvalidInput as error:
+                    raise InvalidInput(f"{path}, line {number}: {error}") from None
+                first = False
+                yield number, data
+    except OSError as error:
+        raise InvalidInput(f"{str(path)!r} could not be read: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from None
+
+
+def _object(line: str, first: bool) -> Json:
+    if first and line.lstrip().startswith("["):
+        raise InvalidInput('the file is one JSON array; write one object a line, such as {"content": …}')
+    try:
+        data = json.loads(line)
+        deep = isinstance(data, dict | list) and too_deep([*data.values()] if isinstance(data, dict) else data)
+    except ValueError as error:
+        raise InvalidInput(f"not JSON: {error}") from None
+    except RecursionError:
+        deep = True
+    if deep:
+        raise InvalidInput(f"its values are nested more than {MAX_DEPTH} levels deep")
+    if not isinstance(data, dict):
+        raise InvalidInput('a line must be an object, such as {"content": …}')
+    return data
+
+
+def _record(data: Json, seen: Counter[str]) -> Record:
+    """A line without an id gets one from its text and how often it came before, so a replay finds it."""
+    _check_names(data, _RECORD, "a record")
+    record = record_of(data)
+    if record.id is not None:
+        return record
+    canonical = json.dumps(data, sort_keys=True, ensure_ascii=False)
+    seen[canonical] += 1
+    try:
+        return dataclasses.replace(record, id=replay_id(canonical, seen[canonical]))
+    except UnicodeEncodeError:
+        raise InvalidInput("a value holds half a surrogate pair; it is not valid Unicode text") from None
+
+
+def _check_names(data: Json, known: frozenset[str], what: str) -> None:
+    unknown = next((name for name in data if name not in known), None)
+    if unknown is not None:
+        close = difflib.get_close_matches(unknown[:MAX_NAME], known, 1, 0.8)
+        hint = f"did you mean {close[0]!r}?" if close else f"{what} has {', '.join(sorted(known))}"
+        raise InvalidInput(f"unknown field {unknown!r}; {hint}")
+
+
+def _restored(data: Json, namespace: str) -> Draft:
+    """An exported line as the memory it was: each value checked for what it is, not for what a caller may give."""
+    _check_names(data, _EXPORTED, "an exported line")
+    given = {name: value for name, value in data.items() if value is not None}
+    for name in _NEEDED:
+        if name not in given:
+            raise InvalidInput(f"{name} is missing; an exported line has it")
+    kind = one_of(given["kind"], KINDS, "kind")
+    if kind != "note" and "session_id" not in given:
+        raise InvalidInput(f"session_id is missing; a {kind} belongs to a session")
+    checked_text(given["content"], "content", empty=kind == "session")
+    memory = Memory(
+        id=checked_name(given["id"], "id"),
+        namespace=namespace,
+        content=given["content"],
+        kind=kind,
+        type=one_of(given["type"], TYPES, "type"),
+        speaker=_if_given(given, "speaker", checked_name),
+        session_id=_if_given(given, "session_id", checked_name),
+        turn_index=_if_given(given, "turn_index", _index),
+        predicate=_if_given(given, "predicate", sound),
+        user_text=_if_given(given, "user_text", sound),
+        assistant_text=_if_given(given, "assistant_text", sound),
+        next_user_text=_if_given(given, "next_user_text", sound),
+        tags=_tags(given.get("tags", [])),
+        task_tag=_if_given(given, "task_tag", checked_name),
+        event_at=_moment(given["event_at"], "event_at"),
+        created_at=_moment(given["created_at"], "created_at"),
+        valid_from=_if_given(given, "valid_from", _moment),
+        valid_to=_if_given(given, "valid_to", _moment),
+        superseded_by=_if_given(given, "superseded_by", checked_name),
+        importance=share(given.get("importance", 0.0), "importance"),
+        memory_score=share(given.get("memory_score", 0.0), "memory_score"),
+        confidence=share(given.get("confidence", 1.0), "confidence"),
+        seen_count=whole(given.get("seen_count", 1), "seen_count"),
+        access_count=whole(given.get("access_count", 0), "access_count"),
+        last_accessed_at=_if_given(given, "last_accessed_at", _moment),
+        metadata=_metadata(given.get("metadata", {})),
+    )
+    record = Record(**{name: getattr(memory, name) for name in _RECORD})
+    extraction, links = _extraction(memory, given.get("extracted")), _links(memory, given.get("links", []))
+    return Draft(record, memory, extraction, _hash(memory), links=links)
+
+
+def _if_given(given: Json, name: str, check: Callable[[Any, str], _T]) -> _T | None:
+    return check(given[name], name) if name in given else None
+
+
+def _moment(value: Any, name: str) -> datetime:
+    return as_utc(value, name)[0]
+
+
+def _index(value: object, name: str) -> int:
+    return whole(value, name, limit=2**31)
+
+
+def _tags(given: object) -> tuple[str, ...]:
+    if not isinstance(given, list):
+        raise InvalidInput("tags must be a list of short texts")
+    return tuple(dict.fromkeys(checked_name(tag, "a tag") for tag in given))
+
+
+def _metadata(given: object) -> Json:
+    if not isinstance(given, dict):
+        raise InvalidInput("metadata must be an object")
+    try:
+        text = json.dumps(given, ensure_ascii=False, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"metadata must be plain JSON: {error}") from None
+    sound(text, "metadata")
+    return given
+
+
+def _links(memory: Memory, given: object) -> tuple[Link, ...]:
+    if not isinstance(given, list) or not all(isinstance(link, list) and len(link) == 3 for link in given):
+        raise InvalidInput("links must be a list of [relation, target, why]")
+    return tuple(
+        Link(
+            memory.id,
+            checked_name(target, "a link's target"),
+            one_of(relation, TIES, "a link's relation"),
+            sound(why, "a link's reason"),
+        )
+        for relation, target, why in given
+    )
+
+
+def _extraction(memory: Memory, extracted: object) -> Extraction:
+    if not isinstance(extracted, dict):
+        raise InvalidInput("extracted must be an object")
+    return restored(memory, extracted)
+
+
+def _hash(memory: Memory) -> bytes:
+    first = memory.session_id if memory.kind == "session" else memory.speaker
+    return content_hash(first, memory.content)

@@ -1,0 +1,317 @@
+"""Moving namespaces from store to store, SQLite and PostgreSQL in any pairing, with all their vectors.
+
+Rows are copied a batch at a time. Each batch is one transaction of the target, and notes in it how far the copy has
+come, so that a killed run goes on where it was. At the end every table of both sides is counted and summed up anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from time import monotonic
+
+from fivefold.errors import InvalidInput, MissingExtra, NotFound, StoreError
+from fivefold.learning.model_store import shelf_of
+from fivefold.stores import POSTGRES, open_store
+from fivefold.stores.protocol import Entry, Store, Writer
+from fivefold.stores.sql.rows import COLUMNS, memory_of
+from fivefold.stores.sql.snapshot import FAMILIES, MARK, MEMORIES, NAMESPACES, TABLES, Family, Look, Row, Table
+from fivefold.text import passages
+from fivefold.text.progress import bar
+from fivefold.values.memory import Extraction
+from fivefold.values.serialize import Value
+
+BATCH_ROWS = 2_000
+BATCH_SIZE = 16_000_000
+"""Rows, and characters or bytes, that are copied together."""
+
+Advance = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked(Value):
+    """A table of a namespace: how many rows, and the SHA-256 of all of them, keys counted from the first."""
+
+    table: str
+    rows: int
+    checksum: str
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated(Value):
+    """A namespace that is in the target as it is in the source."""
+
+    namespace: str
+    memories: int
+    vectors: int
+    checksum: str
+    """Of the checksums of all tables."""
+    seconds: float
+    tables: tuple[Checked, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy(Value):
+    """How far a copy has come, and of what; the target keeps it until the copy was found complete."""
+
+    source: str
+    store: str
+    counts: Mapping[str, int]
+    last: Mapping[Family, int]
+    shift: Mapping[Family, int]
+    table: str = NAMESPACES.name
+    after: Sequence[object] = ()
+
+    def is_of(self, look: Look) -> bool:
+        """Whether the source holds as much as when the copy began, up to the same keys."""
+        return self.counts == look.counts() and self.last == _last(look)
+
+    def encloses(self, look: Look) -> bool:
+        """Whether all keys of the target are among those that were kept for the copy."""
+        return all(
+            self.shift[family] < least and most <= self.shift[family] + self.last[family]
+            for family, (least, most) in look.bounds().items()
+            if most
+        )
+
+
+def migrate(
+    source: str,
+    target: str,
+    namespaces: Sequence[str] = (),
+    *,
+    restart: bool = False,
+    progress: bool = False,
+    live: bool = False,
+) -> list[Migrated]:
+    """Copy these namespaces, or all, from one store to another; nothing is written to the source.
+
+    Interrupted, the next run goes on where it stopped; with `restart` it begins anew. What is written to the source
+    meanwhile makes it fail, or is left out where it is `live`.
+    """
+    for location in (source, target):
+        if location in ("", ":memory:"):
+            raise InvalidInput("a migration goes from one file or PostgreSQL address to another; name both")
+    _must_be_there(source)
+    with _opened(source) as origin:
+        chosen = _chosen(origin, namespaces)
+        with _opened(target) as goal:
+            with origin.look(chosen[0]) as one, goal.look(chosen[0]) as other:
+                if one.store == other.store:
+                    raise InvalidInput("source and target are the same store; name another target")
+            of = f"of {len(chosen)} namespaces"
+            return [
+                _moved(origin, goal, name, restart, f"{number} {of}" if len(chosen) > 1 else "rows", progress, live)
+                for number, name in enumerate(chosen, 1)
+            ]
+
+
+def _must_be_there(location: str) -> None:
+    """Opening a store makes it; a source must not be made."""
+    there = "://" in location or os.path.exists(location)
+    if location.startswith(POSTGRES):
+        try:
+            from fivefold.stores.postgres.snapshot import is_there
+        except ImportError:
+            raise MissingExtra("a PostgreSQL store", "postgres") from None
+        there, location = is_there(location)
+    if not there:
+        raise NotFound(f"there is no store at {location!r} to copy from")
+
+
+@contextmanager
+def _opened(location: str) -> Iterator[Store]:
+    store = open_store(location)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def _chosen(origin: Store, wanted: Sequence[str]) -> list[str]:
+    for name in wanted:
+        if not origin.reader(name).exists():
+            known = origin.namespaces()
+            held = f"there are: {', '.join(known)}" if known else "it holds nothing yet"
+            raise NotFound(f"there is no namespace {name!r} in {origin.location!r}; {held}")
+    chosen = list(dict.fromkeys(wanted or origin.namespaces()))
+    if not chosen:
+        raise NotFound(f"{origin.location!r} holds nothing yet; there is nothing to copy")
+    return chosen
+
+
+def _moved(
+    origin: Store, goal: Store, namespace: str, restart: bool, which: str, progress: bool, live: bool
+) -> Migrated:
+    """Copy, compare, and only then take the note away that the copy is unfinished."""
+    began = monotonic()
+    with ExitStack() as looks:
+        look = looks.enter_context(origin.look(namespace))
+        copy = _begun(origin, goal, namespace, look, restart)
+        if copy is not None:
+            with bar(f"Copying {which}", sum(copy.counts.values()), show=progress) as advance:
+                copy = _copied(goal, namespace, look, copy, advance)
+        total = 2 * sum(look.counts().values())
+        if not live:
+            looks.close()
+            look = looks.enter_context(origin.look(namespace))
+        with bar(f"Checking {which}", total, show=progress) as advance:
+            tables = _compared(look, goal, namespace, copy, advance)
+    _copy_reranker(origin, goal, namespace)
+    if copy is not None:
+        with goal.write(namespace) as txn:
+            _must_stand(txn, goal, copy)
+            txn.save_learned(MARK, None)
+    rows = {checked.table: checked.rows for checked in tables}
+    whole = hashlib.sha256("\n".join(checked.checksum for checked in tables).encode()).hexdigest()
+    return Migrated(namespace, rows["memories"], rows["vectors"], whole, round(monotonic() - began, 3), tables)
+
+
+def _copy_reranker(origin: Store, goal: Store, namespace: str) -> None:
+    """What was trained from use; each store keeps that in its own way, beside its rows."""
+    learned, shelf = shelf_of(origin, namespace).learned(), shelf_of(goal, namespace)
+    if learned.verdict is not None:
+        shelf.put(learned.ranker, learned.verdict)
+    elif shelf.learned().verdict is not None:
+        shelf.remove()
+
+
+def _begun(origin: Store, goal: Store, namespace: str, look: Look, restart: bool) -> _Copy | None:
+    """The copy as the target has noted it, or a new one; None where all of it seems to be there already."""
+    if origin.reader(namespace).learned(MARK) is not None:
+        raise InvalidInput(
+            f"namespace {namespace!r} of {origin.location!r} is itself an unfinished copy; finish that one first"
+        )
+    where = f"namespace {namespace!r} of {goal.location!r}"
+    with goal.write(namespace) as txn:
+        noted = txn.learned(MARK)
+        here = txn.looking()
+        if noted is None and not _is_empty(here):
+            if here.counts() == look.counts():
+                return None
+            raise InvalidInput(_taken(where))
+        if noted is not None:
+            copy = _Copy(**noted)
+            if not copy.encloses(here):
+                raise InvalidInput(
+                    f"{where} was written to while it was being copied; forget what was added, or name another target"
+                )
+            if not restart:
+                return _resumed(copy, look, origin, where)
+            txn.clear()
+        last = _last(look)
+        copy = _Copy(origin.location, look.store, look.counts(), last, txn.reserve(last))
+        txn.save_learned(MARK, copy.to_dict())
+    return copy
+
+
+def _resumed(copy: _Copy, look: Look, origin: Store, where: str) -> _Copy:
+    if copy.store != look.store:
+        raise InvalidInput(
+            f"{where} holds an unfinished copy of {copy.source!r}; finish that one, or take it away with --restart"
+        )
+    if not copy.is_of(look):
+        raise InvalidInput(
+            f"{origin.location!r} has changed since its copy to {where} began; begin it anew with --restart"
+        )
+    return copy
+
+
+def _is_empty(look: Look) -> bool:
+    held = sum(count for table, count in look.counts().items() if table != NAMESPACES.name)
+    return held == 0 and all(settings == "{}" for _, settings in look.rows(NAMESPACES))
+
+
+def _taken(where: str) -> str:
+    return f"{where} already holds something else; name another file or schema as the target"
+
+
+def _last(look: Look) -> dict[Family, int]:
+    bounds = look.bounds()
+    return {family: bounds[family][1] for family in FAMILIES}
+
+
+def _copied(goal: Store, namespace: str, look: Look, copy: _Copy, advance: Advance) -> _Copy:
+    """Copy what is left, a batch at a time; gives the copy as the target has it noted at the end."""
+    names = [table.name for table in TABLES]
+    done = names.index(copy.table)
+    advance(sum(copy.counts[name] for name in names[:done]))
+    for table in TABLES[done:]:
+        after = copy.after if table.name == copy.table else ()
+        for batch in _batches(look.rows(table, after)):
+            rows = [table.shifted(row, copy.shift) for row in batch]
+            entries = [_entry(namespace, row) for row in rows] if table is MEMORIES else []
+            with goal.write(namespace) as txn:
+                _must_stand(txn, goal, copy)
+                txn.land(table, rows)
+                for entry in entries:
+                    txn.index_words(entry.memory.row, entry)
+                copy = replace(copy, table=table.name, after=table.place(batch[-1]))
+                txn.save_learned(MARK, copy.to_dict())
+            advance(len(batch))
+    return copy
+
+
+def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    batch: list[Row] = []
+    size = 0
+    for row in rows:
+        batch.append(row)
+        size += sum(len(value) for value in row if isinstance(value, str | bytes))
+        if len(batch) == BATCH_ROWS or size >= BATCH_SIZE:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _entry(namespace: str, row: Row) -> Entry:
+    """A memory as its words are indexed; all else of it is copied as it is."""
+    memory = memory_of(namespace, row[: len(COLUMNS.split(","))])
+    predicate, content = passages.indexed(memory)
+    return Entry(
+        memory=memory, extraction=Extraction(), content_hash=b"", predicate_lexemes=predicate, content_lexemes=content
+    )
+
+
+def _must_stand(txn: Writer, goal: Store, copy: _Copy) -> None:
+    if txn.learned(MARK) != copy.to_dict():
+        raise StoreError(f"another process is copying to {goal.location!r}; let it finish")
+
+
+def _compared(one: Look, goal: Store, namespace: str, copy: _Copy | None, advance: Advance) -> tuple[Checked, ...]:
+    """Every table of both sides; that they are the same is what makes the copy one."""
+    found = []
+    with goal.look(namespace) as other:
+        firsts = [{family: -least for family, (least, _) in look.bounds().items()} for look in (one, other)]
+        for table in TABLES:
+            ours, theirs = (
+                _checked(look, table, first, advance) for look, first in zip((one, other), firsts, strict=True)
+            )
+            if ours != theirs and copy is None:
+                raise InvalidInput(_taken(f"namespace {namespace!r} of {goal.location!r}"))
+            if ours != theirs:
+                raise StoreError(
+                    f"{table.name} of namespace {namespace!r} differ: {ours.rows} rows in the source, {theirs.rows} in "
+                    f"the target{'' if ours.rows != theirs.rows else ', not the same'}. One of them was written to "
+                    "meanwhile; run it again with --restart"
+                )
+            found.append(ours)
+    return tuple(found)
+
+
+def _checked(look: Look, table: Table, first: Mapping[Family, int], advance: Advance) -> Checked:
+    """Keys are counted from the first, so that the sum is the same wherever they begin."""
+    total, rows = hashlib.sha256(), 0
+    for row in look.rows(table):
+        line = json.dumps(table.canonical(row, first), ensure_ascii=False, default=bytes.hex)
+        total.update(f"{line}\n".encode())
+        rows += 1
+        if rows % BATCH_ROWS == 0:
+            advance(BATCH_ROWS)
+    advance(rows % BATCH_ROWS)
+    return Checked(table.name, rows, total.hexdigest())

@@ -1,0 +1,188 @@
+"""Putting a backup in a store's place: a copy is checked beside it, and then takes its name in one step."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from time import monotonic
+
+import apsw
+
+from fivefold.errors import InvalidInput, NewerSchema, NotFound, StoreError
+from fivefold.stores import POSTGRES, open_store
+from fivefold.stores.atomic_files import beside, must_be_free, place, sync, taken
+from fivefold.stores.protocol import Finding
+from fivefold.stores.sqlite.connection import plain_errors
+from fivefold.stores.sqlite.schema import migrations, version_of
+from fivefold.transfer.backup import Contents, carry_keys, checked, copy_file, learned_of, shown, unpack
+from fivefold.transfer.migrate import migrate
+from fivefold.values.serialize import Value
+
+PATIENCE_MS = 2_000
+"""How long a store that is to be replaced may still be held by another process."""
+
+ADVICE = "Choose another path, or restore it from a backup"
+_MAGIC = b"SQLite format 3\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Restored(Value):
+    """A store that holds what the backup holds."""
+
+    store: str
+    file: str
+    taken_at: datetime | None
+    """When the backup was made; None for a file that was copied by other means."""
+    schema: int
+    namespaces: int
+    memories: int
+    keys: int
+    rerankers: int
+    seconds: float
+    amiss: tuple[Finding, ...]
+
+
+def restore(backup: str | os.PathLike[str], store: str, *, replace: bool = False, progress: bool = False) -> Restored:
+    """Make a store out of a backup. A file is replaced only if told so, and never while others have it open.
+
+    To a PostgreSQL address the namespaces are copied as by `migrate`; `replace` begins an unfinished copy anew.
+    """
+    began, source = monotonic(), Path(backup)
+    if "://" in str(backup):
+        raise InvalidInput("a backup is a file; to copy a store on a server, use: fivefold migrate")
+    if not source.is_file():
+        raise NotFound(f"there is no backup at {str(source)!r}")
+    if store.startswith(POSTGRES):
+        taken_at, models, found = _to_server(source, store, replace, progress)
+    else:
+        taken_at, models, found = _to_file(source, Path(store), replace, progress)
+    return Restored(
+        shown(store),
+        str(source),
+        taken_at,
+        found.schema,
+        found.namespaces,
+        found.memories,
+        found.keys,
+        models,
+        round(monotonic() - began, 3),
+        found.amiss,
+    )
+
+
+def _to_file(source: Path, target: Path, replace: bool, progress: bool) -> tuple[datetime | None, int, Contents]:
+    if "://" in str(target) or str(target) in ("", ":memory:"):
+        raise InvalidInput(f"{str(target)!r} is no file; name the path of the store, or a PostgreSQL address")
+    if target.exists() and target.resolve() == source.resolve():
+        raise InvalidInput(f"{str(source)!r} is the store itself; name a backup of it")
+    must_be_free(target, replace)
+    if not replace and learned_of(target).exists():
+        raise InvalidInput(taken(learned_of(target)))
+    with _claimed(target):
+        pass  # told before the work rather than after it
+    with beside(target) as folder:
+        taken_at, models, found = _made(source, folder / "store.db", progress)
+        _swap(folder / "store.db", target, replace)
+    return taken_at, models, found
+
+
+def _to_server(source: Path, address: str, replace: bool, progress: bool) -> tuple[datetime | None, int, Contents]:
+    with tempfile.TemporaryDirectory(prefix="fivefold-restore-") as folder:
+        copy = Path(folder) / "store.db"
+        taken_at, models, found = _made(source, copy, progress)
+        try:
+            if found.namespaces:
+                migrate(str(copy), address, restart=replace, progress=progress)
+            carry_keys(str(copy), address)
+        except InvalidInput as error:
+            raise InvalidInput(str(error).replace("--restart", "--replace")) from None
+    return taken_at, models, found
+
+
+def _made(source: Path, copy: Path, progress: bool) -> tuple[datetime | None, int, Contents]:
+    """The store that the backup holds, up to date, with its rerankers beside it, and checked."""
+    with _meaning_a_backup():
+        copy_file(source, copy, progress)
+    taken_at, models = unpack(copy)
+    if models:
+        learned_of(copy).mkdir(mode=0o700)
+    for name, data in models.items():
+        file = learned_of(copy) / name
+        file.touch(mode=0o600)
+        file.write_bytes(data)
+        sync(file)
+    open_store(str(copy)).close()
+    return taken_at, len(models), checked(copy, progress)
+
+
+@contextmanager
+def _meaning_a_backup() -> Iterator[None]:
+    """What is said of a damaged store is no help where a backup is meant."""
+    try:
+        yield
+    except StoreError as error:
+        if ADVICE not in str(error):
+            raise
+        raise StoreError(str(error).replace(ADVICE, "Restore another backup")) from None
+
+
+def _swap(copy: Path, target: Path, replace: bool) -> None:
+    """The old store's log would be read into the new one, so it goes first; rerankers follow the file they are of."""
+    with _claimed(target):
+        for end in ("-wal", "-shm", "-journal"):
+            Path(f"{target}{end}").unlink(missing_ok=True)
+        with _set_aside(learned_of(target), copy):
+            place(copy, target, replace)
+    if learned_of(copy).exists():
+        os.rename(learned_of(copy), learned_of(target))
+        sync(target.parent)
+
+
+@contextmanager
+def _set_aside(learned: Path, copy: Path) -> Iterator[None]:
+    """The old store's rerankers go with it; they come back where the copy could not take its place."""
+    aside = copy.parent / "replaced"
+    if learned.exists():
+        os.rename(learned, aside)
+    try:
+        yield
+    except BaseException:
+        if aside.exists() and copy.exists():
+            os.rename(aside, learned)
+        raise
+
+
+@contextmanager
+def _claimed(target: Path) -> Iterator[None]:
+    """Nobody else has the file open, nor can read it inside; one that is damaged is nobody's."""
+    if not target.exists() or target.stat().st_size == 0:
+        yield
+        return
+    with target.open("rb") as file:
+        if file.read(len(_MAGIC)) != _MAGIC:
+            raise StoreError(f"{str(target)!r} is not a fivefold store; move it away first")
+    with plain_errors(str(target)), closing(apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)) as held:
+        held.set_busy_timeout(PATIENCE_MS)
+        _lock(held, target)
+        yield
+
+
+def _lock(held: apsw.Connection, target: Path) -> None:
+    """To leave its write-ahead log, SQLite needs the file for itself, and puts in it what the log still held."""
+    try:
+        with suppress(NewerSchema):  # that is replaced by an older one because it is asked for
+            version_of(held, str(target), migrations()[-1][0])
+        held.execute("PRAGMA locking_mode = EXCLUSIVE")
+        held.execute("PRAGMA journal_mode = DELETE")
+        held.execute("BEGIN EXCLUSIVE")
+    except (apsw.BusyError, apsw.LockedError):
+        raise StoreError(
+            f"{str(target)!r} is in use; stop the server and every program that has it open, then try again"
+        ) from None
+    except (apsw.CorruptError, apsw.NotADBError):
+        return  # damaged, and so to be replaced

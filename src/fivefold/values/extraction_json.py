@@ -1,0 +1,160 @@
+"""What was read out of a memory, as it is kept beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar, get_args
+
+from fivefold.errors import InvalidInput
+from fivefold.values.memory import EDGE_KINDS, FACETS, Extraction, Facet, Memory, Mention, Relation, Slot, Sort, Span
+from fivefold.values.serialize import Json
+from fivefold.values.times import as_utc
+from fivefold.values.validate import checked_text
+
+_SORTS: tuple[Sort, ...] = get_args(Sort)
+_PARTS = ("mentions", "slots", "relations", "dates", "facets", "source")
+_MENTION = ("name", "kind", "count")
+_SLOT = ("subject", "attribute", "value")
+_RELATION = ("source", "relation", "target", "kind", "ended", "confidence")
+_SPAN = ("start", "end", "text")
+_T = TypeVar("_T")
+
+
+def kept(extraction: Extraction) -> Json:
+    """What was read out of a memory, so that links and slots can be rebuilt without reading it again."""
+    parts: Json = {}
+    if extraction.mentions:
+        parts["mentions"] = [[item.name, item.kind, item.count] for item in extraction.mentions]
+    if extraction.slots:
+        parts["slots"] = [[slot.subject, slot.attribute, slot.value] for slot in extraction.slots]
+    if extraction.relations:
+        parts["relations"] = [
+            [item.source, item.relation, item.target, item.kind, item.ended, item.confidence]
+            for item in extraction.relations
+        ]
+    if extraction.dates:
+        parts["dates"] = [span.to_dict() for span in extraction.dates]
+    if extraction.facets:
+        parts["facets"] = dict(extraction.facets)
+    if extraction.source != "rules":
+        parts["source"] = extraction.source
+    return parts
+
+
+def restored(memory: Memory, parts: Json) -> Extraction:
+    """The inverse of `kept`, with the parts that stand on the memory itself; a damaged part is named."""
+    for part in parts:
+        if part not in _PARTS:
+            raise InvalidInput(f"extracted {part!r} is unknown; it is one of {', '.join(_PARTS)}")
+    return Extraction(
+        type=memory.type,
+        predicate=memory.predicate,
+        importance=memory.importance,
+        memory_score=memory.memory_score,
+        mentions=tuple(map(_mention, _lists(parts, "mentions", _MENTION))),
+        slots=tuple(map(_slot, _lists(parts, "slots", _SLOT))),
+        relations=tuple(map(_relation, _lists(parts, "relations", _RELATION))),
+        dates=tuple(map(_span, _entries(parts, "dates"))),
+        facets=_facets(parts.get("facets", {})),
+        source=sound(parts.get("source", "rules"), "extracted source"),
+    )
+
+
+def sound(value: object, field: str) -> str:
+    """Text that can be stored, exactly as it stands."""
+    checked_text(value, field, empty=True)
+    assert isinstance(value, str)
+    return value
+
+
+def one_of(value: object, known: Sequence[_T], field: str) -> _T:
+    """The one of the known values that `value` is."""
+    for item in known:
+        if item == value:
+            return item
+    raise InvalidInput(f"{field} {value!r} is unknown; it is one of {', '.join(map(str, known))}")
+
+
+def whole(value: object, field: str, least: int = 0, limit: int = 2**53) -> int:
+    """A whole number from `least`, below `limit`."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < limit:
+        raise InvalidInput(f"{field} must be a whole number from {least}, not {value!r}")
+    return value
+
+
+def share(value: object, field: str) -> float:
+    """A number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidInput(f"{field} must lie between 0 and 1, not {value!r}")
+    return float(value)
+
+
+def _entries(parts: Json, part: str) -> list[object]:
+    given = parts.get(part, [])
+    if not isinstance(given, list):
+        raise InvalidInput(f"extracted {part} must be a list, not {type(given).__name__}")
+    return given
+
+
+def _lists(parts: Json, part: str, names: Sequence[str]) -> Iterator[list[object]]:
+    """The entries of a part, each a list of as many values as there are names for them."""
+    for item in _entries(parts, part):
+        if not isinstance(item, list) or len(item) != len(names):
+            raise InvalidInput(f"extracted {part} must be a list of [{', '.join(names)}]")
+        yield item
+
+
+def _mention(item: list[object]) -> Mention:
+    name, kind, count = item
+    return Mention(
+        _name(name, "extracted mentions: name"),
+        one_of(kind, _SORTS, "extracted mentions: kind"),
+        whole(count, "extracted mentions: count", 1, 2**31),
+    )
+
+
+def _slot(item: list[object]) -> Slot:
+    subject, attribute, value = (
+        sound(text, f"extracted slots: {name}") for name, text in zip(_SLOT, item, strict=True)
+    )
+    return Slot(subject, attribute, value)
+
+
+def _relation(item: list[object]) -> Relation:
+    source, relation, target, kind, ended, confidence = item
+    if not isinstance(ended, bool):
+        raise InvalidInput(f"extracted relations: ended must be true or false, not {ended!r}")
+    return Relation(
+        _name(source, "extracted relations: source"),
+        _name(relation, "extracted relations: relation"),
+        _name(target, "extracted relations: target"),
+        one_of(kind, EDGE_KINDS, "extracted relations: kind"),
+        ended,
+        share(confidence, "extracted relations: confidence"),
+    )
+
+
+def _span(item: object) -> Span:
+    if not isinstance(item, dict) or set(item) != set(_SPAN):
+        raise InvalidInput(f"extracted dates must be a list of objects with {', '.join(_SPAN)}")
+    start, end = (as_utc(item[name], f"extracted dates: {name}")[0] for name in ("start", "end"))
+    if end < start:
+        raise InvalidInput("extracted dates: end lies before start")
+    return Span(start, end, sound(item["text"], "extracted dates: text"))
+
+
+def _facets(given: object) -> dict[Facet, str]:
+    if not isinstance(given, dict):
+        raise InvalidInput(f"extracted facets must be an object, not {type(given).__name__}")
+    found = {
+        one_of(name, FACETS, "extracted facets:"): sound(text, f"extracted facets: {name}")
+        for name, text in given.items()
+    }
+    return {facet: found[facet] for facet in FACETS if facet in found}
+
+
+def _name(value: object, field: str) -> str:
+    text = sound(value, field)
+    if not text.strip():
+        raise InvalidInput(f"{field} is empty")
+    return text

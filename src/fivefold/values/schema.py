@@ -1,0 +1,100 @@
+"""The JSON Schema of every value, read off its class: library, REST and MCP describe their answers by the same one."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+
+from fivefold.values.serialize import Json, Value
+
+LOCAL = "#/$defs/"
+"""Where a schema by itself keeps the classes it speaks of."""
+
+_PLAIN: dict[Any, Json] = {
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    bool: {"type": "boolean"},
+    datetime: {"type": "string", "format": "date-time"},
+    type(None): {"type": "null"},
+    Any: {},
+}
+
+
+def schema_of(kind: Any) -> Json:
+    """The schema of what `to_dict()` of that class writes, with the classes it holds under `$defs`."""
+    found = definitions(kind, ref=LOCAL)
+    own = found.pop(name_of(kind))
+    return {**own, "$defs": found} if found else own
+
+
+def definitions(*kinds: Any, ref: str = LOCAL) -> dict[str, Json]:
+    """The schemas of these classes and of all they hold, by name; each refers to the others by `ref`."""
+    found: dict[str, Json] = {}
+    waiting = list(kinds)
+    while waiting:
+        kind = waiting.pop()
+        if name_of(kind) not in found:
+            found[name_of(kind)] = _object(kind, ref, waiting)
+    return dict(sorted(found.items()))
+
+
+def name_of(kind: Any) -> str:
+    """What a class is called in a schema: `Memory`, or `PageOfMemory` for a page of them."""
+    origin = get_origin(kind)
+    if origin is None:
+        return str(kind.__name__)
+    return f"{origin.__name__}Of{''.join(name_of(arg) for arg in get_args(kind))}"
+
+
+def _object(kind: Any, ref: str, waiting: list[Any]) -> Json:
+    origin = get_origin(kind) or kind
+    bound = dict(zip(getattr(origin, "__parameters__", ()), get_args(kind), strict=False))
+    shape = origin.shape()
+    return {
+        "title": name_of(kind),
+        "description": " ".join((inspect.getdoc(origin) or "").split()),
+        "type": "object",
+        "properties": {name: _typed(_filled(hint, bound), ref, waiting) for name, hint in shape.items()},
+        "required": list(shape),
+        "additionalProperties": False,
+    }
+
+
+def _filled(hint: Any, bound: Mapping[Any, Any]) -> Any:
+    """A hint with its type variables told."""
+    if isinstance(hint, TypeVar):
+        return bound.get(hint, Any)
+    if not get_args(hint) or get_origin(hint) is Literal:
+        return hint
+    args = tuple(_filled(arg, bound) for arg in get_args(hint))
+    if isinstance(hint, types.UnionType):
+        return Union[args]  # noqa: UP007 - made of what is known only now
+    return hint if args == get_args(hint) else get_origin(hint)[args]
+
+
+def _typed(hint: Any, ref: str, waiting: list[Any]) -> Json:
+    if hint in _PLAIN:
+        return dict(_PLAIN[hint])
+    origin, args = get_origin(hint), get_args(hint)
+    kind = origin or hint
+    if isinstance(kind, type) and issubclass(kind, Value):
+        waiting.append(hint)
+        return {"$ref": ref + name_of(hint)}
+    if origin is Literal:
+        return {"enum": list(args)}
+    if origin in {Union, types.UnionType}:
+        return {"anyOf": [_typed(arg, ref, waiting) for arg in args]}
+    if origin is tuple and args[-1] is not Ellipsis:
+        if len(set(args)) != 1:
+            raise TypeError(f"{hint!r} has members of several types; a class says what each of them is")
+        items = _typed(args[0], ref, waiting)
+        return {"type": "array", "items": items, "minItems": len(args), "maxItems": len(args)}
+    if isinstance(kind, type) and issubclass(kind, Mapping):
+        return {"type": "object", "additionalProperties": _typed(args[1] if args else Any, ref, waiting)}
+    if isinstance(kind, type) and issubclass(kind, Sequence | set | frozenset) and kind is not bytes:
+        return {"type": "array", "items": _typed(args[0] if args else Any, ref, waiting)}
+    raise TypeError(f"{hint!r} has no schema")

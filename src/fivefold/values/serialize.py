@@ -1,0 +1,61 @@
+"""One way to turn every value object into JSON, so that all faces of fivefold speak one schema."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from fivefold.values.times import iso
+
+Json = dict[str, Any]
+
+
+class Value:
+    """Mixin for frozen dataclasses: `to_dict()` gives plain JSON types, fields in their order.
+
+    Fields whose metadata says `json=False` are working data (vectors, row numbers) and stay out.
+    """
+
+    __slots__ = ()
+
+    def to_dict(self) -> Json:
+        return {name: plain(value) for name, value in self._shown()}
+
+    @classmethod
+    def shape(cls) -> dict[str, Any]:
+        """What `to_dict()` writes: each name with its type."""
+        hints = typing.get_type_hints(cls)
+        return {name: hints[name] for name in _written(cls)}
+
+    def _shown(self) -> Iterator[tuple[str, object]]:
+        for name in _written(type(self)):
+            yield name, getattr(self, name)
+
+
+def _written(kind: type[Any]) -> list[str]:
+    return [field.name for field in dataclasses.fields(kind) if field.metadata.get("json", True)]
+
+
+def plain(value: object) -> Any:
+    """`value` as JSON types: dataclasses become objects, tuples lists, times ISO 8601 in UTC."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Value):
+        return value.to_dict()
+    if isinstance(value, datetime):
+        return iso(value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def hidden(**kwargs: Any) -> Any:
+    """A dataclass field that stays out of `to_dict()`."""
+    return dataclasses.field(metadata={"json": False}, **kwargs)

@@ -1,0 +1,158 @@
+"""The server's application: REST, MCP and the inspector around one `Service`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from importlib.util import find_spec
+
+from fastapi import Depends, FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match, Route
+from starlette.types import Scope
+
+from fivefold import __version__
+from fivefold.errors import FivefoldError
+from fivefold.service.metrics import Metrics
+from fivefold.service.service import Service
+from fivefold.web import problems
+from fivefold.web.auth import service_of
+from fivefold.web.logs import Requests
+from fivefold.web.openapi import describe
+from fivefold.web.paths import RawPaths
+from fivefold.web.problems import Fault, Problematic, problem
+from fivefold.web.request_log import METHODS, Watched
+from fivefold.web.rest import install
+from fivefold.web.security import Guard, Sites
+
+MOST_FAULTS = 20
+"""So many values that cannot be used are told at once."""
+
+
+def create_app(
+    service: Service,
+    *,
+    pages: bool = True,
+    mcp: bool = True,
+    sites: Sites | None = None,
+    metrics_open: bool = False,
+    log_contents: bool = False,
+    traced: bool = False,
+) -> FastAPI:
+    """The application; `pages` is the inspector, `mcp` the tools at /mcp.
+
+    `metrics_open` shows figures to anyone, `log_contents` logs what is asked and told, `traced` makes spans.
+    """
+    sites = sites or Sites()
+    metrics = Metrics(service.engines.store, metrics_open)
+    app = FastAPI(
+        title="fivefold",
+        version=__version__,
+        summary="Long-term memory for AI agents: remember, recall, and see why each memory came back.",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=_lifespan,
+        middleware=[
+            Middleware(RawPaths),
+            *_traced(traced),
+            Middleware(Watched, watchers=(Requests(), metrics), contents=log_contents),
+            *_cors(sites),
+            Middleware(Guard, sites=sites, limits=service.limits),
+        ],
+    )
+    app.state.service = service
+    app.state.metrics = metrics
+    app.state.lifespans = []
+    for kind in (FivefoldError, Problematic, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, _failed)
+    install(app)
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]
+    app.include_router(metrics.router)
+    if mcp and find_spec("mcp") is not None:
+        _mount_mcp(app, service)
+    if pages:
+        from fivefold.web.inspector import router
+
+        app.include_router(router, dependencies=[Depends(_in_turn)])
+    return app
+
+
+async def _in_turn(request: Request) -> AsyncIterator[None]:
+    """What a page changes waits for its turn among the writes; to sign in or out is none."""
+    writes = request.method == "POST" and request.scope["path"] not in ("/login", "/logout")
+    async with service_of(request).writing if writes else nullcontext():
+        yield
+
+
+def _traced(traced: bool) -> list[Middleware]:
+    if not traced:
+        return []
+    from fivefold.service.tracing import TracedRequests
+
+    return [Middleware(TracedRequests)]
+
+
+def _cors(sites: Sites) -> list[Middleware]:
+    """Off unless a site is named; keys go in a header, so cookies stay at home."""
+    if not sites.origins:
+        return []
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=sites.origins,
+            allow_methods=("GET", "POST", "PATCH", "DELETE"),
+            allow_headers=("Authorization", "Content-Type", "Idempotency-Key"),
+            expose_headers=("Idempotent-Replayed", "RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"),
+        )
+    ]
+
+
+def _mount_mcp(app: FastAPI, service: Service) -> None:
+    from fivefold.mcp.http import mounted
+
+    served, lifespan = mounted(service)
+    app.state.lifespans.append(lifespan)
+    app.router.routes.append(Route("/mcp", endpoint=served, methods=["POST"]))
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async with AsyncExitStack() as stack:
+        stack.callback(app.state.metrics.close)
+        for lifespan in app.state.lifespans:
+            await stack.enter_async_context(lifespan)
+        yield
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    if isinstance(error, HTTPException) and error.status_code == 405:
+        error = HTTPException(405, headers={"Allow": ", ".join(_methods(request.app, request.scope))})
+    elif isinstance(error, RequestValidationError):
+        error = _invalid(error)
+    return problems.answer(request, error)
+
+
+def _invalid(error: RequestValidationError) -> Problematic:
+    """The first value that cannot be used, in a sentence; all of them in a list."""
+    found = error.errors()
+    if found[0]["type"] == "json_invalid":
+        told = f"the body is not JSON: {found[0]['ctx']['error']} at character {found[0]['loc'][-1]}"
+        return Problematic(problem("malformed-body", told))
+    faults = tuple(Fault(".".join(map(str, item["loc"])), str(item["msg"])) for item in found[:MOST_FAULTS])
+    return Problematic(problem("invalid-input", f"{faults[0].field}: {faults[0].detail}", errors=faults))
+
+
+def _methods(app: FastAPI, scope: Scope) -> list[str]:
+    """All methods that the path takes, of whichever route."""
+
+    def taken(method: str) -> bool:
+        asked = {**scope, "method": method}
+        return any(route.matches(asked)[0] is Match.FULL for route in app.routes)
+
+    return sorted(filter(taken, METHODS))

@@ -1,0 +1,83 @@
+"""Who asks: the key of a request, from its header or, on pages, from its cookie."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Annotated
+
+from fastapi import Depends
+from starlette.requests import Request
+
+from fivefold.service.limits import Allowance
+from fivefold.service.service import Service
+from fivefold.values.access import Caller, Unauthorized
+from fivefold.web.problems import API_PATHS
+from fivefold.web.security import host_of, is_loopback
+
+COOKIE = "fivefold_signed_in"
+FORWARDED = ("forwarded", "via", "true-client-ip", "x-client-ip", "x-original-host")
+FORWARDING = ("x-forwarded", "x-real-", "x-envoy-", "cf-")
+"""Headers of a proxy, and how others begin: what comes through one does not come from this machine, whatever the
+address says.
+"""
+
+
+def service_of(request: Request) -> Service:
+    service: Service = request.app.state.service
+    return service
+
+
+def caller_of(request: Request) -> Caller:
+    """Who asks, counted against their rate; raises `Unauthorized` where a key is needed or not known."""
+    known: Caller | None = getattr(request.state, "caller", None)
+    if known is not None:
+        return known
+    service = service_of(request)
+    try:
+        caller = service.caller(secret_of(request), is_local(request))
+    except Unauthorized:
+        _count(request, service, f"address {address_of(request)}")
+        raise
+    _count(request, service, f"key {caller.key_id}" if caller.key_id else f"address {address_of(request)}")
+    request.state.caller = caller
+    return caller
+
+
+def still_the_caller(request: Request) -> Caller:
+    """Who asks, looked up anew and not counted: a body may be long in coming, and a key revoked meanwhile."""
+    return service_of(request).caller(secret_of(request), is_local(request))
+
+
+Asked = Annotated[Caller, Depends(caller_of)]
+
+
+def secret_of(request: Request) -> str | None:
+    header = request.headers.get("authorization")
+    if header is not None:
+        scheme, _, secret = header.partition(" ")
+        if scheme.lower() != "bearer" or not secret.strip():
+            raise Unauthorized("the key goes into the header as: Authorization: Bearer ff_…")
+        return secret.strip()
+    if request.scope["path"].startswith(API_PATHS):
+        return None
+    return service_of(request).signed_in.secret(request.cookies.get(COOKIE, ""))
+
+
+def is_local(request: Request) -> bool:
+    """Whether it comes straight from this machine, and means it by name."""
+    if any(name in FORWARDED or name.startswith(FORWARDING) for name in request.headers):
+        return False
+    try:
+        near = ipaddress.ip_address(address_of(request)).is_loopback
+    except ValueError:
+        return False
+    return near and is_loopback(host_of(request.headers.get("host", "")))
+
+
+def address_of(request: Request) -> str:
+    return request.client.host if request.client is not None else ""
+
+
+def _count(request: Request, service: Service, asker: str) -> None:
+    allowance: Allowance | None = service.rates.take(asker)
+    request.state.allowance = allowance

@@ -1,0 +1,115 @@
+"""Learn: thumbs become feedback, and what the namespace has made of it; drift; the results of benchmarks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Form, HTTPException, Request
+from fastapi.responses import FileResponse, RedirectResponse, Response
+
+from fivefold.errors import InvalidInput, NotFound
+from fivefold.learning.adaptation import BOUND, Adaptation
+from fivefold.learning.training import LEAST
+from fivefold.web.inspector.acting import DONE, acting, onward
+from fivefold.web.inspector.bench_results import PLOTS, folders, read
+from fivefold.web.inspector.login import local
+from fivefold.web.inspector.rendering import is_fragment, page
+from fivefold.web.inspector.visit import Here
+
+router = APIRouter()
+
+Typed = Annotated[str, Form(max_length=1_000)]
+
+SIGNALS = (("similarity", "dense"), ("recency", "recency"), ("frequency", "frequency"))
+"""The three weights that are corrected, each with the colour of its bars."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """What a predicted weight is multiplied by; `share` from −1, a third, over 0, as predicted, to 1, three times."""
+
+    name: str
+    kind: str
+    factor: float
+    share: float
+
+
+@router.get("/learn")
+def learn(request: Request, visit: Here, done: str = "", bench: str = "") -> Response:
+    with acting(visit, "learned") as engine:
+        held, learned = visit.service.stats(visit.caller, engine), engine.learned()
+        heard = engine.store.reader(engine.namespace).feedback_count()
+    known = folders(visit.service.bench_results)
+    chosen = bench if bench in known else next(iter(known), "")
+    return page(
+        request,
+        "learn.html",
+        held=held,
+        learned=learned,
+        shifts=shifts(learned.weights),
+        least=LEAST,
+        heard=heard,
+        settings=engine.settings,
+        known=tuple(known),
+        chosen=chosen,
+        results=read(known[chosen]) if chosen else None,
+        done=DONE.get(done, ""),
+        good=done != "untaught",
+    )
+
+
+@router.post("/learn/thumb")
+def thumb(
+    request: Request,
+    visit: Here,
+    recall: Typed = "",
+    memory: Typed = "",
+    thumb: Annotated[Literal["up", "down"], Form()] = "up",
+    back: Annotated[str, Form(max_length=20_000)] = "",
+) -> Response:
+    """One hit of a recall was of use, or of none; the last thumb counts."""
+    fault = ""
+    try:
+        with acting(visit, "used", [memory], "writer") as engine:
+            engine.used(recall, [memory] if thumb == "up" else [], [memory] if thumb == "down" else [])
+    except (InvalidInput, NotFound) as error:
+        if not is_fragment(request):
+            raise
+        fault = str(error)
+    if not is_fragment(request):
+        return RedirectResponse(local(back or "/learn"), 303)
+    return page(request, "learn_thumb.html", recall=recall, memory=memory, thumb=thumb, back=back, fault=fault)
+
+
+@router.post("/learn/train")
+def train(visit: Here) -> Response:
+    with acting(visit, "train", role="admin") as engine:
+        verdict = engine.train_reranker()
+    return onward(visit, "/learn", done="taught" if verdict.on else "untaught")
+
+
+@router.post("/learn/unlearn")
+def unlearn(visit: Here) -> Response:
+    with acting(visit, "unlearn", role="admin") as engine:
+        engine.unlearn()
+    return onward(visit, "/learn", done="unlearned")
+
+
+@router.get("/learn/bench/{folder:name}/{plot}")
+def plot(visit: Here, folder: str, plot: str) -> Response:
+    """A plot of a race: only of the folders that were named to the server, and only files a race writes."""
+    with acting(visit, "learned", noted=False):
+        path = folders(visit.service.bench_results).get(folder)
+    if path is None or plot not in PLOTS or not (path / plot).is_file():
+        raise HTTPException(404, "there is no such plot")
+    return FileResponse(path / plot, media_type="image/png", headers={"Cache-Control": "no-cache"})
+
+
+def shifts(found: Adaptation) -> list[Shift]:
+    """The correction as far as it counts."""
+    return [
+        Shift(name, kind, exp(found.trust * offset), found.trust * offset / BOUND)
+        for (name, kind), offset in zip(SIGNALS, found.offsets, strict=True)
+    ]

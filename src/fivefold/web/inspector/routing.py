@@ -1,0 +1,33 @@
+"""All pages under one router, and the few files they load."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query
+from fastapi.responses import FileResponse, RedirectResponse
+
+from fivefold.web.inspector import ask, compare, graph, learn, login, memories, sessions, settings, why
+from fivefold.web.inspector.rendering import STATIC, address, stamp
+
+KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+YEAR_S = 31_536_000
+
+router = APIRouter(include_in_schema=False)
+for view in (ask, why, compare, memories, sessions, graph, learn, settings, login):
+    router.include_router(view.router)
+
+
+@router.get("/")
+def start(namespace: Annotated[str, Query(max_length=1_000)] = "") -> RedirectResponse:
+    return RedirectResponse(address("/ask", namespace, {}))
+
+
+@router.get("/static/{name}")
+def file(name: str, v: str = "") -> FileResponse:
+    """One of the files that lie in the folder. Where its address tells its contents, browsers may keep it."""
+    known = {path.name: path for path in STATIC.iterdir() if path.suffix in KINDS}
+    if name not in known:
+        raise HTTPException(404, "there is no such file")
+    kept = f"public, max-age={YEAR_S}" if v == stamp(name) else "no-cache"
+    return FileResponse(known[name], media_type=KINDS[known[name].suffix], headers={"Cache-Control": kept})

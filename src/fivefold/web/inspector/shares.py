@@ -1,0 +1,70 @@
+"""What the bars of a card show, read off the evidence of a hit; no score is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fivefold.retrieval.routes import ROUTES
+from fivefold.values.recall import Evidence, Hit, Plan, Recall
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One route's part in a hit: its bar, as long as its contribution, and how much of the composite that is."""
+
+    evidence: Evidence
+    kind: str
+    bar: float
+    part: float
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A hit with its bars."""
+
+    hit: Hit
+    shares: tuple[Share, ...]
+    composite: bool
+    """Whether the fused score is a share of 1 itself, as a weighted sum of signals is (D1)."""
+    whole: float
+    """How long the bar of the composite is: the best one of the answer fills its room."""
+
+    @property
+    def paths(self) -> list[Evidence]:
+        """Why a route found it, where the route says so: the way through the graph, a part of the window."""
+        return [share.evidence for share in self.shares if share.evidence.note]
+
+    def stack(self) -> list[tuple[str, float]]:
+        return [(share.kind, share.part * self.whole) for share in self.shares]
+
+
+def cards(answer: Recall) -> list[Card]:
+    """The hits, their bars to one scale: the longest is the largest contribution, or composite, of the answer."""
+    kinds = kinds_of(answer.plan)
+    best = max((item.contribution for hit in answer for item in hit.candidate.evidence), default=0.0) or 1.0
+    composite = answer.plan.fusion.startswith("composite")
+    most = max((hit.candidate.fused for hit in answer), default=0.0) or 1.0
+    return [Card(hit, _shares(hit, kinds, best), composite, hit.candidate.fused / most) for hit in answer]
+
+
+def kinds_of(plan: Plan) -> dict[str, str]:
+    """The kind of search behind each route, which gives it its colour (D10)."""
+    return {part.route: part.search if part.search in ROUTES else "other" for part in plan.routes}
+
+
+def legend(answers: Sequence[Recall]) -> list[tuple[str, str]]:
+    """Every route with a bar in one of the answers, and its kind."""
+    named: dict[str, str] = {}
+    for answer in answers:
+        kinds = kinds_of(answer.plan)
+        named |= {item.route: kinds[item.route] for hit in answer for item in hit.candidate.evidence}
+    return list(named.items())
+
+
+def _shares(hit: Hit, kinds: dict[str, str], best: float) -> tuple[Share, ...]:
+    fused = hit.candidate.fused
+    return tuple(
+        Share(item, kinds[item.route], item.contribution / best, item.contribution / fused if fused else 0.0)
+        for item in hit.candidate.evidence
+    )

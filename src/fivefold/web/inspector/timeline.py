@@ -1,0 +1,110 @@
+"""Sessions along time: a bar for each, as high as it has turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from fivefold.values.memory import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """The room of a timeline; the labels of the time stand below it."""
+
+    width: float
+    height: float
+    bar: float
+
+
+WIDE = Strip(1000, 120, 8)
+NARROW = Strip(340, 110, 4)
+LAST = datetime.max.replace(tzinfo=UTC)
+LABELS = 18
+"""The height of the labels below."""
+
+ROOM = 76
+"""The width that a label takes with some air."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    session: Session
+    x: float
+    y: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    x: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    strip: Strip
+    bars: tuple[Bar, ...]
+    ticks: tuple[Tick, ...]
+
+
+def timeline(sessions: Sequence[Session], strip: Strip) -> Timeline:
+    """The sessions where they began; those too close to tell apart stand side by side."""
+    if not sessions:
+        return Timeline(strip, (), ())
+    ordered = sorted(sessions, key=lambda item: (item.started_at, item.id))
+    first, last = ordered[0].started_at, ordered[-1].started_at
+    span = max(last - first, timedelta(days=1))
+    reach = strip.width - strip.bar
+    floor = strip.height - LABELS
+    most = max(1, *(item.turns for item in ordered))
+    places = _apart([reach * ((item.started_at - first) / span) for item in ordered], reach, strip.bar)
+    bars = []
+    for item, x in zip(ordered, places, strict=True):
+        height = round(max(3.0, (floor - 4) * item.turns / most), 1)
+        bars.append(Bar(item, round(x, 1), round(floor - height, 1), height))
+    until = first + min(span, LAST - first)
+    ticks = [Tick(round(reach * ((at - first) / span), 1), label) for at, label in _ticks(first, until, strip)]
+    return Timeline(strip, tuple(bars), tuple(ticks))
+
+
+def _apart(wanted: Sequence[float], reach: float, bar: float) -> list[float]:
+    """Places in the same order, a bar's width apart as far as there is room."""
+    gap = min(bar + 1, reach / max(1, len(wanted) - 1))
+    places: list[float] = []
+    for x in wanted:
+        places.append(max(x, places[-1] + gap) if places else x)
+    for place in range(len(places) - 1, -1, -1):
+        after = places[place + 1] - gap if place + 1 < len(places) else reach
+        places[place] = min(places[place], after)
+    return places
+
+
+def _ticks(first: datetime, last: datetime, strip: Strip) -> Iterator[tuple[datetime, str]]:
+    """Days, months or years by the span, and only so many that they can be read."""
+    span = last - first
+    unit = _days if span <= timedelta(days=40) else _months if span <= timedelta(days=3 * 366) else _years
+    found = [(at, label) for at, label in unit(first, last) if at >= first]
+    most = int(strip.width // ROOM)
+    yield from found[:: max(1, -(-len(found) // most))]
+
+
+def _days(first: datetime, last: datetime) -> Iterator[tuple[datetime, str]]:
+    start = datetime(first.year, first.month, first.day, tzinfo=UTC)
+    for later in range((last - start).days + 1):
+        day = start + timedelta(days=later)
+        yield day, f"{day.day} {day:%b}"
+
+
+def _months(first: datetime, last: datetime) -> Iterator[tuple[datetime, str]]:
+    for year in range(first.year, last.year + 1):
+        for month in range(1, 13):
+            at = datetime(year, month, 1, tzinfo=UTC)
+            if at <= last:
+                yield at, f"{at:%b %Y}" if month == 1 else f"{at:%b}"
+
+
+def _years(first: datetime, last: datetime) -> Iterator[tuple[datetime, str]]:
+    for year in range(first.year, last.year + 1):
+        yield datetime(year, 1, 1, tzinfo=UTC), str(year)

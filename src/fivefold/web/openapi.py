@@ -1,0 +1,163 @@
+"""The OpenAPI document: paths and bodies from the endpoints, answers from the library's own values."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from http import HTTPStatus
+from importlib import resources
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from fivefold.service.responses import Health, Readiness
+from fivefold.values.schema import definitions, name_of
+from fivefold.values.serialize import Json
+from fivefold.web.problems import KINDS, MEDIA_TYPE, Problem
+from fivefold.web.rest.operations import JSON, LINES, OPERATIONS, Operation
+
+REF = "#/components/schemas/"
+NAME = {"type": "string", "minLength": 1, "maxLength": 200}
+ALWAYS = (401, 403, 404, 421, 422, 429, 500, 503)
+WITH_BODY = (400, 413, 415)
+WHEN_WRITING = (409, 410, 501, 507)
+
+DESCRIPTION = """
+Every answer is a value of the library, as its `to_dict()` writes it. Every error is a problem (RFC 9457,
+`application/problem+json`) whose `type` names its kind. Names in paths may hold any character, percent-encoded.
+Lists come page by page: send the `cursor` of one page to get the next; it is null on the last.
+Writes take an `Idempotency-Key`: sent twice under one key, they are done once and answered the same for 24 hours.
+""".strip()
+
+TAGS = {
+    "memories": "Remember, read, change, supersede, forget.",
+    "recall": "Questions, how they are answered, and feedback.",
+    "sessions": "Conversations.",
+    "graph": "Entities and their relations.",
+    "namespaces": "Namespaces, their settings, all of one out and in.",
+    "server": "Who asks, what was noted, whether the server is well.",
+}
+
+
+def describe(app: FastAPI) -> Json:
+    """The document of an application; made once, when it is first asked for."""
+    if app.openapi_schema is None:
+        made = get_openapi(
+            title=app.title,
+            version=app.version,
+            summary=app.summary,
+            description=DESCRIPTION,
+            routes=app.routes,
+            tags=[{"name": name, "description": told} for name, told in TAGS.items()],
+        )
+        for operation in OPERATIONS.values():
+            _complete(made["paths"][_format(operation.path)][operation.method.lower()], operation)
+        for path, kind in (("/health", Health), ("/ready", Readiness)):
+            made["paths"][path]["get"]["responses"] = {"200": _answer(kind, "It is well"), **_problems((500, 503))}
+        _components(made)
+        app.openapi_schema = made
+    return app.openapi_schema
+
+
+def _complete(shown: Json, operation: Operation) -> None:
+    """What the endpoint's signature does not tell: the answers, the errors, the examples, the names in the path."""
+    parameters = {(item["in"], item["name"]): item for item in shown.get("parameters", [])}
+    for name in re.findall(r"{(\w+):", operation.path):
+        item = parameters.setdefault(("path", name), {"name": name, "in": "path", "required": True})
+        item.setdefault("schema", NAME)
+        if item["schema"].get("type") == "string":
+            item["schema"] = NAME
+    if operation.writes:
+        parameters["header", "Idempotency-Key"] = {
+            "name": "Idempotency-Key",
+            "in": "header",
+            "required": False,
+            "schema": NAME,
+            "description": "Sent again under the same key, the request is not done again",
+        }
+    for name, value in {**operation.example.path, **operation.example.query}.items():
+        where = "path" if name in operation.example.path else "query"
+        parameters[where, name]["example"] = int(value) if value.isdigit() else value
+    shown["parameters"] = list(parameters.values())
+    if operation.takes == LINES:
+        shown["requestBody"] = {"required": True, "content": {LINES: {"schema": {"type": "string"}}}}
+    if operation.takes is not None:
+        shown["requestBody"]["content"][operation.takes]["example"] = _request_body(operation)
+    if operation.name == "change_settings":
+        shown["requestBody"]["content"][JSON]["schema"] = {"$ref": f"{REF}SettingsChanges"}
+    shown["responses"] = {str(operation.status): _answered(operation), **_problems(_statuses(operation))}
+    shown["security"] = [{"key": []}, {}]
+
+
+def _request_body(operation: Operation) -> Any:
+    if operation.name == "feedback":
+        return {**operation.example.body, "recall_id": _examples()["recall"]["id"]}
+    return operation.example.body
+
+
+def _statuses(operation: Operation) -> tuple[int, ...]:
+    body = () if operation.takes is None else WITH_BODY
+    return tuple(sorted({*ALWAYS, *body, *(WHEN_WRITING if operation.writes else ())}))
+
+
+def _answered(operation: Operation) -> Json:
+    if operation.answers is None:
+        lines = {"schema": {"type": "string"}, "example": _examples()[operation.name]}
+        return {"description": "One JSON object a line", "content": {LINES: lines}}
+    shown = _answer(operation.answers, _told(operation.answers))
+    shown["content"][JSON]["example"] = _examples()[operation.name]
+    for other in operation.gives[1:]:
+        shown["content"][other] = {"schema": {"type": "string"}}
+    return shown
+
+
+def _answer(kind: Any, told: str) -> Json:
+    return {"description": told, "content": {JSON: {"schema": {"$ref": REF + name_of(kind)}}}}
+
+
+def _told(kind: Any) -> str:
+    return str(definitions(kind)[name_of(kind)]["description"]).partition(". ")[0]
+
+
+def _problems(statuses: tuple[int, ...]) -> dict[str, Json]:
+    """Each status with the kinds of problem it may be."""
+    shown = {}
+    for status in statuses:
+        kinds = ", ".join(f"`{kind}`" for kind, (own, _) in KINDS.items() if own == status)
+        shown[str(status)] = {
+            "description": f"{HTTPStatus(status).phrase}: {kinds}",
+            "content": {MEDIA_TYPE: {"schema": {"$ref": f"{REF}Problem"}}},
+        }
+    return shown
+
+
+def _components(made: Json) -> None:
+    answers = {name_of(item.answers): item.answers for item in OPERATIONS.values() if item.answers is not None}
+    schemas = made.setdefault("components", {}).setdefault("schemas", {})
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    schemas |= definitions(*answers.values(), Problem, Health, Readiness, ref=REF)
+    settings = schemas["Settings"]["properties"]
+    schemas["SettingsChanges"] = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {name: {"anyOf": [shape, {"type": "null"}]} for name, shape in settings.items()},
+    }
+    made["components"]["schemas"] = dict(sorted(schemas.items()))
+    made["components"]["securitySchemes"] = {
+        "key": {"type": "http", "scheme": "bearer", "description": "An API key, as `fivefold keys create` makes it"}
+    }
+
+
+def _format(path: str) -> str:
+    return re.sub(r"{(\w+):\w+}", r"{\1}", path)
+
+
+@cache
+def _examples() -> dict[str, Any]:
+    """What each operation answered to its example on the sample store."""
+    text = resources.files("fivefold.web.rest").joinpath("examples.json").read_text("utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found

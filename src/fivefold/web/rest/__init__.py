@@ -1,0 +1,31 @@
+"""The REST interface: each module registers its operations."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from fivefold.web.rest import graph, memories, namespace, recalls, server, sessions
+from fivefold.web.rest.operations import OPERATIONS, OperationRoute
+
+__all__ = ["graph", "install", "memories", "namespace", "recalls", "server", "sessions"]
+
+
+def install(app: FastAPI) -> None:
+    """Give the application all operations, and the two paths that tell whether it is well."""
+    for operation in OPERATIONS.values():
+        told = (operation.endpoint.__doc__ or "").strip()
+        app.router.add_api_route(
+            operation.path,
+            operation.endpoint,
+            methods=[operation.method],
+            operation_id=operation.name,
+            tags=[operation.tag],
+            summary=told.partition("\n")[0].rstrip("."),
+            description=told,
+            status_code=operation.status,
+            response_model=None,
+            route_class_override=OperationRoute,
+        )
+    for path, endpoint in (("/health", server.health), ("/ready", server.ready)):
+        app.router.add_api_route(path, endpoint, methods=["GET"], operation_id=path[1:], tags=["server"])
+        app.router.add_api_route(path, endpoint, methods=["HEAD"], include_in_schema=False)

@@ -1,0 +1,187 @@
+"""Memories: remember, read, change, supersede, forget."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from fivefold.retrieval.browse import History
+from fivefold.values.memory import Kind, Memory, Merged, Report, Type
+from fivefold.values.paging import Page
+from fivefold.web.rest.bodies import Batch, Changes, Moment, Name, RecordBody
+from fivefold.web.rest.operations import IN, JSON, Asking, Asks, Example, operation
+
+HERE = {"namespace": "default"}
+ONE = {"namespace": "default", "id": "s01.03"}
+TAG = "memories"
+
+
+class Filters(BaseModel):
+    """Which memories are listed; all of them unless something is asked for."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Kind | None = Field(None, description="turn, note or session")
+    type: Type | None = Field(None, description="What kind of statement")
+    speaker: Name | None = Field(None, description="Who said it")
+    session_id: Name | None = Field(None, description="The conversation it belongs to")
+    tag: Name | None = Field(None, description="A tag it has")
+    text: str | None = Field(None, max_length=200, description="Words that must all be there")
+    superseded: bool | None = Field(None, description="Only those that were replaced, or only those that were not")
+    since: Moment | None = Field(None, description="Not before this time")
+    until: Moment | None = Field(None, description="Before this time")
+    limit: int = Field(50, ge=1, description="How many on one page")
+    cursor: str | None = Field(None, max_length=2_000, description="Where the page before ended")
+
+
+@operation(
+    "POST",
+    f"{IN}/memories",
+    role="writer",
+    action="remember",
+    tag=TAG,
+    answers=Report,
+    status=201,
+    takes=JSON,
+    example=Example(HERE, body={"content": "The spare key is with Mrs Okafor", "speaker": "user"}),
+)
+def remember(asks: Asks, body: RecordBody) -> Report:
+    """Remember one text.
+
+    What a new statement replaces is superseded; what is known already is merged. The report tells which.
+    """
+    return asks.engine.remember(**_with_id(asks, body.given(asks.service.limits), 0))
+
+
+@operation(
+    "POST",
+    f"{IN}/memories/batch",
+    role="writer",
+    action="remember",
+    tag=TAG,
+    answers=Report,
+    status=201,
+    takes=JSON,
+    example=Example(
+        HERE,
+        body={
+            "records": [
+                {"content": "The boiler was serviced", "event_at": "2025-11-03T10:00:00Z", "tags": ["home"]},
+                {"content": "Next service is due in a year", "tags": ["home"]},
+            ]
+        },
+    ),
+)
+def remember_many(asks: Asks, body: Batch) -> Report:
+    """Remember many texts at once; all are checked first."""
+    given = body.given(asks.service.limits)
+    return asks.engine.remember_many([_with_id(asks, record, number) for number, record in enumerate(given)])
+
+
+@operation(
+    "GET",
+    f"{IN}/memories",
+    role="reader",
+    action="list",
+    tag=TAG,
+    answers=Page[Memory],
+    example=Example(HERE, {"tag": "home", "limit": "2"}),
+)
+def list_memories(asks: Asks, filters: Annotated[Filters, Query()]) -> Page[Memory]:
+    """Memories, latest first, page by page; memories of whole sessions only by their kind."""
+    asks.service.limits.check_page(filters.limit)
+    return asks.engine.memories(**filters.model_dump())
+
+
+@operation(
+    "GET", f"{IN}/memories/{{id:name}}", role="reader", action="get", tag=TAG, answers=Memory, example=Example(ONE)
+)
+def get_memory(asks: Asks, id: str) -> Memory:
+    """One memory."""
+    return asks.engine.get(id)
+
+
+@operation(
+    "PATCH",
+    f"{IN}/memories/{{id:name}}",
+    role="writer",
+    action="update",
+    tag=TAG,
+    answers=Memory,
+    takes=JSON,
+    example=Example({"namespace": "default", "id": "s01.05"}, body={"tags": ["work", "calendar"], "importance": 0.8}),
+)
+def update_memory(asks: Asks, id: str, body: Changes) -> Memory:
+    """Change fields of a memory; everything derived from it follows."""
+    return asks.engine.update(id, **body.given(asks.service.limits))
+
+
+@operation(
+    "DELETE",
+    f"{IN}/memories/{{id:name}}",
+    role="writer",
+    action="forget",
+    tag=TAG,
+    answers=Memory,
+    example=Example({"namespace": "default", "id": "s01.04"}),
+)
+def forget_memory(asks: Asks, id: str) -> Memory:
+    """Forget a memory and everything derived from it, for good; the answer is what was forgotten."""
+    return asks.engine.forget(id)
+
+
+@operation(
+    "POST",
+    f"{IN}/memories/{{id:name}}/supersede",
+    role="writer",
+    action="supersede",
+    tag=TAG,
+    answers=Report,
+    status=201,
+    takes=JSON,
+    example=Example(ONE, body={"content": "My badge ID is E-50113 now", "speaker": "user"}),
+)
+def supersede_memory(asks: Asks, id: str, body: RecordBody) -> Report:
+    """Remember a record as what replaces a memory, which keeps its history and stops winning."""
+    record = _with_id(asks, body.given(asks.service.limits), 0)
+    engine = asks.engine
+    if asks.once is not None and asks.once.begun.again and engine.get(id).superseded_by == record["id"]:
+        return Report(merged=(Merged(record["id"], "a memory with this id is already stored"),))
+    return engine.supersede(id, record)
+
+
+@operation(
+    "POST",
+    f"{IN}/memories/{{id:name}}/reinstate",
+    role="writer",
+    action="reinstate",
+    tag=TAG,
+    answers=Memory,
+    example=Example(ONE),
+)
+def reinstate_memory(asks: Asks, id: str) -> Memory:
+    """A superseded memory holds again."""
+    return asks.engine.reinstate(id)
+
+
+@operation(
+    "GET",
+    f"{IN}/memories/{{id:name}}/history",
+    role="reader",
+    action="history",
+    tag=TAG,
+    answers=History,
+    example=Example(ONE),
+)
+def memory_history(asks: Asks, id: str) -> History:
+    """What a memory replaced, what replaced it, and why."""
+    return asks.engine.history(id)
+
+
+def _with_id(asks: Asking, record: dict[str, Any], number: int) -> dict[str, Any]:
+    """Under an idempotency key, a record without an id gets one that is the same the second time."""
+    if asks.once is None or record.get("id") is not None:
+        return record
+    return {**record, "id": asks.once.id(number)}

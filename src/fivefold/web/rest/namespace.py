@@ -1,0 +1,117 @@
+"""A namespace as a whole: settings, what it holds, what it has learned, all of it out and in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import Body, Depends
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from fivefold.engine import LearnedFromUse
+from fivefold.errors import InvalidInput
+from fivefold.service.limits import Limits, TooMuch
+from fivefold.service.responses import Unlearned
+from fivefold.settings import Settings
+from fivefold.stores.protocol import Stats
+from fivefold.transfer.jsonl import export_lines, objects
+from fivefold.values.memory import Report
+from fivefold.values.validate import MAX_TEXT
+from fivefold.web.rest.bodies import TEXTS
+from fivefold.web.rest.operations import IN, JSON, LINES, Asks, Example, operation
+from fivefold.web.streaming import lines_through_a_file, parts_of
+
+HERE = {"namespace": "default"}
+TAG = "namespaces"
+
+
+@operation("GET", f"{IN}/settings", role="reader", action="settings", tag=TAG, answers=Settings, example=Example(HERE))
+def get_settings(asks: Asks) -> Settings:
+    """The namespace's settings, defaults where nothing is set."""
+    return asks.engine.settings
+
+
+@operation(
+    "PATCH",
+    f"{IN}/settings",
+    role="admin",
+    action="configure",
+    tag=TAG,
+    answers=Settings,
+    takes=JSON,
+    example=Example(HERE, body={"timezone": "Europe/London", "recent_turns": 4}),
+)
+def change_settings(asks: Asks, body: Annotated[dict[str, Any], Body()]) -> Settings:
+    """Change settings; null brings a default back."""
+    return asks.engine.configure(**body)
+
+
+@operation("GET", f"{IN}/stats", role="reader", action="stats", tag=TAG, answers=Stats, example=Example(HERE))
+def stats(asks: Asks) -> Stats:
+    """What the namespace holds."""
+    return asks.service.stats(asks.caller, asks.engine)
+
+
+@operation(
+    "GET", f"{IN}/learned", role="reader", action="learned", tag=TAG, answers=LearnedFromUse, example=Example(HERE)
+)
+def learned(asks: Asks) -> LearnedFromUse:
+    """What the namespace has learned from use so far, and how far it counts."""
+    return asks.engine.learned()
+
+
+@operation("DELETE", f"{IN}/learned", role="admin", action="unlearn", tag=TAG, answers=Unlearned, example=Example(HERE))
+def unlearn(asks: Asks) -> Unlearned:
+    """Forget what was learned from use; the feedback stays."""
+    asks.engine.unlearn()
+    return Unlearned(asks.engine.namespace)
+
+
+@operation(
+    "GET", f"{IN}/export", role="reader", action="export", tag=TAG, answers=None, gives=(LINES,), example=Example(HERE)
+)
+def export(asks: Asks) -> Response:
+    """Every memory of the namespace, one JSON object a line, oldest first."""
+    engine = asks.engine
+    file = lines_through_a_file(export_lines(engine.store.reader(engine.namespace)))
+    return StreamingResponse(parts_of(file), media_type=LINES)
+
+
+async def lines_of(request: Request) -> Path:
+    path: Path = request.state.lines
+    return path
+
+
+@operation(
+    "POST",
+    f"{IN}/import",
+    role="writer",
+    action="import",
+    tag=TAG,
+    answers=Report,
+    takes=LINES,
+    example=Example(HERE, body='{"content": "The gas meter is behind the stairs"}\n'),
+)
+def import_(asks: Asks, lines: Annotated[Path, Depends(lines_of)]) -> Report:
+    """Read memories as JSON lines: an export, or records with at least a content. The same lines again add nothing.
+
+    Every line is checked before any is stored.
+    """
+    try:
+        _check_texts(lines, asks.service.limits)
+        return asks.engine.import_(lines)
+    except TooMuch:
+        raise
+    except InvalidInput as error:
+        raise InvalidInput(str(error).replace(f"{lines}, ", "").replace(str(lines), "the body")) from None
+
+
+def _check_texts(lines: Path, limits: Limits) -> None:
+    """No text longer than the server takes, where it takes less than the library."""
+    if limits.text_chars >= MAX_TEXT:
+        return
+    for number, data in objects(lines):
+        for name in TEXTS:
+            if isinstance(text := data.get(name), str):
+                limits.check_text(text, f"line {number}: {name}")

@@ -1,0 +1,136 @@
+"""Questions: recall, explain, plan, understand, context, and feedback on what came back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from fivefold.retrieval.prompt import Context
+from fivefold.service import responses
+from fivefold.service.recipes import recipe_named
+from fivefold.values.recall import Plan, Query, Recall
+from fivefold.web.rest.bodies import ContextBody, FeedbackBody, PlanBody, Question, RecallBody
+from fivefold.web.rest.operations import IN, JSON, Answer, Asking, Asks, Example, operation
+
+HERE = {"namespace": "default"}
+TAG = "recall"
+TEXT = "text/plain"
+ASKED = {"question": "what's my badge ID?", "now": "2025-12-20T09:00:00Z"}
+
+
+@operation(
+    "POST",
+    f"{IN}/recall",
+    role="reader",
+    action="recall",
+    tag=TAG,
+    answers=Recall,
+    takes=JSON,
+    example=Example(HERE, body={**ASKED, "k": 1, "recipe": "lexical"}),
+)
+def recall(asks: Asks, body: RecallBody) -> Recall:
+    """The memories that answer a question best, with the whole trace of how they were found."""
+    return asks.engine.recall(**_asked(asks, body))
+
+
+@operation(
+    "POST",
+    f"{IN}/explain",
+    role="reader",
+    action="explain",
+    tag=TAG,
+    answers=Recall,
+    takes=JSON,
+    gives=(JSON, TEXT),
+    example=Example(HERE, body={**ASKED, "k": 1, "recipe": "lexical"}),
+)
+def explain(asks: Asks, request: Request, body: RecallBody) -> Response:
+    """A recall without noise, so that it can be repeated; as text when `Accept: text/plain` asks for that."""
+    found = asks.engine.recall(**_asked(asks, body, still=True))
+    if prefers_text(request.headers.get("accept", "")):
+        return PlainTextResponse(found.explain() + "\n")
+    return Answer(found)
+
+
+@operation(
+    "POST",
+    f"{IN}/plan",
+    role="reader",
+    action="plan",
+    tag=TAG,
+    answers=Plan,
+    takes=JSON,
+    example=Example(HERE, body={**ASKED, "k": 3}),
+)
+def plan(asks: Asks, body: PlanBody) -> Plan:
+    """What a recall would do, without doing it."""
+    return asks.engine.plan(**_asked(asks, body))
+
+
+@operation(
+    "POST",
+    f"{IN}/understand",
+    role="reader",
+    action="understand",
+    tag=TAG,
+    answers=Query,
+    takes=JSON,
+    example=Example(HERE, body={**ASKED, "question": "what did Daniel say last week?"}),
+)
+def understand(asks: Asks, body: Question) -> Query:
+    """The question as the engine reads it: entities, time window, intent."""
+    body.checked(asks.service.limits)
+    return asks.engine.understand(**body.model_dump())
+
+
+@operation(
+    "POST",
+    f"{IN}/context",
+    role="reader",
+    action="context",
+    tag=TAG,
+    answers=Context,
+    takes=JSON,
+    example=Example(HERE, body={**ASKED, "k": 3, "token_budget": 200}),
+)
+def context(asks: Asks, body: ContextBody) -> Context:
+    """A ready block of text for a prompt, with its sources, cut to a budget of tokens."""
+    return asks.engine.context(**_asked(asks, body), token_budget=body.token_budget)
+
+
+@operation(
+    "POST",
+    f"{IN}/feedback",
+    role="writer",
+    action="used",
+    tag=TAG,
+    answers=responses.Feedback,
+    takes=JSON,
+    example=Example(HERE, body={"recall_id": "{recall_id}", "used": ["s01.03"]}),
+)
+def feedback(asks: Asks, body: FeedbackBody) -> responses.Feedback:
+    """Tell which memories of a recall were used, and which were of no use; the namespace learns from it."""
+    asks.engine.used(body.recall_id, body.used, body.not_used)
+    return responses.Feedback(body.recall_id, tuple(body.used), tuple(body.not_used))
+
+
+def _asked(asks: Asking, body: PlanBody, still: bool = False) -> dict[str, Any]:
+    body.checked(asks.service.limits)
+    given = body.model_dump(exclude={"changes", "recipe", "token_budget"})
+    return {**given, "recipe": recipe_named(body.recipe, body.changes, still)}
+
+
+def prefers_text(accept: str) -> bool:
+    """Whether text/plain comes before JSON in what the asker accepts."""
+    wanted = {part.partition(";")[0].strip(): _weight(part) for part in accept.split(",")}
+    return wanted.get(TEXT, 0) > max(wanted.get(JSON, 0), wanted.get("*/*", 0), wanted.get("application/*", 0))
+
+
+def _weight(part: str) -> float:
+    _, _, weight = part.partition("q=")
+    try:
+        return float(weight) if weight else 1.0
+    except ValueError:
+        return 0.0

@@ -1,0 +1,86 @@
+"""The server as a whole: which namespaces and recipes there are, who asks, what was noted, whether it is well."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from fivefold import __version__
+from fivefold.retrieval.recipe import STAGED, known_recipes, load_recipe
+from fivefold.service.responses import Health, Namespace, Readiness, RecipeInBrief, Who
+from fivefold.values.access import AuditEntry
+from fivefold.values.paging import Page, paged, read
+from fivefold.web.auth import service_of
+from fivefold.web.rest.bodies import Name
+from fivefold.web.rest.operations import Answer, Asks, Example, operation
+from fivefold.web.rest.sessions import Paging
+
+TAG = "server"
+
+
+class AuditFilters(Paging):
+    """Which notes are listed."""
+
+    namespace: Name | None = Field(None, description="Of this namespace")
+    key_id: Name | None = Field(None, description="Of this key")
+
+
+@operation("GET", "/v1/namespaces", role="reader", action="namespaces", tag="namespaces", answers=Page[Namespace])
+def list_namespaces(asks: Asks, paging: Annotated[Paging, Query()]) -> Page[Namespace]:
+    """The namespaces that exist and that the key reaches, by name."""
+    asks.service.limits.check_page(paging.limit)
+    after = read(paging.cursor, "namespaces", str)
+    names = [name for name in sorted(asks.service.namespaces(asks.caller)) if after is None or name > str(after[0])]
+    found = [Namespace(name) for name in names[: paging.limit + 1]]
+    return paged(found, paging.limit, "namespaces", lambda namespace: (namespace.name,))
+
+
+@operation("GET", "/v1/key", role="reader", action="key", tag=TAG, answers=Who)
+def who_am_i(asks: Asks) -> Who:
+    """Who asks, and what they may do."""
+    return Who(asks.caller.key_id, asks.caller.role, asks.caller.namespaces)
+
+
+@operation(
+    "GET",
+    "/v1/audit",
+    role="admin",
+    action="audit",
+    tag=TAG,
+    answers=Page[AuditEntry],
+    example=Example({}, {"limit": "2"}),
+)
+def audit(asks: Asks, filters: Annotated[AuditFilters, Query()]) -> Page[AuditEntry]:
+    """Who did what, latest first, in the namespaces that the key reaches."""
+    asks.service.limits.check_page(filters.limit)
+    return asks.service.audit.entries(
+        filters.limit, filters.cursor, filters.namespace, filters.key_id, caller=asks.caller
+    )
+
+
+@operation("GET", "/v1/recipes", role="reader", action="recipes", tag=TAG, answers=Page[RecipeInBrief])
+def list_recipes(asks: Asks) -> Page[RecipeInBrief]:
+    """The recipes a recall can name."""
+    return Page(tuple(_brief(name) for name in known_recipes()))
+
+
+def _brief(name: str) -> RecipeInBrief:
+    recipe = load_recipe(name)
+    stages = sum(len(getattr(recipe, group)) for group in STAGED)
+    return RecipeInBrief(name, recipe.summary, tuple(r.name for r in recipe.routes), recipe.fusion.method, stages)
+
+
+async def health() -> Response:
+    """The process runs."""
+    # A coroutine needs no thread, so that whoever waits for the store is not in the way.
+    return Answer(Health("ok", __version__))
+
+
+def ready(request: Request) -> Response:
+    """The store answers, and is in the form this version writes."""
+    service_of(request).engines.store.ledger.has_keys()
+    return Answer(Readiness("ok"))

@@ -1,0 +1,69 @@
+"""Sessions: the log of conversations."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from fivefold.service.responses import ForgottenSession, Turns
+from fivefold.values.memory import Session
+from fivefold.values.paging import Page
+from fivefold.web.rest.operations import IN, Asks, Example, operation
+
+HERE = {"namespace": "default"}
+TAG = "sessions"
+
+
+class Paging(BaseModel):
+    """Which page of a list."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    limit: int = Field(50, ge=1, description="How many on one page")
+    cursor: str | None = Field(None, max_length=2_000, description="Where the page before ended")
+
+
+@operation(
+    "GET",
+    f"{IN}/sessions",
+    role="reader",
+    action="sessions",
+    tag=TAG,
+    answers=Page[Session],
+    example=Example(HERE, {"limit": "2"}),
+)
+def list_sessions(asks: Asks, paging: Annotated[Paging, Query()]) -> Page[Session]:
+    """The session log, latest first."""
+    asks.service.limits.check_page(paging.limit)
+    return asks.engine.sessions(**paging.model_dump())
+
+
+@operation(
+    "GET",
+    f"{IN}/sessions/{{id:name}}",
+    role="reader",
+    action="session",
+    tag=TAG,
+    answers=Turns,
+    example=Example({"namespace": "default", "id": "s01"}),
+)
+def get_session(asks: Asks, id: str) -> Turns:
+    """A conversation, turn by turn."""
+    found = asks.engine.turns(id)
+    return Turns(id, tuple(found))
+
+
+@operation(
+    "DELETE",
+    f"{IN}/sessions/{{id:name}}",
+    role="writer",
+    action="forget session",
+    tag=TAG,
+    answers=ForgottenSession,
+    example=Example({"namespace": "default", "id": "s02"}),
+)
+def forget_session(asks: Asks, id: str) -> ForgottenSession:
+    """Forget a conversation with all its turns, for good."""
+    return ForgottenSession(id, asks.engine.forget_session(id))

@@ -1,0 +1,194 @@
+"""What every request passes first: the name it was sent to, the site it comes from, the size of its body."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import re
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from fivefold.service.limits import Allowance, Limits, TooMuch
+from fivefold.web import problems
+from fivefold.web.problems import Problematic, problem
+
+CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": CSP,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
+STILL_S = 30
+"""A body of which nothing comes for so long is waited for no more."""
+
+MOST_VALUES = 100
+"""Values behind the ?; no path takes as many, and to tell all that are unknown takes long."""
+
+_HOST = re.compile(r"(\[[0-9a-f:.%]+\]|[^\s:@/\[\]]+)(?::\d*)?")
+_IMPORT = re.compile(r"/v1/namespaces/[^/]+/import")
+
+
+@dataclass(frozen=True, slots=True)
+class Sites:
+    """The names this server answers under, and the other sites that may call it."""
+
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+
+    def knows_host(self, header: str) -> bool:
+        """A name must be known, since a name can be made to lead here by someone else; an address cannot."""
+        name = host_of(header)
+        if name in {"localhost", *(host.lower() for host in self.hosts)}:
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+    def may_read(self, headers: Headers) -> bool:
+        """Whether a page of another site asks for more than to be followed here: it shall not make the server work."""
+        if headers.get("sec-fetch-site", "none") in {"none", "same-origin"} or headers.get("origin") in self.origins:
+            return True
+        return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+
+    def is_own(self, headers: Headers) -> bool:
+        """Whether a request that changes something comes from this site, from one that is allowed, or from no site."""
+        origin = headers.get("origin")
+        if origin is not None:
+            return origin in self.origins or origin.partition("://")[2].lower() == headers.get("host", "").lower()
+        return headers.get("sec-fetch-site", "none") in {"none", "same-origin"}
+
+
+def host_of(header: str) -> str:
+    """The name or address in a Host header, without its port; empty where it is neither."""
+    found = _HOST.fullmatch(header.strip().lower())
+    return "" if found is None else found[1].strip("[]")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server there."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+class Guard:
+    """Refuses what should not reach any face, gives every failure a plain answer, and sets the headers of safety."""
+
+    def __init__(self, app: ASGIApp, sites: Sites, limits: Limits) -> None:
+        self.app = app
+        self.sites = sites
+        self.limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        scope.setdefault("state", {})
+        out = _Out(scope, send)
+        body = _Body(receive, self._most(scope["path"]))
+        try:
+            self._check(Headers(scope=scope), scope, body)
+            await self.app(scope, body.receive, out.send_unless(body))
+        except Exception as error:
+            if out.started:
+                raise
+            await problems.answer(Request(scope), error)(scope, receive, out.send)
+            return
+        if body.passed is not None and not out.started:
+            await problems.answer(Request(scope), body.passed)(scope, receive, out.send)
+
+    def _most(self, path: str) -> int:
+        return self.limits.import_bytes if _IMPORT.fullmatch(path) else self.limits.body_bytes
+
+    def _check(self, headers: Headers, scope: Scope, body: _Body) -> None:
+        if not self.sites.knows_host(headers.get("host", "")):
+            told = "this server does not answer under that name; start it with --allowed-host NAME to allow it"
+            raise Problematic(problem("unknown-host", told))
+        reads = scope["method"] in READING
+        if not (self.sites.may_read(headers) if reads else self.sites.is_own(headers)):
+            told = f"a page of another site may not {'ask' if reads else 'change'} anything here; "
+            raise Problematic(problem("other-site", f"{told}start it with --allow-origin URL to allow one"))
+        if scope["query_string"].count(b"&") >= MOST_VALUES:
+            raise Problematic(problem("invalid-input", f"there are more than {MOST_VALUES} values behind the ?"))
+        length = headers.get("content-length", "")
+        if length.isdigit() and int(length) > body.most:
+            raise too_large(body.most)
+
+
+def too_large(most: int) -> TooMuch:
+    return TooMuch("body-too-large", most, f"the body has more than {most:,} bytes, the most this server takes")
+
+
+class _Body:
+    """Counts a body while it is read; one that is too large, or does not come, is read no further."""
+
+    def __init__(self, receive: Receive, most: int) -> None:
+        self._receive = receive
+        self._read = 0
+        self._ended = False
+        self.most = most
+        self.passed: TooMuch | Problematic | None = None
+
+    async def receive(self) -> Message:
+        if self._ended:  # what is waited for now is that the client goes away
+            return await self._receive()
+        try:
+            message = await asyncio.wait_for(self._receive(), STILL_S)
+        except TimeoutError:
+            told = f"nothing of the body came for {STILL_S} s; send it at once"
+            self.passed = Problematic(problem("body-too-slow", told))
+            raise self.passed from None
+        self._ended = not message.get("more_body", False)
+        self._read += len(message.get("body", b""))
+        if self._read > self.most:
+            self.passed = too_large(self.most)
+            raise self.passed
+        return message
+
+
+class _Out:
+    """The answer on its way out."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._scope = scope
+        self._send = send
+        self.started = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started = True
+            self._dress(MutableHeaders(scope=message))
+        await self._send(message)
+
+    def send_unless(self, body: _Body) -> Send:
+        """What answers a body that turned out too large is not sent; the guard answers itself."""
+
+        async def send(message: Message) -> None:
+            if body.passed is None or self.started:
+                await self.send(message)
+
+        return send
+
+    def _dress(self, headers: MutableHeaders) -> None:
+        for name, value in HEADERS.items():
+            headers.setdefault(name, value)
+        headers.setdefault("Cache-Control", "no-store")
+        allowance: Allowance | None = self._scope["state"].get("allowance")
+        if allowance is not None:
+            headers["RateLimit-Policy"] = f'"requests";q={allowance.limit};w=60'
+            headers["RateLimit"] = f'"requests";r={allowance.left};t={allowance.full_in_s}'

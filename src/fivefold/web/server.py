@@ -1,0 +1,113 @@
+"""A server that runs until it is told to stop, and then finishes what it has accepted."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from fivefold.errors import FivefoldError, InvalidInput
+from fivefold.web.security import is_loopback
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from fivefold.service.service import Service
+
+BACKLOG = 2048
+
+
+class CannotListen(FivefoldError):
+    """The server cannot have the address it was given."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that is bound already, so that a taken port is known before anything else starts."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        bound = socket.socket(family, kind, protocol)
+        try:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(address)
+            bound.listen(BACKLOG)
+        except BaseException:
+            bound.close()
+            raise
+    except (OSError, OverflowError, UnicodeError) as error:
+        told = getattr(error, "strerror", None) or str(error)
+        raise CannotListen(
+            f"port {port} of {host!r} cannot be opened: {told}; choose another with --port, 0 for any free one"
+        ) from None
+    return bound
+
+
+def url_of(bound: socket.socket) -> str:
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def until_stopped(
+    service: Service, app: ASGIApp, host: str, port: int, stop_s: int, ready: Callable[[str], None]
+) -> None:
+    """Serve until stopped; `ready` is told the address. Refused where others could come in and there are no keys."""
+    if not is_loopback(host) and not service.keyring.any():
+        raise InvalidInput(
+            f"host {host!r} can be reached from other machines, and this store has no keys. Make one first: "
+            f"fivefold keys create NAME --role admin --all --store {_shown(service.engines.store.location)}"
+        )
+    bound = listen(host, port)
+    run(app, bound, stop_s, lambda: ready(url_of(bound)))
+
+
+def _shown(location: str) -> str:
+    """A store as the command line takes it; an address may hold a password."""
+    return "…" if "://" in location else shlex.quote(location)
+
+
+def run(app: ASGIApp, bound: socket.socket, stop_s: int, ready: Callable[[], None]) -> None:
+    """Serve until SIGTERM or SIGINT; requests under way then have `stop_s` seconds to finish."""
+    config = uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=stop_s,
+        timeout_keep_alive=30,
+    )
+    _Server(config, ready).run(sockets=[bound])
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """A signal that stopped the server in good order is not raised again: that is no failure."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, action in before.items():
+                signal.signal(number, action)

@@ -1,0 +1,1 @@
+"""A write from record to report. Start reading in `pipeline.py`."""

@@ -1,0 +1,32 @@
+"""Extractors: what is read out of a record before it is stored."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from fivefold.errors import InvalidInput
+from fivefold.values.memory import Extraction, Record
+
+
+class Extractor(Protocol):
+    """One record in, what can be read out of it out. It never fails; at worst it says little."""
+
+    name: str
+
+    def extract(self, record: Record) -> Extraction: ...
+
+
+def extractor(choice: str) -> Extractor:
+    """`rules` (offline, the default) or `openai:MODEL` (any compatible endpoint)."""
+    if not isinstance(choice, str):
+        raise InvalidInput(f"an extractor is named by text, not by {choice!r}")
+    if choice == "rules":
+        from fivefold.writing.extract.rules import Rules
+
+        return Rules()
+    family, _, model = choice.partition(":")
+    if family == "openai" and model:
+        from fivefold.writing.extract.model import ModelExtractor
+
+        return ModelExtractor(model)
+    raise InvalidInput(f"unknown extractor {choice!r}; known are rules, openai:MODEL")

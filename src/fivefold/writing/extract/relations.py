@@ -1,0 +1,285 @@
+"""Relations between entities that a text states, by rules: 'Tom is Sarah's boss' means 'Sarah reports to Tom' (R6)."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from fivefold.text.lexemes import stop_words
+from fivefold.text.names import common_words, mentions
+from fivefold.text.triggers import Pattern
+from fivefold.values.memory import ROLES, Relation
+
+
+class _Sense(NamedTuple):
+    """What a verb or noun says. Turned: its object is the source. Lasting: its past tense does not mean ended."""
+
+    relation: str
+    form: str = "is"
+    turned: bool = False
+    over: bool = False
+    lasting: bool = False
+
+
+# Relation, verbs, nouns. "<" is turned, "-" over, "+" past only, "=" behind a form of be; "lead:led" names the past.
+_WORDS = """
+reports to | report to, work under, =managed by, <manage, <=boss of | boss, manager, supervisor
+works at | work at, work for, =employed by, =employed at, <employ, <+hired, -leave:left | employer
+works on | work on |
+lives in | live in, +moved to, +relocated to, +moved back to |
+located in | =based in, =located in, =headquartered in, =in |
+owns | own, =owner of, <belong to, <=owned by | cat, dog, puppy, kitten, pet, horse, rabbit, hamster, boat, car, project
+founded | +founded, +co-founded, =founder of, <=founded by, +started the company, +started a company called | <founder
+leads | lead:led, head, run:-, =head of, =leader of, =CEO of, =in charge of, <=led by, <=run by | <CEO, <leader
+part of | =part of, =subsidiary of, =division of, =unit of, =branch of |
+member of | =member of |
+replaces | replace, succeed, take:took over from, <=replaced by, <=succeeded by | <successor, <replacement
+married to | =married to, +married, -+divorced, -=divorced from, -=separated from | wife, husband, spouse
+partner of | =engaged to, =dating | partner, girlfriend, boyfriend, fiancé, fiancée
+sibling of | =sister of, =brother of | sister, brother, sibling, twin
+parent of | =mother of, =father of | <mother, <father, <mum, <mom, <dad, <parent
+child of | =daughter of, =son of | <daughter, <son, <child
+friend of | =friends with, =good friends with, =best friends with, =friend of | friend, mate, pal, buddy
+colleague of | =colleague of | colleague, coworker, co-worker, teammate, workmate
+"""
+
+
+def _senses(column: int) -> Iterator[tuple[str, _Sense]]:
+    for row in _WORDS.strip().splitlines():
+        relation, *cells = (cell.strip() for cell in row.split("|"))
+        lasts = relation in ("founded", "replaces", "parent of", "child of", "sibling of")
+        for signs, verb, rest in re.findall(r"([<+=-]*)([^ ,]+)((?: [^ ,]+)*)", cells[column]):
+            for form, word in _forms(verb, signs + "=" * column):
+                yield word + rest, _Sense(relation, form, "<" in signs, "-" in signs, lasts or "+" in signs)
+
+
+def _forms(verb: str, signs: str) -> list[tuple[str, str]]:
+    if "=" in signs or "+" in signs:
+        return [("is" if "=" in signs else "past", verb)]
+    base, _, past = verb.partition(":")
+    words = (base, f"{base}s", past or f"{base.removesuffix('e')}ed", f"{base.removesuffix('e')}ing")
+    return [(form, word) for form, word in zip(("base", "third", "past", "ing"), words, strict=True) if word != "-"]
+
+
+def _triggers(phrases: dict[str, _Sense]) -> str:
+    """The longest word of each phrase, singular and plural: where none of these occurs, no phrase does."""
+    return " ".join(f"{word} {word}s" for word in (max(re.findall("[a-z]+", s.casefold()), key=len) for s in phrases))
+
+
+_VERB, _NOUN = (dict(sorted(_senses(column), key=lambda sense: -len(sense[0]))) for column in (0, 1))
+_MUTUAL = frozenset({"married to", "partner of", "sibling of", "friend of", "colleague of"})
+_WHOLE = frozenset({"works on", "owns", "founded", "leads", "part of", "member of", "replaces"})
+_STRICT = frozenset({"reports to", "works at", "partner of"})
+_PAIR = {f"{noun}s": sense for noun, sense in _NOUN.items() if sense.relation in _MUTUAL}
+_PAIR |= {said.split()[0]: _VERB[said] for said in ("married to", "engaged to", "divorced from")}
+_ROLE = (
+    "engineer|developer|designer|architect|scientist|researcher|professor|lecturer|teacher|nurse|doctor|lawyer|accountant"
+    "|analyst|consultant|editor|technician|assistant|chef|driver|pilot|contact|manager|director|lead|head|intern|CEO|CTO"
+)
+_HEAD = "group|team|office|lab|department|division|branch|board|band|club|choir|company|hospital|university|school"
+_FIELD = "design|engineering|product|marketing|sales|research|operations|finance|hardware|firmware|software|support"
+_UP = "A-Z" + "".join(sign for sign in map(chr, range(0xC0, 0x530)) if sign.isupper())
+_CAP = rf"(?!I\b)(?>[{_UP}]\w*(?:-\w+|['’](?!(?:s|m|d|re|ve|ll)\b)\w+)*)"
+_DOT = rf"(?:(?:(?<=\b[{_UP}])|(?<=\b[DM][rs])|(?<=\bMrs)|(?<=\bProf))\.)?"
+_NAME = rf"{_CAP}(?:{_DOT}(?: (?:of|de|da|di|van|von|der|den|la|le|del|&)){{0,2}} {_CAP}){{0,4}}"
+_WHO = rf"(?:{_NAME}|[Ii]|[Ww]e|[Ss]?[Hh]e|and|but)(?![\w-])"
+_AUX = (
+    r"(?P<aux>(?:['’](?:m|s|re|ve))?(?: (?:am|is|are|was|were|has|have|been|be|got|now|also|already|still|just|actually"
+    r"|recently|finally|currently|officially|both|no longer|used to|stopped|not|(?:do|does|is|are)n['’]t)(?= )){0,4})"
+)
+_BESIDE = rf"(?P<beside>,? who|, (?:aged )?\d+,|, (?:my|our|the|an?|{_NAME}['’]s?) [^,.;:!?\n]{{1,40}},|,)?"
+_THING = rf"(?:(?:{_NAME}|(?:{_FIELD})\b)(?: (?:{_HEAD})\b)?|(?:me|us|mine|ours)\b)(?!['’]|[-.]?\w| [{_UP}]\w)"
+_FORMER = r"(?:(?P<former>former|previous|late|old|ex)[ -])?"
+_HELD = rf"{_FORMER}(?P<mods>(?:[a-z][a-z-]* ){{0,2}}?)(?P<said>{'|'.join(_NOUN)})(?P<many>s)?(?![\w’'-])"
+_OWNER = rf"(?P<a>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|{_NAME}(?=['’]))(?:['’]s?)? {_HELD}"
+_APART = rf"(?=\s*(?:[.;:!)—–]|$)|, (?!and\b|or\b|[{_UP}]))"
+_STATED = (
+    rf"(?:(?P<too>{_NAME}|I) and )?(?P<a>{_WHO}(?: (?:{_HEAD})\b)?){_BESIDE}{_AUX} (?:(?:an?|the) )?{_FORMER}"
+    rf"(?P<said>{'|'.join(_VERB)}|(?:moved|relocated) from (?:the )?(?P<off>{_NAME}) to|(?:work(?:s|ed|ing)? as )?"
+    rf"(?:(?:an?|the|my|our) )?(?:[a-z][a-z-]* ){{0,3}}(?:{_ROLE}) (?:at|for)) (?P<the>the )?(?P<b>{_THING})"
+)
+_BOTH = rf"(?P<a>{_WHO}) and (?P<b>{_NAME}|I){_AUX} (?P<said>{'|'.join(_PAIR)})(?! to\b|[\w-])"
+_OWN = rf"(?P<b>{_NAME})(?P<aux> is) (?P<a>mine|ours|{_NAME}(?=['’]))(?P<said>|['’]s)(?=[.,;!]|$)"
+_SAID_OF = (
+    rf"{_OWNER}(?:,? (?:call|nam)ed|(?P<link> is(?: called)?| was))? (?P<b>{_NAME})(?!-?\w)(?: and (?P<more>{_NAME}))?",
+    rf"(?P<b>{_WHO}){_AUX} (?:one of )?{_OWNER}",
+    rf"(?P<b>{_NAME}), {_OWNER}{_APART}",
+    rf"{_OWNER}, (?P<b>{_NAME}){_APART}",
+    rf"(?P<a>{_WHO})(?:['’]ve| have| has)(?: got)? an? {_HELD},? (?:called|named) (?P<b>{_NAME})",
+)
+_RULES = tuple(
+    (Pattern(triggers, rf"(?=[{_UP}abhimosw])(?<![\w’'-]){pattern}"), senses)
+    for triggers, senses, patterns in (
+        (f"{_triggers(_VERB)} {_ROLE.casefold().replace('|', ' ')}", _VERB, (_STATED,)),
+        (_triggers(_NOUN), _NOUN, _SAID_OF),
+        (_triggers(_PAIR), _PAIR, (_BOTH,)),
+        ("s mine ours", dict.fromkeys(("", "'s", "’s"), _Sense("owns")), (_OWN,)),
+    )
+    for pattern in patterns
+)
+_STOP = re.compile(r"(?:[!?…]|(?<!\bMrs)(?<!\b[MD][rs])(?<!\bProf)(?<!\b[A-Z])\.)[\"”’')\]]*(?=\s|$)|\n+")
+_QUOTED = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”")
+_BE = re.compile(r"['’](?:m|s|re)\b|\b(?:am|is|are|was|were|been|be|got)\b")
+_GONE = re.compile(r"used to|no longer|stopped|\bnot\b|n['’]t\b")
+_ANY_MORE = re.compile(r"[^.;!?\n]{0,60}\bany ?(?:more|longer)\b")
+_ASKING = re.compile(r"\s*(?:do|does|did|is|are|was|were|has|can|could|would|should|wh(?:o|at|ere|ich|y)|how)\b", re.I)
+_SUPPOSED = re.compile(
+    r"(?i)\b(?:if|whether|unless|when|once|until|wish\w*|hop(?:e|es|ing)|imagin\w*|suppos\w*|pretend\w*|would|could|might"
+    r"|should|maybe|perhaps|probably|possibly|dream\w*|doubt\w*)\b|\b(?:not|never|neither|nor|nobody|\w+n['’]t)\b[^,]*$"
+)
+_AFTER = re.compile(r"\b(?:of|with|for|from|by|at|to|than|about|near|between|or|nor|in|on) (?:the )?$", re.I)
+_ADJECTIVE = re.compile(r"\w+(?:ish|ese)|American|Italian|Indian|Russian|German|French|Dutch|Greek|Swiss|.* Street")
+_COMPANY = re.compile(r"(?:Components|Instruments|Inc|Ltd|GmbH|AG|Corp|Group|Labs?|Systems|Bank|group|team)$")
+_NEXT = re.compile(r" [a-z][\w-]*|['’]")
+_ASIDE = re.compile(r"(?i)(?:\w+days?|\w+(?:uary|ember|ober)|march|april|may|june|july|august|easter|\w{3,}ally)\b")
+_ME, _THEM = frozenset("i we me us my our mine ours".split()), frozenset("he she his her".split())
+_LATER = frozenset("since today next last every like instead together alone project programme right full-time".split())
+_PLAIN, _VAIN = frozenset("new current line direct own".split()), frozenset("future favourite favorite".split())
+
+
+def relations(text: str, speaker: str | None) -> tuple[Relation, ...]:
+    """Every relation `text` states, once; an assistant's 'I' states nothing (R6)."""
+    matches = [(match, senses) for pattern, senses in _RULES for match in pattern.finditer(text)]
+    if not matches:
+        return ()
+    role = (speaker or "user").casefold()
+    reading = _Reading(text, "user" if role in ("user", "human") else "" if role in ROLES else speaker or "")
+    found: dict[tuple[str, ...], Relation] = {}
+    for relation in (relation for match, senses in matches for relation in reading.read(match, senses)):
+        ends = [relation.source.casefold(), relation.target.casefold()]
+        if min(map(len, ends)) > 1 and ends[0] != ends[1]:
+            found.setdefault((relation.relation, *(sorted(ends) if relation.relation in _MUTUAL else ends)), relation)
+    return tuple(found.values())
+
+
+class _Reading:
+    """One text being read: whom its names and pronouns mean, and whether its sentences state what they say."""
+
+    def __init__(self, text: str, owner: str) -> None:
+        self.text, self.owner = text, owner
+        self.subject: tuple[int, tuple[str, float]] = (0, ("", 0.0))
+        self.stops = [stop.end() for stop in _STOP.finditer(text)]
+        self.quotes = [edge for quote in _QUOTED.finditer(text) for edge in quote.span()]
+
+    def sentence(self, at: int) -> tuple[int, int]:
+        i = bisect_right(self.stops, at)
+        return self.stops[i - 1] if i else 0, self.stops[i] if i < len(self.stops) else len(self.text)
+
+    def read(self, match: re.Match[str], senses: dict[str, _Sense]) -> Iterator[Relation]:
+        """What one match states, in the active direction."""
+        behind = _NEXT.match(self.text, match.end())
+        said = match.groupdict("") | {"next": behind[0].strip() if behind else ""}
+        sense = senses.get(re.sub(r" (?:from|as) .*(?= (?:to|at|for)$)", "", said["said"]), _Sense("works at"))
+        if not _agrees(said, sense) or not _stands_alone(said, sense) or not self.states(match, said, sense):
+            return
+        (relation, turned), ended = _fitted(said, sense), _ended(said, sense)
+        over = ended or sense.over or said["next"] in ("until", "till")
+        trust = 0.6 if said["said"] == "in" else 0.8 if relation == "located in" else 0.9
+        single = sense.form == "third" or re.search(r"\b(?:is|was|has)\b", said.get("aux", ""))
+        pairs = [("too", "b")] if said.get("too") and not single else []
+        pairs += [("a", "b"), ("a", "more")] if said.get("more") and said.get("many") else [("a", "b")]
+        for pair in pairs:
+            named = [self.who(said[end], match.start(end)) for end in pair]
+            (source, one), (target, two) = reversed(named) if turned else named
+            yield Relation(source, relation, target, "lifecycle" if over else "structural", ended, min(trust, one, two))
+            self.subject = (match.end(), named[0]) if "the" in said else self.subject
+        if said.get("off"):
+            yield Relation(source, relation, self.name(said["off"], match.start("off")), "lifecycle", True, trust)
+
+    def states(self, match: re.Match[str], said: dict[str, str], sense: _Sense) -> bool:
+        """Whether the words are no question, nobody else's and, where told outright, neither denied nor supposed."""
+        at, first = min(match.end("a"), match.end("b")), match.start()
+        start, end = self.sentence(at)
+        asks = "?" in self.text[max(start, end - 3) : end] or _ASKING.match(self.text, start)
+        if asks or bisect_right(self.quotes, at - 1) % 2:
+            return False
+        if "aux" not in said and not said.get("link"):
+            return True
+        denied = re.search(r"\bnot\b|n['’]t\b", said.get("aux", "")) and not _ANY_MORE.match(self.text, match.end())
+        behind = _AFTER.search(self.text, max(0, first - 13), first) and not _ASIDE.match(self.text, first)
+        cue = _SUPPOSED.search(re.split(r";| but | because |, and |—", self.text[max(start, at - 120) : at])[-1])
+        supposed = cue and not (sense.form == "past" and cue[0].casefold() in ("when", "once", "until"))
+        return not (denied or supposed or (behind and said.get("beside") != ","))
+
+    def who(self, word: str, at: int) -> tuple[str, float]:
+        """Whom a name or pronoun means; 'and' and 'but' stand for the subject before them."""
+        folded = word.casefold()
+        if folded in ("and", "but"):
+            end, named = self.subject
+            return named if end and re.fullmatch(r"[^,;:.!?A-Z\n]{0,40}", self.text[end:at][:41]) else ("", 0.0)
+        if folded in _ME or (self.owner and re.search(r"\b(?:I['’]m|I am|name is) $", self.text[max(0, at - 12) : at])):
+            return self.owner, 0.9
+        return self.antecedent(at) if folded in _THEM else (self.name(word, at), 0.9)
+
+    def name(self, word: str, at: int) -> str:
+        """A name without the words that only stand before it: 'Yesterday Jonas' is Jonas."""
+        ahead = self.text[max(self.sentence(at)[0], at - 3) : at].rstrip(' \n"“(')
+        opens, parts = ahead[-1:] in ("", *":;—–-"), word.split(" ")
+        plain = (stop_words(), common_words()) if opens and parts[0] not in ("New", "Will") else ()
+        while parts and (_ASIDE.fullmatch(parts[0]) or any(parts[0].casefold() in words for words in plain)):
+            del parts[0]
+        return " ".join(parts) if parts and (word[0].islower() or parts[0][0].isupper()) else ""
+
+    def antecedent(self, at: int) -> tuple[str, float]:
+        """The only person named in the sentence before, when nobody is named between."""
+        start = self.sentence(at)[0]
+        said = self.text[self.sentence(start - 1)[0] : start] if start else ""
+        if not 0 < len(said) < 300 or any(mention.kind == "name" for mention in mentions(self.text[start:at][:300])):
+            return "", 0.0
+        names = (mention.name for mention in mentions(said) if mention.kind == "name")
+        people = [name for name in names if not re.search(rf"\b(?:in|at|from|near|the) {re.escape(name)}", said)]
+        longest = max(people, key=len, default="")
+        return (longest if all(name in longest for name in people) else "", 0.7)
+
+
+def _agrees(said: dict[str, str], sense: _Sense) -> bool:
+    """Whether the verb's form agrees with what stands before it, and a noun's modifiers keep its meaning."""
+    aux, beside, subject = said.get("aux", ""), said.get("beside", ""), said["a"].casefold()
+    mods = said.get("mods", "").split()
+    if (sense.relation in _STRICT and not _PLAIN.issuperset(mods)) or not (stop_words() | _VAIN).isdisjoint(mods):
+        return False
+    there = said["said"] == "in" and (subject in _ME or (aux.startswith(("'", "’")) and subject not in _THEM))
+    if there or (subject in _ME and said["said"] in ("run", "runs", "CEO", "leader", "founder")):
+        return False
+    if sense.form == "base":
+        return subject in ("i", "we", "and", "but") or bool(said.get("too") or _GONE.search(aux))
+    if "aux" in said and sense.form in ("is", "ing"):
+        return bool(_BE.search(aux) or "stopped" in aux or (beside and said["said"] != "in" and sense.form == "is"))
+    return beside != ","
+
+
+def _stands_alone(said: dict[str, str], sense: _Sense) -> bool:
+    """Whether the object is one the verb can have, and does not only qualify the word behind it."""
+    named, behind, odd = said["b"], said["next"], _ADJECTIVE.fullmatch(said["b"])
+    if "the" not in said:
+        return not said.get("link") or not (odd or behind in ("'", "’"))
+    rules = sense.relation == "leads" or (sense.relation == "reports to" and sense.turned)
+    free = not behind or behind.endswith("ly") or behind in stop_words() or behind in _LATER
+    left = sense.over and sense.relation == "works at" and not _COMPANY.search(named)
+    fit = not (odd or left or (sense.relation == "replaces" and behind == "with"))
+    whole = sense.relation in _WHOLE or rules or said["the"]
+    return fit and bool(free or not whole) and (rules or not named[0].islower() or named in _ME)
+
+
+def _ended(said: dict[str, str], sense: _Sense) -> bool:
+    aux, former = said.get("aux", "") + said.get("link", ""), said.get("former", "")
+    perfect = re.search(r"['’](?:s|ve)\b|\bha(?:s|ve)\b", aux)
+    past = "was" in aux or "were" in aux or (sense.form == "past" and not perfect)
+    old = former not in ("", "old") or (former == "old" and sense.relation in _STRICT)
+    return bool(
+        _GONE.search(aux) or old or (past and not sense.lasting) or (sense.over and sense.form in ("past", "is"))
+    )
+
+
+def _fitted(said: dict[str, str], sense: _Sense) -> tuple[str, bool]:
+    """The relation and whether it is turned, as its object asks: one manages a team, and is its member."""
+    head, relation = said["b"].rpartition(" ")[2], sense.relation
+    team = head in ("team", "band", "club", "choir", "board")
+    thing = "the" in said and head not in _ME and (head[0].islower() or said["the"])
+    if sense.turned and thing and sense.form != "is" and relation != "works at":
+        return ("manages" if relation == "reports to" else "member of" if team else "part of"), False
+    if (team and relation in ("works at", "part of")) or (relation == "part of" and said["a"].casefold() in _ME):
+        return "member of", False
+    return "works at" if relation == "lives in" and head in ("office", "lab", "branch") else relation, sense.turned

@@ -1,0 +1,36 @@
+"""The extractor that needs no model: everything it says follows from the wording."""
+
+from __future__ import annotations
+
+from fivefold.text.names import mentions
+from fivefold.text.time_grammar.dates import dates_in
+from fivefold.values.memory import Extraction, Record
+from fivefold.values.times import utc_now
+from fivefold.writing.extract import importance
+from fivefold.writing.extract.kinds import facets_of, type_of
+from fivefold.writing.extract.relations import relations
+from fivefold.writing.extract.statements import predicate_of, refers_back, slots
+
+
+class Rules:
+    """Reads entities, type, statements, dates, facets and worth out of a record, offline."""
+
+    name = "rules"
+
+    def extract(self, record: Record) -> Extraction:
+        text = record.content
+        named = mentions(text, record.speaker)
+        stated = slots(text, record.speaker)
+        kind = record.type or type_of(text)
+        return Extraction(
+            type=kind,
+            predicate=record.predicate or predicate_of(stated),
+            importance=importance.importance(text, kind, named, bool(stated)),
+            memory_score=importance.memory_score(text, named),
+            mentions=named,
+            slots=stated,
+            relations=relations(text, record.speaker),
+            dates=dates_in(text, record.event_at or utc_now()),
+            facets=facets_of(text),
+            refers_back=refers_back(text),
+        )

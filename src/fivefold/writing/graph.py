@@ -1,0 +1,151 @@
+"""The entity graph by hand: look entities up, add, rename, merge and split them, relate them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import cast
+
+from fivefold.errors import InvalidInput, NotFound
+from fivefold.namespace import Workspace
+from fivefold.values.memory import EDGE_KINDS, Edge, EdgeKind, Entity, Memory, Mention
+from fivefold.values.paging import LARGEST, Page, paged, read
+from fivefold.values.times import as_utc, to_micros
+from fivefold.values.validate import checked_limit, checked_name, checked_text
+
+
+class Graph:
+    """`mem.graph`. An entity is named by its id, or by a name or alias that only it has."""
+
+    def __init__(self, space: Workspace) -> None:
+        self._space = space
+
+    def entities(self, name: str | None = None, limit: int = 50, cursor: str | None = None) -> Page[Entity]:
+        """Entities under that name or alias, or all but topics; the most mentioned first."""
+        limit = checked_limit(limit)
+        alias = None if name is None else folded(checked_text(name, "an entity's name", empty=True))
+        after = cast(tuple[int, int] | None, read(cursor, "entities", int, int))
+        found = self._space.reader.entities(alias, limit + 1, after)
+        return paged(found, limit, "entities", lambda entity: (entity.links, entity.id))
+
+    def entity(self, which: str | int) -> Entity:
+        """The one entity meant; an unknown or ambiguous name is an error that lists the candidates."""
+        if isinstance(which, int):
+            found = self._space.reader.entities_at([which]) if abs(which) < LARGEST else []
+        else:
+            found = list(self.entities(which))
+        exact = [item for item in found if folded(item.name) == folded(str(which))]
+        if not found:
+            raise NotFound(f"namespace {self._space.namespace!r} has no entity {which!r}")
+        if len(found) > 1 and len(exact) != 1:
+            names = ", ".join(f"{item.name} (id {item.id})" for item in found[:5])
+            raise InvalidInput(f"{which!r} may be {names}; say which by its id")
+        return exact[0] if len(exact) == 1 else found[0]
+
+    def edges(self, which: str | int, limit: int = 100, cursor: str | None = None) -> Page[Edge]:
+        """The relations of an entity, surest first."""
+        limit = checked_limit(limit)
+        after = cast(tuple[int, float, int] | None, read(cursor, "edges", int, float, int))
+        found = self._space.reader.edges(self.entity(which).id, limit + 1, after)
+        return paged(found, limit, "edges", _place)
+
+    def memories(self, which: str | int, limit: int = 50, cursor: str | None = None) -> Page[Memory]:
+        """What speaks of an entity, latest first."""
+        limit = checked_limit(limit)
+        after = cast(tuple[int, int] | None, read(cursor, "memories", int, int))
+        found = self._space.reader.mentioning(self.entity(which).id, limit + 1, after)
+        return paged(found, limit, "memories", lambda memory: (to_micros(memory.event_at), memory.row))
+
+    def add(self, name: str, kind: str = "name", aliases: Sequence[str] = ()) -> Entity:
+        """An entity made by hand; it stays even when nothing mentions it."""
+        name = checked_name(name, "an entity's name")
+        others = [checked_name(alias, "an alias") for alias in aliases]
+        if kind not in ("person", "name", "identifier", "topic"):
+            raise InvalidInput(f"kind {kind!r} is unknown; it is one of person, name, identifier, topic")
+        with self._space.editing() as txn:
+            key = txn.make_entity(Mention(name, kind), by_hand=True)  # type: ignore[arg-type]
+            for alias in others:
+                txn.add_alias(key, folded(alias))
+        return self.entity(key)
+
+    def alias(self, which: str | int, alias: str) -> Entity:
+        """One more name for an entity."""
+        key = self.entity(which).id
+        with self._space.editing() as txn:
+            txn.add_alias(key, folded(checked_name(alias, "an alias")))
+        return self.entity(key)
+
+    def rename(self, which: str | int, name: str) -> Entity:
+        """A new name; the old one stays as an alias."""
+        key, name = self.entity(which).id, checked_name(name, "an entity's name")
+        with self._space.editing() as txn:
+            txn.rename_entity(key, name)
+        return self.entity(key)
+
+    def merge(self, kept: str | int, gone: str | int) -> Entity:
+        """Two entities were one: links, aliases and edges of `gone` move to `kept`."""
+        into, out = self.entity(kept).id, self.entity(gone).id
+        if into == out:
+            raise InvalidInput("an entity cannot be merged into itself")
+        with self._space.editing() as txn:
+            txn.merge_entities(into, out)
+        return self.entity(into)
+
+    def split(self, which: str | int, name: str, memories: Sequence[str]) -> Entity:
+        """One entity was two: these memories speak of another one, called `name`."""
+        key, name = self.entity(which).id, checked_name(name, "an entity's name")
+        rows = [self._space.get(id).row for id in memories]
+        if not rows:
+            raise InvalidInput("name at least one memory that speaks of the other entity")
+        with self._space.editing() as txn:
+            new = txn.split_entity(key, name, rows)
+        return self.entity(new)
+
+    def relate(
+        self,
+        source: str | int,
+        relation: str,
+        target: str | int,
+        kind: EdgeKind = "structural",
+        confidence: float = 1.0,
+        valid_from: datetime | str | None = None,
+        valid_to: datetime | str | None = None,
+    ) -> Edge:
+        """A relation made by hand, or a known one changed."""
+        if kind not in EDGE_KINDS:
+            raise InvalidInput(f"kind {kind!r} is unknown; it is one of {', '.join(EDGE_KINDS)}")
+        if not 0 < confidence <= 1:
+            raise InvalidInput(f"confidence must lie above 0 and at most at 1, not {confidence!r}")
+        one, other = self.entity(source).id, self.entity(target).id
+        relation = checked_name(relation, "a relation")
+        since = None if valid_from is None else as_utc(valid_from, "valid_from")[0]
+        until = None if valid_to is None else as_utc(valid_to, "valid_to")[0]
+        with self._space.editing() as txn:
+            key = txn.put_edge(one, other, relation, kind, confidence, since, until, by_hand=True)
+        return self._edge(one, key)
+
+    def _edge(self, entity: int, key: int) -> Edge:
+        cursor = None
+        while True:
+            page = self.edges(entity, 1_000, cursor)
+            for edge in page:
+                if edge.id == key:
+                    return edge
+            if page.cursor is None:
+                raise NotFound(f"namespace {self._space.namespace!r} has no edge {key!r} any more")
+            cursor = page.cursor
+
+    def unrelate(self, edge_id: int) -> None:
+        """Take a relation away."""
+        with self._space.editing() as txn:
+            if not isinstance(edge_id, int) or abs(edge_id) >= LARGEST or not txn.drop_edge(edge_id):
+                raise NotFound(f"namespace {self._space.namespace!r} has no edge {edge_id!r}")
+
+
+def _place(edge: Edge) -> tuple[int, float, int]:
+    return int(edge.kind == "semantic"), float(edge.confidence), edge.id
+
+
+def folded(name: str) -> str:
+    """A name as aliases are kept: letter case and spaces aside."""
+    return " ".join(str(name).casefold().split())

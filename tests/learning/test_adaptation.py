@@ -1,0 +1,226 @@
+"""Adaptation of the weights: the formula by hand, its laws on any feedback, and synthetic users (D12)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from math import exp, log, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from training.adaptation.simulate import MARGIN, USERS, User, differences, feedback, question
+
+from fivefold.engine import Engine
+from fivefold.errors import InvalidInput
+from fivefold.learning.adaptation import (
+    BOUND,
+    NONE,
+    STEP,
+    SURE,
+    Adaptation,
+    Shown,
+    adapted,
+    faded,
+    learned,
+    likelihood,
+    restored,
+    shown_in,
+)
+from fivefold.models.weights import is_fallback
+from fivefold.values.recall import Weights
+
+NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
+GLOBAL = Weights(0.6, 0.25, 0.15, "model m1")
+TAUGHT = Adaptation((-0.3, 0.4, -0.1), 8.0, SURE, 12, NOW)
+
+shares = st.floats(0, 1)
+hits = st.builds(Shown, shares, shares, shares, st.booleans())
+triples = st.tuples(shares, shares, shares).filter(lambda triple: sum(triple) > 0.01)
+
+
+def triple(weights: Weights) -> tuple[float, float, float]:
+    return weights.similarity, weights.recency, weights.frequency
+
+
+def test_d12_the_first_step_by_hand() -> None:
+    """Two hits of equal score; the second is used. Its chance is 2^−½ / (1 + 2^−½) = √2 − 1."""
+    shown = [Shown(1, 0, 0, False), Shown(0, 1, 0, True)]
+    after = learned(NONE, Weights(0.5, 0.5, 0.0), shown, NOW)
+    moved = STEP * 6 * (2 - sqrt(2)) * 0.5
+    assert after.offsets == pytest.approx((-moved, moved, 0))
+    assert (after.count, after.gain, after.updated_at) == (1, 0.0, NOW)
+    assert after.steepness == pytest.approx(NONE.steepness)
+
+
+def test_d12_the_gradient_is_that_of_the_likelihood() -> None:
+    rng = np.random.default_rng(3)
+    signals, used = rng.random((6, 3)), np.array([False, True, False, True, False, False])
+    weights, small = np.array([0.5, 0.3, 0.2]), 1e-6
+    here = likelihood(signals, used, weights, 7.0)
+    for i, slope in enumerate(here.by_offset):
+        nudged = weights * np.exp(small * np.eye(3)[i])
+        there = likelihood(signals, used, nudged / nudged.sum(), 7.0)
+        assert slope == pytest.approx((there.log - here.log) / small, abs=1e-4)
+    steeper = likelihood(signals, used, weights, 7.0 * exp(small))
+    assert here.by_steepness == pytest.approx((steeper.log - here.log) / small, abs=1e-4)
+
+
+@given(triples, st.lists(st.lists(hits, max_size=8), max_size=12))
+@settings(deadline=None, max_examples=60)
+def test_d12_whatever_is_fed_back_no_weight_moves_beyond_the_bound(
+    weights: tuple[float, float, float], lists: list[list[Shown]]
+) -> None:
+    similarity, recency, frequency = (weight / sum(weights) for weight in weights)
+    before = Weights(similarity, recency, frequency)
+    state = NONE
+    for shown in lists:
+        state = learned(state, before, shown, NOW)
+    assert sum(state.offsets) == pytest.approx(0, abs=1e-9)
+    assert max(state.offsets) - min(state.offsets) <= BOUND + 1e-9
+    after = adapted(before, replace(state, gain=SURE), NOW)
+    assert sum(triple(after)) == pytest.approx(1)
+    for old, new in zip(triple(before), triple(after), strict=True):
+        assert old / 3 - 1e-9 <= new <= old * 3 + 1e-9
+
+
+@given(triples, st.lists(hits, max_size=8))
+@settings(deadline=None, max_examples=40)
+def test_an_adaptation_survives_json(weights: tuple[float, float, float], shown: list[Shown]) -> None:
+    state = learned(TAUGHT, Weights(*weights), shown, NOW + timedelta(days=3))
+    read = restored(json.loads(json.dumps(state.to_dict())))
+    assert read.offsets == pytest.approx(state.offsets)
+    assert replace(read, offsets=state.offsets) == state
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        {},
+        {"offsets": [1, 2]},
+        TAUGHT.to_dict() | {"gain": "much"},
+        TAUGHT.to_dict() | {"offsets": 3},
+        TAUGHT.to_dict() | {"gain": float("nan")},
+        TAUGHT.to_dict() | {"updated_at": "soon"},
+        TAUGHT.to_dict() | {"count": -1},
+    ],
+)
+def test_what_cannot_be_read_begins_anew(data: dict[str, object] | None) -> None:
+    assert restored(data) == NONE
+
+
+def test_a_stored_offset_out_of_bounds_is_drawn_back() -> None:
+    read = restored(TAUGHT.to_dict() | {"offsets": [50.0, -50.0, 0.0], "steepness": 1e9})
+    assert max(read.offsets) - min(read.offsets) == pytest.approx(BOUND)
+    assert read.steepness == 30
+
+
+def test_lists_that_tell_nothing_change_nothing() -> None:
+    assert learned(TAUGHT, GLOBAL, [], NOW) == TAUGHT
+    assert learned(TAUGHT, GLOBAL, [Shown(0.5, 0.1, 0.2, True)], NOW) == TAUGHT
+    assert learned(TAUGHT, GLOBAL, [Shown(0.5, 0.1, 0.2, False), Shown(0.1, 0.9, 0, False)], NOW) == TAUGHT
+    assert learned(TAUGHT, Weights(0, 0, 0), [Shown(0.5, 0, 0, False), Shown(0.1, 1, 0, True)], NOW) == TAUGHT
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.1, float("nan")])
+def test_a_signal_outside_its_range_is_refused(wrong: float) -> None:
+    with pytest.raises(InvalidInput, match=r"lie in 0\.\.1"):
+        learned(NONE, GLOBAL, [Shown(0.5, wrong, 0, True), Shown(0.5, 0, 0, False)], NOW)
+
+
+def test_using_the_first_hit_says_less_than_using_the_fifth() -> None:
+    """Position bias: of five hits alike but for recency, the recent one is used, at the top or at the bottom."""
+
+    def moved(place: int) -> float:
+        shown = [Shown(0.5, 0.9 if i == place else 0.3, 0.1, i == place) for i in range(5)]
+        return learned(NONE, GLOBAL, shown, NOW).offsets[1]
+
+    assert 0 < moved(0) < moved(2) < moved(4)
+
+
+def test_the_trace_shows_both_triples() -> None:
+    after = adapted(GLOBAL, TAUGHT, NOW)
+    raised = [0.6 * exp(-0.3), 0.25 * exp(0.4), 0.15 * exp(-0.1)]
+    assert triple(after) == pytest.approx([weight / sum(raised) for weight in raised])
+    assert after.source == "model m1; global 0.600/0.250/0.150 → adapted 0.466/0.391/0.142, feedbacks 12"
+    assert is_fallback(adapted(replace(GLOBAL, source="fallback: no file"), TAUGHT, NOW))
+
+
+def test_without_foresight_the_global_weights_stay() -> None:
+    assert adapted(GLOBAL, NONE, NOW) is GLOBAL
+    assert adapted(GLOBAL, replace(TAUGHT, gain=-1.0), NOW) is GLOBAL
+    half = adapted(GLOBAL, replace(TAUGHT, gain=SURE / 2), NOW)
+    assert GLOBAL.recency < half.recency < adapted(GLOBAL, TAUGHT, NOW).recency
+
+
+def test_a_weight_of_zero_stays_zero() -> None:
+    assert adapted(Weights(0.7, 0.3, 0.0), TAUGHT, NOW).frequency == 0
+    assert adapted(Weights(0.0, 0.0, 0.0), TAUGHT, NOW) == Weights(0.0, 0.0, 0.0)
+
+
+def test_a_correction_fades_with_disuse_and_a_new_start_is_none() -> None:
+    later = faded(TAUGHT, NOW + timedelta(days=90))
+    assert later.offsets == pytest.approx((-0.15, 0.2, -0.05))
+    assert later.gain == pytest.approx(SURE / 2)
+    assert faded(TAUGHT, NOW - timedelta(days=90)) == TAUGHT
+    halved = replace(TAUGHT, offsets=(-0.15, 0.2, -0.05))
+    assert triple(adapted(GLOBAL, TAUGHT, NOW + timedelta(days=45))) == pytest.approx(
+        triple(adapted(GLOBAL, halved, NOW))
+    )
+    moved = [adapted(GLOBAL, TAUGHT, NOW + timedelta(days=days)).recency - GLOBAL.recency for days in (0, 30, 90, 900)]
+    assert all(before > after >= 0 for before, after in pairwise(moved))
+    assert moved[-1] == pytest.approx(0, abs=1e-4)
+
+
+def test_feedback_out_of_order_keeps_the_later_time() -> None:
+    shown = [Shown(0.5, 0.1, 0.2, False), Shown(0.4, 0.9, 0.2, True)]
+    assert learned(TAUGHT, GLOBAL, shown, NOW - timedelta(days=1)).updated_at == NOW
+
+
+def test_the_signals_of_a_recall_are_those_it_was_ranked_by(sample_engine: Engine) -> None:
+    recall = sample_engine.recall("what did I decide about Kestrel?", recipe="ditto", k=6)
+    weights = {part.search: part.weight for part in recall.plan.routes}
+    shown = shown_in(recall, {recall[2].memory.id})
+    assert [hit.used for hit in shown] == [False, False, True, False, False, False]
+    for hit, seen in zip(recall, shown, strict=True):
+        total = seen.similarity * weights["dense"] + seen.recency * weights["recency"]
+        assert total + seen.frequency * weights["frequency"] == pytest.approx(hit.candidate.fused)
+    assert learned(NONE, GLOBAL, shown, NOW).count == 1
+
+
+def test_a_recipe_without_the_signals_teaches_nothing(sample_engine: Engine) -> None:
+    recall = sample_engine.recall("what did I decide about Kestrel?", recipe="dense")
+    assert shown_in(recall, {recall[0].memory.id}) == ()
+
+
+@pytest.mark.parametrize("user", USERS, ids=lambda user: user.name)
+def test_no_synthetic_user_loses_more_than_the_margin(user: User) -> None:
+    """A short run of the simulation: who differs from the global weights gains, who does not loses next to nothing."""
+    plain, added = differences(user, feedbacks=100, seeds=2, tested=(10, 40, 100), per_test=25)
+    means = added.mean(axis=0)
+    assert 0 < plain < 1
+    assert means.min() >= -MARGIN
+    if user.taste != (1, 1, 1) or user.fixed is not None:
+        assert means[-1] > MARGIN
+
+
+def test_random_use_leaves_the_weights_where_they_are() -> None:
+    rng, state, now = np.random.default_rng(100), NONE, NOW
+    user = next(user for user in USERS if user.name == "random")
+    for _ in range(200):
+        asked, now = question(rng), now + timedelta(hours=8)
+        shown = feedback(user, asked, adapted(asked.weights, state, now), False, rng)
+        state = learned(state, asked.weights, shown, now)
+        assert triple(adapted(GLOBAL, state, now)) == pytest.approx(triple(GLOBAL), abs=0.02)
+    assert state.steepness < NONE.steepness / 2
+
+
+def test_the_simulation_is_seeded() -> None:
+    drawn = [question(np.random.default_rng(5)) for _ in range(2)]
+    assert drawn[0].weights == drawn[1].weights
+    assert (drawn[0].signals == drawn[1].signals).all()
+    assert log(3) == BOUND

@@ -1,0 +1,119 @@
+"""The two embedders of the BERT family: the default, tuned for memories, and MiniLM as published."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
+
+import numpy as np
+import pytest
+
+from fivefold.models.bert import MAX_TOKENS, BertEmbedder, batches
+from fivefold.models.embedders.base import Matrix, unit
+from fivefold.models.embedders.fivefold_minilm import FivefoldMiniLM
+from fivefold.models.embedders.minilm import MiniLM
+
+MIXED = [" ".join(["the river sensor drifts when the water is cold"] * n) + f" {n}" for n in (9, 1, 60, 3, 0, 25, 1, 2)]
+OPENINGS = [
+    f"{what} {i}" for i in range(60) for what in ("kettle", "the meeting with Priya moved to Thursday afternoon")
+]
+
+
+@pytest.fixture(scope="module", params=[FivefoldMiniLM, MiniLM])
+def model(request: pytest.FixtureRequest) -> BertEmbedder:
+    made: BertEmbedder = request.param()
+    return made
+
+
+def cosine(vectors: Matrix, one: int, other: int) -> float:
+    return float(vectors[one] @ vectors[other])
+
+
+def test_their_pins_and_dimensions_are_fixed() -> None:
+    assert [(made.pin, made.dimension) for made in (FivefoldMiniLM, MiniLM)] == [
+        ("fivefold-minilm@1", 384),
+        ("minilm@1.0.0", 384),
+    ]
+
+
+def test_vectors_are_of_unit_length(model: BertEmbedder) -> None:
+    vectors = model.embed([*MIXED, "", "🎉", "我住在利兹", "\u200b"])
+    assert vectors.shape == (12, 384)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+def test_the_same_texts_give_the_same_vectors(model: BertEmbedder) -> None:
+    np.testing.assert_array_equal(model.embed(MIXED), model.embed(MIXED))
+    np.testing.assert_array_equal(model.embed(MIXED[:1]), type(model)().embed(MIXED[:1]))
+
+
+def test_texts_of_very_different_lengths_keep_their_order(model: BertEmbedder) -> None:
+    """Alone or in company a text has nearly the same vector: int8 takes its scale from the whole batch."""
+    texts = [*MIXED, *OPENINGS]
+    alone, together = np.concatenate([model.embed([text]) for text in texts]), model.embed(texts)
+    assert (together * alone).sum(axis=1).min() > 0.98
+    assert (together @ alone.T).argmax(axis=1).tolist() == [texts.index(text) for text in texts]
+
+
+def test_progress_adds_up_to_the_texts(model: BertEmbedder) -> None:
+    done: list[int] = []
+    model.embed(OPENINGS * 5, done.append)
+    assert sum(done) == len(OPENINGS) * 5
+    assert len(done) > 1
+
+
+@pytest.mark.parametrize(
+    ("text", "like", "unlike"),
+    [
+        ("I live in Leeds", "My home is in Leeds", "The boiler needs a new valve"),
+        ("Where do I work?", "I have a job at Halden Instruments", "Rhubarb grows best in shade"),
+        ("The meeting is cancelled", "They called off the appointment", "She plays the violin"),
+    ],
+)
+def test_similar_sentences_are_closer_than_unrelated_ones(
+    model: BertEmbedder, text: str, like: str, unlike: str
+) -> None:
+    vectors = model.embed([text, like, unlike])
+    assert cosine(vectors, 0, 1) > cosine(vectors, 0, 2) + 0.1
+
+
+def test_letter_case_and_accents_make_no_difference(model: BertEmbedder) -> None:
+    vectors = model.embed(["I moved to Zürich", "i moved to ZURICH"])
+    assert cosine(vectors, 0, 1) > 0.9999
+
+
+def test_a_long_text_is_cut_and_does_not_fail(model: BertEmbedder) -> None:
+    opening = "kettle " * (MAX_TOKENS - 2)
+    vectors = model.embed([opening, opening + "volcano " * 5000, "x" * 100_000])
+    np.testing.assert_allclose(vectors[0], vectors[1], atol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+def test_names_of_tokens_in_a_text_are_plain_text(model: BertEmbedder) -> None:
+    vectors = model.embed(["the kettle", "the kettle [SEP] [PAD] [MASK]"])
+    assert cosine(vectors, 0, 1) < 0.999
+
+
+def test_no_texts_give_no_vectors(model: BertEmbedder) -> None:
+    assert model.embed([]).shape == (0, 384)
+
+
+def test_threads_share_one_model(model: BertEmbedder) -> None:
+    fresh = type(model)()
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda text: fresh.embed([text])[0], MIXED * 2))
+    alone = np.concatenate([model.embed([text]) for text in MIXED])
+    np.testing.assert_allclose(np.stack(together), np.concatenate([alone, alone]), atol=1e-5)
+
+
+def test_a_batch_holds_texts_of_like_length_and_few_tokens() -> None:
+    lengths = [7, 300, 5, 6, 120, 5, 90, 40]
+    grouped = batches(lengths, 256)
+    assert sorted(chain.from_iterable(grouped)) == list(range(len(lengths)))
+    assert [[lengths[i] for i in group] for group in grouped] == [[5, 5, 6, 7, 40], [90, 120], [300]]
+
+
+def test_unit_scales_rows_and_leaves_zero_rows() -> None:
+    scaled = unit(np.array([[3, 4], [0, 0], [0, -2]], dtype=np.float32))
+    np.testing.assert_allclose(scaled, np.array([[0.6, 0.8], [0, 0], [0, -1]]), atol=1e-7)

@@ -1,0 +1,210 @@
+"""The associative route (E7): it settles, it reads a bounded number of patterns, and it finds what dense misses."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fivefold.engine import Engine
+from fivefold.models.embedders import Matrix, unit
+from fivefold.retrieval.routes import ROUTES, Sight
+from fivefold.retrieval.routes.associative import SETTLED, AssociativeOptions, attended
+from fivefold.settings import Settings
+from fivefold.stores.protocol import Field, Filter, Reader, Space
+from fivefold.stores.sqlite.vectors import Held
+from fivefold.values.recall import Query, RouteHit, Vector
+from tests.support.stage_pool import NOW
+
+BREAD = [
+    "The sourdough starter bubbled over the jar again",
+    "I fed the starter rye flour this morning",
+    "The loaf came out dense because the dough was cold",
+    "Shaped two boules and left them to prove overnight",
+    "Scored the crust with a razor before baking",
+    "The oven needs the cast iron pot for a good crust",
+    "Kneading for ten minutes made the dough smooth",
+    "Bulk fermentation took six hours in the warm kitchen",
+    "Dusted the banneton with rice flour so nothing sticks",
+    "Baked the bread at 240 degrees with steam",
+    "The crumb was open and the crust crackled",
+    "Swapped half the wheat flour for spelt",
+]
+REST = [
+    "The tram to the office was late again",
+    "Quarterly invoices are due on Friday",
+    "I renewed my passport at the town hall",
+    "The printer on the third floor jams",
+    "Sarah reports to Tom in the sales team",
+    "We watched a film about whales",
+    "My bike has a flat rear tyre",
+    "The landlord fixed the boiler",
+    "Signed up for the Tuesday chess club",
+    "The dentist moved my appointment to noon",
+    "Booked train tickets to Lisbon",
+    "The cat sleeps on the router",
+    "Ran eight kilometres along the river",
+    "The meeting about the budget was cancelled",
+    "Planted tomatoes on the balcony",
+    "Lost my umbrella in the library",
+    "The new phone takes better pictures at night",
+    "Grandma called about the garden",
+    "The wifi password changed last week",
+    "Bought blue paint for the hallway",
+    "A fox crossed the street at dawn",
+    "Practised the violin for an hour",
+    "The museum is closed on Mondays",
+    "Returned the rented van with a full tank",
+]
+
+
+@pytest.fixture(scope="module")
+def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    import fivefold
+
+    with fivefold.open(tmp_path_factory.mktemp("kitchen") / "m.db") as engine:
+        engine.remember_many([{"content": text, "event_at": "2025-05-14T09:00:00Z"} for text in BREAD + REST])
+        yield engine
+
+
+def top(engine: Engine, question: str, route: str, k: int) -> list[str]:
+    """The first hits of one route of recipe engram."""
+    answer = engine.recall(question, recipe="engram", k=k)
+    hits = next(run.hits for run in answer.routes if run.route == route)[:k]
+    memories = engine.store.reader("default").fetch([hit.row for hit in hits])
+    return [memories[hit.row].content for hit in hits]
+
+
+@pytest.mark.parametrize(
+    ("question", "k"),
+    [("What do I do with a razor?", 5), ("what takes six hours?", 10), ("what did I leave overnight?", 10)],
+)
+def test_e7_it_completes_a_cue_to_what_belongs_with_it_where_dense_does_not(
+    kitchen: Engine, question: str, k: int
+) -> None:
+    """The question touches one memory of baking; what is near that memory comes along, though not near the question."""
+    dense, associated = (set(top(kitchen, question, route, k)) for route in ("dense", "associative"))
+    assert len(associated & set(BREAD)) >= len(dense & set(BREAD)) + 3
+    assert (associated - dense) & set(BREAD)
+
+
+def test_e7_a_cue_that_fits_one_memory_stays_with_it(kitchen: Engine) -> None:
+    question = "where did I renew my passport?"
+    assert top(kitchen, question, "associative", 1) == ["I renewed my passport at the town hall"]
+
+
+def test_e7_one_step_of_attention_over_everything_moves_the_ranking() -> None:
+    """Two patterns at right angles to a third near the cue: after the update their order follows the third."""
+    patterns = unit(np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0], [0.0, 0.1, 1.0]], dtype=np.float32))
+    cue = unit(np.array([[0.9, -0.2, 0.38]], dtype=np.float32))[0]
+    before, after = patterns @ cue, patterns @ attended(patterns, cue, 16.0)
+    assert float(after[1] - before[1]) > 0.2
+    assert float(after[2]) < float(before[2])
+
+
+def test_e7_one_pattern_is_returned_as_it_is() -> None:
+    pattern = unit(np.array([[3.0, 4.0]], dtype=np.float32))
+    cue = unit(np.array([[1.0, 0.1]], dtype=np.float32))[0]
+    assert attended(pattern, cue, 16.0).tolist() == pytest.approx([0.6, 0.8])
+
+
+def test_e7_an_update_by_hand() -> None:
+    """Patterns at right angles, the cue on the first, sharpness ln 3: weights ¾ and ¼, so (3, 1) at unit length."""
+    patterns = np.eye(2, dtype=np.float32)
+    moved = attended(patterns, np.array([1.0, 0.0], dtype=np.float32), float(np.log(3)))
+    assert moved.tolist() == pytest.approx([3 / 10**0.5, 1 / 10**0.5])
+
+
+@given(seed=st.integers(0, 10_000), sharpness=st.floats(0.1, 1_000), size=st.integers(1, 40))
+def test_e7_the_state_stays_at_unit_length_and_energy_falls(seed: int, sharpness: float, size: int) -> None:
+    """Whatever the sharpness: no overflow, and a sharp state converges to where an update leaves it."""
+    chance = np.random.default_rng(seed)
+    patterns = unit(chance.standard_normal((size, 16)).astype(np.float32))
+    state = patterns[0]
+    for _ in range(20):
+        state = attended(patterns, state, sharpness)
+        assert float(np.linalg.norm(state)) == pytest.approx(1.0, abs=1e-5)
+    if sharpness >= 64:
+        assert float(state @ attended(patterns, state, sharpness)) > 1 - 1e-3
+
+
+class Recording:
+    """A namespace of one field held in memory, that notes how much each step reads."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        self.held = Held(matrix.shape[1])
+        self.held.arrays = self.held.arrays.grown(0, len(matrix))
+        rows = np.arange(len(matrix))
+        self.held.arrays.put(0, rows, rows, rows * 0, matrix)
+        self.held.size = len(matrix)
+        self.read: list[int] = []
+        self.searched = 0
+
+    def patterns(self, space: Space, where: Field, vector: Vector, size: int, keep: Filter) -> Matrix:
+        found = self.held.patterns(vector, size, keep)
+        self.read.append(len(found))
+        return found
+
+    def dense(self, space: Space, where: Field, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
+        self.searched += 1
+        return self.held.search(vector, depth, keep)
+
+
+def associate(reader: Recording, cue: Vector, depth: int = 10, **options: Any) -> list[RouteHit]:
+    space = Space(1, "made@1", len(cue))
+    sight = Sight(Query("?", NOW, ()), cast(Reader, reader), Settings(), space, cue)
+    return ROUTES["associative"].search(sight, depth, Filter(), AssociativeOptions(**options))
+
+
+@pytest.fixture(scope="module")
+def large() -> Matrix:
+    chance = np.random.default_rng(7)
+    centres = chance.standard_normal((40, 64))
+    return unit((centres[chance.integers(40, size=20_000)] + chance.standard_normal((20_000, 64))).astype(np.float32))
+
+
+@pytest.mark.parametrize(("patterns", "steps"), [(256, 3), (16, 5), (2, 1)])
+def test_e7_among_20_000_vectors_each_step_reads_at_most_its_patterns(large: Matrix, patterns: int, steps: int) -> None:
+    reader = Recording(large)
+    hits = associate(reader, large[3], patterns=patterns, steps=steps)
+    assert 1 <= len(reader.read) <= steps
+    assert max(reader.read) <= patterns
+    assert reader.searched == 1
+    assert len(hits) == 10
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_e7_it_stops_where_it_has_settled(large: Matrix) -> None:
+    """A sharp state holds on to the nearest pattern at once and looks no further."""
+    reader = Recording(large)
+    hits = associate(reader, large[3], sharpness=1_000.0, steps=20)
+    assert len(reader.read) < 20
+    assert hits[0].row == 3
+    assert hits[0].score > SETTLED
+
+
+def test_e7_made_vectors_a_chain_reaches_past_the_cue() -> None:
+    """A cluster lies 40° from the cue at its near end and 75° at its far end; a stranger at 60° lies on the other side.
+
+    Dense puts the stranger before the far end. Association settles in the cluster and finds its far end first.
+    """
+    degrees = [40, 45, 50, 55, 60, 65, 70, 75, -60]
+    turned = np.radians(degrees)
+    matrix = np.stack([np.cos(turned), np.sin(turned)], axis=1).astype(np.float32)
+    cue = np.array([1.0, 0.0], dtype=np.float32)
+    reader = Recording(matrix)
+    dense = [hit.row for hit in reader.held.search(cue, 6, Filter())]
+    associated = [hit.row for hit in associate(reader, cue, depth=8)]
+    assert 8 in dense
+    assert 7 not in dense
+    assert 7 in associated
+    assert 8 not in associated
+
+
+def test_e7_an_empty_namespace_and_one_without_vectors_give_nothing() -> None:
+    assert associate(Recording(np.empty((0, 8), np.float32)), np.eye(1, 8, dtype=np.float32)[0]) == []
+    sight = Sight(Query("?", NOW, ()), cast(Reader, None), Settings(), None, None)
+    assert ROUTES["associative"].search(sight, 5, Filter(), AssociativeOptions()) == []

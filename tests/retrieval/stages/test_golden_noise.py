@@ -1,0 +1,66 @@
+"""Noise and threshold of E6."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fivefold.retrieval.recipe import load_recipe
+from fivefold.retrieval.stages.noise import RERANKED
+from tests.support.stage_pool import of, scores, sight, stage
+
+MANY = [of(row, 0.5) for row in range(400)]
+
+
+def test_e6_noise_is_the_same_for_the_same_recall() -> None:
+    one, again = (scores(stage("noise", MANY, sight(recall_id="r1"))) for _ in range(2))
+    assert one == again
+    assert one != scores(stage("noise", MANY, sight(recall_id="r2")))
+
+
+def test_e6_noise_of_a_memory_does_not_depend_on_the_others() -> None:
+    assert scores(stage("noise", MANY[7:9]))[7] == scores(stage("noise", MANY))[7]
+
+
+def test_e6_noise_has_the_width_it_says() -> None:
+    drawn = np.array(list(scores(stage("noise", MANY, sigma=0.02)).values())) - 0.5
+    assert abs(float(drawn.mean())) < 0.004
+    assert float(drawn.std()) == pytest.approx(0.02, rel=0.15)
+    assert len(set(drawn.tolist())) == len(MANY)
+
+
+def test_e6_no_width_no_noise() -> None:
+    quiet = stage("noise", MANY, sigma=0.0)
+    assert all(candidate.steps == () for candidate in quiet.candidates)
+
+
+def test_e6_with_a_seed_only_the_question_matters() -> None:
+    def drawn(recall: str, question: str, seed: int) -> dict[int, float]:
+        return scores(stage("noise", MANY[:5], sight(recall_id=recall, text=question), seed=seed))
+
+    assert drawn("r1", "where?", 3) == drawn("r2", "where?", 3)
+    assert drawn("r1", "where?", 3) != drawn("r1", "who?", 3)
+    assert drawn("r1", "where?", 3) != drawn("r1", "where?", 4)
+
+
+def test_e6_noise_tells_what_it_did() -> None:
+    step = stage("noise", MANY[:1]).candidates[0].steps[0]
+    assert step.why == f"{step.after - step.before:+.4f}, drawn for this recall"
+
+
+def test_e6_the_threshold_holds_only_what_a_cross_encoder_has_judged() -> None:
+    judged = of(1, 0.9).stepped(RERANKED, 0.2, "judged")
+    good = of(2, 0.1).stepped(RERANKED, 0.5, "judged")
+    unjudged = of(3, 0.1)
+    left = stage("threshold", [judged, good, unjudged], least=0.5)
+    assert set(scores(left)) == {2, 3}
+    assert [(item.id, item.stage, item.reason) for item in left.dropped] == [
+        ("m00001", "threshold", "below the least score of 0.5")
+    ]
+
+
+def test_e6_engram_scales_before_it_adds_noise() -> None:
+    recipe = load_recipe("engram")
+    assert recipe.boosts[-1].name == "scale"
+    assert [(spec.name, spec.ids) for spec in recipe.select] == [("noise", ("E6",)), ("threshold", ("E6",))]
+    assert recipe.select[0].constants.sigma == 0.02

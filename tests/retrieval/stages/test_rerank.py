@@ -1,0 +1,349 @@
+"""The cross-encoder's stage: the arithmetic by hand, what is read, how deep, and what a failure leaves."""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fivefold
+from fivefold.engine import Engine
+from fivefold.errors import StoreClosed
+from fivefold.models.rerankers.base import Passage
+from fivefold.models.rerankers.cached import Scores
+from fivefold.retrieval.recipe import Recipe, data, known_recipes, load_recipe, parse_recipe
+from fivefold.retrieval.stages import Pool, best_first, rerank
+from fivefold.retrieval.stages.rerank import FIRST_DEPTH, CrossEncoder, cross_encoder, log_odds
+from fivefold.values.recall import Recall, StageNote
+from tests.retrieval.test_pipeline import lawful
+from tests.stores.test_sqlite import toy
+from tests.support.judges import AWAY, Judge
+from tests.support.rerank_service import Service, serving
+from tests.support.stage_pool import Namespace, of, scores, sight, stage
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No scores and no pace of other tests."""
+    monkeypatch.setattr(rerank, "SCORES", Scores())
+    monkeypatch.setattr(rerank, "_PACE", {})
+    monkeypatch.setattr(rerank, "_MET", set())
+
+
+@pytest.fixture
+def judge(monkeypatch: pytest.MonkeyPatch) -> Judge:
+    made = Judge()
+    monkeypatch.setattr(rerank, "reranker", lambda choice: made)
+    return made
+
+
+def judged(row: int, fused: float, answers: float) -> Any:
+    """A candidate whose text says how well it answers."""
+    return of(row, fused, content=f"memory {row} @{answers:.3f}")
+
+
+def reranked(name: str, **constants: object) -> Recipe:
+    """A built-in recipe with a cross-encoder put in."""
+    rerank = [{"name": "cross_encoder", **constants}]
+    return parse_recipe(f"{name}-reranked", {**data(load_recipe(name)), "rerank": rerank})
+
+
+PLAIN = parse_recipe("plain", {**data(load_recipe("default")), "rerank": []})
+"""The default recipe with nothing reranked."""
+
+
+# The arithmetic
+
+
+def test_the_score_by_hand(judge: Judge) -> None:
+    # Fused 4, 3 and 2 stretched are 1, 0.5 and 0; the odds of 0.2, 0.8 and 0.5 are 1 to 4, 4 to 1 and even.
+    pool = stage("cross_encoder", [judged(1, 4.0, 0.2), judged(2, 3.0, 0.8), judged(3, 2.0, 0.5)], weight=0.4)
+    assert scores(pool) == pytest.approx({1: 1 - 0.4 * math.log(4), 2: 0.5 + 0.4 * math.log(4), 3: 0.0})
+    assert [candidate.memory.row for candidate in best_first(pool.candidates)] == [2, 1, 3]
+    step = next(candidate for candidate in pool.candidates if candidate.memory.row == 2).steps[-1]
+    assert (step.stage, step.before) == ("cross-encoder", 3.0)
+    assert (
+        step.why == "(3.0000 − 2.0000) / 2.0000 = 0.5000 fused + 0.4 · 1.3863, the log-odds of 0.8000 that it answers"
+    )
+    assert pool.notes == (StageNote("cross-encoder", "done", "read the best 3, 3 of them anew", "judge@1"),)
+
+
+def test_all_of_one_fused_score_are_ordered_by_the_judge(judge: Judge) -> None:
+    pool = stage("cross_encoder", [judged(1, 2.0, 0.2), judged(2, 2.0, 0.8)], weight=1.0)
+    assert scores(pool) == pytest.approx({1: 1 - math.log(4), 2: 1 + math.log(4)})
+
+
+def test_no_weight_is_the_fused_order_and_a_great_one_the_judges(judge: Judge) -> None:
+    given = [judged(1, 2.0, 0.1), judged(2, 1.0, 0.9)]
+    assert scores(stage("cross_encoder", given, weight=0.0)) == {1: 1.0, 2: 0.0}
+    great = stage("cross_encoder", given, weight=100.0).candidates
+    assert [candidate.memory.row for candidate in best_first(great)] == [2, 1]
+
+
+def test_what_is_not_read_counts_as_the_worst_that_was(judge: Judge) -> None:
+    # Fused 5, 4, 3, 1 stretched are 1, 0.75, 0.5, 0; two are read, the worse of them at odds of 1 to 4.
+    given = [judged(1, 5.0, 0.8), judged(2, 4.0, 0.2), judged(3, 3.0, 0.999), judged(4, 1.0, 0.999)]
+    pool = stage("cross_encoder", given, depth=2, weight=0.1)
+    less = 0.1 * math.log(4)
+    assert scores(pool) == pytest.approx({1: 1 + less, 2: 0.75 - less, 3: 0.5 - less, 4: -less})
+    assert len(judge.asked[0][1]) == 2
+    assert (
+        pool.candidates[2].steps[-1].why
+        == "(3.0000 − 1.0000) / 4.0000 = 0.5000 fused + 0.1 · -1.3863, not read and so as the worst that was"
+    )
+
+
+@pytest.mark.parametrize("score", [0.0, 1.0, 1e-12, 1 - 1e-12, 0.5])
+def test_log_odds_are_finite_and_fair(score: float) -> None:
+    assert log_odds(score) == pytest.approx(-log_odds(1 - score), abs=1e-6)
+    assert abs(log_odds(score)) < 14
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    fused=st.lists(st.floats(0, 10), min_size=1, max_size=30),
+    depth=st.integers(1, 30),
+    weight=st.floats(0, 5),
+    seed=st.integers(0, 999),
+)
+def test_what_was_not_read_never_comes_before_what_was(
+    fused: list[float], depth: int, weight: float, seed: int
+) -> None:
+    candidates = [judged(i, score, (i * 37 + seed) % 1000 / 1000) for i, score in enumerate(fused)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rerank, "reranker", lambda choice: Judge())
+        patch.setattr(rerank, "SCORES", Scores())
+        pool = cross_encoder(Pool(candidates), sight(), CrossEncoder(depth=depth, weight=weight, budget_ms=0))
+    read = {candidate.memory.row for candidate in best_first(candidates)[:depth]}
+    least = min(candidate.score for candidate in pool.candidates if candidate.memory.row in read)
+    assert all(candidate.score <= least for candidate in pool.candidates if candidate.memory.row not in read)
+    assert {candidate.memory.id for candidate in pool.candidates} == {candidate.memory.id for candidate in candidates}
+
+
+# What is read
+
+
+def test_a_memory_is_read_as_it_was_told_with_the_turn_before_it(judge: Judge) -> None:
+    talk = Namespace(turns={"s": [7, 8, 9]})
+    given = [of(8, 2.0, content="green", speaker="Mia", kind="turn", session_id="s"), of(3, 1.0, content="a note")]
+    stage("cross_encoder", given, sight(talk, text="which tea?"), timeout_ms=1_500)
+    question, passages, seconds = judge.asked[0]
+    assert (question, seconds) == ("which tea?", 1.5)
+    assert passages == [Passage("Mia (1 June 2025): green", "memory 7"), Passage("1 June 2025 a note")]
+
+
+def test_the_turn_before_is_left_out_where_the_recipe_says_so(judge: Judge) -> None:
+    given = [of(8, 2.0, content="green", kind="turn", session_id="s")]
+    stage("cross_encoder", given, sight(Namespace(turns={"s": [7, 8]})), before=False)
+    assert judge.asked[0][1] == [Passage("1 June 2025 green")]
+
+
+def test_nothing_is_read_of_an_empty_pool(judge: Judge) -> None:
+    assert stage("cross_encoder", []) == Pool([])
+    assert judge.asked == []
+
+
+def test_what_was_read_for_the_same_question_is_not_read_again(judge: Judge) -> None:
+    given = [judged(1, 2.0, 0.1), judged(2, 1.0, 0.9)]
+    first, second = (stage("cross_encoder", given) for _ in range(2))
+    assert scores(first) == scores(second)
+    assert second.notes[0].why == "read the best 2, 0 of them anew"
+    changed = stage("cross_encoder", [given[0], judged(2, 1.0, 0.3)])
+    assert changed.notes[0].why == "read the best 2, 1 of them anew"
+
+
+# How deep
+
+
+def many(count: int = 60) -> list[Any]:
+    return [judged(i, 100.0 - i, 0.5) for i in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("pace", "budget", "depth"), [(2.0, 60.0, 30), (2.0, 30.0, 15), (6.0, 60.0, 10), (100.0, 60.0, 1), (0.1, 60.0, 40)]
+)
+def test_the_depth_is_what_the_budget_allows_at_the_pace_seen(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, pace: float, budget: float, depth: int
+) -> None:
+    monkeypatch.setattr(rerank, "_PACE", {"judge@1": pace})
+    stage("cross_encoder", many(), depth=40, budget_ms=budget)
+    assert len(judge.asked[0][1]) == depth
+
+
+def test_before_the_pace_is_known_few_are_read_and_without_a_budget_all(judge: Judge) -> None:
+    stage("cross_encoder", many(), depth=40, budget_ms=60)
+    stage("cross_encoder", many(), sight(text="another"), depth=40, budget_ms=0)
+    assert [len(passages) for _, passages, _ in judge.asked] == [FIRST_DEPTH, 40]
+
+
+def test_loading_a_model_says_nothing_about_its_pace() -> None:
+    rerank._learn_pace("slow to load", 10, 5_000.0)
+    assert "slow to load" not in rerank._PACE
+    rerank._learn_pace("slow to load", 10, 20.0)
+    assert rerank._PACE["slow to load"] == pytest.approx(2.0)
+    rerank._learn_pace("slow to load", 0, 900.0)
+    assert rerank._PACE["slow to load"] == pytest.approx(2.0)
+
+
+def test_one_slow_moment_does_not_last() -> None:
+    """However shallow a slow moment has made the reading, what follows makes it deep again."""
+    by = CrossEncoder(depth=20, budget_ms=60)
+    for _ in range(2):
+        rerank._learn_pace("m", 10, 20.0)
+    rerank._learn_pace("m", 10, 3_000.0)
+    assert rerank._depth("m", by) < 2
+    for _ in range(200):
+        depth = rerank._depth("m", by)
+        rerank._learn_pace("m", depth, 2.0 * depth)
+    assert rerank._depth("m", by) == 20
+
+
+# With a threshold
+
+
+def test_a_threshold_holds_for_what_was_read_and_for_what_was_not(judge: Judge) -> None:
+    pool = stage("cross_encoder", [judged(1, 3.0, 0.9), judged(2, 2.0, 0.1), judged(3, 1.0, 0.9)], depth=2, weight=0.2)
+    kept = stage("threshold", pool.candidates, least=0.4)
+    assert scores(kept) == pytest.approx({1: 1 + 0.2 * math.log(9)})
+    assert [item.reason for item in kept.dropped] == ["below the least score of 0.4"] * 2
+
+
+# A failure leaves the order
+
+
+@pytest.mark.parametrize("error", [AWAY, ValueError("odd"), RuntimeError("no memory"), ZeroDivisionError("by design")])
+def test_a_failure_leaves_the_fused_order_and_is_named(judge: Judge, error: Exception) -> None:
+    judge.error = error
+    given = [judged(1, 3.0, 0.0), judged(2, 2.0, 1.0)]
+    pool = stage("cross_encoder", given)
+    assert pool.candidates == given
+    assert pool.notes == (StageNote("cross-encoder", "failed", f"{type(error).__name__}: {error}", "local"),)
+
+
+def test_an_unexpected_failure_is_logged(judge: Judge, caplog: pytest.LogCaptureFixture) -> None:
+    judge.error = RuntimeError("no memory")
+    with caplog.at_level(logging.WARNING, "fivefold"):
+        stage("cross_encoder", [judged(1, 3.0, 0.0)])
+    assert "reranking failed: no memory" in caplog.text
+
+
+def test_a_store_that_closes_meanwhile_says_so(judge: Judge) -> None:
+    judge.error = StoreClosed("the engine is closed")
+    with pytest.raises(StoreClosed):
+        stage("cross_encoder", [judged(1, 3.0, 0.0)])
+
+
+TOLD = [f"remark number {i} about tea 0.{i:02}" for i in range(30)]
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    with serving("results") as made:
+        monkeypatch.setenv("JINA_BASE_URL", made.url)
+        monkeypatch.setenv("JINA_API_KEY", "local-key")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        yield made
+
+
+@pytest.fixture
+def stocked(store_path: str) -> Iterator[Engine]:
+    with toy(store_path) as engine:
+        engine.remember_many(TOLD)
+        yield engine
+
+
+def hosted(stocked: Engine, **constants: object) -> Recall:
+    answer = stocked.recall("tea?", recipe=reranked("default", model="jina:small", budget_ms=0, **constants))
+    lawful(answer)
+    return answer
+
+
+def order(answer: Recall) -> list[str]:
+    return [hit.memory.content for hit in answer]
+
+
+def test_a_hosted_reranker_orders_the_answer(stocked: Engine, service: Service) -> None:
+    answer = hosted(stocked, depth=30, weight=100.0)
+    assert order(answer) == TOLD[:-11:-1]
+    assert (answer.degraded, answer.notes[0].model) == ((), "jina:small")
+    assert "jina:small  read the best 30, 30 of them anew" in answer.explain()
+
+
+def test_a_service_that_refuses_leaves_the_fused_order(stocked: Engine, service: Service) -> None:
+    plain = stocked.recall("tea?", recipe=PLAIN)
+    service.failures = [(401, "bad key")]
+    answer = hosted(stocked, depth=30, weight=100.0)
+    assert order(answer) == order(plain)
+    assert answer.degraded == ("cross-encoder",)
+    assert "HTTP 401: bad key" in answer.notes[0].why
+    assert answer.to_dict()["notes"][0]["status"] == "failed"
+
+
+def test_a_service_that_is_late_leaves_the_fused_order(stocked: Engine, service: Service) -> None:
+    plain = stocked.recall("tea?", recipe=PLAIN)
+    service.wait = True
+    answer = hosted(stocked, depth=30, weight=100.0, timeout_ms=200)
+    assert order(answer) == order(plain)
+    assert answer.degraded == ("cross-encoder",)
+    assert "ReadTimeout" in answer.notes[0].why
+
+
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        ("fastembed:some/model", r"MissingExtra: .*fivefold\[fastembed\]"),
+        ("nothing", "InvalidInput: unknown reranker 'nothing'"),
+    ],
+)
+def test_a_model_that_is_not_there_leaves_the_fused_order(stocked: Engine, model: str, why: str) -> None:
+    plain = stocked.recall("tea?", recipe=PLAIN)
+    answer = stocked.recall("tea?", recipe=reranked("default", model=model))
+    assert order(answer) == order(plain)
+    assert answer.degraded == ("cross-encoder",)
+    assert re.match(why, answer.notes[0].why)
+
+
+# The law, whatever the recipe
+
+
+@pytest.mark.parametrize("name", known_recipes())
+def test_the_parts_add_up_in_every_recipe(sample_engine: Engine, judge: Judge, name: str) -> None:
+    recipe = reranked(name, depth=15)
+    for question in ("what's my badge ID?", "who works on the Kestrel?", "where do I live now?"):
+        answer = sample_engine.recall(question, recipe=recipe, now="2025-12-20T09:00:00Z")
+        lawful(answer)
+        assert not answer.degraded
+        assert [note.stage for note in answer.notes] == ["cross-encoder"]
+        found = [hit.candidate for hit in answer if hit.candidate.evidence]  # others stand for what they replaced
+        assert all("cross-encoder" in {step.stage for step in candidate.steps} for candidate in found)
+
+
+def test_our_own_model_answers_plain_questions_first(store_path: str) -> None:
+    told = {
+        "badge": "My badge ID is E-47821",
+        "lost": "I lost my badge at the station",
+        "tea": "I prefer green tea",
+        "ill": "Priya was ill last week",
+        "move": "Priya moved to Lisbon in May",
+    }
+    with fivefold.open(store_path) as engine:
+        engine.remember_many([{"id": id, "content": text} for id, text in told.items()])
+        recipe = reranked("default", budget_ms=0)
+        for question, wanted in (("Where does Priya live now?", "move"), ("what's the number on my badge?", "badge")):
+            answer = engine.recall(question, recipe=recipe)
+            lawful(answer)
+            assert answer[0].memory.id == wanted
+            assert (answer.degraded, answer.notes[0].model) == ((), "local@1")
+
+
+def test_alone_its_score_is_the_score_and_what_was_not_read_stays_below(judge: Judge) -> None:
+    # Fused 5, 4, 3, 1 stretched are 1, 0.75, 0.5, 0; the worst that was read has 0.2.
+    given = [judged(1, 5.0, 0.8), judged(2, 4.0, 0.2), judged(3, 3.0, 0.999), judged(4, 1.0, 0.999)]
+    pool = stage("cross_encoder", given, depth=2, alone=True)
+    assert scores(pool) == pytest.approx({1: 0.8, 2: 0.2, 3: 0.1, 4: 0.0})

@@ -1,0 +1,289 @@
+"""What each source recipe asks for, requirement by requirement, end to end on a store."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import fivefold
+from fivefold.engine import Engine
+from fivefold.retrieval.recipe import load_recipe
+from fivefold.values.ids import content_hash
+from tests.stores.test_sqlite import toy
+
+UNREAD = {"rerank.cross_encoder.on": False}
+"""Without the cross-encoder, whose scores no hand computes; its stage has tests of its own."""
+
+ROUTES_M1 = (
+    "vec_full",
+    "vec_user",
+    "vec_asst",
+    "vec_next_user",
+    "lexical",
+    "facet_personal_info",
+    "facet_preferences",
+    "facet_events",
+)
+AT = {"event_at": "2025-05-14T09:00:00Z"}
+
+
+class Words:
+    """A text is the sum of its words, each a direction of its own: nearness is the share of words in common."""
+
+    pin = "words@1"
+    dimension = 256
+
+    def embed(self, texts: Sequence[str], progress: object = None) -> npt.NDArray[np.float32]:
+        rows = np.zeros((len(texts), self.dimension), np.float32)
+        for i, text in enumerate(texts):
+            for word in re.findall(r"[a-z]+", text.lower()):
+                chance = np.random.default_rng(int.from_bytes(content_hash("word", word)[:8]))
+                rows[i] += chance.standard_normal(self.dimension).astype(np.float32)
+        return rows
+
+
+@pytest.fixture
+def words(store_path: str) -> Iterator[Engine]:
+    with fivefold.open(store_path, embedder=Words()) as engine:
+        yield engine
+
+
+def first_of(answer: fivefold.Recall) -> dict[str, list[str]]:
+    return {run.route: [top.id for top in run.top] for run in answer.routes}
+
+
+# Memsense
+
+RAILS = "Rails rust in rain and sleet. " * 9
+M1 = [
+    ("vec_full", [{"content": "zebra crossing zebra", "id": "it"}]),
+    ("vec_user", [{"content": "plain talk", "user_text": "a zebra crossing zebra", "id": "it"}]),
+    ("vec_asst", [{"content": "plain talk", "assistant_text": "a zebra crossing zebra", "id": "it"}]),
+    (
+        "vec_next_user",
+        [
+            {"content": "plain talk", "speaker": "assistant", "session_id": "s", "id": "it"},
+            {"content": "zebra crossing zebra", "speaker": "user", "session_id": "s", "id": "next"},
+        ],
+    ),
+    ("lexical", [{"content": "plain talk", "task_tag": "zebra", "id": "it"}]),
+    ("facet_personal_info", [{"content": "My name is zebra crossing zebra. " + RAILS, "id": "it"}]),
+    ("facet_preferences", [{"content": "I prefer a zebra crossing zebra. " + RAILS, "id": "it"}]),
+    ("facet_events", [{"content": "I visited a zebra crossing zebra. " + RAILS, "id": "it"}]),
+]
+
+
+@pytest.mark.parametrize(("route", "told"), M1, ids=[route for route, _ in M1])
+def test_m1_each_route_finds_what_only_its_field_says(words: Engine, route: str, told: list[dict[str, str]]) -> None:
+    words.remember_many([{**item, **AT} for item in told])
+    words.remember_many([{"content": f"filler {name} of no kind", **AT} for name in ("one", "two", "three", "four")])
+    answer = words.recall("zebra crossing", recipe="memsense", changes={"boosts.session_first.on": False})
+    runs = {run.route: {hit.row: hit.score for hit in run.hits} for run in answer.routes}
+    row = words.get("it").row
+    assert first_of(answer)[route][0] == "it"
+    own = "vec_full" if route == "lexical" else route
+    others = [name for name in ROUTES_M1 if name != route and name.startswith("vec_") and row in runs[name]]
+    if route == "lexical":
+        assert runs["vec_full"][row] < 0.3
+    else:
+        assert all(runs[own][row] > runs[name][row] + 0.1 for name in others), runs
+
+
+def test_m1_there_are_eight_routes_and_two_of_them_over_sessions() -> None:
+    names = [route.name for route in load_recipe("memsense").routes]
+    assert names == [*ROUTES_M1, "vec_full_session", "lexical_session"]
+
+
+def test_m1_the_next_user_turn_is_put_on_the_one_before_when_it_arrives(words: Engine) -> None:
+    words.remember("plain talk", speaker="assistant", session_id="s", id="before", **AT)
+    off = {"boosts.session_first.on": False}
+    assert not next(run for run in words.recall("zebra", recipe="memsense").routes if run.route == "vec_next_user").hits
+    words.remember("zebra crossing", speaker="user", session_id="s", event_at="2025-05-14T09:01:00Z")
+    assert first_of(words.recall("zebra", recipe="memsense", changes=off))["vec_next_user"] == ["before"]
+
+
+@pytest.mark.parametrize(("k", "depth"), [(1, 64), (5, 64), (10, 80), (20, 160)])
+def test_m2_each_route_brings_max_max_4k_32_2_40(sample_engine: Engine, k: int, depth: int) -> None:
+    assert depth == max(max(4 * k, 32) * 2, 40)
+    plan = sample_engine.plan("Kestrel", k=k, recipe="memsense")
+    assert {part.depth for part in plan.routes if part.run} == {depth}
+
+
+def test_m3_every_contribution_is_1_over_15_plus_rank(sample_engine: Engine) -> None:
+    answer = sample_engine.recall("what's my badge ID?", recipe="memsense")
+    evidence = [item for hit in answer for item in hit.candidate.evidence]
+    assert evidence
+    assert all(item.contribution == 1 / (15 + item.rank) for item in evidence)
+    assert answer.plan.fusion == "rrf k=15 in one statement"
+
+
+def test_m4_the_stored_quality_adds_a_tenth(words: Engine) -> None:
+    words.remember("zebra crossing", id="good", memory_score=1.0, **AT)
+    words.remember("zebra crossing too", id="poor", memory_score=0.2, **AT)
+    for hit in words.recall("zebra", recipe="memsense"):
+        assert hit.final_score == pytest.approx(hit.rrf_score + 0.1 * hit.memory.memory_score)
+
+
+@pytest.fixture
+def talk(words: Engine) -> Engine:
+    lines = ["we saw a zebra crossing", "plain talk of rails", "the zebra was grey", "rust on the rails"]
+    words.remember_many(
+        [
+            {
+                "content": line,
+                "session_id": "s",
+                "speaker": ("Ann", "Bo")[i % 2],
+                "id": f"t{i}",
+                "event_at": f"2025-05-14T09:0{i}:00Z",
+            }
+            for i, line in enumerate(lines)
+        ]
+    )
+    return words
+
+
+def test_m5_m8_sessions_answer_and_carry_their_support(talk: Engine) -> None:
+    answer = talk.recall("zebra crossing", recipe="memsense")
+    assert [hit.memory.kind for hit in answer] == ["session"]
+    hit = answer[0]
+    turns = talk.recall("zebra crossing", recipe="memsense", changes={"unit": "turn"})
+    best = max(turns, key=lambda turn: turn.rrf_score)
+    assert hit.support is not None
+    assert hit.support.session_rrf_score == hit.rrf_score
+    assert hit.support.turn_support == pytest.approx(min(0.12, 0.6 * best.rrf_score))
+    assert hit.support.supporting_turn_count == 4
+    assert hit.support.best_turn_routes == best.routes
+    assert hit.final_score == pytest.approx(hit.rrf_score + 0.1 * hit.memory.memory_score + hit.support.turn_support)
+
+
+def test_m5_m7_without_session_memories_turns_are_ranked_with_their_neighbours(talk: Engine) -> None:
+    answer = talk.recall("zebra crossing", recipe="memsense", changes={"unit": "turn"})
+    assert {hit.memory.kind for hit in answer} == {"turn"}
+    beside = {hit.memory.id: [memory.id for memory in hit.neighbours] for hit in answer}
+    assert beside == {"t0": ["t1"], "t1": ["t0", "t2"], "t2": ["t1", "t3"], "t3": ["t2"]}
+    assert "beside" in answer[0].explain()
+    skipped = {run.route: run.reason for run in answer.routes if run.status == "skipped"}
+    assert skipped["vec_full_session"] == "it finds sessions, and only turns are wanted"
+
+
+def test_m8_every_hit_carries_scores_routes_and_the_explanation(talk: Engine) -> None:
+    for unit in ("memory", "turn"):
+        for hit in talk.recall("zebra crossing", recipe="memsense", changes={"unit": unit}):
+            shown = hit.to_dict()
+            assert shown["rrf_score"] == pytest.approx(sum(1 / (15 + rank) for rank in shown["routes"].values()))
+            assert shown["final_score"] == hit.final_score
+            assert shown["explain"] == hit.explain()
+            session = shown["memory"]["kind"] == "session"
+            assert (shown["support"] is not None) is session
+            if session:
+                assert set(shown["support"]) == {
+                    "session_rrf_score",
+                    "turn_support",
+                    "supporting_turn_count",
+                    "best_turn_routes",
+                }
+
+
+# the five-stage pipeline
+
+
+@pytest.fixture
+def many(store_path: str) -> Iterator[Engine]:
+    with toy(store_path) as engine:
+        engine.remember_many([{"content": f"apple number {i}", **AT} for i in range(70)])
+        yield engine
+
+
+def test_f1_f2_fifty_by_vector_and_fifty_by_words(many: Engine) -> None:
+    answer = many.recall("apple", k=5, recipe="five-stage")
+    assert {run.route: run.found for run in answer.routes} == {"dense": 50, "lexical": 50}
+
+
+def test_f3_ranks_fused_with_k_60_and_25_go_on(many: Engine) -> None:
+    answer = many.recall("apple", k=5, recipe="five-stage")
+    assert len(answer.hits) + len(answer.dropped) == 25
+    for hit in answer:
+        assert hit.rrf_score == pytest.approx(sum(1 / (60 + rank) for rank in hit.routes.values()))
+
+
+def test_f4_age_fades_the_fused_score(store_path: str) -> None:
+    with toy(store_path) as engine:
+        engine.remember("apple pie", id="old", event_at="2025-01-01T00:00:00Z")
+        engine.remember("apple tart", id="new", event_at="2025-04-01T00:00:00Z")
+        answer = engine.recall("apple", recipe="five-stage", now="2025-04-01T00:00:00Z", changes=UNREAD)
+    left = {hit.memory.id: hit.score / hit.rrf_score for hit in answer}
+    assert left == pytest.approx({"old": 0.5, "new": 1.0})
+
+
+# Engram
+
+
+@pytest.mark.parametrize(
+    ("question", "intent", "weights"),
+    [
+        ("why did Sarah leave?", "why", (1.0, 0.8, 1.5)),
+        ("when did Sarah leave?", "when", (0.8, 1.2, 0.8)),
+        ("who is Sarah?", "who", (0.8, 0.8, 1.8)),
+        ("steps for Sarah's release", "how", (1.2, 1.0, 0.8)),
+        ("Sarah's favourite colour?", "what", (1.0, 1.0, 1.0)),
+    ],
+)
+def test_e1_channel_weights_by_intent(
+    sample_engine: Engine, question: str, intent: str, weights: tuple[float, float, float]
+) -> None:
+    plan = sample_engine.plan(question, recipe="engram")
+    found = {part.route: part.weight for part in plan.routes}
+    assert sample_engine.understand(question).intent == intent
+    assert (found["dense"], found["lexical"], found["graph"]) == pytest.approx(weights)
+    assert found["associative"] == 0.5
+
+
+def test_e2_weighted_ranks_with_k_60(sample_engine: Engine) -> None:
+    """w/(60 + rank + 1) with ranks from 0."""
+    answer = sample_engine.recall("why does Sarah work on the Kestrel?", recipe="engram", changes=UNREAD)
+    weights = {"dense": 1.0, "lexical": 0.8, "graph": 1.5, "associative": 0.5}
+    evidence = [item for hit in answer for item in hit.candidate.evidence]
+    assert {item.route for item in evidence} == set(weights)
+    for item in evidence:
+        assert item.contribution == pytest.approx(weights[item.route] / (60 + (item.rank - 1) + 1))
+
+
+def test_e3_the_boosts_of_engram_follow_each_other(store_path: str) -> None:
+    with toy(store_path) as engine:
+        engine.remember("I visited the mill", id="it", type="event", event_at="2025-06-10T12:00:00Z")
+        engine.remember("The mill is old", id="fact", type="fact", event_at="2025-01-10T12:00:00Z")
+        first = engine.recall("mill", recipe="engram", now="2025-06-11T12:00:00Z", changes=UNREAD)
+        engine.used(first, ["it"])
+        answer = engine.recall("the mill yesterday", recipe="engram", now="2025-06-11T12:00:00Z", changes=UNREAD)
+    half_life = next(spec for spec in load_recipe("engram").boosts if spec.name == "episodic").constants.half_life_days
+    steps = {step.stage: step for hit in answer if hit.memory.id == "it" for step in hit.candidate.steps}
+    assert list(steps) == ["date match", "episodic", "access", "scale", "noise"]
+    assert steps["date match"].after == pytest.approx(2 * steps["date match"].before)
+    assert steps["episodic"].after == pytest.approx(steps["episodic"].before * 0.5 ** (1 / half_life))
+    assert steps["access"].after == pytest.approx(steps["access"].before * (1 + 0.1 * np.log(2)))
+    assert steps["scale"].after == 1.0
+
+
+def test_e6_noise_differs_between_recalls_and_can_be_seeded_or_switched_off(sample_engine: Engine) -> None:
+    def drawn(**changes: object) -> list[float]:
+        answer = sample_engine.recall(
+            "Kestrel",
+            recipe="engram",
+            now="2025-12-01T00:00:00Z",
+            changes={f"select.noise.{name}": value for name, value in changes.items()},
+        )
+        return [hit.score for hit in answer]
+
+    assert drawn(sigma=0.02) != drawn(sigma=0.02)
+    assert drawn(seed=5) == drawn(seed=5)
+    assert drawn(on=False) == drawn(sigma=0) == drawn(on=False)
+
+
+def test_e6_without_a_cross_encoder_the_threshold_drops_nothing(sample_engine: Engine) -> None:
+    answer = sample_engine.recall("Kestrel", recipe="engram", changes={**UNREAD, "select.threshold.least": 1_000.0})
+    assert len(answer) == 10
+    assert all(item.stage != "threshold" for item in answer.dropped)

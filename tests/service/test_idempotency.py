@@ -1,0 +1,327 @@
+"""Requests that are sent twice and done once: over threads, over processes, and over one that dies midway."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+import fivefold
+from fivefold.service.idempotency import KEPT, LEASE, Answer, Answers, Begun, Busy, Reused
+from fivefold.stores import open_store
+from fivefold.stores.protocol import Store
+from fivefold.stores.sql.idempotency import FEW
+from fivefold.testing.pairs import opened as on
+from fivefold.values.times import utc_now
+from tests.support.postgres import Server
+from tests.support.shell import clean
+from tests.support.store_places import opened
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+SCOPE = "b0b0 POST /v1/namespaces/work/memories"
+DONE = Answer(201, '{"stored": ["m1"]}')
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = NOON
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def location(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
+    if request.param == "postgres":
+        server: Server = request.getfixturevalue("postgres")
+        return server.new_location()
+    return str(tmp_path_factory.mktemp("answers") / "memory.db")
+
+
+@pytest.fixture(scope="module")
+def store(location: str) -> Iterator[Store]:
+    with closing(open_store(location)) as made:
+        yield made
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def answers(store: Store, clock: Clock) -> Iterator[Answers]:
+    with closing(Answers(store, clock)) as made:
+        yield made
+
+
+def begun(answers: Answers, key: str, digest: bytes = b"digest", namespace: str = "work", scope: str = SCOPE) -> Begun:
+    found = answers.begin(namespace, scope, key, digest)
+    assert isinstance(found, Begun)
+    return found
+
+
+def test_the_first_answer_is_given_again(answers: Answers, store: Store, clock: Clock) -> None:
+    answers.finish(begun(answers, "first"), DONE)
+    clock.now += KEPT - timedelta(microseconds=1)
+    assert answers.begin("work", SCOPE, "first", b"digest") == DONE
+    with closing(Answers(store, clock)) as restarted:
+        assert restarted.begin("work", SCOPE, "first", b"digest") == DONE
+
+
+def test_an_answer_is_given_for_a_day(answers: Answers, store: Store, clock: Clock) -> None:
+    answers.finish(begun(answers, "day"), DONE)
+    clock.now += KEPT
+    assert not begun(answers, "day").again
+    held = "SELECT count(*) FROM answers WHERE expires_at <= ?"
+    with store.ledger.answering("work") as (db, _):
+        assert db.rows(held, (int(clock.now.timestamp() * 1_000_000),)) == [(0,)]
+
+
+def test_requests_are_told_apart(answers: Answers) -> None:
+    answers.finish(begun(answers, "apart"), DONE)
+    assert begun(answers, "other").key == "other"
+    assert begun(answers, "apart", namespace="home").namespace == "home"
+    assert begun(answers, "apart", scope="cafe POST /v1/namespaces/work/memories").scope.startswith("cafe")
+
+
+def test_any_scope_can_be_kept_and_bad_names_are_told(answers: Answers) -> None:
+    for scope in ("\x00", "\ud800", "x" * 100_000):
+        answers.finish(begun(answers, "scopes", scope=scope), Answer(201, repr(scope[:2])))
+        assert answers.begin("work", scope, "scopes", b"digest") == Answer(201, repr(scope[:2]))
+    for namespace, key in (("a\x00", "k"), ("\ud800", "k"), ("", "k"), ("a", "\x00"), ("a", "k" * 201)):
+        with pytest.raises(fivefold.InvalidInput):
+            answers.begin(namespace, SCOPE, key, b"digest")
+
+
+def test_a_key_of_another_request_is_refused(answers: Answers) -> None:
+    under_way = begun(answers, "reused")
+    with pytest.raises(Reused, match="came with another request before"):
+        Answers.begin(_another(answers), "work", SCOPE, "reused", b"else")
+    answers.finish(under_way, DONE)
+    with pytest.raises(fivefold.InvalidInput, match="came with another request before"):
+        answers.begin("work", SCOPE, "reused", b"else")
+    with pytest.raises(fivefold.InvalidInput, match="Idempotency-Key"):
+        answers.begin("work", SCOPE, "", b"digest")
+
+
+def _another(answers: Answers) -> Answers:
+    """Another process's view of the same store and clock."""
+    made = Answers.__new__(Answers)
+    made.__dict__.update(answers.__dict__, _under_way={})
+    return made
+
+
+def test_one_under_way_is_busy_until_it_is_abandoned(answers: Answers) -> None:
+    first, elsewhere = begun(answers, "busy"), _another(answers)
+    with pytest.raises(Busy, match="being done just now"):
+        answers.begin("work", SCOPE, "busy", b"digest")
+    with pytest.raises(Busy, match="send it again in 30 s") as told:
+        elsewhere.begin("work", SCOPE, "busy", b"digest")
+    assert told.value.retry_after_s == LEASE.total_seconds()
+    answers.abandon(first)
+    second = begun(elsewhere, "busy", b"changed")
+    assert not second.again
+    elsewhere.abandon(second)
+
+
+def test_what_a_dead_process_began_can_be_done_again(answers: Answers, clock: Clock) -> None:
+    lost, elsewhere = begun(answers, "dead"), _another(answers)
+    clock.now += LEASE - timedelta(microseconds=1)
+    with pytest.raises(Busy) as told:
+        elsewhere.begin("work", SCOPE, "dead", b"digest")
+    assert told.value.retry_after_s == 1
+    clock.now += timedelta(microseconds=1)
+    with pytest.raises(Reused):
+        elsewhere.begin("work", SCOPE, "dead", b"else")
+    taken = begun(elsewhere, "dead")
+    assert taken.again
+    answers.finish(lost, Answer(500, "too late"))
+    answers.abandon(lost)
+    elsewhere.finish(taken, DONE)
+    assert elsewhere.begin("work", SCOPE, "dead", b"digest") == DONE
+
+
+def test_a_long_request_keeps_its_lease(answers: Answers, clock: Clock) -> None:
+    first, elsewhere = begun(answers, "long"), _another(answers)
+    for _ in range(5):
+        clock.now += LEASE - timedelta(seconds=1)
+        answers.renew()
+        with pytest.raises(Busy):
+            elsewhere.begin("work", SCOPE, "long", b"digest")
+    answers.finish(first, DONE)
+    answers.renew()
+    assert elsewhere.begin("work", SCOPE, "long", b"digest") == DONE
+
+
+def test_leases_are_renewed_without_being_asked(store: Store) -> None:
+    with closing(Answers(store, lease=timedelta(seconds=0.06))) as answers:
+        begun(answers, "alive")
+        seen = set[int]()
+        until = time.monotonic() + 30
+        while len(seen) < 3 and time.monotonic() < until:
+            with store.ledger.answering("work") as (db, _):
+                seen.add(db.rows("SELECT leased_until FROM answers WHERE key = 'alive'")[0][0])
+            time.sleep(0.01)
+        assert len(seen) == 3
+
+
+def test_of_many_threads_one_does_it(store: Store) -> None:
+    """Each with its own view, as if they were processes; each sends the request until it has an answer."""
+    done, got = Counter[str](), list[Answer]()
+    barrier = threading.Barrier(8)
+
+    def send(name: str) -> None:
+        with closing(Answers(store)) as answers:
+            for key in ("race 1", "race 2", "race 3"):
+                barrier.wait()
+                while True:
+                    try:
+                        found = answers.begin("work", SCOPE, key, b"digest")
+                    except Busy:
+                        time.sleep(0.005)
+                        continue
+                    if isinstance(found, Answer):
+                        got.append(found)
+                        break
+                    done[key] += 1
+                    answers.finish(found, Answer(201, name))
+
+    threads = [threading.Thread(target=send, args=(f"t{i}",)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert done == {"race 1": 1, "race 2": 1, "race 3": 1}
+    assert len(got) == 24
+    assert len({answer.body for answer in got}) <= 3
+
+
+RACE = """
+import sys, time
+from fivefold.answers import Answer, Answers, Begun, Busy
+from fivefold.stores import open_store
+location, scope, name, count = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+answers = Answers(open_store(location))
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(count):
+    try:
+        found = answers.begin("race", scope, str(number), b"digest")
+    except Busy:
+        continue
+    if isinstance(found, Begun):
+        print(number, flush=True)
+        if name == "dies" and number == count - 1:
+            sys.stdin.readline()
+        answers.finish(found, Answer(201, name))
+"""
+
+
+def started(location: str, name: str, count: int, scope: str = SCOPE) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", RACE, location, scope, name, str(count)],
+        env=clean({}),
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def test_of_two_processes_one_does_it(location: str, store: Store) -> None:
+    processes = [started(location, name, 40) for name in ("one", "two")]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    said = [process.communicate(timeout=60)[0].split() for process in processes]
+    assert sorted(said[0] + said[1], key=int) == [str(number) for number in range(40)]
+
+
+def test_a_killed_process_leaves_its_request_to_be_done(location: str, store: Store) -> None:
+    scope = "a killed one"
+    process = started(location, "dies", 2, scope)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
+    assert [process.stdout.readline() for _ in range(2)] == ["0\n", "1\n"]
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=60)
+    later = utc_now() + LEASE
+    with closing(Answers(store)) as answers, closing(Answers(store, lambda: later)) as after:
+        assert answers.begin("race", scope, "0", b"digest") == Answer(201, "dies")
+        with pytest.raises(Busy):
+            answers.begin("race", scope, "1", b"digest")
+        assert begun(after, "1", namespace="race", scope=scope).again
+
+
+# forgetting
+
+
+@pytest.mark.parametrize("others", [0, FEW])
+def test_a_forgotten_memory_is_in_no_kept_answer(answers: Answers, store: Store, others: int) -> None:
+    """Alone, or with all the turns of its session."""
+    engine = on(store, "work")
+    told = 'she said "no" — née Ångström'
+    engine.remember("The code of the safe is 4711", id=told, session_id="safe")
+    for number in range(others):
+        engine.remember(f"And so on, {number}", session_id="safe")
+    engine.remember("The safe is blue", id="stays")
+    for key, body in {
+        "plain": f'{{"id": {_json(told)}, "content": "The code of the safe is 4711"}}',
+        "ascii": f'{{"id": {_json(told, ascii=True)}, "content": "The code of the safe is 4711"}}',
+        "other": '{"id": "stays", "content": "The safe is blue"}',
+    }.items():
+        answers.finish(begun(answers, f"{key}{others}"), Answer(200, body))
+    answers.finish(begun(answers, f"plain{others}", namespace="home"), Answer(200, f'{{"id": {_json(told)}}}'))
+    if others:
+        engine.forget_session("safe")
+    else:
+        engine.forget(told)
+    assert answers.begin("work", SCOPE, f"plain{others}", b"digest") == Answer(200, None)
+    assert answers.begin("work", SCOPE, f"ascii{others}", b"digest") == Answer(200, None)
+    kept = answers.begin("work", SCOPE, f"other{others}", b"digest")
+    assert isinstance(kept, Answer)
+    assert kept.body == '{"id": "stays", "content": "The safe is blue"}'
+    elsewhere = answers.begin("home", SCOPE, f"plain{others}", b"digest")
+    assert isinstance(elsewhere, Answer)
+    assert elsewhere.body is not None
+
+
+def test_a_forgotten_text_is_not_left_in_the_file(store_path: str) -> None:
+    secret = "The code of the safe is 4711"
+    with opened(store_path, "work") as engine:
+        engine.remember(secret, id="m1")
+        with closing(Answers(engine.store)) as answers:
+            answers.finish(begun(answers, "x"), Answer(200, f'{{"id": "m1", "content": "{secret}"}}'))
+        engine.forget("m1")
+        held = b"".join(Path(store_path + end).read_bytes() for end in ("", "-wal") if Path(store_path + end).exists())
+    assert b"fivefold" in held or b"memories" in held
+    assert secret.encode() not in held
+
+
+def test_care_takes_away_what_is_over(store: Store) -> None:
+    old = NOON - timedelta(days=400)
+    with closing(Answers(store, lambda: old)) as answers:
+        answers.finish(begun(answers, "care", namespace="elsewhere"), DONE)
+    list(store.tend())
+    with store.ledger.answering("elsewhere") as (db, _):
+        assert db.rows("SELECT count(*) FROM answers WHERE key = 'care'") == [(0,)]
+
+
+def _json(text: str, ascii: bool = False) -> str:
+    return json.dumps(text, ensure_ascii=ascii)

@@ -1,0 +1,336 @@
+"""Every expression with the window it stands for, computed by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from fivefold.text.time_grammar import EARLIEST, find_window, find_windows
+
+BERLIN = ZoneInfo("Europe/Berlin")
+NOW = datetime(2025, 6, 11, 15, 30, tzinfo=BERLIN)
+"""A Wednesday."""
+TALK = datetime(2025, 6, 1, 12, 0, tzinfo=UTC)
+NOW_TEXT = "2025-06-11T15:30"
+
+
+def local(text: str) -> datetime:
+    return EARLIEST if text == "ever" else datetime.fromisoformat(text).replace(tzinfo=BERLIN).astimezone(UTC)
+
+
+def check(text: str, start: str, end: str, now: datetime = NOW) -> None:
+    window = find_window(text, now, BERLIN, last_talk=TALK)
+    assert window is not None, text
+    assert (window.start, window.end) == (local(start), local(end)), text
+    assert window.start.tzinfo is UTC
+    assert window.end.tzinfo is UTC
+
+
+GOLDEN = [
+    # days
+    ("yesterday", "2025-06-10", "2025-06-11"),
+    ("today", "2025-06-11", "2025-06-12"),
+    ("tonight", "2025-06-11T18:00", "2025-06-12"),
+    ("this morning", "2025-06-11", "2025-06-11T12:00"),
+    ("this afternoon", "2025-06-11T12:00", "2025-06-11T18:00"),
+    ("this evening", "2025-06-11T18:00", "2025-06-12"),
+    ("last night", "2025-06-10T18:00", "2025-06-11T06:00"),
+    ("yesterday evening", "2025-06-10T18:00", "2025-06-11"),
+    ("yesterday's", "2025-06-10", "2025-06-11"),
+    ("the day before yesterday", "2025-06-09", "2025-06-10"),
+    ("earlier today", "2025-06-11", NOW_TEXT),
+    # ago
+    ("3 days ago", "2025-06-08", "2025-06-09"),
+    ("three days ago", "2025-06-08", "2025-06-09"),
+    ("a day ago", "2025-06-10", "2025-06-11"),
+    ("a week ago", "2025-06-01", "2025-06-08"),
+    ("two weeks ago", "2025-05-25", "2025-06-01"),
+    ("3 weeks ago", "2025-05-18", "2025-05-25"),
+    ("a month ago", "2025-04-26", "2025-05-26"),
+    ("six months ago", "2024-11-26", "2024-12-26"),
+    ("a year ago", "2023-12-12", "2024-12-11"),
+    ("2 years ago", "2022-12-11", "2023-12-11"),
+    ("a couple of years ago", "2022-12-11", "2023-12-11"),
+    ("a couple of days ago", "2025-06-09", "2025-06-10"),
+    ("an hour ago", "2025-06-11T14:00", "2025-06-11T15:00"),
+    ("3 hours ago", "2025-06-11T12:00", "2025-06-11T13:00"),
+    ("a few days ago", "2025-06-06T15:30", "2025-06-09T15:30"),
+    ("a few weeks ago", "2025-05-07T15:30", "2025-05-28T15:30"),
+    ("a few months ago", "2025-03-13T15:30", "2025-05-12T15:30"),
+    ("a few years ago", "2020-06-11T15:30", "2023-06-11T15:30"),
+    # running and rolling
+    ("last week", "2025-06-04T15:30", NOW_TEXT),
+    ("past week", "2025-06-04T15:30", NOW_TEXT),
+    ("this week", "2025-06-09", NOW_TEXT),
+    ("earlier this week", "2025-06-09", NOW_TEXT),
+    ("the week before last", "2025-05-28T15:30", "2025-06-04T15:30"),
+    ("last month", "2025-05-01", "2025-06-01"),
+    ("the past month", "2025-05-11T15:30", NOW_TEXT),
+    ("this month", "2025-06-01", NOW_TEXT),
+    ("earlier this month", "2025-06-01", NOW_TEXT),
+    ("the month before last", "2025-04-01", "2025-05-01"),
+    ("last quarter", "2025-01-01", "2025-04-01"),
+    ("this quarter", "2025-04-01", NOW_TEXT),
+    ("the past quarter", "2025-03-11T15:30", NOW_TEXT),
+    ("last year", "2024-01-01", "2025-01-01"),
+    ("the past year", "2024-06-11T15:30", NOW_TEXT),
+    ("this year", "2025-01-01", NOW_TEXT),
+    ("earlier this year", "2025-01-01", NOW_TEXT),
+    ("the year before last", "2023-01-01", "2024-01-01"),
+    ("the last 3 days", "2025-06-08T15:30", NOW_TEXT),
+    ("the past 2 weeks", "2025-05-28T15:30", NOW_TEXT),
+    ("past two months", "2025-04-11T15:30", NOW_TEXT),
+    ("in the last five years", "2020-06-11T15:30", NOW_TEXT),
+    ("in the last 24 hours", "2025-06-10T15:30", NOW_TEXT),
+    ("in the last hour", "2025-06-11T14:30", NOW_TEXT),
+    ("in the last few weeks", "2025-05-07T15:30", NOW_TEXT),
+    ("recently", "2025-05-12T15:30", NOW_TEXT),
+    ("lately", "2025-05-12T15:30", NOW_TEXT),
+    # weekdays and weekends
+    ("last Tuesday", "2025-06-10", "2025-06-11"),
+    ("last Wednesday", "2025-06-04", "2025-06-05"),
+    ("on Friday", "2025-06-06", "2025-06-07"),
+    ("on Wednesday", "2025-06-11", "2025-06-12"),
+    ("this Friday", "2025-06-06", "2025-06-07"),
+    ("on friday evening", "2025-06-06T18:00", "2025-06-07"),
+    ("on Fri", "2025-06-06", "2025-06-07"),
+    ("the weekend", "2025-06-07", "2025-06-09"),
+    ("on the weekend", "2025-06-07", "2025-06-09"),
+    ("over the weekend", "2025-06-07", "2025-06-09"),
+    ("last weekend", "2025-06-07", "2025-06-09"),
+    ("the weekend before last", "2025-05-31", "2025-06-02"),
+    ("in Monday's meeting", "2025-06-09", "2025-06-10"),
+    # dates
+    ("March 15th", "2025-03-15", "2025-03-16"),
+    ("15 March", "2025-03-15", "2025-03-16"),
+    ("on the 15th of March", "2025-03-15", "2025-03-16"),
+    ("15 july", "2024-07-15", "2024-07-16"),
+    ("on may 3", "2025-05-03", "2025-05-04"),
+    ("15/03/2024", "2024-03-15", "2024-03-16"),
+    ("03/04/2024", "2024-04-03", "2024-04-04"),
+    ("03/15/2024", "2024-03-15", "2024-03-16"),
+    ("15.03.2024", "2024-03-15", "2024-03-16"),
+    ("2024-03-15", "2024-03-15", "2024-03-16"),
+    ("2024-03-15T09:30:00Z", "2024-03-15", "2024-03-16"),
+    ("7 May 2023", "2023-05-07", "2023-05-08"),
+    ("May 7 2023", "2023-05-07", "2023-05-08"),
+    ("May 7th, 2023", "2023-05-07", "2023-05-08"),
+    ("Sunday, 7 May 2023", "2023-05-07", "2023-05-08"),
+    ("8 May", "2025-05-08", "2025-05-09"),
+    ("29 February", "2024-02-29", "2024-03-01"),
+    ("on 7 May 2030", "2030-05-07", "2030-05-08"),
+    ("15.03.24", "2024-03-15", "2024-03-16"),
+    ("15/3/24", "2024-03-15", "2024-03-16"),
+    ("15th of Mar, '24", "2024-03-15", "2024-03-16"),
+    ("Mar 15 ’24", "2024-03-15", "2024-03-16"),
+    ("15-Mar-2024", "2024-03-15", "2024-03-16"),
+    ("3 to 7 May", "2025-05-03", "2025-05-08"),
+    ("May 3-7, 2024", "2024-05-03", "2024-05-08"),
+    ("the week of 3 May", "2025-04-28", "2025-05-05"),
+    ("around 15 March", "2025-03-12", "2025-03-19"),
+    ("the morning of 15 March", "2025-03-15", "2025-03-15T12:00"),
+    # months, quarters, years
+    ("in June 2024", "2024-06-01", "2024-07-01"),
+    ("June 2024", "2024-06-01", "2024-07-01"),
+    ("may 2024", "2024-05-01", "2024-06-01"),
+    ("in December", "2024-12-01", "2025-01-01"),
+    ("in May", "2025-05-01", "2025-06-01"),
+    ("in may", "2025-05-01", "2025-06-01"),
+    ("back in march", "2025-03-01", "2025-04-01"),
+    ("during June", "2025-06-01", "2025-07-01"),
+    ("last May", "2025-05-01", "2025-06-01"),
+    ("last June", "2024-06-01", "2024-07-01"),
+    ("this April", "2025-04-01", "2025-05-01"),
+    ("in 2022", "2022-01-01", "2023-01-01"),
+    ("in Q3", "2024-07-01", "2024-10-01"),
+    ("in Q2", "2025-04-01", "2025-07-01"),
+    ("Q3 2025", "2025-07-01", "2025-10-01"),
+    ("third quarter of 2024", "2024-07-01", "2024-10-01"),
+    ("the third quarter of last year", "2024-07-01", "2024-10-01"),
+    ("early June", "2025-06-01", "2025-06-11"),
+    ("mid June", "2025-06-11", "2025-06-21"),
+    ("mid-May", "2025-05-11", "2025-05-21"),
+    ("late May", "2025-05-21", "2025-06-01"),
+    ("late June", "2024-06-21", "2024-07-01"),
+    ("early 2024", "2024-01-01", "2024-05-01"),
+    ("mid-2024", "2024-05-01", "2024-09-01"),
+    ("late 2024", "2024-09-01", "2025-01-01"),
+    ("late last year", "2024-09-01", "2025-01-01"),
+    ("the first week of May", "2025-05-01", "2025-05-08"),
+    ("the second week of May", "2025-05-08", "2025-05-15"),
+    ("the last week of May", "2025-05-25", "2025-06-01"),
+    ("the last Friday of May", "2025-05-30", "2025-05-31"),
+    ("the beginning of May", "2025-05-01", "2025-05-11"),
+    ("the end of May", "2025-05-21", "2025-06-01"),
+    ("the end of last month", "2025-05-21", "2025-06-01"),
+    ("the first half of last year", "2024-01-01", "2024-07-01"),
+    ("the 1990s", "1990-01-01", "2000-01-01"),
+    ("in the nineties", "1990-01-01", "2000-01-01"),
+    ("the '90s", "1990-01-01", "2000-01-01"),
+    ("the late nineties", "1997-01-01", "2000-01-01"),
+    # seasons and holidays
+    ("the summer of 2025", "2025-06-01", "2025-09-01"),
+    ("summer 2023", "2023-06-01", "2023-09-01"),
+    ("last summer", "2024-06-01", "2024-09-01"),
+    ("this winter", "2024-12-01", "2025-03-01"),
+    ("in spring", "2025-03-01", "2025-06-01"),
+    ("in the autumn", "2024-09-01", "2024-12-01"),
+    ("last fall", "2024-09-01", "2024-12-01"),
+    ("the summer before last", "2023-06-01", "2023-09-01"),
+    ("around Christmas", "2024-12-21", "2024-12-31"),
+    ("over Christmas", "2024-12-24", "2024-12-28"),
+    ("on Christmas Eve", "2024-12-24", "2024-12-25"),
+    ("at Easter", "2025-04-18", "2025-04-22"),
+    ("Easter 2024", "2024-03-29", "2024-04-02"),
+    ("at New Year", "2024-12-31", "2025-01-02"),
+    ("on New Year's Eve", "2024-12-31", "2025-01-01"),
+    ("on Halloween", "2024-10-31", "2024-11-01"),
+    ("on Thanksgiving", "2024-11-28", "2024-11-29"),
+    ("the day after Christmas", "2024-12-28", "2024-12-29"),
+    ("two days before Easter", "2025-04-16", "2025-04-17"),
+    ("the Friday before Christmas", "2024-12-20", "2024-12-21"),
+    ("the Sunday before 25 May 2023", "2023-05-21", "2023-05-22"),
+    ("on the Monday after 1 June 2023", "2023-06-05", "2023-06-06"),
+    ("the weekend before Easter", "2025-04-12", "2025-04-14"),
+    # ranges
+    ("since yesterday", "2025-06-10", NOW_TEXT),
+    ("since May", "2025-05-01", NOW_TEXT),
+    ("since 2019", "2019-01-01", NOW_TEXT),
+    ("since the weekend", "2025-06-07", NOW_TEXT),
+    ("since the beginning of the year", "2025-01-01", NOW_TEXT),
+    ("until May", "ever", "2025-06-01"),
+    ("till yesterday", "ever", "2025-06-11"),
+    ("before May", "ever", "2025-05-01"),
+    ("before 7 May 2023", "ever", "2023-05-07"),
+    ("after May", "2025-06-01", NOW_TEXT),
+    ("after June", "2024-07-01", NOW_TEXT),
+    ("after 15 March 2024", "2024-03-16", NOW_TEXT),
+    ("between May and July", "2024-05-01", "2024-08-01"),
+    ("between 3 May and 7 June 2024", "2024-05-03", "2024-06-08"),
+    ("between the 3rd and the 7th of May", "2025-05-03", "2025-05-08"),
+    ("between Monday and now", "2025-06-09", NOW_TEXT),
+    ("between early May and last week", "2025-05-01", NOW_TEXT),
+    ("from March to May", "2025-03-01", "2025-06-01"),
+    ("from May 2024 to July", "2024-05-01", "2024-08-01"),
+    ("from Monday to Friday", "2025-06-02", "2025-06-07"),
+    ("from 2019 to 2021", "2019-01-01", "2022-01-01"),
+    ("in 2019-2021", "2019-01-01", "2022-01-01"),
+    ("from March onwards", "2025-03-01", NOW_TEXT),
+    ("since we last talked", "2025-06-01T14:00", NOW_TEXT),
+    ("since we last spoke", "2025-06-01T14:00", NOW_TEXT),
+    ("since we last met", "2025-06-01T14:00", NOW_TEXT),
+    ("since we last chatted", "2025-06-01T14:00", NOW_TEXT),
+    ("since our last conversation", "2025-06-01T14:00", NOW_TEXT),
+    # two expressions that mean one time
+    ("on Friday last week", "2025-06-06", "2025-06-07"),
+    ("on Wednesday last week", "2025-06-04", "2025-06-05"),
+    ("last week on Friday", "2025-06-06", "2025-06-07"),
+    ("in May last year", "2024-05-01", "2024-06-01"),
+    ("at Christmas two years ago", "2023-12-24", "2023-12-28"),
+    ("on Tuesday two weeks ago", "2025-05-27", "2025-05-28"),
+]
+
+
+@pytest.mark.parametrize(("text", "start", "end"), GOLDEN, ids=[row[0] for row in GOLDEN])
+def test_expression(text: str, start: str, end: str) -> None:
+    check(text, start, end)
+    check(f"What did Sam tell me about the boiler {text}?", start, end)
+    check(text[0].upper() + text[1:] + ", what did I do with Sam", start, end)
+
+
+NEW_YEAR = datetime(2025, 1, 1, 0, 30, tzinfo=BERLIN)
+"""A Wednesday; in UTC it is still 2024."""
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [
+        ("yesterday", "2024-12-31", "2025-01-01"),
+        ("last night", "2024-12-31T18:00", "2025-01-01T06:00"),
+        ("last year", "2024-01-01", "2025-01-01"),
+        ("this year", "2025-01-01", "2025-01-01T00:30"),
+        ("last month", "2024-12-01", "2025-01-01"),
+        ("last quarter", "2024-10-01", "2025-01-01"),
+        ("this week", "2024-12-30", "2025-01-01T00:30"),
+        ("this winter", "2024-12-01", "2025-03-01"),
+        ("last winter", "2023-12-01", "2024-03-01"),
+        ("in January", "2025-01-01", "2025-02-01"),
+        ("in December", "2024-12-01", "2025-01-01"),
+        ("at New Year", "2024-12-31", "2025-01-02"),
+        ("31 December", "2024-12-31", "2025-01-01"),
+        ("a month ago", "2024-11-16", "2024-12-16"),
+        ("since Christmas", "2024-12-24", "2025-01-01T00:30"),
+    ],
+)
+def test_around_new_year(text: str, start: str, end: str) -> None:
+    check(text, start, end, NEW_YEAR)
+
+
+@pytest.mark.parametrize(
+    ("now", "text", "start", "end"),
+    [
+        # Clocks go forward on 30 March 2025 at 02:00 and back on 26 October at 03:00.
+        ("2025-03-31T12:00", "yesterday", "2025-03-29T23:00", "2025-03-30T22:00"),
+        ("2025-10-27T12:00", "yesterday", "2025-10-25T22:00", "2025-10-26T23:00"),
+        ("2025-03-31T12:00", "last week", "2025-03-24T11:00", "2025-03-31T10:00"),
+        ("2025-10-26T12:00", "this morning", "2025-10-25T22:00", "2025-10-26T11:00"),
+        ("2025-10-26T05:00", "3 hours ago", "2025-10-26T00:30", "2025-10-26T01:30"),
+        ("2025-03-30T04:00", "in the last 2 hours", "2025-03-30T00:00", "2025-03-30T02:00"),
+        ("2025-03-31T12:00", "last month", "2025-01-31T23:00", "2025-02-28T23:00"),
+        ("2025-03-31T12:00", "a month ago", "2025-02-12T23:00", "2025-03-14T23:00"),
+    ],
+)
+def test_around_the_clock_change(now: str, text: str, start: str, end: str) -> None:
+    """Ends are in UTC here: a day of 23 and one of 25 hours, and hours that pass by the hour."""
+    window = find_window(text, datetime.fromisoformat(now).replace(tzinfo=BERLIN), BERLIN)
+    assert window is not None
+    assert (window.start, window.end) == tuple(datetime.fromisoformat(at).replace(tzinfo=UTC) for at in (start, end))
+
+
+def test_the_hour_that_comes_twice_is_kept_apart() -> None:
+    second = datetime(2025, 10, 26, 2, 20, tzinfo=BERLIN, fold=1)
+    window = find_window("in the last 30 minutes", second, BERLIN)
+    assert window is not None
+    assert (window.start, window.end) == (
+        datetime(2025, 10, 26, 0, 50, tzinfo=UTC),
+        datetime(2025, 10, 26, 1, 20, tzinfo=UTC),
+    )
+
+
+def test_the_window_keeps_its_words_and_every_expression_its_place() -> None:
+    text = "What did I do on Friday with Sam last week, and since May?"
+    found = find_windows(text, NOW, BERLIN)
+    assert [item.window.text for item in found] == ["Friday", "last week", "since May"]
+    assert [text[item.start : item.end] for item in found] == ["Friday", "last week", "since May"]
+    window = find_window(text, NOW, BERLIN)
+    assert window is not None
+    assert window.text == "Friday … last week … since May"
+    assert (window.start, window.end) == (local("2025-06-06"), local("2025-06-07"))
+
+
+def test_expressions_that_do_not_meet_give_the_first() -> None:
+    check("Was it in March or in May?", "2025-03-01", "2025-04-01")
+    assert len(find_windows("Was it in March or May?", NOW, BERLIN)) == 2
+
+
+def test_a_talk_that_is_not_known_gives_nothing() -> None:
+    assert find_window("What is new since we last talked?", NOW, BERLIN) is None
+    assert find_window("What is new since we last talked?", NOW, BERLIN, last_talk=NOW.replace(year=2026)) is None
+
+
+def test_the_zone_decides_which_day_it_is() -> None:
+    late = datetime(2025, 6, 11, 23, 30, tzinfo=UTC)
+    here, there = find_window("today", late), find_window("today", late, BERLIN)
+    assert here is not None
+    assert there is not None
+    assert here.start == datetime(2025, 6, 11, tzinfo=UTC)
+    assert there.start == datetime(2025, 6, 11, 22, tzinfo=UTC)
+
+
+def test_a_running_unit_that_has_just_begun_is_the_present_instant() -> None:
+    monday = datetime(2025, 6, 9, tzinfo=UTC)
+    window = find_window("this week", monday)
+    assert window is not None
+    assert window.start == monday < window.end

@@ -1,0 +1,457 @@
+"""Moving namespaces between stores: everything arrives, nothing is overwritten, and what differs is noticed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fivefold
+from fivefold import sample
+from fivefold.errors import FivefoldError, InvalidInput, NotFound, ReadOnly, StoreError
+from fivefold.learning.model_store import shelf_of
+from fivefold.stores import open_store
+from fivefold.stores.sql.snapshot import TABLES, VECTORS
+from fivefold.stores.sqlite.store import SqliteStore
+from fivefold.testing.pairs import answers, same_answers
+from fivefold.transfer.migrate import Migrated, migrate
+from tests.learning.test_reranker import VERDICT, liking
+from tests.stores.test_sqlite import Toy, toy
+from tests.support.migrating import exported
+from tests.support.postgres import Server
+
+ODD = "wörk / 'quoted' \"it\"; DROP TABLE memories -- 日本 🎉"
+QUESTIONS = ("where do I live now?", "what did Sarah say about the Kestrel?", "how do I take my tea?")
+
+
+@pytest.fixture(scope="module")
+def lived(sample_path: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The sample after some use: edited by hand, asked, taught, half moved to another model; two namespaces more."""
+    path = str(shutil.copy(sample_path, tmp_path_factory.mktemp("lived") / "lived.db"))
+    with fivefold.open(path) as mem:
+        mem.configure(timezone="Europe/Berlin", hops=1, route_budget_ms=600_000)
+        mem.graph.add("Old Mill", aliases=["the mill"])
+        mem.graph.relate("Old Mill", "stands by", "Kestrel", confidence=0.8, valid_from="2024-01-01T00:00:00Z")
+        mem.graph.rename("Kestrel", "Project Kestrel")
+        some, other, gone = (item["id"] for item in sample.memories()[10:13])
+        mem.update(some, importance=0.9, metadata={"by": "hand", "deep": [1, {"ü": None}]})
+        mem.supersede(other, "All of that is different now")
+        mem.forget(gone)
+        for question in QUESTIONS:
+            answer = mem.recall(question, recipe="ditto")
+            mem.used(answer, [answer.hits[0].memory.id])
+        _half_moved(mem.store)
+    with toy(path, ODD) as mem:
+        mem.remember_many(["Ünïcode 🎉 and a 'quote'", {"content": "said in a session", "session_id": "s; --"}])
+    make_namespace(path, "empty")
+    return path
+
+
+def make_namespace(path: str, name: str) -> None:
+    with closing(open_store(path)) as store, store.write(name):
+        pass
+
+
+def _half_moved(store: Any) -> None:
+    with store.write("default") as txn:
+        txn.open_space(Toy.pin, Toy.dimension, "building")
+        for memory, _ in txn.without_vectors("building", 20):
+            txn.put_vectors(memory, {"full": Toy().embed([memory.content])[0]}, "building")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def target(request: pytest.FixtureRequest, postgres: Server, tmp_path: Path) -> str:
+    """Where nothing is yet."""
+    return postgres.new_location() if request.param == "postgres" else str(tmp_path / "target.db")
+
+
+def checksums(moved: list[Migrated]) -> dict[str, str]:
+    return {item.namespace: item.checksum for item in moved}
+
+
+@contextmanager
+def meanwhile(act: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Does something once, in the middle of a copy: after its first batch."""
+    acts = [act]
+
+    @contextmanager
+    def bar(title: str, total: int, *, show: bool) -> Iterator[Callable[[int], None]]:
+        def advance(done: int) -> None:
+            if done and acts:
+                acts.pop()()
+
+        yield advance
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fivefold.transfer.migrate.bar", bar)
+        yield
+    assert not acts
+
+
+# what arrives
+
+
+def test_there_and_back_again_is_byte_equal(lived: str, postgres: Server, tmp_path: Path) -> None:
+    """SQLite → PostgreSQL → SQLite: exports, every table, and the answers of every recipe."""
+    before = hashlib.sha256(Path(lived).read_bytes()).digest()
+    there, back = postgres.new_location(), str(tmp_path / "back.db")
+    first, second = migrate(lived, there), migrate(there, back)
+    assert hashlib.sha256(Path(lived).read_bytes()).digest() == before
+    assert checksums(first) == checksums(second)
+    assert [item.tables for item in first] == [item.tables for item in second]
+    assert [item.namespace for item in first] == sorted(["default", ODD, "empty"])
+    for namespace in ("default", ODD, "empty"):
+        wanted = exported(lived, namespace, tmp_path)
+        assert exported(there, namespace, tmp_path) == wanted
+        assert exported(back, namespace, tmp_path) == wanted
+    copy = str(shutil.copy(lived, tmp_path / "asked.db"))
+    with fivefold.open(copy) as old, fivefold.open(there) as new, fivefold.open(back) as newest:
+        asked = [answers(engine, *QUESTIONS, now="2025-03-10T12:00:00Z") for engine in (old, new, newest)]
+        same_answers(asked[0], asked[1])
+        same_answers(asked[0], asked[2])
+
+
+def test_everything_comes_along(lived: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also what an export leaves out; and no model is asked for."""
+
+    def unwanted(choice: str) -> None:
+        raise AssertionError(choice)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fivefold.models.embedders.embedder", unwanted)
+        (moved,) = migrate(lived, target, ["default"])
+    rows = {checked.table: checked.rows for checked in moved.tables}
+    assert all(rows.values()), rows
+    assert (moved.memories, moved.vectors) == (rows["memories"], rows["vectors"])
+    with fivefold.open(lived) as old, fivefold.open(target) as new:
+        for mem in (old, new):
+            mem.store.recalls.flush()  # type: ignore[attr-defined]
+        assert new.settings == old.settings
+        assert new.store.reader("default").learned("weights") == old.store.reader("default").learned("weights")
+        assert new.learned().weights.count == len(QUESTIONS)
+        stats = [{**mem.stats().to_dict(), "bytes_on_disk": 0} for mem in (old, new)]
+        assert stats[0] == stats[1]
+        assert new.sessions(1_000) == old.sessions(1_000)
+        (edge,) = [edge for edge in new.graph.edges("Old Mill") if edge.relation == "stands by"]
+        assert (edge.target, edge.confidence) == ("Project Kestrel", 0.8)
+        assert "the mill" in new.graph.entity("Old Mill").aliases
+        assert new.store.reader("default").feedback(10) == old.store.reader("default").feedback(10)
+        recalled = new.store.reader("default").feedback(10)[0].recall
+        assert new.store.reader("default").signals(recalled) == old.store.reader("default").signals(recalled)
+        with old.store.look("default") as one, new.store.look("default") as other:
+            assert list(other.rows(VECTORS)) == list(one.rows(VECTORS))
+            assert {len(row[4]) // 4 for row in other.rows(VECTORS)} == {Toy.dimension, 384}
+
+
+def test_vectors_are_the_same_to_the_last_bit(target: str, tmp_path: Path) -> None:
+    """Whatever a model may give: the smallest numbers, and zeros of either sign."""
+    source = str(tmp_path / "source.db")
+    odd = np.array([1e-45, -0.0, 0.0, 1.1754944e-38, 3.4028235e38, -1.0, 1 / 3, 2**-24] * 2, dtype=np.float32)
+    with toy(source) as mem:
+        memory = mem.get(mem.remember("told as it is").id or "")
+        with mem.store.write("default") as txn:
+            txn.put_vectors(memory, {"user": odd}, "active")
+    migrate(source, target)
+    with closing(open_store(target)) as store, store.look("default") as look:
+        assert odd.tobytes() in [row[4] for row in look.rows(VECTORS)]
+
+
+@pytest.mark.parametrize("namespace", [ODD, "empty", "x" * 200])
+def test_any_namespace_arrives_under_its_name(namespace: str, lived: str, target: str, tmp_path: Path) -> None:
+    source = str(shutil.copy(lived, tmp_path / "source.db"))
+    make_namespace(source, namespace)
+    (moved,) = migrate(source, target, [namespace])
+    assert moved.namespace == namespace
+    with closing(open_store(target)) as store:
+        assert store.namespaces() == (namespace,)
+    assert exported(target, namespace, tmp_path) == exported(source, namespace, tmp_path)
+
+
+def test_another_namespace_of_the_target_is_left_alone(lived: str, target: str, tmp_path: Path) -> None:
+    """In a file, keys are counted over all namespaces; what comes in is numbered behind what is there."""
+    with toy(target, "before") as mem:
+        mem.remember_many([f"note {i} of Anna and Boris" for i in range(30)])
+        mem.graph.relate("Anna", "knows", "Boris")
+    kept = exported(target, "before", tmp_path)
+    moved = migrate(lived, target)
+    assert checksums(moved) == checksums(migrate(lived, str(tmp_path / "alone.db")))
+    assert exported(target, "before", tmp_path) == kept
+    assert exported(target, "default", tmp_path) == exported(lived, "default", tmp_path)
+    with fivefold.open(target) as mem, fivefold.open(str(shutil.copy(lived, tmp_path / "asked.db"))) as old:
+        asked = [answers(engine, QUESTIONS[0], now="2025-03-10T12:00:00Z") for engine in (old, mem)]
+        same_answers(*asked)
+
+
+def test_the_target_can_be_written_to_afterwards(lived: str, target: str) -> None:
+    migrate(lived, target)
+    with fivefold.open(target) as mem:
+        before = mem.stats().memories
+        report = mem.remember("Anna moved to the Old Mill with Boris", session_id="new")
+        mem.forget(sample.memories()[0]["id"])
+        assert mem.get(report.id or "").row > 0
+        assert mem.stats().memories == before + 1
+        assert [finding for finding in mem.doctor() if not finding.ok] == []
+
+
+def test_a_trained_reranker_comes_along(lived: str, target: str, tmp_path: Path) -> None:
+    source, back = str(shutil.copy(lived, tmp_path / "source.db")), str(tmp_path / "back.db")
+    with closing(open_store(source)) as store, closing(open_store(back)) as other:
+        shelf_of(store, "default").put(liking("event"), VERDICT)
+        shelf_of(other, ODD).put(liking("event"), VERDICT)
+    migrate(source, target)
+    migrate(target, back)
+    for location in (target, back):
+        with closing(open_store(location)) as store:
+            learned = shelf_of(store, "default").learned()
+            assert learned.verdict == VERDICT
+            assert learned.ranker is not None
+            assert shelf_of(store, ODD).learned().verdict is None
+
+
+# where the copy goes on
+
+
+def test_what_is_there_already_is_checked_and_passed_over(lived: str, target: str) -> None:
+    """As after a run that was killed between two namespaces."""
+    first = migrate(lived, target, [ODD, "empty"])
+    assert checksums(migrate(lived, target, [ODD, "empty"])) == checksums(first)
+    assert checksums(migrate(lived, target, restart=True)).items() >= checksums(first).items()
+
+
+def test_other_namespaces_may_be_written_to_meanwhile(
+    lived: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They take no keys that the copy is about to use."""
+    with meanwhile(lambda: toy(target, "other").remember("Anna met Boris in Leeds", session_id="s"), monkeypatch):
+        migrate(lived, target, ["default"])
+    assert exported(target, "default", tmp_path) == exported(lived, "default", tmp_path)
+    exported(target, "other", tmp_path)
+
+
+def test_a_source_that_changes_is_noticed(
+    lived: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = str(shutil.copy(lived, tmp_path / "source.db"))
+    monkeypatch.setattr("fivefold.transfer.migrate.BATCH_ROWS", 50)
+
+    def change() -> None:
+        with fivefold.open(source) as mem:
+            mem.update(sample.memories()[20]["id"], importance=0.123)
+
+    with (
+        meanwhile(change, monkeypatch),
+        pytest.raises(StoreError, match=r"^memories of namespace 'default' differ: .*run it again with --restart"),
+    ):
+        migrate(source, target, ["default"])
+    with pytest.raises(FivefoldError, match="--restart"):
+        migrate(source, target, ["default"])
+    migrate(source, target, ["default"], restart=True)
+    assert exported(target, "default", tmp_path) == exported(source, "default", tmp_path)
+
+
+def interrupted(source: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy that stops after its first batch of memories."""
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with meanwhile(stop, monkeypatch), pytest.raises(KeyboardInterrupt):
+        migrate(source, target, ["default"])
+
+
+def test_a_source_that_has_grown_since_is_noticed_before_more_is_copied(
+    lived: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = str(shutil.copy(lived, tmp_path / "source.db"))
+    interrupted(source, target, monkeypatch)
+    with fivefold.open(source) as mem:
+        mem.remember("One more thing")
+    with pytest.raises(InvalidInput, match=r"has changed since its copy .* began; begin it anew with --restart"):
+        migrate(source, target, ["default"])
+    migrate(source, target, ["default"], restart=True)
+
+
+def test_a_target_that_was_written_to_is_not_emptied(lived: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupted(lived, target, monkeypatch)
+    with fivefold.open(target, embedder="wordllama") as mem:
+        id = mem.remember("mine").id or ""
+    for restart in (False, True):
+        with pytest.raises(InvalidInput, match="was written to while it was being copied; forget what was added"):
+            migrate(lived, target, ["default"], restart=restart)
+    with fivefold.open(target) as mem:
+        assert mem.get(id).content == "mine"
+
+
+def test_a_target_that_changes_is_noticed(lived: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def configure() -> None:
+        with fivefold.open(target) as mem:
+            mem.configure(hops=3)
+
+    with meanwhile(configure, monkeypatch), pytest.raises(StoreError, match="namespaces of namespace 'default' differ"):
+        migrate(lived, target, ["default"])
+    migrate(lived, target, ["default"], restart=True)
+
+
+def test_two_copies_to_one_namespace_do_not_mix(
+    lived: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        meanwhile(lambda: migrate(lived, target, ["default"]), monkeypatch),
+        pytest.raises(StoreError, match="another process is copying"),
+    ):
+        migrate(lived, target, ["default"])
+    assert exported(target, "default", tmp_path) == exported(lived, "default", tmp_path)
+
+
+# what is refused
+
+
+@pytest.mark.parametrize("restart", [False, True])
+def test_a_namespace_that_holds_something_is_refused(lived: str, target: str, tmp_path: Path, restart: bool) -> None:
+    with toy(target) as mem:
+        mem.remember("mine")
+    kept = exported(target, "default", tmp_path)
+    with pytest.raises(InvalidInput, match="already holds something else; name another file or schema"):
+        migrate(lived, target, restart=restart)
+    assert exported(target, "default", tmp_path) == kept
+
+
+def test_a_namespace_with_settings_of_its_own_is_refused(lived: str, target: str) -> None:
+    with fivefold.open(target) as mem:
+        mem.configure(hops=3)
+    with pytest.raises(InvalidInput, match="already holds something else"):
+        migrate(lived, target, ["default"])
+
+
+def test_as_many_rows_are_not_the_same_rows(target: str, tmp_path: Path) -> None:
+    source = str(tmp_path / "source.db")
+    for location, text in ((source, "one"), (target, "two")):
+        with toy(location) as mem:
+            mem.remember(text)
+    with pytest.raises(InvalidInput, match="already holds something else"):
+        migrate(source, target)
+
+
+def test_an_unfinished_copy_of_another_source_is_named(
+    lived: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = str(shutil.copy(lived, tmp_path / "other.db"))
+    interrupted(other, target, monkeypatch)
+    with pytest.raises(InvalidInput, match=r"unfinished copy of '.*other\.db'; finish that one, or take it away with"):
+        migrate(lived, target, ["default"])
+    migrate(lived, target, ["default"], restart=True)
+
+
+def test_an_unfinished_copy_is_not_copied_further(
+    lived: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted(lived, target, monkeypatch)
+    with pytest.raises(InvalidInput, match="is itself an unfinished copy; finish that one first"):
+        migrate(target, str(tmp_path / "further.db"), ["default"])
+
+
+def test_a_zero_below_zero_is_a_zero(postgres: Server, tmp_path: Path) -> None:
+    """PostgreSQL keeps its sign, SQLite does not."""
+    source = postgres.new_location()
+    with toy(source) as mem:
+        mem.remember("of no importance", importance=-0.0)
+    migrate(source, str(tmp_path / "target.db"))
+
+
+def test_a_store_is_not_copied_onto_itself(lived: str, postgres: Server, tmp_path: Path) -> None:
+    linked = tmp_path / "linked.db"
+    linked.symlink_to(lived)
+    location = postgres.new_location()
+    toy(location).remember("mine")
+    for source, target in ((lived, lived), (lived, str(linked)), (location, f"{location}&pool_size=3")):
+        with pytest.raises(InvalidInput, match="the same store"):
+            migrate(source, target)
+
+
+@pytest.mark.parametrize(("source", "target"), [(":memory:", "x.db"), ("x.db", ":memory:"), ("", "x.db"), ("x.db", "")])
+def test_both_stores_must_be_named(source: str, target: str) -> None:
+    with pytest.raises(InvalidInput, match="name both"):
+        migrate(source, target)
+
+
+def test_a_source_that_is_not_there_is_not_made(lived: str, postgres: Server, tmp_path: Path) -> None:
+    schema = postgres.new_schema()
+    for source in (str(tmp_path / "nothing.db"), postgres.dsn(schema=schema)):
+        with pytest.raises(NotFound, match=r"there is no store at .* to copy from"):
+            migrate(source, str(tmp_path / "target.db"))
+    with pytest.raises(NotFound, match=r"there is no namespace 'defualt' in .*; there are: default"):
+        migrate(lived, str(tmp_path / "target.db"), ["defualt"])
+    SqliteStore(str(tmp_path / "new.db")).close()
+    with pytest.raises(NotFound, match="holds nothing yet"):
+        migrate(str(tmp_path / "new.db"), str(tmp_path / "target.db"))
+    assert not (tmp_path / "nothing.db").exists()
+    assert not (tmp_path / "target.db").exists()
+    with postgres.connect() as connection:
+        assert connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [schema]).fetchall() == []
+
+
+def test_a_password_is_not_shown(tmp_path: Path) -> None:
+    with pytest.raises(StoreError) as error:
+        migrate("postgresql://me:secret@127.0.0.1:1/nowhere", str(tmp_path / "x.db"))
+    assert "secret" not in str(error.value)
+
+
+def test_a_read_only_source_is_enough_and_a_read_only_target_is_not(lived: str, tmp_path: Path) -> None:
+    """Runs as an ordinary user, since to root no file is read-only."""
+    folder, out = tmp_path / "closed", tmp_path / "open"
+    for made in (folder, out):
+        made.mkdir()
+    source = Path(shutil.copy(lived, folder / "source.db"))
+    SqliteStore(str(folder / "target.db")).close()
+    for parent in (out, *out.parents):
+        if parent.stat().st_uid == os.getuid() and parent != Path("/"):
+            parent.chmod(parent.stat().st_mode | 0o055)
+    out.chmod(0o777)
+    for file in folder.iterdir():
+        file.chmod(0o444)
+    folder.chmod(0o555)
+    child = textwrap.dedent(f"""
+        import os
+        from fivefold.migrate import migrate
+        migrate({lived!r}, {str(tmp_path / "rehearsal.db")!r})  # loads every module while they can be read
+        if os.getuid() == 0:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+        print(len(migrate({str(source)!r}, {str(out / "copy.db")!r})))
+        try:
+            migrate({str(out / "copy.db")!r}, {str(folder / "target.db")!r})
+        except Exception as error:
+            print(type(error).__name__)
+    """)
+    try:
+        done = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, check=False)
+    finally:
+        folder.chmod(0o755)
+    assert done.stdout.split() == ["3", ReadOnly.__name__], done.stderr
+
+
+# reading
+
+
+def test_reading_may_begin_anywhere(lived: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In every table of every store, also where a read ends just behind it."""
+    monkeypatch.setattr("fivefold.stores.postgres.snapshot.CHUNK", 7)
+    migrate(lived, target, ["default"])
+    for location in (lived, target):
+        with closing(open_store(location)) as store, store.look("default") as look:
+            for table in TABLES:
+                rows = list(look.rows(table))
+                assert look.count(table) == len(rows)
+                for at in {0, 6, len(rows) // 2, len(rows) - 1} & set(range(len(rows))):
+                    assert list(look.rows(table, table.place(rows[at]))) == rows[at + 1 :]

@@ -1,0 +1,119 @@
+"""Plain data into frozen dataclasses: what fits is taken, what does not is named with its field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fivefold.errors import InvalidInput
+from fivefold.values.fields import build, data_of, number
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    curve: Literal["flat", "steep"] = "flat"
+    length: float | None = number(None, 0, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Outer:
+    name: str
+    depth: int = number(5, 1, 9)
+    weight: float = number(1.0, 0, 2)
+    on: bool = True
+    tags: tuple[str, ...] = ()
+    shares: Mapping[str, float] = field(default_factory=dict)
+    inner: Inner = field(default_factory=Inner)
+    by: Mapping[Literal["a", "b"], Inner] = field(default_factory=dict)
+    free: Any = None
+
+
+def test_every_kind_of_field_is_built() -> None:
+    made = build(
+        Outer,
+        {
+            "name": "x",
+            "depth": 9,
+            "weight": 2,
+            "on": False,
+            "tags": ["p", "q"],
+            "shares": {"why": 1},
+            "inner": {"curve": "steep", "length": 3},
+            "by": {"a": {"length": None}},
+            "free": [1],
+        },
+        "here",
+    )
+    assert made == Outer("x", 9, 2.0, False, ("p", "q"), {"why": 1.0}, Inner("steep", 3.0), {"a": Inner()}, [1])
+    assert isinstance(made.weight, float)
+    assert isinstance(made.inner.length, float)
+
+
+@pytest.mark.parametrize(
+    ("given_", "told"),
+    [
+        ({}, "here.name is missing"),
+        ({"name": "x", "deep": 1}, "here: unknown field 'deep'; known are by, depth, free"),
+        ({"name": 3}, "here.name: a text is wanted, not 3"),
+        ({"name": "x", "depth": 2.5}, "here.depth: a whole number is wanted, not 2.5"),
+        ({"name": "x", "depth": True}, "here.depth: a whole number is wanted, not True"),
+        ({"name": "x", "depth": 10}, "here.depth lies in 1..9, not at 10"),
+        ({"name": "x", "weight": "much"}, "here.weight: a number is wanted, not 'much'"),
+        ({"name": "x", "weight": True}, "here.weight: a number is wanted, not True"),
+        ({"name": "x", "weight": float("nan")}, "here.weight: a number is wanted, not nan"),
+        ({"name": "x", "weight": float("inf")}, "here.weight lies in 0..2, not at inf"),
+        ({"name": "x", "weight": -0.1}, "here.weight lies in 0..2, not at -0.1"),
+        ({"name": "x", "on": 1}, "here.on: true or false is wanted, not 1"),
+        ({"name": "x", "tags": "p"}, "here.tags: a list is wanted, not 'p'"),
+        ({"name": "x", "tags": ["p", 2]}, "here.tags[1]: a text is wanted, not 2"),
+        ({"name": "x", "shares": [1]}, "here.shares: a table is wanted, not [1]"),
+        ({"name": "x", "shares": {"why": "much"}}, "here.shares.why: a number is wanted, not 'much'"),
+        ({"name": "x", "inner": 3}, "here.inner: a table is wanted, not 3"),
+        ({"name": "x", "inner": {"curve": "round"}}, "here.inner.curve: 'round' is unknown; known are flat, steep"),
+        ({"name": "x", "inner": {"length": 11}}, "here.inner.length lies in 0..10, not at 11.0"),
+        ({"name": "x", "inner": {"long": 1}}, "here.inner: unknown field 'long'"),
+        ({"name": "x", "by": {"c": {}}}, "here.by: 'c' is unknown; known are a, b"),
+        ({"name": "x", "by": {"a": {"curve": 1}}}, "here.by.a.curve: 1 is unknown"),
+        ([1], "here: a table is wanted, not [1]"),
+    ],
+)
+def test_a_mistake_is_named_with_its_field(given_: Any, told: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        build(Outer, given_, "here")
+    assert str(caught.value).startswith(told)
+
+
+def test_a_number_too_large_for_a_float_is_a_clear_error() -> None:
+    with pytest.raises(InvalidInput, match=r"here\.weight"):
+        build(Outer, {"name": "x", "weight": 10**400}, "here")
+
+
+inners = st.builds(Inner, st.sampled_from(["flat", "steep"]), st.none() | st.floats(0, 10))
+outers = st.builds(
+    Outer,
+    st.text(max_size=5),
+    st.integers(1, 9),
+    st.floats(0, 2),
+    st.booleans(),
+    st.lists(st.text(max_size=3), max_size=3).map(tuple),
+    st.dictionaries(st.text(max_size=3), st.floats(-9, 9), max_size=3),
+    inners,
+    st.dictionaries(st.sampled_from(["a", "b"]), inners),
+    st.none(),
+)
+
+
+@given(value=outers)
+def test_data_of_a_value_builds_it_again(value: Outer) -> None:
+    assert build(Outer, data_of(value), "here") == value
+
+
+def test_data_shows_what_differs_from_the_defaults() -> None:
+    assert data_of(Inner()) == {}
+    assert data_of(Inner("steep")) == {"curve": "steep"}
+    assert data_of(Inner(length=2.0)) == {"length": 2.0}

@@ -1,0 +1,235 @@
+"""Ask: from a question to cards whose figures are those of the recall."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+import fivefold
+from fivefold.models.embedders import Matrix
+from fivefold.values.recall import Recall
+from fivefold.web.inspector.rendering import figure, pct
+from tests.support.web_server import Served
+from tests.web.inspector.conftest import watched
+
+COFFEE = "How do I take my coffee these days?"
+NOW = "2025-12-20T09:00:00"
+
+
+def address(view: str, question: str, **state: object) -> str:
+    return f"/{view}?{urlencode({'q': question, 'now': NOW, **state})}"
+
+
+def recalled(served: Served, question: str, recipe: str, k: int) -> Recall:
+    with fivefold.open(served.path) as mem:
+        return mem.recall(question, k=k, recipe=recipe, now=NOW)
+
+
+def test_a_question_is_asked_with_the_keyboard_alone(browser_page: Page) -> None:
+    browser_page.goto("/")
+    browser_page.locator("main h2").click()
+    browser_page.keyboard.press("/")
+    browser_page.keyboard.type("what's my badge ID?")
+    browser_page.keyboard.press("Enter")
+    expect(browser_page.locator("[data-card]").first).to_contain_text("E-47821")
+    assert browser_page.url.endswith("/ask?q=what%27s+my+badge+ID%3F"), "the address is short and can be shared"
+    expect(browser_page.get_by_role("link", name="Why", exact=True)).to_have_attribute("href", re.compile("badge"))
+    browser_page.locator("#theme").focus()
+    browser_page.keyboard.press("j")
+    browser_page.keyboard.press("j")
+    expect(browser_page.locator("[data-card]").nth(1)).to_be_focused()
+    browser_page.keyboard.press("k")
+    browser_page.keyboard.press("o")
+    expect(browser_page.locator("[data-card]").first.locator("details")).to_have_attribute("open", "")
+    browser_page.keyboard.press("?")
+    expect(browser_page.get_by_role("dialog")).to_be_visible()
+
+
+def test_a_click_on_a_card_opens_it(browser_page: Page) -> None:
+    browser_page.goto(address("ask", "JIRA-9921", recipe="lexical", k=1))
+    card, details = browser_page.locator("article[data-card]"), browser_page.locator("article[data-card] details")
+    card.locator(".said").first.click()
+    expect(details).to_have_attribute("open", "")
+    details.locator("table").click()
+    expect(details).to_have_attribute("open", "")
+    card.locator(".rank").click()
+    expect(details).not_to_have_attribute("open", "")
+    card.locator(".said").first.dblclick()
+    expect(details).to_have_attribute("open", "")
+    assert browser_page.evaluate("String(getSelection())").strip(), "a word can be marked"
+    browser_page.keyboard.press("j")
+    browser_page.keyboard.press("Enter")
+    expect(details).not_to_have_attribute("open", "")
+
+
+def test_memories_are_counted_as_people_see_them(served: Served) -> None:
+    assert "315 memories from 39 conversations" in " ".join(served.client.get("/ask").text.split())
+
+
+def test_what_no_route_found_has_no_share(served: Served) -> None:
+    """An old memory that a route found brings along what replaced it, however little that has to do with the rest."""
+    asked = {"q": "When is Freja's birthday, and how old was she this year?", "recipe": "recall", "k": "100"}
+    shown = served.client.get("/ask", params={**asked, "now": NOW}).text
+    odd = [card for card in shown.split("<article ")[1:] if "No route found it" in card]
+    assert odd
+    for card in odd:
+        assert "divided by" not in card
+        composite = card.split('<div class="composite">')[1].split("</div>")[0]
+        assert re.findall(r'<dd class="number quiet">(.*?)</dd>', composite) == ["–"]
+
+
+@pytest.mark.parametrize("recipe", ["recall", "ditto", "memsense"])
+def test_every_figure_is_read_off_the_recall(browser_page: Page, served: Served, recipe: str) -> None:
+    answer = recalled(served, COFFEE, recipe, 4)
+    browser_page.goto(address("ask", COFFEE, recipe=recipe, k=4))
+    cards = browser_page.locator("article[data-card]")
+    assert cards.count() == len(answer) == 4
+    for hit, card in zip(answer, cards.all(), strict=True):
+        assert card.get_attribute("data-id") == hit.memory.id
+        card.locator("summary").click()
+        shown = card.locator("table tr")
+        told = [[cell.strip() for cell in row.locator("th, td").all_inner_texts()] for row in shown.all()]
+        fused = hit.candidate.fused
+        for cells, item in zip(told[1:], hit.candidate.evidence, strict=False):
+            assert cells == [
+                item.route,
+                str(item.rank),
+                item.arithmetic,
+                figure(item.contribution),
+                pct(item.contribution / fused),
+            ]
+        steps = told[2 + len(hit.candidate.evidence) : -1]
+        assert [cells[3] for cells in steps] == [figure(step.after) for step in hit.candidate.steps]
+        assert told[-1][3] == figure(hit.score)
+
+
+def test_each_signal_has_its_colour_and_its_length(browser_page: Page, served: Served) -> None:
+    answer = recalled(served, COFFEE, "ditto", 3)
+    best = max(item.contribution for hit in answer for item in hit.candidate.evidence)
+    browser_page.goto(address("ask", COFFEE, recipe="ditto", k=3))
+    bars = browser_page.locator("article[data-card]").first.locator(".shares > div:not(.composite) rect:not(.track)")
+    colours = [bar.evaluate("bar => getComputedStyle(bar).fill") for bar in bars.all()]
+    assert colours == ["rgb(47, 111, 237)", "rgb(217, 119, 6)", "rgb(15, 155, 116)"], "blue, amber, emerald"
+    lengths = [float(bar.get_attribute("width") or 0) for bar in bars.all()]
+    contributions = [item.contribution for item in answer[0].candidate.evidence]
+    assert lengths == pytest.approx([100 * value / best for value in contributions], abs=0.01)
+    expect(browser_page.locator(".score").first).to_have_text(re.compile(re.escape(pct(answer[0].score, 1))))
+
+
+def test_a_card_opens_to_the_turns_beside_it(browser_page: Page) -> None:
+    browser_page.goto(address("ask", "JIRA-9921", recipe="lexical", k=1))
+    card = browser_page.locator("article[data-card]")
+    card.locator("summary").click()
+    expect(card.get_by_role("heading", name="Beside it")).to_be_visible()
+    assert card.locator(".spoken").count() in {1, 2}
+
+
+def test_the_way_through_the_graph_is_told(browser_page: Page) -> None:
+    browser_page.goto(address("ask", "Which product is Sarah's boss responsible for?", recipe="recall", k=10))
+    reached = browser_page.locator("details.sums", has_text="Sarah Chen").first
+    reached.locator("summary").click()
+    expect(reached.get_by_role("listitem").filter(has_text="graph")).to_contain_text("Sarah Chen")
+
+
+def test_recent_turns_come_along_apart_from_the_answer(browser_page: Page) -> None:
+    browser_page.goto(address("ask", COFFEE, recipe="lexical", recent=3))
+    expect(browser_page.locator(".recent .spoken")).to_have_count(3)
+    browser_page.goto(address("ask", COFFEE, recipe="lexical", recent=2, session="s01"))
+    expect(browser_page.locator(".recent")).to_contain_text("flat white")
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        ({"k": "many"}, "k is a whole number, not 'many'"),
+        ({"k": "5000"}, "at most 100"),
+        ({"recipe": "/etc/passwd"}, "unknown recipe '/etc/passwd'"),
+        ({"effort": "heroic"}, "effort"),
+        ({"now": "soon"}, "write it like"),
+        ({"recent": "-1"}, "recent_turns"),
+    ],
+)
+def test_what_cannot_be_used_is_told_at_the_form(served: Served, state: dict[str, str], told: str) -> None:
+    answer = served.client.get("/ask", params={"q": COFFEE, **state})
+    assert answer.status_code == 422
+    assert told in answer.text.replace("&#39;", "'")
+    assert f'value="{COFFEE}"' in answer.text, "what was typed stays"
+
+
+@pytest.mark.parametrize("view", ["ask", "why", "compare"])
+def test_a_question_without_an_answer_says_so(served: Served, view: str) -> None:
+    shown = served.client.get(address(view, "xyzzyx", recipe="lexical", left="lexical", right="lexical")).text
+    assert re.search(r">Nothing( found)?\.?<", shown)
+    assert "<article" not in shown
+    assert "Nothing is remembered" not in shown
+
+
+def test_an_empty_namespace_says_how_to_fill_it(browser_page: Page) -> None:
+    browser_page.goto("/ask?namespace=nothing-here")
+    expect(browser_page.get_by_role("heading", name="Nothing is remembered here yet")).to_be_visible()
+    expect(browser_page.get_by_text("fivefold add")).to_contain_text("--namespace nothing-here")
+    browser_page.get_by_role("link", name="Add the first memory").click()
+    expect(browser_page.get_by_role("heading", level=1)).to_be_visible()
+    assert "namespace=nothing-here" in browser_page.url
+
+
+def test_a_thumb_is_kept_as_feedback(browser_page: Page, served: Served) -> None:
+    with fivefold.open(served.path, namespace="thumbs") as mem:
+        mem.remember("The spare key lies under the blue flowerpot.", id="key")
+    browser_page.goto("/ask?namespace=thumbs&q=Where+is+the+spare+key%3F&recipe=lexical")
+    browser_page.get_by_role("button", name="This memory helped").click()
+    expect(browser_page.get_by_role("button", name="This memory helped")).to_have_attribute("aria-pressed", "true")
+    with fivefold.open(served.path, namespace="thumbs") as mem:
+        assert mem.get("key").access_count == 1
+
+
+def test_going_back_and_choosing_a_namespace_keep_the_question(browser_page: Page, served: Served) -> None:
+    with fivefold.open(served.path, namespace="elsewhere") as mem:
+        mem.remember("The ticket JIRA-9921 is about a hedge.", event_at="2025-05-05T05:05:05Z")
+    browser_page.goto(address("ask", "badge", recipe="lexical", k=1))
+    browser_page.locator("#q").fill("JIRA-9921")
+    browser_page.keyboard.press("Enter")
+    expect(browser_page.locator("article[data-card]")).to_contain_text("JIRA-9921")
+    browser_page.go_back()
+    expect(browser_page.locator("article[data-card]")).to_contain_text("badge")
+    expect(browser_page.locator("#q")).to_have_value("badge")
+    browser_page.go_forward()
+    expect(browser_page.locator("article[data-card]")).to_contain_text("JIRA-9921")
+    browser_page.get_by_label("Namespace").select_option("elsewhere")
+    expect(browser_page.locator("article[data-card]")).to_contain_text("hedge")
+
+
+def test_without_scripts_a_form_is_enough(browser: Browser, served: Served) -> None:
+    context = browser.new_context(base_url=served.url, java_script_enabled=False)
+    with watched(context, served.url) as page:
+        page.goto("/ask")
+        page.get_by_label("Question").fill("JIRA-9921")
+        page.get_by_label("Recipe").select_option("lexical")
+        page.get_by_role("button", name="Ask").click()
+        expect(page.locator("article[data-card]").first).to_contain_text("JIRA-9921")
+        page.locator("summary").first.click()
+        expect(page.locator("table").first).to_be_visible()
+        expect(page.get_by_role("link", name="What was said before and after").first).to_be_visible()
+
+
+class Foreign:
+    """An embedder that only its maker has."""
+
+    pin = "foreign@1"
+    dimension = 4
+
+    def embed(self, texts: Sequence[str], progress: Callable[[int], None] | None = None) -> Matrix:
+        return np.full((len(texts), 4), 0.5, dtype=np.float32)
+
+
+def test_a_route_that_failed_is_named(browser_page: Page, served: Served) -> None:
+    with fivefold.open(served.path, namespace="foreign", embedder=Foreign()) as mem:
+        mem.remember("The bees were moved to the orchard.")
+    browser_page.goto("/ask?namespace=foreign&q=Where+are+the+bees%3F&recipe=five-stage")
+    expect(browser_page.locator(".notice-warn")).to_contain_text("Route dense failed")
+    expect(browser_page.locator("article[data-card]")).to_contain_text("orchard")

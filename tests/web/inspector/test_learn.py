@@ -1,0 +1,146 @@
+"""Learn: thumbs reach the engine, what it made of them is shown; results of races are served, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from starlette.testclient import TestClient
+
+import fivefold
+from fivefold.bench.contestants import racers_of
+from fivefold.bench.race import run_race
+from fivefold.bench.results import results_of, scored_of, write_folder
+from fivefold.bench.scores import LISTED
+from fivefold.learning.adaptation import BOUND, Adaptation
+from fivefold.service.service import Service
+from fivefold.web.app import create_app
+from fivefold.web.inspector.learn import shifts
+from tests.support import bench_data
+from tests.support.web_server import Served
+
+OWN = "learn-changed"
+
+
+def fed(served: Served) -> dict[str, tuple[set[str], set[str]]]:
+    """By recall what was said to be of use, and of none. The server writes its log when it is asked for figures."""
+    assert served.client.get(f"/v1/namespaces/{OWN}/stats").json()["feedback"] == 1
+    with fivefold.open(served.path, namespace=OWN) as engine:
+        return {item.recall: (set(item.used), set(item.refused)) for item in engine.store.reader(OWN).feedback(10)}
+
+
+def test_thumbs_become_feedback_and_the_last_counts(browser_page: Page, served: Served) -> None:
+    texts = ("The shed key hangs behind the door", "The shed needs a new roof", "The spare key is with Vera")
+    records = [{"content": text, "id": f"m{place}"} for place, text in enumerate(texts)]
+    served.client.post(f"/v1/namespaces/{OWN}/memories/batch", json={"records": records})
+    browser_page.goto(f"/ask?namespace={OWN}&q=where+is+the+shed+key")
+    cards = browser_page.locator("[data-card]")
+    first = cards.first.locator("a.id").first.inner_text()
+    with browser_page.expect_response("**/learn/thumb*"):
+        cards.first.get_by_role("button", name="This memory helped").click()
+    expect(cards.first.get_by_role("button", name="This memory helped")).to_have_attribute("aria-pressed", "true")
+    ((used, refused),) = fed(served).values()
+    assert (used, refused) == ({first}, set())
+    with browser_page.expect_response("**/learn/thumb*"):
+        cards.first.get_by_role("button", name="This memory did not help").click()
+    expect(cards.first.get_by_role("button", name="This memory did not help")).to_have_attribute("aria-pressed", "true")
+    ((used, refused),) = fed(served).values()
+    assert (used, refused) == (set(), {first})
+    browser_page.goto(f"/learn?namespace={OWN}")
+    expect(browser_page.locator(".tiles")).to_contain_text("1 with feedback")
+    expect(browser_page.get_by_text("1 of 50", exact=True)).to_be_visible()
+
+
+def test_without_scripts_a_thumb_leads_back(served: Served) -> None:
+    space = f"{OWN}-plainly"
+    served.client.post(f"/v1/namespaces/{space}/memories", json={"content": "My badge ID is E-47821"})
+    recall = served.client.post(f"/v1/namespaces/{space}/recall", json={"question": "what is my badge ID?"}).json()
+    given = {"recall": recall["id"], "memory": recall["hits"][0]["memory"]["id"], "thumb": "up"}
+    place = f"/learn/thumb?namespace={space}"
+    answer = served.client.post(place, data={**given, "back": "/ask?q=x"})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/ask?q=x")
+    away = served.client.post(place, data={**given, "back": "https://example.org/"})
+    assert away.headers["location"] == "/ask", "nobody is sent elsewhere"
+    unknown = {**given, "recall": "unheard-of"}
+    assert served.client.post(place, data=unknown, headers={"Accept": "text/html"}).status_code == 404
+    told = served.client.post(place, data=unknown, headers={"HX-Request": "true"})
+    assert "has no recall" in told.text
+    assert 'aria-pressed="true"' not in told.text
+    assert served.client.post(place, data={**given, "thumb": "sideways"}).status_code == 422
+
+
+def test_what_was_learned_is_trained_shown_and_forgotten(browser_page: Page, served: Served) -> None:
+    space = f"{OWN}-trained"
+    served.client.post(f"/v1/namespaces/{space}/memories", json={"content": "The shed key hangs behind the door"})
+    browser_page.goto(f"/learn?namespace={space}")
+    expect(browser_page.get_by_text("nothing was trained yet")).to_be_visible()
+    browser_page.get_by_role("button", name="Train now").click()
+    expect(browser_page.locator(".notice[role=status]")).to_have_text("The reranker stays off; why is said below.")
+    expect(browser_page.locator(".notice-good")).to_have_count(0)
+    expect(browser_page.get_by_text("0 of the 50 recalls with feedback that it takes")).to_be_visible()
+    browser_page.get_by_text("Start over").click()
+    browser_page.get_by_role("button", name="Forget what was learned").click()
+    expect(browser_page.get_by_text("nothing was trained yet")).to_be_visible()
+
+
+def test_the_shift_is_what_the_weights_are_multiplied_by() -> None:
+    found = shifts(Adaptation((BOUND / 2, 0.0, -BOUND / 2), gain=4.0, count=9))
+    assert [round(item.factor, 3) for item in found] == [1.732, 1.0, 0.577]
+    assert [round(item.share, 3) for item in found] == [0.5, 0.0, -0.5]
+    assert [item.factor for item in shifts(Adaptation((0.3, 0.0, -0.3), gain=0.0, count=2))] == [1, 1, 1], "not trusted"
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the results of a real race, one with rubbish, and beside it something that is nobody's business."""
+    place = tmp_path_factory.mktemp("results")
+    mill = bench_data.dataset(tmp_path_factory.mktemp("mill"))
+    race = run_race(mill, racers_of("dense,bm25", {}, mill.unit)[0], "wordllama", 20)
+    scored = scored_of(race, LISTED)
+    write_folder(place / "shown" / "mill race", race, results_of(race, scored, ks=(5, 10, 20), seed=None), scored)
+    (place / "shown" / "broken").mkdir()
+    (place / "shown" / "broken" / "results.json").write_text('{"dataset": 3}')
+    (place / "hidden").mkdir()
+    shutil.copy(place / "shown" / "mill race" / "results.json", place / "hidden" / "results.json")
+    shutil.copy(place / "shown" / "mill race" / "recall_at_k.png", place / "hidden" / "recall_at_k.png")
+    return place
+
+
+@pytest.fixture(scope="module")
+def bench_client(service: Service, results: Path) -> Iterator[TestClient]:
+    service.bench_results = results / "shown"
+    with TestClient(create_app(service, mcp=False), base_url="http://localhost", client=("127.0.0.1", 50_000)) as asks:
+        yield asks
+
+
+def test_results_of_races_are_shown_with_their_plots(bench_client: TestClient, results: Path) -> None:
+    figures = json.loads((results / "shown" / "mill race" / "results.json").read_text())
+    told = bench_client.get("/learn?bench=mill race").text
+    assert "Recall@10 by category" in told
+    assert figures["dataset"] in told
+    for plot in ("recall_at_k.png", "recall_by_category.png", "quality_latency.png"):
+        assert f'src="/learn/bench/mill%20race/{plot}"' in told
+        answer = bench_client.get(f"/learn/bench/mill%20race/{plot}")
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "image/png")
+        assert answer.content == (results / "shown" / "mill race" / plot).read_bytes()
+    assert "results.json cannot be read (" in bench_client.get("/learn?bench=broken").text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "..%2Fhidden/recall_at_k.png",
+        "%2E%2E/recall_at_k.png",
+        "hidden/recall_at_k.png",
+        "mill%20race/results.json",
+        "mill%20race/..%2F..%2Fhidden%2Frecall_at_k.png",
+        "broken/recall_at_k.png",
+        "mill%20race/qrels.trec",
+    ],
+)
+def test_nothing_else_is_served(bench_client: TestClient, path: str) -> None:
+    assert bench_client.get(f"/learn/bench/{path}").status_code == 404

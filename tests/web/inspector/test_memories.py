@@ -1,0 +1,242 @@
+"""Memories: looking through them, one of them in full, and everything that can be done to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.web_server import Served
+from tests.web.inspector.conftest import watched
+
+OWN = "memories-changed"
+"""What these tests write goes here."""
+
+
+@pytest.fixture
+def plain_page(browser: Browser, served: Served) -> Iterator[Page]:
+    """The same, with scripts switched off."""
+    context = browser.new_context(base_url=served.url, java_script_enabled=False)
+    with watched(context, served.url) as page:
+        yield page
+
+
+def told(served: Served, **record: object) -> str:
+    """A memory of the namespace for changes; gives its id."""
+    answer = served.client.post(f"/v1/namespaces/{OWN}/memories", json=record)
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["stored"][0])
+
+
+def at(id: str, namespace: str = OWN) -> str:
+    return f"/memories/{quote(id, safe='')}?namespace={namespace}"
+
+
+def test_latest_come_first_and_more_by_a_click(browser_page: Page, served: Served) -> None:
+    wanted = served.client.get("/v1/namespaces/default/memories", params={"limit": 60}).json()["items"]
+    browser_page.goto("/memories")
+    cards = browser_page.locator("[data-card]")
+    assert cards.count() == 30
+    address = browser_page.url
+    browser_page.get_by_role("link", name="Show more").focus()
+    browser_page.keyboard.press("Enter")
+    expect(cards).to_have_count(60)
+    expect(cards.nth(30)).to_be_focused()
+    assert cards.locator("a.id").all_inner_texts() == [memory["id"] for memory in wanted]
+    assert browser_page.url == address
+    expect(browser_page.get_by_role("link", name="Show more")).to_have_count(1)
+
+
+def test_without_scripts_the_next_page_is_a_page(plain_page: Page) -> None:
+    plain_page.goto("/memories?session=s01")
+    assert plain_page.locator("[data-card]").count() == 9
+    plain_page.goto("/memories")
+    last = plain_page.locator("[data-card] a.id").last.inner_text()
+    plain_page.get_by_role("link", name="Show more").click()
+    assert "cursor=" in plain_page.url
+    ids = plain_page.locator("[data-card] a.id").all_inner_texts()
+    assert len(ids) == 30
+    assert last not in ids
+    plain_page.get_by_label("Words in the text").fill("bertil")
+    plain_page.get_by_role("button", name="Filter").click()
+    assert all("bertil" in text.lower() for text in plain_page.locator("[data-card] > .said").all_inner_texts())
+
+
+def test_a_filter_is_the_address(browser_page: Page) -> None:
+    browser_page.goto("/memories")
+    browser_page.keyboard.press("/")
+    browser_page.keyboard.type("kestrel")
+    browser_page.keyboard.press("Enter")
+    browser_page.wait_for_url("**/memories?q=kestrel")
+    browser_page.get_by_label("Superseded").select_option("was replaced")
+    browser_page.get_by_role("button", name="Filter").click()
+    browser_page.wait_for_url("**/memories?q=kestrel&superseded=yes")
+    cards = browser_page.locator("[data-card]")
+    assert cards.locator("a.id").all_inner_texts() == ["s15.05", "s13.01", "s03.04"]
+    browser_page.goto("/memories?type=preference&speaker=user&tag=work&since=2025-01-01&until=2025-01-06")
+    assert cards.locator("a.id").all_inner_texts() == ["s01.05"], "the last day counts too"
+    assert browser_page.get_by_label("Type").input_value() == "preference"
+    expect(browser_page.get_by_label("Tag")).to_have_value("work")
+    browser_page.goto("/memories?since=2025-12-19&until=9999-12-31")
+    assert cards.count() == 7
+    browser_page.goto("/memories?q=unheardofword")
+    expect(browser_page.get_by_text("No memory of this namespace is like that.")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("state", "error"),
+    [
+        ("since=yesterday", "since 'yesterday' is not a day"),
+        ("until=2025-02-30", "until '2025-02-30' is not a day"),
+        ("kind=dream", "kind 'dream' is unknown"),
+        ("superseded=perhaps", "superseded 'perhaps' is unknown"),
+        ("cursor=nonsense", "the cursor is not one of this list"),
+    ],
+)
+def test_what_cannot_be_looked_for_is_told_and_kept(served: Served, state: str, error: str) -> None:
+    answer = served.client.get(f"/memories?speaker=user&{state}")
+    assert answer.status_code == 422
+    assert error.replace("'", "&#39;") in answer.text
+    assert 'name="speaker" value="user"' in answer.text
+
+
+def test_a_memory_shows_its_history_its_entities_and_its_neighbours(browser_page: Page) -> None:
+    browser_page.goto("/memories/s13.01")
+    steps = browser_page.locator(".chain > li")
+    assert steps.count() == 3
+    expect(steps.nth(0)).to_contain_text("kestrel launch: '26 June' replaces '15 May'")
+    expect(steps.nth(1)).to_contain_text("this one")
+    expect(steps.nth(2)).to_contain_text("holds")
+    expect(browser_page.get_by_text("kestrel launch = 26 June")).to_be_visible()
+    expect(browser_page.locator(".beside")).to_contain_text("Half is information")
+    steps.nth(2).get_by_role("link").click()
+    expect(browser_page).to_have_url(re.compile("/memories/s23.01$"))
+    browser_page.goto("/memories/s13.01")
+    browser_page.get_by_role("link", name="Kestrel", exact=True).click()
+    expect(browser_page.get_by_role("heading", level=1)).to_have_text("Project Kestrel")
+
+
+def test_what_is_typed_is_remembered(browser_page: Page, served: Served) -> None:
+    browser_page.goto(f"/memories?namespace={OWN}-new")
+    browser_page.get_by_role("main").get_by_role("link", name="Remember something").first.click()
+    browser_page.get_by_label("Text").fill("The spare key lies under the third pot")
+    browser_page.get_by_text("Who, when, where").click()
+    browser_page.get_by_label("Speaker").fill("Vera")
+    browser_page.get_by_label("When (UTC)").fill("2025-02-03T04:05:06")
+    browser_page.get_by_label("Tags").fill("home\nkeys, spare")
+    browser_page.get_by_label("Importance").fill("3")
+    browser_page.get_by_role("button", name="Remember").click()
+    expect(browser_page.get_by_role("alert")).to_contain_text("importance must lie between 0 and 1")
+    expect(browser_page.get_by_label("Text")).to_have_value("The spare key lies under the third pot")
+    browser_page.get_by_label("Importance").fill("0.9")
+    browser_page.get_by_role("button", name="Remember").click()
+    expect(browser_page.locator(".notice-good")).to_have_text("Remembered.")
+    expect(browser_page).to_have_url(re.compile(f"namespace={OWN}-new$"))
+    (stored,) = served.client.get(f"/v1/namespaces/{OWN}-new/memories").json()["items"]
+    assert (stored["speaker"], stored["tags"], stored["importance"]) == ("Vera", ["home", "keys, spare"], 0.9)
+    assert stored["event_at"] == "2025-02-03T04:05:06Z"
+
+
+def test_an_edit_changes_what_was_changed_and_nothing_else(browser_page: Page, served: Served) -> None:
+    id = told(
+        served,
+        content="\nTea at four\r\nwith Ada\rand Bo",
+        tags=["a, b"],
+        importance=0.3,
+        event_at="2025-02-03T04:05:06.789Z",
+        valid_from="0800-12-25T10:00:00Z",
+    )
+    place = f"/v1/namespaces/{OWN}/memories/{id}"
+    before = served.client.get(place).json()
+    browser_page.goto(at(id))
+    browser_page.get_by_text("Edit", exact=True).click()
+    browser_page.get_by_role("button", name="Save").click()
+    expect(browser_page.locator(".notice-good")).to_have_text("Changed.")
+    assert served.client.get(place).json() == before, "saved as it was"
+    browser_page.get_by_text("Edit", exact=True).click()
+    browser_page.get_by_label("Type").select_option("procedure")
+    browser_page.get_by_label("Holds until (UTC)").fill("2026-01-01T00:00:00")
+    browser_page.get_by_role("button", name="Save").click()
+    expect(browser_page.locator(".notice-good")).to_have_text("Changed.")
+    after = served.client.get(place).json()
+    assert after == {**before, "type": "procedure", "valid_to": "2026-01-01T00:00:00Z"}
+
+
+def test_a_refused_edit_keeps_what_was_typed(browser_page: Page, served: Served) -> None:
+    id = told(served, content="The boat is called Nightjar")
+    browser_page.goto(at(id))
+    browser_page.get_by_text("Edit", exact=True).click()
+    browser_page.get_by_label("Text").fill("The boat is called Heron")
+    browser_page.get_by_label("Importance").fill("high")
+    browser_page.get_by_role("button", name="Save").click()
+    expect(browser_page.get_by_role("alert")).to_contain_text("importance must be a number, not 'high'")
+    expect(browser_page.get_by_label("Text")).to_have_value("The boat is called Heron")
+    assert served.client.get(f"/v1/namespaces/{OWN}/memories/{id}").json()["content"] == "The boat is called Nightjar"
+
+
+def test_an_edit_does_not_undo_what_another_changed_meanwhile(browser_page: Page, served: Served) -> None:
+    id = told(served, content="The gate opens at six", tags=["old"])
+    place = f"/v1/namespaces/{OWN}/memories/{id}"
+    browser_page.goto(at(id))
+    assert served.client.patch(place, json={"tags": ["new"]}).status_code == 200
+    browser_page.get_by_text("Edit", exact=True).click()
+    browser_page.get_by_label("Text").fill("The gate opens at seven")
+    browser_page.get_by_role("button", name="Save").click()
+    expect(browser_page.get_by_role("alert")).to_contain_text("changed meanwhile")
+    stored = served.client.get(place).json()
+    assert (stored["content"], stored["tags"]) == ("The gate opens at six", ["new"])
+    expect(browser_page.get_by_label("Text")).to_have_value("The gate opens at seven")
+    browser_page.get_by_label("Tags").fill("new")
+    browser_page.get_by_role("button", name="Save").click()
+    expect(browser_page.locator(".notice-good")).to_have_text("Changed.")
+    stored = served.client.get(place).json()
+    assert (stored["content"], stored["tags"]) == ("The gate opens at seven", ["new"])
+
+
+def test_replaced_reinstated_and_forgotten(browser_page: Page, served: Served) -> None:
+    id = told(served, content="Our vet is Dr Moss", speaker="Vera", tags=["pets"])
+    browser_page.goto(at(id))
+    browser_page.get_by_text("Replace by something newer").click()
+    browser_page.get_by_label("What holds now").fill("Our vet is Dr Lindgren")
+    browser_page.get_by_role("button", name="Replace").click()
+    expect(browser_page.locator(".notice-good")).to_contain_text("Replaced")
+    expect(browser_page.locator(".chain > li").first).to_contain_text("said so by the caller")
+    browser_page.locator(".chain > li").first.get_by_role("link").first.click()
+    expect(browser_page.get_by_text("This no longer holds")).to_be_visible()
+    browser_page.get_by_role("button", name="It holds again").click()
+    expect(browser_page.locator(".notice-good")).to_have_text("It holds again.")
+    browser_page.get_by_role("link", name="Forget …").click()
+    assert served.client.get(f"/v1/namespaces/{OWN}/memories/{id}").status_code == 200, "asked first"
+    browser_page.get_by_role("button", name="Forget it").click()
+    expect(browser_page.locator(".notice-good")).to_contain_text("Forgotten")
+    assert served.client.get(f"/v1/namespaces/{OWN}/memories/{id}").status_code == 404
+    noted = served.client.get("/v1/audit", params={"namespace": OWN}).json()["items"]
+    done = [entry["action"] for entry in noted if (entry["subject"] or "").startswith(id)]
+    assert {"remember", "supersede", "reinstate", "forget"} <= set(done)
+
+
+def test_ids_of_any_kind_have_a_page(served: Served) -> None:
+    for id in ("new", "a/b", "%2F", "ü ?#", "forget", "edit"):
+        told(served, content=f"Remembered as {id}", id=id)
+        page = served.client.get(at(id))
+        assert page.status_code == 200, id
+        assert served.client.get(f"/memories/{quote(id, safe='')}/forget?namespace={OWN}").status_code == 200
+    assert served.client.get("/memories/unheard-of", headers={"Accept": "text/html"}).status_code == 404
+
+
+def test_the_export_is_that_of_rest(served: Served) -> None:
+    answer = served.client.get("/export")
+    assert answer.headers["content-disposition"] == 'attachment; filename="memories.jsonl"'
+    assert answer.text == served.client.get("/v1/namespaces/default/export").text
+
+
+@pytest.mark.parametrize(
+    "path", ["/memories", "/sessions", "/graph", "/graph?name=Ada", "/learn", "/settings", "/remember"]
+)
+def test_an_empty_namespace_has_pages_too(served: Served, path: str) -> None:
+    answer = served.client.get(path, params={"namespace": "nothing-here"})
+    assert answer.status_code == 200
+    assert "nothing-here" not in served.client.get("/v1/namespaces").text, "looking makes nothing"

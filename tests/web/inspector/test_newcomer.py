@@ -1,0 +1,50 @@
+"""The newcomer's path, as the README writes it: the sample into a store, a server, the first answer in the page."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from playwright.sync_api import Browser
+
+from tests.test_docs import ROOT, free_port
+from tests.web.inspector.conftest import watched
+
+
+def found(pattern: str, text: str) -> str:
+    match = re.search(pattern, text, re.MULTILINE | re.DOTALL)
+    assert match, pattern
+    return match[1]
+
+
+def test_the_first_answer_in_the_page_and_over_rest(tmp_path: Path, browser: Browser) -> None:
+    part, port = found(r"^## Five minutes$(.*?)^## ", (ROOT / "README.md").read_text("utf-8")), str(free_port())
+    asked, curl = found(r'ask "(.+?)"', part), found(r"^    (curl [^\n]+)$", part)
+    *before, serve = found(r"^```sh\n(.*?)^```$", part).splitlines()
+    assert serve.startswith("fivefold serve ")
+    env = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+    for line in before:
+        subprocess.run(shlex.split(line), cwd=tmp_path, env=env, check=True, capture_output=True)
+    command = [*shlex.split(serve), "--port", port]
+    with subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            home = found(r"(http://[^\s/]+)", server.stdout.readline())
+            with watched(browser.new_context(), home) as page:
+                page.goto(home)
+                page.get_by_role("searchbox").or_(page.get_by_label("Question")).first.fill(asked)
+                page.keyboard.press("Enter")
+                page.get_by_text("penicillin").first.wait_for()
+                page.get_by_text("How it came to").first.click()
+                page.get_by_text("Arithmetic").first.wait_for()
+            run = shlex.split(curl.replace("8484", port))
+            ran = subprocess.run(run, capture_output=True, text=True, check=True)
+            assert "penicillin" in ran.stdout
+        finally:
+            server.send_signal(signal.SIGINT)
+            assert server.wait(60) == 0

@@ -1,0 +1,89 @@
+"""Sessions: along time, as a talk, and forgotten as a whole."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from playwright.sync_api import Page, expect
+
+from fivefold.values.memory import Session
+from fivefold.web.inspector.sessions import TURNS
+from fivefold.web.inspector.timeline import NARROW, WIDE, Strip, timeline
+from tests.support.web_server import Served
+
+OWN = "sessions-changed"
+FIRST, NEAR = datetime(2025, 1, 6, 8), timedelta(days=2)
+
+
+def test_every_session_has_a_bar_that_leads_to_it(browser_page: Page, served: Served) -> None:
+    known = served.client.get("/v1/namespaces/default/sessions", params={"limit": 100}).json()["items"]
+    browser_page.goto("/sessions")
+    bars = browser_page.locator("svg.broad a")
+    assert bars.count() == len(known) == 39
+    assert browser_page.locator("a.talk .which").all_inner_texts() == [item["id"] for item in known]
+    heights = [float(bar.get_attribute("height") or 0) for bar in bars.locator(".talk").all()]
+    turns = [item["turns"] for item in reversed(known)]
+    assert heights.index(max(heights)) == turns.index(max(turns))
+    bars.first.focus()
+    browser_page.keyboard.press("Enter")
+    expect(browser_page).to_have_url(re.compile("/sessions/s01$"))
+
+
+def test_a_session_is_read_as_a_talk(browser_page: Page) -> None:
+    browser_page.goto("/sessions/s01")
+    turns = browser_page.locator(".turn")
+    assert turns.count() == 9
+    expect(turns.first).to_contain_text("Morning. First day back")
+    assert [turn.get_attribute("class") or "" for turn in turns.all()][1] == "turn side-1", (
+        "answers from the other side"
+    )
+    expect(browser_page.locator("#turn-4")).to_contain_text("superseded")
+    browser_page.keyboard.press("j")
+    browser_page.keyboard.press("j")
+    expect(turns.nth(1)).to_be_focused()
+    turns.nth(2).get_by_role("link").first.click()
+    expect(browser_page).to_have_url(re.compile(r"/memories/s01\.03$"))
+
+
+def test_a_long_session_comes_in_parts(served: Served) -> None:
+    lines = [{"content": f"This is line {number}", "session_id": "long"} for number in range(TURNS + 3)]
+    assert served.client.post(f"/v1/namespaces/{OWN}/memories/batch", json={"records": lines}).status_code == 201
+    first = served.client.get(f"/sessions/long?namespace={OWN}").text
+    assert "This is line 199<" in first
+    assert "This is line 200<" not in first
+    assert f"from={TURNS + 1}" in first
+    rest = served.client.get(f"/sessions/long?namespace={OWN}&from={TURNS + 1}").text
+    assert "This is line 202<" in rest
+    assert "This is line 199<" not in rest
+
+
+def test_a_session_is_forgotten_once_confirmed(browser_page: Page, served: Served) -> None:
+    for text in ("The gate code is 4711", "I will not tell"):
+        served.client.post(f"/v1/namespaces/{OWN}/memories", json={"content": text, "session_id": "a/b"})
+    browser_page.goto(f"/sessions/a%2Fb?namespace={OWN}")
+    browser_page.get_by_role("link", name="Forget …").click()
+    browser_page.get_by_role("button", name="Forget 2 turns").click()
+    expect(browser_page.locator(".notice-good")).to_contain_text("Forgotten")
+    assert served.client.get(f"/v1/namespaces/{OWN}/sessions/a%2Fb").status_code == 404
+
+
+moments = st.datetimes(timezones=st.just(UTC)) | st.datetimes(FIRST, FIRST + NEAR, timezones=st.just(UTC))
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(moments, st.integers(1, 500)), min_size=1, max_size=60), st.sampled_from([WIDE, NARROW]))
+def test_bars_stand_in_order_within_the_strip(told: list[tuple[datetime, int]], strip: Strip) -> None:
+    sessions = [Session(f"s{place:03}", at, at, turns, None) for place, (at, turns) in enumerate(told)]
+    drawn = timeline(sessions, strip)
+    ordered = sorted(sessions, key=lambda item: (item.started_at, item.id))
+    assert [bar.session for bar in drawn.bars] == ordered
+    places = [bar.x for bar in drawn.bars]
+    assert places == sorted(places)
+    assert len(set(places)) == len(places), "each can be clicked"
+    assert places[0] >= 0
+    assert places[-1] <= strip.width - strip.bar
+    assert all(bar.y >= 0 and 0 < bar.height <= strip.height for bar in drawn.bars)
+    assert all(0 <= tick.x <= strip.width for tick in drawn.ticks)

@@ -1,0 +1,64 @@
+"""Settings: each with its meaning, changed one at a time, and brought back."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from playwright.sync_api import Page, expect
+
+from fivefold.settings import Settings, settings_of
+from fivefold.web.inspector.settings_typed import DEFAULTS, MEANINGS, told, value_of
+from tests.support.web_server import Served
+
+OWN = "settings-changed"
+
+
+def test_every_setting_has_a_meaning_the_recent_turns_first() -> None:
+    assert set(MEANINGS) == {field.name for field in dataclasses.fields(Settings)}
+    assert next(iter(MEANINGS)) == "recent_turns"
+
+
+def test_a_default_typed_in_is_that_default() -> None:
+    typed = {name: value for name, default in DEFAULTS.items() if (value := value_of(name, told(default))) is not None}
+    assert settings_of(typed) == Settings()
+
+
+def test_settings_are_changed_and_brought_back(browser_page: Page, served: Served) -> None:
+    place = f"/v1/namespaces/{OWN}/settings"
+    browser_page.goto(f"/settings?namespace={OWN}")
+    browser_page.get_by_label("recent_turns").fill("6")
+    browser_page.get_by_label("timezone").fill("Europe/Berlin")
+    browser_page.get_by_label("few_days").fill("7, 3")
+    browser_page.get_by_label("day_first").select_option("no")
+    browser_page.get_by_label("graph_weight").fill("0.25")
+    browser_page.get_by_role("button", name="Save the settings").click()
+    expect(browser_page.locator(".notice-good")).to_have_text("The settings were changed.")
+    changed = {
+        "recent_turns": 6,
+        "timezone": "Europe/Berlin",
+        "few_days": [7, 3],
+        "day_first": False,
+        "graph_weight": 0.25,
+    }
+    assert served.client.get(place).json() == {**DEFAULTS, **changed}
+    browser_page.get_by_label("few_days").fill("")
+    browser_page.get_by_label("day_first").select_option("")
+    browser_page.get_by_role("button", name="Save the settings").click()
+    expect(browser_page.locator(".notice-good")).to_be_visible()
+    kept = {name: changed[name] for name in ("recent_turns", "timezone", "graph_weight")}
+    assert served.client.get(place).json() == {**DEFAULTS, **kept}
+
+
+def test_a_wrong_value_is_told_at_its_field_and_changes_nothing(browser_page: Page, served: Served) -> None:
+    browser_page.goto(f"/settings?namespace={OWN}-not")
+    browser_page.get_by_label("recent_turns").fill("3")
+    browser_page.get_by_label("hops", exact=True).fill("many")
+    browser_page.get_by_role("button", name="Save the settings").click()
+    expect(browser_page.locator(".setting", has=browser_page.get_by_label("hops", exact=True))).to_contain_text(
+        "hops must be a number, not 'many'"
+    )
+    expect(browser_page.get_by_label("recent_turns")).to_have_value("3")
+    browser_page.get_by_label("hops", exact=True).fill("9")
+    browser_page.get_by_role("button", name="Save the settings").click()
+    expect(browser_page.get_by_role("alert")).to_have_text("hops must be a whole number from 0 to 3, not 9")
+    assert served.client.get(f"/v1/namespaces/{OWN}-not/settings").json() == DEFAULTS

@@ -1,0 +1,102 @@
+"""Writes wait for each other; whoever reads meanwhile is answered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import apsw
+import pytest
+from starlette.testclient import TestClient
+
+from fivefold.service.service import Service, open_service
+from fivefold.values.access import HERE
+from fivefold.web.app import create_app
+
+DEFAULT = "/v1/namespaces/default"
+THREADS, WRITERS, WRITES = 6, 3, 8
+"""A server that has few threads, of which writes may take some, and more writes than threads."""
+
+HUNG_S = 30
+"""What has not been answered by then waits for the writes."""
+
+
+@contextmanager
+def locked(path: str) -> Iterator[None]:
+    """Someone else writes, so that nobody here can."""
+    other = apsw.Connection(path)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        other.execute("ROLLBACK")
+        other.close()
+
+
+async def few_threads() -> None:
+    anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
+
+
+def tool(client: TestClient, name: str, **given: str) -> Any:
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": given}}
+    return client.post("/mcp", json=asked, headers={"Accept": "application/json, text/event-stream"})
+
+
+def remember(client: TestClient, number: int) -> Any:
+    return client.post(f"{DEFAULT}/memories", json={"content": f"parcel {number} has come"})
+
+
+def remember_by_page(client: TestClient, number: int) -> Any:
+    return client.post("/remember", data={"content": f"letter {number} has come"}, follow_redirects=False)
+
+
+def remember_by_tool(client: TestClient, number: int) -> Any:
+    return tool(client, "remember", content=f"telegram {number} has come")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    opened = open_service(str(tmp_path_factory.mktemp("turns") / "small.db"), embedder="wordllama")
+    opened.writing = anyio.CapacityLimiter(WRITERS)
+    opened.engine(HERE, "writer", "default").remember("My badge ID is E-47821")
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("write", [remember, remember_by_page, remember_by_tool])
+def test_reads_do_not_wait_for_writes(small: Service, write: Callable[[TestClient, int], Any]) -> None:
+    with TestClient(create_app(small), base_url="http://localhost", client=("127.0.0.1", 50_000)) as client:
+        assert client.portal is not None
+        client.portal.call(few_threads)
+        reads: list[Callable[[], Any]] = [
+            partial(client.get, "/health"),
+            partial(client.get, "/ready"),
+            partial(client.get, f"{DEFAULT}/memories"),
+            partial(client.post, f"{DEFAULT}/recall", json={"question": "badge?", "recipe": "lexical"}),
+            partial(client.get, "/memories"),
+            partial(tool, client, "sessions"),
+        ]
+        with ThreadPoolExecutor(WRITES) as writers, ThreadPoolExecutor(len(reads)) as readers:
+            with locked(small.engines.store.location):
+                written = [writers.submit(write, client, number) for number in range(WRITES)]
+                _until_they_wait(small)
+                asked = [readers.submit(read) for read in reads]
+                answered, _ = wait(asked, timeout=HUNG_S)
+                still = not any(future.done() for future in written)
+            assert len(answered) == len(reads)
+            assert still
+            assert [future.result().status_code for future in asked] == [200] * len(reads)
+            assert {future.result().status_code for future in written} <= {200, 201, 303}
+
+
+def _until_they_wait(service: Service) -> None:
+    """As many as may are under way; tools wait elsewhere, so a second must do for them."""
+    until = time.monotonic() + 1
+    while service.writing.statistics().borrowed_tokens < WRITERS and time.monotonic() < until:
+        time.sleep(0.02)

@@ -1,0 +1,181 @@
+"""Repairing what is derived, and moving to another embedder, also after a kill."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import fivefold
+from fivefold.engine import Engine
+from fivefold.stores.sqlite.connection import connect
+
+TEXTS = ["The kettle is blue", "Bertil wants rye flour", "Sarah sits in Berlin", "Nightjar boots in two seconds"]
+
+
+def failing(engine: Engine) -> set[str]:
+    return {finding.check for finding in engine.doctor() if not finding.ok}
+
+
+def test_a_sound_store_has_no_findings(sample_engine: Engine) -> None:
+    assert failing(sample_engine) == set()
+
+
+def test_a_new_namespace_has_no_findings(engine: Engine) -> None:
+    assert failing(engine) == set()
+    assert all(finding.ok for finding in engine.doctor(repair=True))
+
+
+@pytest.mark.parametrize(
+    ("damage", "check"),
+    [
+        ("DELETE FROM lex_1 WHERE rowid = 2", "lexical index"),
+        ("DELETE FROM vectors WHERE memory = 2", "vectors"),
+        ("DELETE FROM vec_384 WHERE rowid = 1", "vectors"),
+        ("DELETE FROM links WHERE memory = 3", "entity links"),
+        ("UPDATE entities SET links = links + 5", "entity links"),
+        ("UPDATE sessions SET turns = 9", "session log"),
+    ],
+)
+def test_the_doctor_finds_damage_and_repairs_it(store_path: str, damage: str, check: str) -> None:
+    with fivefold.open(store_path) as engine:
+        engine.remember_many([{"content": text, "session_id": "s"} for text in TEXTS])
+        healthy = {hit.memory.id: hit.score for hit in engine.recall("rye flour for Bertil")}
+    connection = connect(store_path)
+    connection.execute(damage)
+    connection.close()
+    with fivefold.open(store_path) as engine:
+        assert check in failing(engine)
+        assert all(finding.ok for finding in engine.doctor(repair=True))
+        repaired = {hit.memory.id: hit.score for hit in engine.recall("rye flour for Bertil")}
+    assert list(repaired) == list(healthy)
+    # Texts embedded in another company differ a little: int8 takes its scale from the whole batch.
+    assert repaired == pytest.approx(healthy, abs=1e-2)
+
+
+def test_a_repair_changes_no_answer(sample_path: str, tmp_path: Path) -> None:
+    with fivefold.open(sample_path) as source:
+        source.export(tmp_path / "x.jsonl")
+    with fivefold.open(tmp_path / "copy.db") as engine:
+        engine.import_(tmp_path / "x.jsonl")
+        questions = ["what's my badge ID?", "where do I live now?", "Bertil"]
+        whole = {"rerank.cross_encoder.budget_ms": 0}
+
+        def answers() -> list[list[tuple[str, float]]]:
+            """To the full depth, whatever it takes; vectors differ a little with the batch they were made in."""
+            return [
+                [(hit.memory.id, round(hit.score, 1)) for hit in engine.recall(question, k=3, changes=whole)]
+                for question in questions
+            ]
+
+        before = answers()
+        entities = engine.stats().entities
+        engine.doctor(repair=True)
+        assert answers() == before
+        assert engine.stats().entities == entities
+
+
+def test_another_embedder_is_an_error_that_names_both(store_path: str) -> None:
+    with fivefold.open(store_path) as engine:
+        engine.remember(TEXTS[0])
+    with pytest.raises(
+        fivefold.EmbedderMismatch, match=r"'fivefold-minilm@1', but 'wordllama@.*fivefold reembed wordllama"
+    ):
+        fivefold.open(store_path, embedder="wordllama")
+
+
+def test_a_pinned_namespace_needs_no_name(store_path: str) -> None:
+    with fivefold.open(store_path, embedder="wordllama") as engine:
+        engine.remember_many(TEXTS)
+    with fivefold.open(store_path) as engine:
+        answer = engine.recall("kettle colour")
+        assert answer.embedder.startswith("wordllama@")
+        assert answer[0].memory.content == TEXTS[0]
+
+
+def test_two_namespaces_of_one_file_may_have_different_models(store_path: str) -> None:
+    with (
+        fivefold.open(store_path, namespace="a") as one,
+        fivefold.open(store_path, namespace="b", embedder="wordllama") as two,
+    ):
+        one.remember_many(TEXTS)
+        two.remember_many(TEXTS)
+        assert (one.recall("rye").embedder, two.recall("rye").embedder[:9]) == ("fivefold-minilm@1", "wordllama")
+
+
+def test_reembedding_moves_a_namespace(store_path: str) -> None:
+    with fivefold.open(store_path) as engine:
+        engine.remember_many([{"content": text, "session_id": "s", "speaker": "user"} for text in TEXTS])
+        held = engine.stats().vectors
+        assert engine.reembed("wordllama").startswith("wordllama@")
+        assert engine.stats().vectors == held
+        assert failing(engine) == set()
+        assert engine.recall("rye flour")[0].memory.content == TEXTS[1]
+        engine.remember("One more after the move")
+        assert engine.reembed("minilm") == "minilm@1.0.0"
+        assert failing(engine) == set()
+
+
+def test_reembedding_an_empty_namespace_says_what_to_do(engine: Engine) -> None:
+    with pytest.raises(fivefold.NotFound, match="open it with embedder='wordllama'"):
+        engine.reembed("wordllama")
+
+
+def test_a_killed_reembedding_goes_on_where_it_stopped(store_path: str) -> None:
+    """The child stops after its first batch and is killed; the old vectors serve until a second run finishes."""
+    texts = [f"{TEXTS[i % 4]} number {i}" for i in range(300)]
+    with fivefold.open(store_path) as engine:
+        engine.remember_many(texts)
+    child = textwrap.dedent(f"""
+        import time
+        import fivefold, fivefold.maintenance as care
+        fill = care._embedded
+        def slow(wanted, model, calls=[]):
+            calls.append(1)
+            if len(calls) == 2:
+                print("halfway", flush=True)
+                time.sleep(60)
+            return fill(wanted, model)
+        care._embedded = slow
+        fivefold.open({store_path!r}).reembed("wordllama")
+    """)
+    with subprocess.Popen([sys.executable, "-c", child], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "halfway\n"
+        process.send_signal(signal.SIGKILL)
+    with fivefold.open(store_path) as engine:
+        assert engine.stats().embedder == "fivefold-minilm@1"
+        assert engine.recall("rye flour number 1")[0].memory.content == texts[1]
+        connection = connect(store_path)
+        done = connection.execute(
+            "SELECT count(*) FROM vectors v JOIN spaces s ON s.key = v.space WHERE s.state = 'building'"
+        ).fetchall()[0][0]
+        connection.close()
+        assert done == 128
+        engine.reembed("wordllama")
+        assert str(engine.stats().embedder).startswith("wordllama@")
+        assert engine.stats().vectors == 300
+        assert failing(engine) == set()
+
+
+def test_writes_during_a_reembedding_are_not_lost(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fivefold.writing.rebuild as care
+
+    with fivefold.open(store_path) as engine:
+        engine.remember_many([f"{TEXTS[i % 4]} number {i}" for i in range(10)])
+        fill = care._embedded
+        written: list[str] = []
+
+        def interrupted(wanted: object, model: object) -> object:
+            if not written:
+                written.append(engine.remember("Written while the vectors were being made").id)
+            return fill(wanted, model)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(care, "_embedded", interrupted)
+        engine.reembed("wordllama")
+        assert engine.stats().vectors == 11
+        assert engine.recall("written while vectors were made")[0].memory.id == written[0]
