@@ -30,22 +30,22 @@ _HOME = {
     "Source": "retrieval.prompt",
     "Page": "values.paging",
     "Memory": "values.memory",
-    "Link": "values.memory",
+    "Link": "values.reports",
     "Record": "values.memory",
-    "Report": "values.memory",
+    "Report": "values.reports",
     "Session": "values.memory",
     "Candidate": "values.recall",
     "Evidence": "values.recall",
     "Hit": "values.recall",
     "Plan": "values.recall",
-    "Query": "values.recall",
+    "Query": "values.query",
     "Recall": "values.recall",
     "Step": "values.recall",
-    "Window": "values.recall",
+    "Window": "values.query",
     "Recipe": "retrieval.recipe",
     "load_recipe": "retrieval.recipe",
-    "Edge": "values.memory",
-    "Entity": "values.memory",
+    "Edge": "values.graph",
+    "Entity": "values.graph",
     "Settings": "settings",
 }
 """Where each public name lives. Modules load when first asked for, so `import fivefold` costs nothing."""
@@ -77,22 +77,22 @@ if TYPE_CHECKING:
     from fivefold.retrieval.recipe import Recipe as Recipe
     from fivefold.retrieval.recipe import load_recipe as load_recipe
     from fivefold.settings import Settings as Settings
-    from fivefold.values.memory import Edge as Edge
-    from fivefold.values.memory import Entity as Entity
-    from fivefold.values.memory import Link as Link
+    from fivefold.values.graph import Edge as Edge
+    from fivefold.values.graph import Entity as Entity
     from fivefold.values.memory import Memory as Memory
     from fivefold.values.memory import Record as Record
-    from fivefold.values.memory import Report as Report
     from fivefold.values.memory import Session as Session
     from fivefold.values.paging import Page as Page
+    from fivefold.values.query import Query as Query
+    from fivefold.values.query import Window as Window
     from fivefold.values.recall import Candidate as Candidate
     from fivefold.values.recall import Evidence as Evidence
     from fivefold.values.recall import Hit as Hit
     from fivefold.values.recall import Plan as Plan
-    from fivefold.values.recall import Query as Query
     from fivefold.values.recall import Recall as Recall
     from fivefold.values.recall import Step as Step
-    from fivefold.values.recall import Window as Window
+    from fivefold.values.reports import Link as Link
+    from fivefold.values.reports import Report as Report
 
 
 def __getattr__(name: str) -> Any:

@@ -15,12 +15,12 @@ from typing import Any, TypeVar
 from fivefold import observers
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.learning.adaptation import Adaptation, faded, restored
-from fivefold.learning.background_training import Apprentice
+from fivefold.learning.background_training import BackgroundTraining
 from fivefold.learning.reranker import Verdict
 from fivefold.learning.training import forget_reranker, learned_by, train_reranker
 from fivefold.models.embedders import DEFAULT, Embedder, vectors_by
 from fivefold.models.embedders import embedder as load_embedder
-from fivefold.namespace import Workspace
+from fivefold.namespace import Namespace
 from fivefold.retrieval import pipeline
 from fivefold.retrieval.browse import Browsing
 from fivefold.retrieval.effort import at_effort, checked_effort
@@ -30,12 +30,14 @@ from fivefold.retrieval.recipe import Recipe, load_recipe
 from fivefold.retrieval.understand.question import understand
 from fivefold.settings import Settings, settings_of
 from fivefold.stores import open_store
-from fivefold.stores.protocol import Drift, Finding, Space, Store
+from fivefold.stores.protocol import Space, Store
 from fivefold.text.progress import bar
 from fivefold.text.tokens import tokens
 from fivefold.transfer import jsonl
-from fivefold.values.memory import Memory, Record, Report
-from fivefold.values.recall import Effort, Plan, Query, Recall, Vector
+from fivefold.values.memory import Memory, Record
+from fivefold.values.query import Query
+from fivefold.values.recall import Effort, Plan, Recall
+from fivefold.values.reports import Drift, Finding, Report
 from fivefold.values.serialize import Value, plain
 from fivefold.values.times import as_utc, utc_now
 from fivefold.values.validate import (
@@ -48,11 +50,12 @@ from fivefold.values.validate import (
     checked_text,
     record_of,
 )
+from fivefold.values.vectors import Vector
 from fivefold.writing import drift, edit, rebuild
 from fivefold.writing.extract import Extractor
 from fivefold.writing.extract import extractor as load_extractor
 from fivefold.writing.graph import Graph
-from fivefold.writing.pipeline import Draft, Tally
+from fivefold.writing.pipeline import Draft, ReportBuilder
 
 T = TypeVar("T", Draft, Record)
 
@@ -114,9 +117,9 @@ class Engine(Browsing):
         self.store = store
         self.namespace = checked_name(namespace, "namespace")
         reads = load_extractor(extractor) if isinstance(extractor, str) else extractor
-        self._space = Workspace(store, self.namespace, embedder, reads, clock, otherwise)
+        self._space = Namespace(store, self.namespace, embedder, reads, clock, otherwise)
         self._pool = pool or ThreadPoolExecutor(max_workers=8, thread_name_prefix="fivefold-route")
-        self._apprentice = Apprentice(self._space)
+        self._apprentice = BackgroundTraining(self._space)
         if embedder is not None:
             self._space.embedder()
 
@@ -125,7 +128,7 @@ class Engine(Browsing):
     @observers.write
     def remember(self, /, content: str = "", **given: Any) -> Report:
         """Remember one text. Keywords are the fields of `Record`: speaker, session_id, event_at, tags, type, …"""
-        tally = Tally()
+        tally = ReportBuilder()
         edit.store_records(self._space, [record_of({"content": content, **given})], tally)
         return tally.report()
 
@@ -140,7 +143,7 @@ class Engine(Browsing):
                 checked.append(record_of(item))
             except InvalidInput as error:
                 raise InvalidInput(f"record {number}: {error}") from None
-        tally = Tally()
+        tally = ReportBuilder()
         edit.store_records(self._space, checked, tally, progress, len(checked))
         return tally.report()
 
@@ -153,7 +156,7 @@ class Engine(Browsing):
     @observers.write
     def supersede(self, old_id: str, new_record: object) -> Report:
         """Remember `new_record` as what replaces `old_id`, which keeps its history and stops winning."""
-        tally = Tally()
+        tally = ReportBuilder()
         edit.supersede(self._space, old_id, record_of(new_record), tally)
         return tally.report()
 
@@ -325,7 +328,7 @@ class Engine(Browsing):
     @observers.write
     def import_(self, path: str | os.PathLike[str], progress: bool = False) -> Report:
         """Read JSON lines: exported memories come back as they were, others are remembered. A replay adds nothing."""
-        source, tally = Path(path), Tally()
+        source, tally = Path(path), ReportBuilder()
         held = jsonl.check_lines(source, self.namespace)
 
         def each(kind: type[T]) -> Iterator[T]:

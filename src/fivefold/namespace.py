@@ -17,7 +17,7 @@ from fivefold.writing.extract import Extractor
 
 
 @dataclass(slots=True)
-class Workspace:
+class Namespace:
     """`choice` is the embedder the caller named or made, or None to take the one the namespace is pinned to.
 
     `otherwise` is for a namespace that is pinned to none yet.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from fivefold.values.memory import Report
+from fivefold.values.reports import Report
 
 if TYPE_CHECKING:
     from fivefold.engine import Engine

@@ -31,7 +31,7 @@ from fivefold.learning.adaptation import (
     shown_in,
 )
 from fivefold.models.weights import is_fallback
-from fivefold.values.recall import Weights
+from fivefold.values.query import Weights
 
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
 GLOBAL = Weights(0.6, 0.25, 0.15, "model m1")

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from fivefold.learning import training
-from fivefold.learning.background_training import Apprentice
+from fivefold.learning.background_training import BackgroundTraining
 from fivefold.learning.fitting import fit
 from fivefold.learning.training import learned_by
 from tests.support.synthetic_users import after_the_preferred, furnished, talk
@@ -16,7 +16,7 @@ from tests.support.synthetic_users import after_the_preferred, furnished, talk
 
 def test_it_trains_after_enough_feedback_and_not_before(store_path: str) -> None:
     with furnished(store_path, notes=60) as engine:
-        apprentice = Apprentice(engine._space)
+        apprentice = BackgroundTraining(engine._space)
         for _ in range(3):
             talk(engine, after_the_preferred, 1)
             apprentice.notice(after=0)
@@ -24,14 +24,14 @@ def test_it_trains_after_enough_feedback_and_not_before(store_path: str) -> None
         apprentice.wait()
         assert learned_by(engine._space).verdict is None
         talk(engine, after_the_preferred, 60)
-        Apprentice(engine._space).notice(after=100)
-        fresh = Apprentice(engine._space)
+        BackgroundTraining(engine._space).notice(after=100)
+        fresh = BackgroundTraining(engine._space)
         fresh.notice(after=60)
         fresh.wait()
         verdict = learned_by(engine._space).verdict
         assert verdict is not None
         assert verdict.noted == 63
-        again = Apprentice(engine._space)
+        again = BackgroundTraining(engine._space)
         again.notice(after=1)
         assert not again.at_work
 
@@ -48,7 +48,7 @@ def test_recalls_go_on_while_it_trains(store_path: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(training, "fit", slow)
     with furnished(store_path, notes=60) as engine:
         talk(engine, after_the_preferred, 60)
-        apprentice = Apprentice(engine._space)
+        apprentice = BackgroundTraining(engine._space)
         apprentice.notice(after=50)
         assert begun.wait(30)
         assert apprentice.at_work
@@ -68,7 +68,7 @@ def test_a_training_that_fails_is_logged_and_breaks_nothing(
     monkeypatch.setattr(training, "fit", broken)
     with furnished(store_path, notes=60) as engine:
         talk(engine, after_the_preferred, 60)
-        apprentice = Apprentice(engine._space)
+        apprentice = BackgroundTraining(engine._space)
         with caplog.at_level(logging.WARNING, "fivefold"):
             apprentice.notice(after=50)
             apprentice.wait()
@@ -78,7 +78,7 @@ def test_a_training_that_fails_is_logged_and_breaks_nothing(
 
 def test_a_store_closed_meanwhile_is_only_logged(store_path: str, caplog: pytest.LogCaptureFixture) -> None:
     engine = furnished(store_path, notes=10)
-    apprentice = Apprentice(engine._space)
+    apprentice = BackgroundTraining(engine._space)
     engine.close()
     with caplog.at_level(logging.WARNING, "fivefold"):
         apprentice._train()

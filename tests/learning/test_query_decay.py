@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fivefold.learning.query_decay import NO_DECAY, OVER_CANDIDATES, Horizon, choose, horizon
+from fivefold.learning.query_decay import NO_DECAY, OVER_CANDIDATES, QueryDecay, choose, query_decay
 from fivefold.retrieval.understand.cues import find_cues, main_intent
 from fivefold.text.time_grammar import find_window
 from fivefold.values.decay import Decay
-from fivefold.values.recall import Query, Window
+from fivefold.values.query import Query, Window
 
 NOW = datetime(2025, 3, 15, 12, tzinfo=UTC)
 """A Saturday, noon."""
@@ -126,8 +126,8 @@ def test_d12_what_is_new_is_a_share_of_how_far_memory_reaches(span: float, days:
 
 
 def test_after_a_long_silence_the_newest_still_keeps_half() -> None:
-    quiet = horizon(asked("where were we?"), 365, newest_days=20.0)
-    assert quiet == Horizon(
+    quiet = query_decay(asked("where were we?"), 365, newest_days=20.0)
+    assert quiet == QueryDecay(
         Decay("exponential", 20.0), "'where were we' asks for the last hours, and nothing is newer than 20.0 d"
     )
     assert choose(asked("where were we?"), 365, newest_days=0.1) == Decay("exponential", 0.25)
@@ -148,7 +148,7 @@ def test_after_a_long_silence_the_newest_still_keeps_half() -> None:
     ],
 )
 def test_every_choice_says_why(question: str, reason: str) -> None:
-    assert horizon(asked(question), 365).reason == reason
+    assert query_decay(asked(question), 365).reason == reason
 
 
 times = st.datetimes(datetime(1, 1, 2), datetime(9998, 1, 1), timezones=st.just(UTC))
@@ -166,7 +166,7 @@ def test_d12_no_question_fails_and_every_curve_falls_from_one(
 ) -> None:
     cues = find_cues(text)
     query = Query(text, now, (), window=window, cues=cues, intent=main_intent(cues))
-    found = horizon(query, span, newest)
+    found = query_decay(query, span, newest)
     assert found.decay == choose(query, span, newest)
     assert found.reason
     assert found.decay.half_life_days is None or 0 < found.decay.half_life_days <= 1e6

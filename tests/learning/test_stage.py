@@ -14,14 +14,14 @@ from fivefold.retrieval.stages.learned import LearnedBy, learned
 from fivefold.settings import Settings
 from fivefold.values.recall import Candidate
 from tests.learning.test_reranker import liking
-from tests.support.stage_pool import Namespace, of, sight
+from tests.support.stage_pool import Namespace, of, search
 from tests.support.synthetic_users import Seeing
 
 ON = Learned(liking("event", trust=0.0), "it wins", "learned-1.abc")
 
 
 def seeing(known: Learned | None) -> Seeing:
-    plain = sight(Namespace())
+    plain = search(Namespace())
     return Seeing(plain.query, plain.reader, Settings(), plain.space, None, learned=known)
 
 

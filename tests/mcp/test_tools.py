@@ -9,10 +9,10 @@ from jsonschema import Draft202012Validator
 
 from fivefold.mcp.calls import SessionLog
 from fivefold.retrieval.prompt import Context
-from fivefold.stores.protocol import Stats
 from fivefold.text.tokens import tokens
-from fivefold.values.memory import Memory, Report
+from fivefold.values.memory import Memory
 from fivefold.values.recall import Recall
+from fivefold.values.reports import Report, Stats
 from fivefold.values.schema import schema_of
 from tests.support.mcp_client import RECORDS, Talk, text_of
 

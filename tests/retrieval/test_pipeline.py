@@ -75,7 +75,7 @@ def test_a_question_of_stop_words_skips_the_lexical_route_and_says_so(sample_eng
 
 def test_a_failing_route_is_named_and_the_other_answers(sample_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     class Broken(Lexical):
-        def search(self, sight: Any, depth: int, keep: Any, options: Any) -> Any:
+        def search(self, search: Any, depth: int, keep: Any, options: Any) -> Any:
             raise OSError("index gone")
 
     monkeypatch.setitem(ROUTES, "lexical", Broken())

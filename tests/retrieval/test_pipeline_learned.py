@@ -20,7 +20,8 @@ from fivefold.models.weights.model import WeightModel, load, shipped
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.schema import migrations
 from fivefold.stores.sqlite.store import SqliteStore
-from fivefold.values.recall import Recall, Weights
+from fivefold.values.query import Weights
+from fivefold.values.recall import Recall
 from tests.models.weights.test_model import tensors
 from tests.retrieval.test_pipeline import lawful
 from tests.support.dial import Dial

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from fivefold.retrieval.selection import answer, known_by
+from fivefold.retrieval.selection import answer, drop_not_yet_known
 from fivefold.retrieval.stages import Pool
 from fivefold.values.memory import Kind
 from fivefold.values.recall import Candidate
@@ -35,7 +35,7 @@ def test_a_step_reorders() -> None:
 def test_what_was_not_known_yet_is_left_out() -> None:
     told_later = Candidate(replace(memory(1), event_at=LATER, created_at=LATER), (), 0.9)
     planned = Candidate(replace(memory(2), event_at=LATER), (), 0.5)
-    pool = known_by(Pool([told_later, planned]), NOW)
+    pool = drop_not_yet_known(Pool([told_later, planned]), NOW)
     hits, dropped = answer(pool, 5, "memory")
     assert [hit.memory.row for hit in hits] == [2]
     assert dropped[0].reason == "not yet known on 01 Jan 2025"
@@ -43,7 +43,7 @@ def test_what_was_not_known_yet_is_left_out() -> None:
 
 def test_told_later_about_an_earlier_time_is_known() -> None:
     reported = Candidate(replace(memory(1), created_at=LATER), (), 0.9)
-    assert known_by(Pool([reported]), NOW).candidates == [reported]
+    assert drop_not_yet_known(Pool([reported]), NOW).candidates == [reported]
 
 
 def test_by_turn_session_memories_are_named_as_dropped() -> None:

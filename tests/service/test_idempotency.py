@@ -209,7 +209,7 @@ def test_of_many_threads_one_does_it(store: Store) -> None:
 
 RACE = """
 import sys, time
-from fivefold.answers import Answer, Answers, Begun, Busy
+from fivefold.service.idempotency import Answer, Answers, Begun, Busy
 from fivefold.stores import open_store
 location, scope, name, count = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 answers = Answers(open_store(location))
@@ -318,7 +318,7 @@ def test_care_takes_away_what_is_over(store: Store) -> None:
     old = NOON - timedelta(days=400)
     with closing(Answers(store, lambda: old)) as answers:
         answers.finish(begun(answers, "care", namespace="elsewhere"), DONE)
-    list(store.tend())
+    list(store.maintain())
     with store.ledger.answering("elsewhere") as (db, _):
         assert db.rows("SELECT count(*) FROM answers WHERE key = 'care'") == [(0,)]
 

@@ -15,8 +15,9 @@ from fivefold.engine import Engine
 from fivefold.errors import StoreClosed
 from fivefold.service.maintenance import Upkeep, care
 from fivefold.stores import open_store
-from fivefold.stores.protocol import Care, Store
+from fivefold.stores.protocol import Store
 from fivefold.testing.vectors import WordVectors
+from fivefold.values.reports import MaintenanceResult
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 PATIENCE_S = 30.0
@@ -86,10 +87,10 @@ class Rounds:
     """Gathers what each round did."""
 
     def __init__(self) -> None:
-        self.done: list[Sequence[Care]] = []
+        self.done: list[Sequence[MaintenanceResult]] = []
         self.third = threading.Event()
 
-    def __call__(self, done: Sequence[Care]) -> None:
+    def __call__(self, done: Sequence[MaintenanceResult]) -> None:
         self.done.append(done)
         if len(self.done) == 3:
             self.third.set()

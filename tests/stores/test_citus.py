@@ -236,7 +236,7 @@ def test_the_lexical_index_serves_behind_the_policy(spread: str) -> None:
 
 def test_status_shows_the_nodes_with_their_shards(spread: str) -> None:
     with opened(spread, "one") as engine:
-        list(store_of(engine).tend())
+        list(store_of(engine).maintain())
         found = status_of(store_of(engine))
     assert found.citus is not None
     assert (found.citus.distributed, found.citus.shards) == (True, SHARDS)
@@ -268,6 +268,6 @@ def test_a_large_field_gets_an_index_on_every_shard(spread: str, monkeypatch: py
             )
         assert made == [("1",)] * SHARDS
     with opened(f"{spread}&exact_up_to=50&hnsw_m=6", "third") as engine:
-        done = [item for item in store_of(engine).tend() if item.part == "index of full, 32 numbers"]
+        done = [item for item in store_of(engine).maintain() if item.part == "index of full, 32 numbers"]
         assert done[0].detail.startswith("built anew with m 6")
         assert [index.m for index in status_of(store_of(engine)).indexes] == [6]

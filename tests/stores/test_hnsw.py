@@ -12,7 +12,7 @@ import fivefold
 from fivefold.stores.postgres import vectors
 from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.store import PostgresStore
-from fivefold.stores.protocol import Filter
+from fivefold.stores.queries import Filter
 from fivefold.testing.recipes import UNHURRIED_MS, steady_recipes
 from fivefold.testing.strategies import QUESTIONS, SENTENCES
 from fivefold.testing.vectors import WordVectors
@@ -112,7 +112,7 @@ def store(postgres: Server, many: Matrix) -> Iterator[PostgresStore]:
         "short": unit(1_000, 16, seed=3),
     }.items():
         fill(opened, namespace, rows)
-    assert [care.changed for care in opened.tend()] == [True, True, True]
+    assert [care.changed for care in opened.maintain()] == [True, True, True]
     yield opened
     opened.close()
 
@@ -204,7 +204,7 @@ def test_vectors_of_unusual_length(postgres: Server, dimension: int) -> None:
     store = PostgresStore(postgres.dsn(schema=postgres.new_schema(), exact_up_to="4"))
     try:
         fill(store, "odd", rows)
-        built = next(care for care in store.tend() if care.part.startswith("index"))
+        built = next(care for care in store.maintain() if care.part.startswith("index"))
         assert built.changed == (dimension <= 4_000), built
         assert found(store, "odd", rows[3]) == nearest(rows, rows[3])
     finally:
@@ -224,7 +224,7 @@ def test_every_recipe_answers_the_same_by_the_index(postgres: Server, monkeypatc
         engine.configure(route_budget_ms=UNHURRIED_MS)
         engine.remember_many({"content": text, "session_id": f"s{i % 3}"} for i, text in enumerate(SENTENCES))
         assert isinstance(engine.store, PostgresStore)
-        assert any(care.changed for care in engine.store.tend())
+        assert any(care.changed for care in engine.store.maintain())
         now = "2025-03-10T12:00:00Z"
         asked = [(question, recipe) for question in QUESTIONS[::4] for recipe in steady_recipes()]
         exact = [[hit.memory.id for hit in engine.recall(text, recipe=recipe, now=now)] for text, recipe in asked]

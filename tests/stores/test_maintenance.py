@@ -17,9 +17,9 @@ from fivefold.stores.postgres import indexes
 from fivefold.stores.postgres.indexes import Built, built_indexes
 from fivefold.stores.postgres.maintenance import MOST_MEMORY_KB, Large, _take_memory
 from fivefold.stores.postgres.store import PostgresStore
-from fivefold.stores.protocol import Care
 from fivefold.testing.recipes import steady
 from fivefold.testing.vectors import WordVectors
+from fivefold.values.reports import MaintenanceResult
 from fivefold.values.times import utc_now
 from tests.support.postgres import Server
 
@@ -55,14 +55,14 @@ def built(store: PostgresStore) -> dict[str, Built]:
         )
 
 
-def of_indexes(done: list[Care]) -> list[Care]:
+def of_indexes(done: list[MaintenanceResult]) -> list[MaintenanceResult]:
     return [item for item in done if item.part.startswith("index")]
 
 
 def test_a_small_store_needs_no_index(location: str) -> None:
     with opened(location) as store:
         filled(store)
-        assert [item.part for item in store.tend()] == ["statistics"]
+        assert [item.part for item in store.maintain()] == ["statistics"]
         assert not built(store)
 
 
@@ -70,7 +70,7 @@ def test_a_field_that_has_grown_large_gets_an_index(location: str) -> None:
     with opened(location + FEW + "&hnsw_m=8&hnsw_ef_construction=40") as store:
         engine = filled(store)
         before = [(hit.memory.id, hit.score) for hit in engine.recall(TEXTS[7], recipe="dense")]
-        (done,) = of_indexes(list(store.tend()))
+        (done,) = of_indexes(list(store.maintain()))
         assert (done.part, done.changed) == ("index of full, 32 numbers", True)
         assert done.detail == "built with m 8, ef_construction 40, for up to 60 vectors of a namespace"
         assert set(built(store)) == {NAME}
@@ -79,7 +79,7 @@ def test_a_field_that_has_grown_large_gets_an_index(location: str) -> None:
         assert store.indexes.get(("user", 32)) is None
         after = [(hit.memory.id, hit.score) for hit in engine.recall(TEXTS[7], recipe="dense")]
         assert [id for id, _ in after] == [id for id, _ in before]
-        (done,) = of_indexes(list(store.tend()))
+        (done,) = of_indexes(list(store.maintain()))
         assert (done.changed, done.detail) == (False, "is there, for up to 60 vectors of a namespace")
 
 
@@ -87,14 +87,14 @@ def test_many_small_namespaces_need_none(location: str) -> None:
     with opened(location + "&exact_up_to=60") as store:
         filled(store, "one")
         filled(store, "other")
-        assert of_indexes(list(store.tend())) == []
+        assert of_indexes(list(store.maintain())) == []
 
 
 def test_each_dimension_has_an_index_of_its_own(location: str) -> None:
     with opened(location + FEW) as store:
         for dimension in (16, 32):
             filled(store, f"n{dimension}", dimension)
-        assert [item.part for item in of_indexes(list(store.tend()))] == [
+        assert [item.part for item in of_indexes(list(store.maintain()))] == [
             "index of full, 16 numbers",
             "index of full, 32 numbers",
         ]
@@ -104,9 +104,9 @@ def test_each_dimension_has_an_index_of_its_own(location: str) -> None:
 def test_other_settings_build_it_anew_while_the_old_one_serves(location: str) -> None:
     with opened(location + FEW) as store:
         filled(store)
-        list(store.tend())
+        list(store.maintain())
     with opened(location + FEW + "&hnsw_m=24&hnsw_ef_construction=30") as store:
-        (done,) = of_indexes(list(store.tend()))
+        (done,) = of_indexes(list(store.maintain()))
         assert done.detail.startswith("built anew with m 24, ef_construction 48")
         assert set(built(store)) == {NAME}
         assert built(store)[NAME].m == 24
@@ -137,7 +137,7 @@ def test_the_leftover_of_a_build_cut_short_is_built_again(postgres: Server, loca
         assert [index.whole for index in built(store).values()] == [False]
         store.indexes.renew()
         assert store.indexes.get(("full", 32)) is None
-        assert of_indexes(list(store.tend()))[0].changed
+        assert of_indexes(list(store.maintain()))[0].changed
         assert {name: index.whole for name, index in built(store).items()} == {NAME: True}
         assert store.indexes.get(("full", 32)) == 60
 
@@ -145,31 +145,31 @@ def test_the_leftover_of_a_build_cut_short_is_built_again(postgres: Server, loca
 def test_one_that_was_built_and_not_yet_renamed_is_taken(location: str) -> None:
     with opened(location + FEW) as store:
         filled(store)
-        list(store.tend())
+        list(store.maintain())
         with store.administration() as connection:
             connection.execute(f"ALTER INDEX {NAME} RENAME TO next_{NAME}")
             (before,) = connection.execute(f"SELECT 'next_{NAME}'::regclass::oid").fetchone() or (0,)
-            assert of_indexes(list(store.tend()))[0].changed
+            assert of_indexes(list(store.maintain()))[0].changed
             assert connection.execute(f"SELECT '{NAME}'::regclass::oid").fetchone() == (before,)
 
 
 def test_a_leftover_beside_a_sound_index_goes(location: str) -> None:
     with opened(location + FEW) as store:
         filled(store)
-        list(store.tend())
+        list(store.maintain())
         with store.administration() as connection:
             connection.execute(
                 f"CREATE INDEX next_{NAME} ON vectors_full USING hnsw ((embedding::halfvec(32)) halfvec_ip_ops) "
                 "WITH (m = 4) WHERE dimension = 32"
             )
-        assert not of_indexes(list(store.tend()))[0].changed
+        assert not of_indexes(list(store.maintain()))[0].changed
         assert set(built(store)) == {NAME}
 
 
 def test_over_four_thousand_numbers_there_is_no_index(location: str) -> None:
     with opened(location + FEW) as store:
         filled(store, dimension=4_001)
-        (done,) = of_indexes(list(store.tend()))
+        (done,) = of_indexes(list(store.maintain()))
         assert done.detail == "none can be made over 4,000 numbers; searches read all vectors"
         assert not built(store)
 
@@ -177,20 +177,20 @@ def test_over_four_thousand_numbers_there_is_no_index(location: str) -> None:
 def test_two_at_once_do_not_get_in_each_others_way(location: str) -> None:
     with opened(location + FEW) as one, opened(location + FEW) as other:
         filled(one)
-        under_way = one.tend()
+        under_way = one.maintain()
         assert next(under_way).changed
-        assert [item.detail for item in other.tend()] == ["another server looks after them just now"]
+        assert [item.detail for item in other.maintain()] == ["another server looks after them just now"]
         assert [item.part for item in under_way] == ["statistics"]
-        assert of_indexes(list(other.tend()))[0].detail.startswith("is there")
+        assert of_indexes(list(other.maintain()))[0].detail.startswith("is there")
 
 
 def test_a_run_that_is_given_up_holds_no_lock(location: str) -> None:
     with opened(location + FEW) as one, opened(location + FEW) as other:
         filled(one)
-        under_way = one.tend()
+        under_way = one.maintain()
         next(under_way)
         under_way.close()  # type: ignore[attr-defined]
-        assert list(other.tend())[-1].part == "statistics"
+        assert list(other.maintain())[-1].part == "statistics"
 
 
 def test_a_running_process_notices_a_new_index(location: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +198,7 @@ def test_a_running_process_notices_a_new_index(location: str, monkeypatch: pytes
     with opened(location + FEW) as running, opened(location + FEW) as tending:
         filled(running)
         assert running.indexes.get(("full", 32)) is None
-        list(tending.tend())
+        list(tending.maintain())
         until = monotonic() + 30
         while running.indexes.get(("full", 32)) != 60 and monotonic() < until:
             sleep(0.01)
@@ -208,7 +208,7 @@ def test_a_running_process_notices_a_new_index(location: str, monkeypatch: pytes
 def test_it_is_looked_at_no_more_than_once_a_minute(location: str) -> None:
     with opened(location + FEW) as running, opened(location + FEW) as tending:
         filled(running)
-        list(tending.tend())
+        list(tending.maintain())
         for _ in range(100):
             assert running.indexes.get(("full", 32)) is None
 

@@ -15,7 +15,7 @@ from fivefold.testing.pairs import Pair, in_memory, new_namespace
 from fivefold.testing.pairs import opened as engine_on
 from fivefold.testing.recipes import steady
 from fivefold.testing.strategies import WORDS
-from fivefold.values.memory import Slot
+from fivefold.values.extraction import Statement
 from tests.support.postgres import Server
 from tests.support.store_places import opened
 
@@ -242,7 +242,7 @@ def test_statements_are_found_by_their_first_words_in_any_script(pair: Pair, sta
     def found(engine: Engine) -> list[str]:
         row = engine.get("a").row
         with engine.store.write(engine.namespace) as txn:
-            txn.state(row, [Slot("i", "like", value) for value in values])
+            txn.state(row, [Statement("i", "like", value) for value in values])
             return [slot.value for slot in txn.stated_as(start)]
 
     pair.remember({"content": "I like many things", "id": "a"})

@@ -24,7 +24,7 @@ from fivefold.stores.postgres.writer import PostgresWriter
 from fivefold.stores.protocol import Space
 from fivefold.testing.pairs import opened
 from fivefold.testing.strategies import SENTENCES
-from fivefold.values.memory import Mention
+from fivefold.values.extraction import Mention
 from fivefold.values.recall import Recall
 from fivefold.values.times import utc_now
 from tests.stores.test_postgres_trips import METHODS

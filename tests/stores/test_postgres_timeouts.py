@@ -63,7 +63,7 @@ def test_a_time_out_holds_for_statements_and_not_for_opening(postgres: Server) -
     """A new schema takes longer than any statement of a recall; so does an index."""
     store = PostgresStore(postgres.dsn(schema=postgres.new_schema(), statement_timeout_ms="1"))
     assert store.namespaces() == ()
-    assert [care.part for care in store.tend()] == ["statistics"]
+    assert [care.part for care in store.maintain()] == ["statistics"]
     with pytest.raises(fivefold.StoreError, match="longer than 1 ms"):
         store.ask(0, "SELECT pg_sleep(1)", ())
     store.close()

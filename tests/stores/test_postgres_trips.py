@@ -15,7 +15,8 @@ from fivefold.retrieval.in_store import search_together
 from fivefold.retrieval.recipe import known_recipes
 from fivefold.stores.postgres.reader import PostgresReader
 from fivefold.stores.postgres.store import PostgresStore
-from fivefold.stores.protocol import Arm, Composite, Filter, Space, Walk, Wanted
+from fivefold.stores.protocol import Space
+from fivefold.stores.queries import Arm, Composite, Filter, MemoryFilter, Walk
 from fivefold.testing.recipes import UNHURRIED_MS
 from fivefold.testing.strategies import SENTENCES
 from fivefold.testing.vectors import WordVectors
@@ -143,7 +144,7 @@ METHODS: dict[str, Callable[[PostgresReader, Space], object]] = {
     "session_rows": lambda reader, space: reader.session_rows(["s0", "s1"]),
     "last_talk": lambda reader, space: reader.last_talk(NOW),
     "sessions": lambda reader, space: reader.sessions(5),
-    "memories": lambda reader, space: reader.memories(Wanted(tag="a", words=("tea",), since=NOW), (0, 0), 5),
+    "memories": lambda reader, space: reader.memories(MemoryFilter(tag="a", words=("tea",), since=NOW), (0, 0), 5),
     "turns": lambda reader, space: reader.turns("s0"),
     "last_turns": lambda reader, space: reader.last_turns(None, NOW, 5),
     "mentioning": lambda reader, space: reader.mentioning(3, 5, (0, 1)),

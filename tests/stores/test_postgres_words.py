@@ -9,7 +9,7 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.stores.postgres import lexical
-from fivefold.stores.protocol import Filter
+from fivefold.stores.queries import Filter
 from fivefold.text.lexemes import lexemes
 from tests.support.postgres import Server
 from tests.support.store_places import opened

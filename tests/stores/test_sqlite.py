@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.stores.protocol import Filter
+from fivefold.stores.queries import Filter
 from fivefold.stores.sqlite import vectors
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.schema import APPLICATION_ID, migrate, migrations

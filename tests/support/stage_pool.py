@@ -1,4 +1,4 @@
-"""Candidates and a sight made by hand, so that a stage's arithmetic can be checked number by number."""
+"""Candidates and a search context made by hand, so that a stage's arithmetic can be checked number by number."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from fivefold.retrieval.routes import Sight
+from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages import STAGES, Pool
 from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader, Space
 from fivefold.values.memory import Memory
-from fivefold.values.recall import Candidate, Query, Vector, Window
+from fivefold.values.query import Query, Window
+from fivefold.values.recall import Candidate
+from fivefold.values.vectors import Vector
 from tests.retrieval.test_fuse import memory
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
@@ -67,23 +69,23 @@ class Namespace:
         return found
 
 
-def sight(
+def search(
     namespace: Namespace | None = None,
     k: int = 10,
     unit: str = "memory",
     recall_id: str = "r1",
     window: Window | None = None,
     text: str = "what?",
-) -> Sight:
+) -> SearchContext:
     query = Query(text, NOW, (), window=window)
     reader = cast(Reader, namespace or Namespace())
-    return Sight(query, reader, Settings(), Space(1, "made@1", 2), None, k, recall_id, unit)
+    return SearchContext(query, reader, Settings(), Space(1, "made@1", 2), None, k, recall_id, unit)
 
 
-def stage(name: str, candidates: Sequence[Candidate], seen: Sight | None = None, **constants: Any) -> Pool:
+def stage(name: str, candidates: Sequence[Candidate], seen: SearchContext | None = None, **constants: Any) -> Pool:
     """One stage run over these candidates with its own defaults, or what is said otherwise."""
     chosen = STAGES[name]
-    return chosen.run(Pool(list(candidates)), seen or sight(), chosen.constants(**constants))
+    return chosen.run(Pool(list(candidates)), seen or search(), chosen.constants(**constants))
 
 
 def scores(pool: Pool) -> dict[int, float]:

@@ -11,7 +11,7 @@ import numpy as np
 from fivefold.engine import Engine
 from fivefold.learning.model_store import Learned
 from fivefold.retrieval.recipe import load_recipe
-from fivefold.retrieval.routes import Sight
+from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
 from fivefold.retrieval.stages.learned import LearnedBy, learned
 from fivefold.stores.sqlite.store import SqliteStore
@@ -29,8 +29,8 @@ User = Callable[[Recall, np.random.Generator], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Seeing(Sight):
-    """A sight with what was learned."""
+class Seeing(SearchContext):
+    """A search context with what was learned."""
 
     learned: Learned | None = None
     plan: Plan | None = None
@@ -92,5 +92,5 @@ def reranked(engine: Engine, question: str, known: Learned, k: int = 30) -> tupl
     recipe = load_recipe("default")
     answer = engine.recall(question, k, recipe.without(STAGE) if STAGE in recipe.parts() else recipe)
     reader = engine.store.reader(engine.namespace)
-    sight = Seeing(answer.query, reader, engine.settings, None, None, k, answer.id, learned=known, plan=answer.plan)
-    return list(answer), learned(Pool([hit.candidate for hit in answer]), sight, LearnedBy())
+    search = Seeing(answer.query, reader, engine.settings, None, None, k, answer.id, learned=known, plan=answer.plan)
+    return list(answer), learned(Pool([hit.candidate for hit in answer]), search, LearnedBy())

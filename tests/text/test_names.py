@@ -8,7 +8,8 @@ from fivefold import sample
 from fivefold.text import names
 from fivefold.text.lexemes import stop_words
 from fivefold.text.names import LONGEST, MAX_TOPICS, common_words, mentions
-from fivefold.values.memory import ROLES, Mention
+from fivefold.values.extraction import Mention
+from fivefold.values.memory import ROLES
 
 
 def named(text: str, speaker: str | None = None) -> set[str]:

@@ -86,7 +86,7 @@ def assert_same(pattern: Pattern, text: str) -> None:
 
 
 def test_kinds_slots_and_dates_have_patterns() -> None:
-    assert {name.partition(".")[0] for name in PATTERNS} >= {"kinds", "slots", "dates"}
+    assert {name.partition(".")[0] for name in PATTERNS} >= {"kinds", "statements", "dates"}
     assert len(SENTENCES) > 500
 
 

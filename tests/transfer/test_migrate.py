@@ -422,7 +422,7 @@ def test_a_read_only_source_is_enough_and_a_read_only_target_is_not(lived: str, 
     folder.chmod(0o555)
     child = textwrap.dedent(f"""
         import os
-        from fivefold.migrate import migrate
+        from fivefold.transfer.migrate import migrate
         migrate({lived!r}, {str(tmp_path / "rehearsal.db")!r})  # loads every module while they can be read
         if os.getuid() == 0:
             os.setgroups([])

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.values.memory import Extraction, Mention, Report, Slot
+from fivefold.values.extraction import Extraction, Mention, Statement
+from fivefold.values.reports import Report
 from fivefold.values.serialize import Value, hidden, plain
 
 jsons = st.recursive(
@@ -64,7 +65,7 @@ def test_values_nest_and_times_are_written_in_utc() -> None:
         (np.int64(4), 4),
         (np.bool_(True), True),
         (datetime(2025, 1, 1, tzinfo=UTC), "2025-01-01T00:00:00Z"),
-        (Slot("user", "age", "34"), {"subject": "user", "attribute": "age", "value": "34", "update": False}),
+        (Statement("user", "age", "34"), {"subject": "user", "attribute": "age", "value": "34", "update": False}),
     ],
 )
 def test_each_type_has_its_json_form(value: object, expected: object) -> None:

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from fivefold.service.audit import READS
 from fivefold.service.service import Service
 from fivefold.values.access import AuditEntry
-from fivefold.values.memory import Report
+from fivefold.values.reports import Report
 from fivefold.web.rest.operations import OPERATIONS
 from tests.support.web_requests import ask, in_order
 from tests.web.conftest import asking

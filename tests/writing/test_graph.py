@@ -8,7 +8,7 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.stores.protocol import Walk
+from fivefold.stores.queries import Walk
 from fivefold.values.recall import RouteHit
 
 NOW = datetime(2025, 12, 20, tzinfo=UTC)

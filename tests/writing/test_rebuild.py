@@ -132,7 +132,7 @@ def test_a_killed_reembedding_goes_on_where_it_stopped(store_path: str) -> None:
         engine.remember_many(texts)
     child = textwrap.dedent(f"""
         import time
-        import fivefold, fivefold.maintenance as care
+        import fivefold, fivefold.writing.rebuild as care
         fill = care._embedded
         def slow(wanted, model, calls=[]):
             calls.append(1)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from fivefold.learning.adaptation import NONE, Adaptation, Shown, adapted, learned
 from fivefold.models.weights.model import TARGETS
-from fivefold.values.recall import Weights
+from fivefold.values.query import Weights
 
 MARGIN = 0.01
 """What no user may lose, in nDCG@10, against the global weights, at any point and on average over seeds."""

@@ -18,7 +18,7 @@ from training.weights.generate import DOMINANT, TARGETS, Row, generate, split_of
 
 from fivefold.models.embedders import choice_of
 from fivefold.models.weights import WeightModel, features, intent, load, shipped
-from fivefold.values.recall import Weights
+from fivefold.values.query import Weights
 
 LISTS = Path(__file__).parent / "lists"
 BARS = "bars: dominant 98.8 % (95 % on other people's queries), KL 0.025, MAE 0.053"

@@ -25,8 +25,9 @@ from fivefold.errors import InvalidInput, MissingExtra
 from fivefold.models.embedders import Matrix
 from fivefold.retrieval.recipe import known_recipes
 from fivefold.stores import POSTGRES
-from fivefold.stores.protocol import FIELDS, Filter
+from fivefold.stores.queries import Filter
 from fivefold.text.progress import bar
+from fivefold.values.vectors import FIELDS
 
 if TYPE_CHECKING:
     from fivefold.stores.postgres.store import PostgresStore
@@ -83,7 +84,7 @@ def _measure_one(engine: Engine, store: PostgresStore, size: int, rounds: int, p
     rate = written(engine, size, progress)
     yield Measure("write, no embedding", size, rate, None, "/s", "", None)
     start = perf_counter()
-    for _ in store.tend():
+    for _ in store.maintain():
         pass
     if store.indexes:
         yield Measure("HNSW index built", size, perf_counter() - start, None, "s", "", None)
@@ -127,7 +128,7 @@ def _crowd(store: PostgresStore, location: str, crowd: Crowd, progress: bool) ->
         for number in range(crowd.namespaces):
             Engine(store, _name(number), VariedSample()).remember_many(list(records(crowd.memories, seed=number)))
             advance(1)
-    for _ in store.tend():
+    for _ in store.maintain():
         pass
     what, total = f"{crowd.namespaces} namespaces, {crowd.clients} clients", crowd.namespaces * crowd.memories
     given = (location, crowd.namespaces, real_vectors())

@@ -18,8 +18,8 @@ from fivefold.bench.measures import Measure, spread, timed_recall, written
 from fivefold.engine import Engine
 from fivefold.models.embedders import DEFAULT, embedder
 from fivefold.models.rerankers import Passage, reranker
-from fivefold.retrieval.routes import ROUTES, Sight
-from fivefold.stores.protocol import Filter
+from fivefold.retrieval.routes import ROUTES, SearchContext
+from fivefold.stores.queries import Filter
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.stores.sqlite.vectors import knn
 
@@ -81,9 +81,9 @@ def _understanding(engine: Engine, store: SqliteStore, size: int, rounds: int) -
     assert asked.entities
     yield _timed("parse a question", size, 3 if held else None, [partial(engine.understand, text) for text in names])
     reader, routes = store.reader(engine.namespace), ROUTES
-    sights = [Sight(engine.understand(text, now=NOW), reader, engine.settings, None, None) for text in names]
+    sights = [SearchContext(engine.understand(text, now=NOW), reader, engine.settings, None, None) for text in names]
     for route, limit in (("graph", 5), ("temporal", 3)):
-        calls = [partial(routes[route].search, sight, 100, Filter(), routes[route].options()) for sight in sights]
+        calls = [partial(routes[route].search, search, 100, Filter(), routes[route].options()) for search in sights]
         yield _timed(f"{route} route", size, limit if held else None, calls)
 
 

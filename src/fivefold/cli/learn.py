@@ -19,7 +19,7 @@ from fivefold.errors import MissingExtra, NotFound
 if TYPE_CHECKING:
     from fivefold.engine import LearnedFromUse
     from fivefold.learning.adaptation import Adaptation
-    from fivefold.values.recall import Weights
+    from fivefold.values.query import Weights
 
 train = typer.Typer(help="Train what fivefold learns, or forget it again.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(train, name="train")

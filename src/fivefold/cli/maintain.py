@@ -14,7 +14,7 @@ from fivefold.cli.app import JsonOption, StoreOption, app, existing, print_json
 
 if TYPE_CHECKING:
     from fivefold.service.maintenance import Upkeep
-    from fivefold.stores.protocol import Care
+    from fivefold.values.reports import MaintenanceResult
 
 
 @app.command()
@@ -33,7 +33,7 @@ def maintain(
     from fivefold.stores import open_store
     from fivefold.values.times import utc_now
 
-    def told(done: Sequence[Care]) -> None:
+    def told(done: Sequence[MaintenanceResult]) -> None:
         _print(done, as_json)
 
     progress = sys.stderr.isatty()
@@ -52,7 +52,7 @@ def maintain(
         raise typer.Exit(1)
 
 
-def _print(done: Sequence[Care], as_json: bool) -> None:
+def _print(done: Sequence[MaintenanceResult], as_json: bool) -> None:
     if as_json:
         print_json([item.to_dict() for item in done])
     else:

@@ -17,11 +17,11 @@ from rich.text import Text
 
 from fivefold.cli.app import complain, with_options
 from fivefold.retrieval.prompt import Context
-from fivefold.stores.protocol import Drift, Stats
 from fivefold.text.display import brief, visible
-from fivefold.values.memory import Memory, Report
+from fivefold.values.memory import Memory
 from fivefold.values.paging import Page
 from fivefold.values.recall import SHOWN_TEXT, Evidence, Hit, Plan, Recall
+from fivefold.values.reports import Drift, Report, Stats
 
 COLOURS = {
     "dense": "blue",

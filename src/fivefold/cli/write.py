@@ -10,7 +10,8 @@ import typer
 
 from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, opened, print_json, reading, say
 from fivefold.errors import InvalidInput
-from fivefold.values.memory import Memory, Report
+from fivefold.values.memory import Memory
+from fivefold.values.reports import Report
 
 SpeakerOption = Annotated[str | None, typer.Option("--speaker", help="Who said it")]
 SessionOption = Annotated[str | None, typer.Option("--session", help="The conversation it belongs to")]

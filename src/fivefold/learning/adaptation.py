@@ -19,7 +19,8 @@ import numpy.typing as npt
 
 from fivefold.errors import InvalidInput
 from fivefold.values.decay import Decay, age_in_days
-from fivefold.values.recall import Recall, Weights
+from fivefold.values.query import Weights
+from fivefold.values.recall import Recall
 from fivefold.values.serialize import Value
 from fivefold.values.times import as_utc
 

@@ -7,15 +7,15 @@ import threading
 
 from fivefold.errors import FivefoldError
 from fivefold.learning.training import learned_by, train_reranker
-from fivefold.namespace import Workspace
+from fivefold.namespace import Namespace
 
 _log = logging.getLogger("fivefold")
 
 
-class Apprentice:
+class BackgroundTraining:
     """Counts a namespace's feedback and trains its reranker anew after every so many recalls with some."""
 
-    def __init__(self, space: Workspace) -> None:
+    def __init__(self, space: Namespace) -> None:
         self._space = space
         self._waiting: int | None = None
         self._thread: threading.Thread | None = None

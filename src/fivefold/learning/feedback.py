@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fivefold.learning.features import unpacked
 from fivefold.stores.protocol import Feedback, Reader
-from fivefold.values.recall import Matrix, Vector
+from fivefold.values.vectors import Matrix, Vector
 
 MOST = 5_000
 """The newest recalls with feedback that are learned from."""

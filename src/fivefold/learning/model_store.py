@@ -22,7 +22,7 @@ from fivefold.stores.protocol import ModelStore, Store
 NEVER = "nothing was trained yet"
 
 _log = logging.getLogger("fivefold")
-_shelves: WeakKeyDictionary[Store, dict[str, Shelf]] = WeakKeyDictionary()
+_shelves: WeakKeyDictionary[Store, dict[str, ModelShelf]] = WeakKeyDictionary()
 _making = threading.Lock()
 
 
@@ -40,7 +40,7 @@ LOOK_AGAIN_S = 5.0
 """How long a model read from a server may be out of date, should another process train it anew."""
 
 
-class Shelf(Protocol):
+class ModelShelf(Protocol):
     """A namespace's reranker, read when it is new or has changed, also by another process."""
 
     def learned(self) -> Learned:
@@ -162,7 +162,7 @@ def _told(learned: Learned, namespace: str) -> Learned:
     return learned
 
 
-def shelf_of(store: Store, namespace: str) -> Shelf:
+def shelf_of(store: Store, namespace: str) -> ModelShelf:
     """The one shelf of a namespace of an open store."""
     with _making:
         shelves = _shelves.setdefault(store, {})

@@ -15,7 +15,7 @@ from fivefold.models.weights.cue_words import FREQUENCY, PAST
 from fivefold.models.weights.features import READ
 from fivefold.text.time_grammar import EARLIEST
 from fivefold.values.decay import Curve, Decay, age_in_days
-from fivefold.values.recall import Query, Window
+from fivefold.values.query import Query, Window
 from fivefold.values.serialize import Value
 
 HOUR = 1 / 24
@@ -66,7 +66,7 @@ _WHEN = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Horizon(Value):
+class QueryDecay(Value):
     """The decay chosen for a question, and why, for the trace."""
 
     decay: Decay
@@ -75,10 +75,10 @@ class Horizon(Value):
 
 def choose(query: Query, span_days: float, newest_days: float = 0.0) -> Decay:
     """The decay for a question over memories that reach `span_days` back, the newest of them `newest_days` old."""
-    return horizon(query, span_days, newest_days).decay
+    return query_decay(query, span_days, newest_days).decay
 
 
-def horizon(query: Query, span_days: float, newest_days: float = 0.0) -> Horizon:
+def query_decay(query: Query, span_days: float, newest_days: float = 0.0) -> QueryDecay:
     """The same with its reason. The newest memory keeps at least half, however long nobody has said anything."""
     found = _by_window(query.window, query.now) if query.window is not None else None
     found = found or _by_words(query, span_days)
@@ -88,13 +88,13 @@ def horizon(query: Query, span_days: float, newest_days: float = 0.0) -> Horizon
     quiet = newest_days if isfinite(newest_days) else 0.0
     stretched = Decay(found.decay.curve, min(LONGEST_DAYS, max(HOUR, half_life, quiet)))
     why = f", and nothing is newer than {_days(quiet)}" if quiet > half_life else ""
-    return Horizon(stretched, found.reason + why)
+    return QueryDecay(stretched, found.reason + why)
 
 
-def _by_window(window: Window, now: datetime) -> Horizon | None:
+def _by_window(window: Window, now: datetime) -> QueryDecay | None:
     """By the time that is asked about; None where it has no beginning and the words say more."""
     if window.start > now:
-        return Horizon(NO_DECAY, f"{window.text!r} is yet to come")
+        return QueryDecay(NO_DECAY, f"{window.text!r} is yet to come")
     if window.start <= EARLIEST:
         return None
     reach = age_in_days(window.start, now)
@@ -103,36 +103,38 @@ def _by_window(window: Window, now: datetime) -> Horizon | None:
     if reach <= NEAR_DAYS:
         return _until("gaussian", reach, window)
     if age_in_days(window.end, now) > 1:
-        return Horizon(NO_DECAY, f"{window.text!r} is long over: what is newer is no nearer to it")
+        return QueryDecay(NO_DECAY, f"{window.text!r} is long over: what is newer is no nearer to it")
     return _until("gaussian" if reach <= LONG_DAYS else "linear", reach, window)
 
 
-def _until(curve: Curve, reach: float, window: Window) -> Horizon:
-    return Horizon(Decay(curve, max(HOUR, reach)), f"{window.text!r} begins {_days(reach)} ago; half is left there")
+def _until(curve: Curve, reach: float, window: Window) -> QueryDecay:
+    return QueryDecay(Decay(curve, max(HOUR, reach)), f"{window.text!r} begins {_days(reach)} ago; half is left there")
 
 
-def _by_words(query: Query, span_days: float) -> Horizon:
+def _by_words(query: Query, span_days: float) -> QueryDecay:
     """By the words that say how new the answer should be, then by the intent."""
     text = query.text[:READ].lower()
     if found := _MOMENT.search(text):
-        return Horizon(Decay("exponential", MOMENT_DAYS), f"{found[0]!r} asks for the last hours")
+        return QueryDecay(Decay("exponential", MOMENT_DAYS), f"{found[0]!r} asks for the last hours")
     if found := _NEWS.search(text):
         half_life = _news(span_days)
-        return Horizon(Decay("exponential", half_life), f"{found[0]!r} is taken as half gone after {_days(half_life)}")
+        return QueryDecay(
+            Decay("exponential", half_life), f"{found[0]!r} is taken as half gone after {_days(half_life)}"
+        )
     if found := _NEWEST.search(text):
-        return Horizon(OVER_CANDIDATES, f"{found[0]!r} asks for the newest of its kind, however old")
+        return QueryDecay(OVER_CANDIDATES, f"{found[0]!r} asks for the newest of its kind, however old")
     if query.window is not None:
-        return Horizon(NO_DECAY, f"{query.window.text!r} has no beginning: what is newer is no nearer to it")
+        return QueryDecay(NO_DECAY, f"{query.window.text!r} has no beginning: what is newer is no nearer to it")
     if found := _ALL_TIME.search(text) or PAST.search(text):
-        return Horizon(NO_DECAY, f"{found[0]!r} asks for what is old as well as for what is new")
+        return QueryDecay(NO_DECAY, f"{found[0]!r} asks for what is old as well as for what is new")
     habit = next((match for match in FREQUENCY.finditer(text) if match[1]), None)
     if habit is not None:
-        return Horizon(NO_DECAY, f"{habit[0]!r} asks for a habit, and all times count alike")
+        return QueryDecay(NO_DECAY, f"{habit[0]!r} asks for a habit, and all times count alike")
     if any(cue.kind == "recent" for cue in query.cues):
-        return Horizon(OVER_CANDIDATES, "it asks for what is new, but not since when")
+        return QueryDecay(OVER_CANDIDATES, "it asks for what is new, but not since when")
     if query.intent == "when" and _WHEN.search(text):
-        return Horizon(NO_DECAY, "it asks for the time itself, which may be any")
-    return Horizon(OVER_CANDIDATES, "it names no time: newness over the candidates' own span")
+        return QueryDecay(NO_DECAY, "it asks for the time itself, which may be any")
+    return QueryDecay(OVER_CANDIDATES, "it names no time: newness over the candidates' own span")
 
 
 def _news(span_days: float) -> float:

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from fivefold.learning.features import NAMES, VERSION
 from fivefold.models.binary import BadModel
-from fivefold.values.recall import Matrix, Vector
 from fivefold.values.serialize import Value
 from fivefold.values.times import as_utc, iso
+from fivefold.values.vectors import Matrix, Vector
 
 FORMAT = 1
 """Of the file; one of another format is left alone."""

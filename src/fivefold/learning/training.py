@@ -12,7 +12,7 @@ from fivefold.learning.feedback import Lesson, lessons
 from fivefold.learning.fitting import STEPS, fit
 from fivefold.learning.model_store import Learned, shelf_of
 from fivefold.learning.reranker import Figures, Ranker, Tensor, Verdict
-from fivefold.namespace import Workspace
+from fivefold.namespace import Namespace
 from fivefold.text.progress import bar
 
 LEAST = 50
@@ -33,7 +33,7 @@ HEAVIEST = 5.0
 """The most that one use counts for having happened far down a list."""
 
 
-def train_reranker(space: Workspace, progress: bool = False, seed: int = 0) -> Verdict:
+def train_reranker(space: Namespace, progress: bool = False, seed: int = 0) -> Verdict:
     """Train on the namespace's feedback, judge on the newest part of it, and keep model and verdict."""
     if not space.reader.exists():
         raise NotFound(f"namespace {space.namespace!r} does not exist yet; remember something in it first")
@@ -57,12 +57,12 @@ def train_reranker(space: Workspace, progress: bool = False, seed: int = 0) -> V
     return verdict
 
 
-def learned_by(space: Workspace) -> Learned:
+def learned_by(space: Namespace) -> Learned:
     """What the namespace has learned so far, for its recalls and its stats."""
     return shelf_of(space.store, space.namespace).learned()
 
 
-def forget_reranker(space: Workspace) -> None:
+def forget_reranker(space: Namespace) -> None:
     """Take the namespace's reranker away; the feedback stays, and it can be trained anew."""
     shelf_of(space.store, space.namespace).remove()
 

@@ -10,9 +10,9 @@ from fivefold.mcp.budget import brief
 if TYPE_CHECKING:
     from fivefold.retrieval.prompt import Context
     from fivefold.service.responses import Feedback
-    from fivefold.stores.protocol import Stats
-    from fivefold.values.memory import Memory, Report, Session
+    from fivefold.values.memory import Memory, Session
     from fivefold.values.paging import Page
+    from fivefold.values.reports import Report, Stats
 
 CLOSING = 60
 """Tokens kept for the last line under a list."""

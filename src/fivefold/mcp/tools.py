@@ -14,10 +14,10 @@ from fivefold.mcp.calls import Answer, Place, SessionLog
 from fivefold.mcp.desk import Call, Desk, done
 from fivefold.retrieval.prompt import Context
 from fivefold.service.responses import Feedback
-from fivefold.stores.protocol import Stats
 from fivefold.values.access import Role
-from fivefold.values.memory import Memory, Report
+from fivefold.values.memory import Memory
 from fivefold.values.recall import Recall
+from fivefold.values.reports import Report, Stats
 from fivefold.values.schema import schema_of
 from fivefold.values.serialize import Value
 

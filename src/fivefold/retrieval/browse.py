@@ -7,10 +7,12 @@ from datetime import datetime
 from typing import cast
 
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.namespace import Workspace
-from fivefold.stores.protocol import Stats, Wanted
-from fivefold.values.memory import KINDS, TYPES, Extraction, Kind, Link, Memory, Session, Type
+from fivefold.namespace import Namespace
+from fivefold.stores.queries import MemoryFilter
+from fivefold.values.extraction import Extraction
+from fivefold.values.memory import KINDS, TYPES, Kind, Memory, Session, Type
 from fivefold.values.paging import Page, paged, read
+from fivefold.values.reports import Link, Stats
 from fivefold.values.serialize import Value
 from fivefold.values.times import as_utc, to_micros
 from fivefold.values.validate import MAX_NAME, checked_limit, checked_name, checked_text
@@ -32,7 +34,7 @@ class History(Value):
 class Browsing:
     """What an engine shows of its namespace as it is."""
 
-    _space: Workspace
+    _space: Namespace
 
     def get(self, id: str) -> Memory:
         """The memory with that id."""
@@ -58,7 +60,7 @@ class Browsing:
         `text` is words that must all be there, letter case aside; `until` itself is left out.
         """
         limit = checked_limit(limit)
-        wanted = Wanted(
+        wanted = MemoryFilter(
             kind=cast(Kind | None, _one_of(kind, KINDS, "kind")),
             type=cast(Type | None, _one_of(type, TYPES, "type")),
             speaker=_named(speaker, "speaker"),

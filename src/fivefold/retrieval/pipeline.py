@@ -24,26 +24,16 @@ from fivefold.retrieval.fuse import fuse
 from fivefold.retrieval.plan import plan, weighed
 from fivefold.retrieval.recipe import Recipe
 from fivefold.retrieval.retrieve import retrieve
-from fivefold.retrieval.routes import ROUTES, Sight
-from fivefold.retrieval.selection import answer, known_by
+from fivefold.retrieval.routes import ROUTES, SearchContext
+from fivefold.retrieval.selection import answer, drop_not_yet_known
 from fivefold.retrieval.stages import Pool, run_stages
 from fivefold.retrieval.understand.question import understand
 from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader, Space
 from fivefold.values.ids import new_id
-from fivefold.values.recall import (
-    SHOWN_TOP,
-    Candidate,
-    Effort,
-    Plan,
-    Query,
-    Recall,
-    RouteRun,
-    Timing,
-    TopHit,
-    Vector,
-    Weights,
-)
+from fivefold.values.query import Query, Weights
+from fivefold.values.recall import SHOWN_TOP, Candidate, Effort, Plan, Recall, RouteRun, Timing, TopHit
+from fivefold.values.vectors import Vector
 
 
 class Stopwatch:
@@ -90,17 +80,19 @@ def run(
         query, chosen = replace(query, weights=weights), weighed(chosen, weights)
         watch.stage("weigh")
     id = new_id()
-    sight = Sight(query, reader, settings, space, vector, k, id, recipe.unit, chosen, learned)
-    runs = retrieve(chosen, sight, pool, recipe.fusion)
+    search = SearchContext(query, reader, settings, space, vector, k, id, recipe.unit, chosen, learned)
+    runs = retrieve(chosen, search, pool, recipe.fusion)
     watch.stage("retrieve")
     fused = fuse(runs, chosen, recipe.fusion, reader.fetch)
     runs = [with_top(run, fused.candidates) for run in runs]
     watch.stage("fuse")
-    found = run_stages(known_by(Pool(fused.candidates, supporting=fused.supporting), now), sight, recipe.boosts)
+    found = run_stages(
+        drop_not_yet_known(Pool(fused.candidates, supporting=fused.supporting), now), search, recipe.boosts
+    )
     watch.stage("boost")
-    found = run_stages(found, sight, recipe.rerank)
+    found = run_stages(found, search, recipe.rerank)
     watch.stage("rerank")
-    found = run_stages(found, sight, recipe.select)
+    found = run_stages(found, search, recipe.select)
     hits, dropped = answer(found, k, recipe.unit)
     watch.stage("select")
     recent = reader.last_turns(session_id, now, recent_turns) if recent_turns else []

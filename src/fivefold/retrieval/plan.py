@@ -8,7 +8,8 @@ from dataclasses import replace
 from fivefold.retrieval.recipe import FusionSpec, Recipe, RouteSpec
 from fivefold.retrieval.routes import ROUTES
 from fivefold.settings import Settings
-from fivefold.values.recall import Effort, Plan, Query, RoutePlan, Weights
+from fivefold.values.query import Query, Weights
+from fivefold.values.recall import Effort, Plan, RoutePlan
 
 
 def plan(

@@ -9,7 +9,7 @@ from fivefold.retrieval.stages import Pool, best_first
 from fivefold.values.recall import Candidate, Dropped, Hit
 
 
-def known_by(pool: Pool, now: datetime) -> Pool:
+def drop_not_yet_known(pool: Pool, now: datetime) -> Pool:
     """Asked as of an earlier time, what was neither told nor happened by then is left out."""
     later = [
         (candidate, f"not yet known on {now:%d %b %Y}")

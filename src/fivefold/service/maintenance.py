@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
 from fivefold.errors import StoreClosed, StoreError
-from fivefold.stores.protocol import Care, Store
+from fivefold.stores.protocol import Store
 from fivefold.text.progress import bar
+from fivefold.values.reports import MaintenanceResult
 from fivefold.values.times import utc_now
 from fivefold.writing import drift
 
@@ -18,40 +19,42 @@ DAY_S = 86_400.0
 _log = logging.getLogger("fivefold")
 
 
-def care(store: Store, now: datetime, progress: bool = False) -> Iterator[Care]:
+def care(store: Store, now: datetime, progress: bool = False) -> Iterator[MaintenanceResult]:
     """Check the vocabulary of each namespace, then let the store tend itself; a part that fails stops no other."""
     try:
         namespaces = store.namespaces()
     except StoreClosed:
         raise
     except StoreError as error:
-        yield Care("store", False, str(error), ok=False)
+        yield MaintenanceResult("store", False, str(error), ok=False)
         return
     with bar("Looking after the store", len(namespaces) + 1, show=progress) as advance:
         for namespace in namespaces:
             yield _vocabulary(store, namespace, now)
             advance(1)
         try:
-            yield from store.tend()
+            yield from store.maintain()
         except StoreClosed:
             raise
         except StoreError as error:
-            yield Care("store", False, str(error), ok=False)
+            yield MaintenanceResult("store", False, str(error), ok=False)
         advance(1)
 
 
-def _vocabulary(store: Store, namespace: str, now: datetime) -> Care:
+def _vocabulary(store: Store, namespace: str, now: datetime) -> MaintenanceResult:
     try:
         found = drift.check(store, namespace, now, lambda done: None)
     except StoreClosed:
         raise
     except StoreError as error:
-        return Care("vocabulary", False, str(error), namespace, ok=False)
+        return MaintenanceResult("vocabulary", False, str(error), namespace, ok=False)
     if found.jaccard is None:
         told = f"{found.lexemes:,} lexemes, looked at for the first time"
     else:
         told = f"{found.lexemes:,} lexemes, {found.jaccard:.0%} as last time"
-    return Care("vocabulary", found.reindexed, told + (": indexed anew" if found.reindexed else ""), namespace)
+    return MaintenanceResult(
+        "vocabulary", found.reindexed, told + (": indexed anew" if found.reindexed else ""), namespace
+    )
 
 
 class Upkeep:
@@ -62,7 +65,7 @@ class Upkeep:
         store: Store,
         every_s: float = DAY_S,
         clock: Callable[[], datetime] = utc_now,
-        told: Callable[[Sequence[Care]], None] | None = None,
+        told: Callable[[Sequence[MaintenanceResult]], None] | None = None,
     ) -> None:
         """`told` is given what each round did; without it, what was changed or failed is logged."""
         self._store = store
@@ -96,7 +99,7 @@ class Upkeep:
             self._told(list(self._round(progress)))
             self._ended.wait(self._every_s)
 
-    def _round(self, progress: bool) -> Iterator[Care]:
+    def _round(self, progress: bool) -> Iterator[MaintenanceResult]:
         for item in care(self._store, self._clock(), progress):
             yield item
             if self._ended.is_set():
@@ -111,7 +114,7 @@ class Upkeep:
             _log.exception("upkeep ended")
 
 
-def _logged(done: Sequence[Care]) -> None:
+def _logged(done: Sequence[MaintenanceResult]) -> None:
     for item in done:
         where = "" if item.namespace is None else f" of namespace {item.namespace!r}"
         if not item.ok:

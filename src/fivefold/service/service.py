@@ -17,8 +17,8 @@ from fivefold.service.limits import Limits, Rates
 from fivefold.service.maintenance import Upkeep
 from fivefold.service.sign_in import SignedIn
 from fivefold.stores import open_store
-from fivefold.stores.protocol import Stats
 from fivefold.values.access import HERE, Caller, Role, Unauthorized
+from fivefold.values.reports import Stats
 
 __all__ = ["Limits", "Service", "open_service"]
 

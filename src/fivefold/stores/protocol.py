@@ -6,117 +6,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from fivefold.values.decay import Decay
-from fivefold.values.memory import Edge, Entity, Extraction, Kind, Link, Memory, Mention, Session, Slot, Type
-from fivefold.values.recall import Matrix, Recall, RouteHit, Vector
+from fivefold.stores.queries import AliasMatch, Arm, Composite, Filter, FusedHit, MemoryFilter, Walk
+from fivefold.values.extraction import Extraction, Mention, Statement
+from fivefold.values.graph import Edge, Entity
+from fivefold.values.memory import Memory, Session, Type
+from fivefold.values.recall import Recall, RouteHit
+from fivefold.values.reports import Finding, Link, MaintenanceResult, Stats
 from fivefold.values.serialize import Value
+from fivefold.values.vectors import Field, Matrix, Vector
 
 if TYPE_CHECKING:
     from fivefold.stores.sql.ledger import Ledger
-    from fivefold.stores.sql.snapshot import Family, Look, Row, Table
-
-Field = Literal["full", "user", "assistant", "next_user", "personal_info", "preferences", "events", "session"]
-FIELDS: tuple[Field, ...] = get_args(Field)
-"""The texts of a memory that have a vector of their own (M1); a session memory has only `session`."""
+    from fivefold.stores.sql.snapshot import Family, Row, Snapshot, Table
 
 
 SpaceState = Literal["active", "building"]
 
 VOCABULARY = "vocabulary"
 """The name under which the last look at a namespace's vocabulary is kept among what was learned."""
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """A hard filter inside the index (R9): only memories of these types, or sessions instead of turns and notes."""
-
-    types: tuple[Type, ...] = ()
-    sessions: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """Which memories a look through a namespace is after; what is None does not narrow it.
-
-    Without a kind, session memories are left out, which only repeat their turns. All `words` must be in the text.
-    """
-
-    kind: Kind | None = None
-    type: Type | None = None
-    speaker: str | None = None
-    session_id: str | None = None
-    tag: str | None = None
-    words: tuple[str, ...] = ()
-    superseded: bool | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Arm:
-    """One route's share in a statement that searches and fuses at once: a dense field, or words."""
-
-    route: str
-    depth: int
-    weight: float
-    field: Field | None = None
-    sessions: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Composite:
-    """The signals of D1: the nearest `depth`, scored by similarity, recency and frequency with these weights."""
-
-    depth: int
-    similarity: tuple[str, float]
-    recency: tuple[str, float] | None
-    frequency: tuple[str, float] | None
-    decay: Decay
-    now: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Fused:
-    """One memory's share from one route, as the store computed it, and the sum over its routes."""
-
-    route: str
-    row: int
-    rank: int
-    score: float
-    contribution: float
-    total: float
-
-
-@dataclass(frozen=True, slots=True)
-class Called:
-    """An entity known under an alias; `part` when the alias is only a part of its name."""
-
-    alias: str
-    entity: int
-    name: str
-    kind: str
-    links: int
-    part: bool
-
-
-ENOUGH = 10
-"""A graph search looks at about so many memories for each it will give."""
-
-
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """How far a graph search goes and what a hop is worth (R6)."""
-
-    now: datetime
-    hops: int = 2
-    hop_scores: tuple[float, ...] = (1.0, 0.6, 0.35, 0.15)
-    fan_out: int = 32
-    per_entity: int = 200
-    priors: Mapping[str, float] = field(default_factory=lambda: {"structural": 1.0, "semantic": 0.9, "lifecycle": 0.3})
-    expired: float = 0.3
-    far: float = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,44 +38,6 @@ class Space(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Drift(Value):
-    """A look at a namespace's vocabulary: how much of it the look before had found too (R5)."""
-
-    checked_at: datetime
-    lexemes: int
-    jaccard: float | None
-    """Lexemes of both looks over lexemes of either; None when there was none before."""
-    reindexed: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stats(Value):
-    """What a namespace holds."""
-
-    namespace: str
-    memories: int
-    by_kind: Mapping[str, int]
-    by_type: Mapping[str, int]
-    superseded: int
-    sessions: int
-    entities: int
-    links: int
-    edges: int
-    vectors: int
-    embedder: str | None
-    recalls: int
-    feedback: int
-    first_event_at: datetime | None
-    last_event_at: datetime | None
-    bytes_on_disk: int | None
-    """Of the whole store; None for whoever may not see all of it."""
-    drift: Drift | None = None
-    """The last look at the vocabulary."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """What the namespace has set; all else is at its default."""
-
-
-@dataclass(frozen=True, slots=True)
 class Feedback:
     """What a recall had shown, best first, what was used or refused; `features` as they were logged with it."""
 
@@ -175,26 +46,6 @@ class Feedback:
     used: frozenset[str]
     features: bytes | None
     refused: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Finding(Value):
-    """One thing the doctor looked at."""
-
-    check: str
-    ok: bool
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Care(Value):
-    """One thing that upkeep looked at, in one namespace or the whole store, and whether it did something about it."""
-
-    part: str
-    changed: bool
-    detail: str
-    namespace: str | None = None
-    ok: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,8 +73,8 @@ class Reader(Protocol):
     def patterns(self, space: Space, where: Field, vector: Vector, size: int, keep: Filter) -> Matrix: ...
     def rrf(
         self, space: Space | None, vector: Vector | None, lexemes: Sequence[str], arms: Sequence[Arm], k: float
-    ) -> list[Fused]: ...
-    def composite(self, space: Space, vector: Vector, how: Composite) -> list[Fused]: ...
+    ) -> list[FusedHit]: ...
+    def composite(self, space: Space, vector: Vector, how: Composite) -> list[FusedHit]: ...
     def vectors(self, space: Space, rows: Sequence[int]) -> dict[int, Vector]: ...
     def neighbours(self, rows: Sequence[int]) -> dict[int, tuple[int | None, int | None]]: ...
     def fetch(self, rows: Sequence[int]) -> dict[int, Memory]: ...
@@ -235,7 +86,7 @@ class Reader(Protocol):
     def entities(self, alias: str | None, limit: int, after: tuple[int, int] | None = None) -> list[Entity]: ...
     def entities_at(self, keys: Sequence[int]) -> list[Entity]: ...
     def edges(self, entity: int, limit: int, after: tuple[int, float, int] | None = None) -> list[Edge]: ...
-    def called(self, aliases: Sequence[str]) -> list[Called]: ...
+    def called(self, aliases: Sequence[str]) -> list[AliasMatch]: ...
     def latest_with(self, lexemes: Sequence[str], limit: int) -> list[int]: ...
     def vocabulary(self, most: int) -> list[str]: ...
     def mentioned(self, rows: Sequence[int], entities: Sequence[int]) -> dict[int, int]: ...
@@ -247,7 +98,7 @@ class Reader(Protocol):
     def session_rows(self, session_ids: Sequence[str]) -> dict[str, int]: ...
     def last_talk(self, before: datetime) -> datetime | None: ...
     def sessions(self, limit: int, after: tuple[int, str] | None = None) -> list[Session]: ...
-    def memories(self, wanted: Wanted, after: tuple[int, int] | None, limit: int) -> list[Memory]: ...
+    def memories(self, wanted: MemoryFilter, after: tuple[int, int] | None, limit: int) -> list[Memory]: ...
     def turns(self, session_id: str) -> list[Memory]: ...
     def last_turns(self, session_id: str | None, now: datetime, most: int) -> list[Memory]: ...
     def mentioning(self, entity: int, limit: int, after: tuple[int, int] | None = None) -> list[Memory]: ...
@@ -298,22 +149,22 @@ class Writer(Protocol):
     def close_gap(self, session_id: str) -> None: ...
     def backfill(self, row: int, text: str | None, vector: Vector | None) -> None: ...
     def vectors_of(self, rows: Sequence[int], where: Field, state: SpaceState = "active") -> dict[int, Vector]: ...
-    def stated(self, subject: str, attribute: str) -> list[tuple[int, Slot]]: ...
-    def stated_as(self, value: str) -> list[Slot]: ...
-    def slots_at(self, row: int) -> list[Slot]: ...
-    def state(self, row: int, slots: Sequence[Slot]) -> None: ...
+    def stated(self, subject: str, attribute: str) -> list[tuple[int, Statement]]: ...
+    def stated_as(self, value: str) -> list[Statement]: ...
+    def slots_at(self, row: int) -> list[Statement]: ...
+    def state(self, row: int, slots: Sequence[Statement]) -> None: ...
     def supersede(self, old: Memory, new: Memory, why: str) -> None: ...
     def release(self, row: int) -> None: ...
     def settle(self, row: int | None = None) -> None: ...
     def reinstate(self, row: int) -> None: ...
-    def end_statement(self, row: int, slot: Slot, by: int) -> int: ...
+    def end_statement(self, row: int, slot: Statement, by: int) -> int: ...
     def connect(self, source: int, target: int, relation: str, why: str) -> None: ...
     def mark_used(
         self, recall: Recall | str, rows: Sequence[int], at: datetime, refused: Sequence[int] = ()
     ) -> bool: ...
     def learned(self, name: str) -> dict[str, Any] | None: ...
     def save_learned(self, name: str, value: Mapping[str, Any] | None) -> None: ...
-    def expect(self, mentions: Sequence[Mention], hashes: Sequence[bytes]) -> None: ...
+    def preload(self, mentions: Sequence[Mention], hashes: Sequence[bytes]) -> None: ...
     def make_entity(self, mention: Mention, by_hand: bool = False) -> int: ...
     def add_alias(self, entity: int, alias: str) -> None: ...
     def rename_entity(self, key: int, name: str) -> None: ...
@@ -331,9 +182,9 @@ class Writer(Protocol):
         by_hand: bool = False,
     ) -> int: ...
     def drop_edge(self, key: int) -> bool: ...
-    def looking(self) -> Look: ...
+    def snapshot(self) -> Snapshot: ...
     def reserve(self, last: Mapping[Family, int]) -> dict[Family, int]: ...
-    def land(self, table: Table, rows: Sequence[Row]) -> None: ...
+    def import_rows(self, table: Table, rows: Sequence[Row]) -> None: ...
     def index_words(self, row: int, entry: Entry) -> None: ...
     def clear(self) -> None: ...
 
@@ -359,11 +210,11 @@ class Store(Protocol):
         """What is kept for all namespaces: keys, notes of who did what, answers to requests sent twice."""
 
     def reader(self, namespace: str) -> Reader: ...
-    def look(self, namespace: str) -> AbstractContextManager[Look]: ...
+    def look(self, namespace: str) -> AbstractContextManager[Snapshot]: ...
     def write(self, namespace: str) -> AbstractContextManager[Writer]: ...
     def log(self, recall: Recall) -> None: ...
     def namespaces(self) -> tuple[str, ...]: ...
     def settle(self) -> None: ...
     def check(self, namespace: str) -> Iterator[Finding]: ...
-    def tend(self) -> Iterator[Care]: ...
+    def maintain(self) -> Iterator[MaintenanceResult]: ...
     def close(self) -> None: ...

@@ -13,7 +13,8 @@ from itertools import pairwise
 from typing import Any
 
 from fivefold.engine import Engine
-from fivefold.values.recall import Candidate, Hit, Query, Recall, RouteRun
+from fivefold.values.query import Query
+from fivefold.values.recall import Candidate, Hit, Recall, RouteRun
 from fivefold.values.serialize import Json, plain
 
 NEAR = 1e-4

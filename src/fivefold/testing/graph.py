@@ -7,7 +7,8 @@ from functools import partial
 import pytest
 
 from fivefold.engine import Engine
-from fivefold.stores.protocol import Store, Walk
+from fivefold.stores.protocol import Store
+from fivefold.stores.queries import Walk
 from fivefold.testing.pairs import NOW, Pair, opened
 from fivefold.testing.places import Places
 from fivefold.testing.recipes import steady_with

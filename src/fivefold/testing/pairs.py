@@ -14,14 +14,15 @@ from fivefold.errors import FivefoldError
 from fivefold.models.embedders import Embedder
 from fivefold.retrieval.recipe import Recipe
 from fivefold.stores import open_store
-from fivefold.stores.protocol import Stats, Store
+from fivefold.stores.protocol import Store
 from fivefold.testing.compare import differences, renamed, session_names, trace, unlike
 from fivefold.testing.recipes import UNHURRIED_MS, steady_recipes
 from fivefold.testing.vectors import WordVectors
 from fivefold.transfer.jsonl import export_lines
-from fivefold.values.memory import Edge, Entity
+from fivefold.values.graph import Edge, Entity
 from fivefold.values.paging import Page
 from fivefold.values.recall import Recall
+from fivefold.values.reports import Stats
 from fivefold.values.serialize import Json, plain
 
 NOW = datetime(2025, 3, 10, 12, tzinfo=UTC)

@@ -11,13 +11,15 @@ from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.models.embedders import DEFAULT
 from fivefold.models.embedders import embedder as load_embedder
-from fivefold.stores.protocol import FIELDS, Filter, Store
+from fivefold.stores.protocol import Store
+from fivefold.stores.queries import Filter
 from fivefold.testing.pairs import Pair, answers, opened
 from fivefold.testing.places import Places
 from fivefold.testing.recipes import steady_recipes, steady_with
 from fivefold.testing.searches import dense, words
 from fivefold.testing.strategies import Story, examined, stories
 from fivefold.testing.vectors import Embedded, WordVectors
+from fivefold.values.vectors import FIELDS
 
 YEAR = (
     ("I moved the kestrel nest to the barn", "s", "2025-01-10"),

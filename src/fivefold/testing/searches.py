@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from fivefold.engine import Engine
-from fivefold.stores.protocol import Field, Filter
+from fivefold.stores.queries import Filter
 from fivefold.testing.vectors import WordVectors
 from fivefold.text.lexemes import lexemes
 from fivefold.values.recall import RouteHit
+from fivefold.values.vectors import Field
 
 Found = list[tuple[str, float]]
 ALL = Filter()

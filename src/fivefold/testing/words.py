@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fivefold.engine import Engine
-from fivefold.stores.protocol import Filter, Store
+from fivefold.stores.protocol import Store
+from fivefold.stores.queries import Filter
 from fivefold.testing.compare import session_names
 from fivefold.testing.pairs import Pair
 from fivefold.testing.places import Places

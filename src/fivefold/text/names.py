@@ -8,7 +8,9 @@ from functools import cache, lru_cache
 from importlib import resources
 
 from fivefold.text.lexemes import stop_words
-from fivefold.values.memory import ROLES, Mention, Sort
+from fivefold.values.extraction import Mention
+from fivefold.values.graph import EntityKind
+from fivefold.values.memory import ROLES
 
 MAX_TOPICS = 4
 
@@ -48,7 +50,7 @@ def common_words() -> frozenset[str]:
 
 def mentions(text: str, speaker: str | None = None) -> tuple[Mention, ...]:
     """Every entity and topic of `text`, the speaker among them when it is a person."""
-    found: Counter[tuple[str, Sort]] = Counter()
+    found: Counter[tuple[str, EntityKind]] = Counter()
     if speaker and speaker.casefold() not in ROLES:
         found[speaker.strip(), "person"] += 1
     rest = _set_codes_apart(text, found) if _CODE_SIGN.search(text) else text
@@ -64,7 +66,7 @@ def mentions(text: str, speaker: str | None = None) -> tuple[Mention, ...]:
     return tuple(_one_each(found))
 
 
-def _set_codes_apart(text: str, found: Counter[tuple[str, Sort]]) -> str:
+def _set_codes_apart(text: str, found: Counter[tuple[str, EntityKind]]) -> str:
     """Count the identifiers, and give the text without them."""
     words = text.split(" ")
     for i, word in enumerate(words):
@@ -114,7 +116,7 @@ def _topic(word: str) -> str:
     return "" if singular in common_words() else singular
 
 
-def _one_each(found: Counter[tuple[str, Sort]]) -> list[Mention]:
+def _one_each(found: Counter[tuple[str, EntityKind]]) -> list[Mention]:
     """One mention a name, letter case aside; the first spelling and the strongest kind win."""
     merged: dict[str, Mention] = {}
     for (name, kind), count in found.items():

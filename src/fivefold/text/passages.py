@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fivefold.stores.protocol import Field
 from fivefold.text.lexemes import lexemes
 from fivefold.values.memory import ROLES, Facet, Memory
 from fivefold.values.times import spoken_date
+from fivefold.values.vectors import Field
 
 
 def told(memory: Memory, text: str) -> str:

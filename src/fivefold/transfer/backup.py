@@ -19,13 +19,13 @@ import apsw
 from fivefold.errors import InvalidInput, NotFound, StoreError
 from fivefold.stores import POSTGRES, open_store
 from fivefold.stores.atomic_files import beside, must_be_free, place
-from fivefold.stores.protocol import Finding
 from fivefold.stores.sqlite.checks import check_namespace
 from fivefold.stores.sqlite.connection import connect, number, plain_errors, rows
 from fivefold.stores.sqlite.ledger import FIRST_VERSION
 from fivefold.stores.sqlite.schema import migrations, version_of
 from fivefold.text.progress import bar
 from fivefold.transfer.migrate import migrate
+from fivefold.values.reports import Finding
 from fivefold.values.serialize import Value
 from fivefold.values.times import iso, utc_now
 

@@ -15,9 +15,11 @@ from typing import Any, TypeVar
 
 from fivefold.errors import InvalidInput, StoreError
 from fivefold.stores.protocol import Reader
+from fivefold.values.extraction import Extraction
 from fivefold.values.extraction_json import kept, one_of, restored, share, sound, whole
 from fivefold.values.ids import content_hash, replay_id
-from fivefold.values.memory import KINDS, TIES, TYPES, Extraction, Link, Memory, Record
+from fivefold.values.memory import KINDS, TYPES, Memory, Record
+from fivefold.values.reports import LINK_KINDS, Link
 from fivefold.values.serialize import Json
 from fivefold.values.times import as_utc
 from fivefold.values.validate import MAX_DEPTH, MAX_NAME, checked_name, checked_text, record_of, too_deep
@@ -231,7 +233,7 @@ def _links(memory: Memory, given: object) -> tuple[Link, ...]:
         Link(
             memory.id,
             checked_name(target, "a link's target"),
-            one_of(relation, TIES, "a link's relation"),
+            one_of(relation, LINK_KINDS, "a link's relation"),
             sound(why, "a link's reason"),
         )
         for relation, target, why in given

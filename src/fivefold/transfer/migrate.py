@@ -19,10 +19,10 @@ from fivefold.learning.model_store import shelf_of
 from fivefold.stores import POSTGRES, open_store
 from fivefold.stores.protocol import Entry, Store, Writer
 from fivefold.stores.sql.rows import COLUMNS, memory_of
-from fivefold.stores.sql.snapshot import FAMILIES, MARK, MEMORIES, NAMESPACES, TABLES, Family, Look, Row, Table
+from fivefold.stores.sql.snapshot import FAMILIES, MARK, MEMORIES, NAMESPACES, TABLES, Family, Row, Snapshot, Table
 from fivefold.text import passages
 from fivefold.text.progress import bar
-from fivefold.values.memory import Extraction
+from fivefold.values.extraction import Extraction
 from fivefold.values.serialize import Value
 
 BATCH_ROWS = 2_000
@@ -66,11 +66,11 @@ class _Copy(Value):
     table: str = NAMESPACES.name
     after: Sequence[object] = ()
 
-    def is_of(self, look: Look) -> bool:
+    def is_of(self, look: Snapshot) -> bool:
         """Whether the source holds as much as when the copy began, up to the same keys."""
         return self.counts == look.counts() and self.last == _last(look)
 
-    def encloses(self, look: Look) -> bool:
+    def encloses(self, look: Snapshot) -> bool:
         """Whether all keys of the target are among those that were kept for the copy."""
         return all(
             self.shift[family] < least and most <= self.shift[family] + self.last[family]
@@ -180,7 +180,7 @@ def _copy_reranker(origin: Store, goal: Store, namespace: str) -> None:
         shelf.remove()
 
 
-def _begun(origin: Store, goal: Store, namespace: str, look: Look, restart: bool) -> _Copy | None:
+def _begun(origin: Store, goal: Store, namespace: str, look: Snapshot, restart: bool) -> _Copy | None:
     """The copy as the target has noted it, or a new one; None where all of it seems to be there already."""
     if origin.reader(namespace).learned(MARK) is not None:
         raise InvalidInput(
@@ -189,7 +189,7 @@ def _begun(origin: Store, goal: Store, namespace: str, look: Look, restart: bool
     where = f"namespace {namespace!r} of {goal.location!r}"
     with goal.write(namespace) as txn:
         noted = txn.learned(MARK)
-        here = txn.looking()
+        here = txn.snapshot()
         if noted is None and not _is_empty(here):
             if here.counts() == look.counts():
                 return None
@@ -209,7 +209,7 @@ def _begun(origin: Store, goal: Store, namespace: str, look: Look, restart: bool
     return copy
 
 
-def _resumed(copy: _Copy, look: Look, origin: Store, where: str) -> _Copy:
+def _resumed(copy: _Copy, look: Snapshot, origin: Store, where: str) -> _Copy:
     if copy.store != look.store:
         raise InvalidInput(
             f"{where} holds an unfinished copy of {copy.source!r}; finish that one, or take it away with --restart"
@@ -221,7 +221,7 @@ def _resumed(copy: _Copy, look: Look, origin: Store, where: str) -> _Copy:
     return copy
 
 
-def _is_empty(look: Look) -> bool:
+def _is_empty(look: Snapshot) -> bool:
     held = sum(count for table, count in look.counts().items() if table != NAMESPACES.name)
     return held == 0 and all(settings == "{}" for _, settings in look.rows(NAMESPACES))
 
@@ -230,12 +230,12 @@ def _taken(where: str) -> str:
     return f"{where} already holds something else; name another file or schema as the target"
 
 
-def _last(look: Look) -> dict[Family, int]:
+def _last(look: Snapshot) -> dict[Family, int]:
     bounds = look.bounds()
     return {family: bounds[family][1] for family in FAMILIES}
 
 
-def _copied(goal: Store, namespace: str, look: Look, copy: _Copy, advance: Advance) -> _Copy:
+def _copied(goal: Store, namespace: str, look: Snapshot, copy: _Copy, advance: Advance) -> _Copy:
     """Copy what is left, a batch at a time; gives the copy as the target has it noted at the end."""
     names = [table.name for table in TABLES]
     done = names.index(copy.table)
@@ -247,7 +247,7 @@ def _copied(goal: Store, namespace: str, look: Look, copy: _Copy, advance: Advan
             entries = [_entry(namespace, row) for row in rows] if table is MEMORIES else []
             with goal.write(namespace) as txn:
                 _must_stand(txn, goal, copy)
-                txn.land(table, rows)
+                txn.import_rows(table, rows)
                 for entry in entries:
                     txn.index_words(entry.memory.row, entry)
                 copy = replace(copy, table=table.name, after=table.place(batch[-1]))
@@ -283,7 +283,7 @@ def _must_stand(txn: Writer, goal: Store, copy: _Copy) -> None:
         raise StoreError(f"another process is copying to {goal.location!r}; let it finish")
 
 
-def _compared(one: Look, goal: Store, namespace: str, copy: _Copy | None, advance: Advance) -> tuple[Checked, ...]:
+def _compared(one: Snapshot, goal: Store, namespace: str, copy: _Copy | None, advance: Advance) -> tuple[Checked, ...]:
     """Every table of both sides; that they are the same is what makes the copy one."""
     found = []
     with goal.look(namespace) as other:
@@ -304,7 +304,7 @@ def _compared(one: Look, goal: Store, namespace: str, copy: _Copy | None, advanc
     return tuple(found)
 
 
-def _checked(look: Look, table: Table, first: Mapping[Family, int], advance: Advance) -> Checked:
+def _checked(look: Snapshot, table: Table, first: Mapping[Family, int], advance: Advance) -> Checked:
     """Keys are counted from the first, so that the sum is the same wherever they begin."""
     total, rows = hashlib.sha256(), 0
     for row in look.rows(table):

@@ -16,11 +16,11 @@ import apsw
 from fivefold.errors import InvalidInput, NewerSchema, NotFound, StoreError
 from fivefold.stores import POSTGRES, open_store
 from fivefold.stores.atomic_files import beside, must_be_free, place, sync, taken
-from fivefold.stores.protocol import Finding
 from fivefold.stores.sqlite.connection import plain_errors
 from fivefold.stores.sqlite.schema import migrations, version_of
 from fivefold.transfer.backup import Contents, carry_keys, checked, copy_file, learned_of, shown, unpack
 from fivefold.transfer.migrate import migrate
+from fivefold.values.reports import Finding
 from fivefold.values.serialize import Value
 
 PATIENCE_MS = 2_000

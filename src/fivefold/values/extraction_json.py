@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar, get_args
 
 from fivefold.errors import InvalidInput
-from fivefold.values.memory import EDGE_KINDS, FACETS, Extraction, Facet, Memory, Mention, Relation, Slot, Sort, Span
+from fivefold.values.extraction import Extraction, Mention, Span, Statement
+from fivefold.values.graph import EDGE_KINDS, EntityKind, Relation
+from fivefold.values.memory import FACETS, Facet, Memory
 from fivefold.values.serialize import Json
 from fivefold.values.times import as_utc
 from fivefold.values.validate import checked_text
 
-_SORTS: tuple[Sort, ...] = get_args(Sort)
+_SORTS: tuple[EntityKind, ...] = get_args(EntityKind)
 _PARTS = ("mentions", "slots", "relations", "dates", "facets", "source")
 _MENTION = ("name", "kind", "count")
 _SLOT = ("subject", "attribute", "value")
@@ -113,11 +115,11 @@ def _mention(item: list[object]) -> Mention:
     )
 
 
-def _slot(item: list[object]) -> Slot:
+def _slot(item: list[object]) -> Statement:
     subject, attribute, value = (
         sound(text, f"extracted slots: {name}") for name, text in zip(_SLOT, item, strict=True)
     )
-    return Slot(subject, attribute, value)
+    return Statement(subject, attribute, value)
 
 
 def _relation(item: list[object]) -> Relation:

@@ -7,17 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any, Literal, get_args
 
-import numpy as np
-import numpy.typing as npt
-
 from fivefold.values.memory import Memory, Type
+from fivefold.values.query import Query
 from fivefold.values.serialize import Json, Value, hidden
-
-Vector = npt.NDArray[np.float32]
-Matrix = npt.NDArray[np.float32]
 
 Effort = Literal["low", "normal", "high"]
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
@@ -30,122 +24,6 @@ SHOWN_TEXT = 100
 
 SHOWN_DROPPED = 5
 """How many dropped candidates a printed explanation names; `Recall.dropped` has all that reached selection."""
-
-
-@dataclass(frozen=True, slots=True)
-class Window(Value):
-    """A closed stretch of time a question asks about; the end is exclusive."""
-
-    start: datetime
-    end: datetime
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Meaning(Value):
-    """An entity a name may mean, and how likely it does."""
-
-    id: int
-    name: str
-    confidence: float
-
-
-@dataclass(frozen=True, slots=True)
-class EntityRef(Value):
-    """A stretch of the question that names an entity of the namespace, its likeliest meaning first (R7)."""
-
-    text: str
-    start: int
-    meanings: tuple[Meaning, ...]
-    via: str = "name"
-
-    @property
-    def name(self) -> str:
-        return self.meanings[0].name
-
-    @property
-    def confidence(self) -> float:
-        return self.meanings[0].confidence
-
-
-@dataclass(frozen=True, slots=True)
-class Cue(Value):
-    """Words of the question that say what kind of answer it wants."""
-
-    kind: Literal["intent", "type", "many hops", "recent"]
-    value: str
-    text: str
-    start: int
-
-
-@dataclass(frozen=True, slots=True)
-class Weights(Value):
-    """How much similarity, recency and frequency count (D1); they add up to 1."""
-
-    similarity: float
-    recency: float
-    frequency: float
-    source: str = "fixed"
-    before: tuple[float, float, float] | None = None
-    """What the model had said, where use has corrected it (D12)."""
-
-    def told(self) -> str:
-        """In percent, with where they come from (D10)."""
-        shares = f"similarity {self.similarity:.0%}, recency {self.recency:.0%}, frequency {self.frequency:.0%}"
-        return f"{shares} ({self.source})"
-
-
-@dataclass(frozen=True, slots=True)
-class Query(Value):
-    """The question, understood. Parts that nothing filled are empty."""
-
-    text: str
-    now: datetime
-    lexemes: tuple[str, ...]
-    context: tuple[str, ...] = ()
-    window: Window | None = None
-    entities: tuple[EntityRef, ...] = ()
-    intent: str = "what"
-    type_hints: tuple[Type, ...] = ()
-    cues: tuple[Cue, ...] = ()
-    weights: Weights | None = None
-
-    def spans(self) -> list[tuple[int, int, str]]:
-        """The stretches of the question that became something, in reading order: start, end, what."""
-        found = [(ref.start, ref.start + len(ref.text), ref.name) for ref in self.entities]
-        if self.window is not None and self.window.text in self.text:
-            start = self.text.index(self.window.text)
-            found.append(
-                (start, start + len(self.window.text), f"{self.window.start:%Y-%m-%d}…{self.window.end:%Y-%m-%d}")
-            )
-        found += [(cue.start, cue.start + len(cue.text), f"{cue.kind}: {cue.value}") for cue in self.cues]
-        return sorted(found)
-
-    def marked(self) -> str:
-        """The question with each of those stretches in brackets and what it became."""
-        out, reached = [], 0
-        for start, end, what in self.spans():
-            if start >= reached:
-                out += [self.text[reached:start], f"[{self.text[start:end]} = {what}]"]
-                reached = end
-        return "".join((*out, self.text[reached:]))
-
-    def read(self) -> list[str]:
-        """What was read out of the question, a line each."""
-        lines = [f"  asked {self.now:%Y-%m-%d %H:%M} UTC, intent {self.intent}"]
-        lines += [
-            f"  {ref.text!r} may mean "
-            + ", ".join(f"{meaning.name} ({meaning.confidence:.2f})" for meaning in ref.meanings)
-            + ("" if ref.via == "name" else f", {ref.via}")
-            for ref in self.entities
-        ]
-        if self.window is not None:
-            lines.append(
-                f"  {self.window.text!r} is {self.window.start:%Y-%m-%d %H:%M} to {self.window.end:%Y-%m-%d %H:%M} UTC"
-            )
-        if self.type_hints:
-            lines.append(f"  implies memories of type {' or '.join(self.type_hints)}")
-        return lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from hashlib import blake2b
 
-from fivefold.stores.protocol import VOCABULARY, Drift, Entry, Store, Writer
+from fivefold.stores.protocol import VOCABULARY, Entry, Store, Writer
 from fivefold.text import passages
+from fivefold.values.reports import Drift
 from fivefold.values.times import to_micros
 
 MOST = 5_000

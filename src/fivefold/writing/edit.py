@@ -10,16 +10,18 @@ from typing import Any, TypeVar
 from fivefold.errors import EmbedderMismatch, InvalidInput, NotFound
 from fivefold.learning.adaptation import after_use, restored, signals_of
 from fivefold.models.embedders import Embedder
-from fivefold.namespace import Workspace
+from fivefold.namespace import Namespace
 from fivefold.stores.protocol import Writer
 from fivefold.text.progress import bar
-from fivefold.values.memory import BY_HAND, Extraction, Link, Memory, Merged, Record
+from fivefold.values.extraction import Extraction
+from fivefold.values.memory import Memory, Record
 from fivefold.values.recall import Recall
+from fivefold.values.reports import BY_HAND, Link, Merged
 from fivefold.values.validate import checked_name, record_of
 from fivefold.writing import rebuild
 from fivefold.writing.pipeline import (
     Draft,
-    Tally,
+    ReportBuilder,
     add_vectors,
     draft,
     embed_drafts,
@@ -39,7 +41,7 @@ _CHANGEABLE = {field.name for field in fields(Record)} - {"id", "kind", "session
 
 
 def store_records(
-    space: Workspace, records: Iterable[Record], tally: Tally, progress: bool = False, count: int = 1
+    space: Namespace, records: Iterable[Record], tally: ReportBuilder, progress: bool = False, count: int = 1
 ) -> None:
     """extract → embed → store, a batch at a time; `count` is how many there are."""
     with bar("Remembering", count, show=progress) as advance:
@@ -55,17 +57,17 @@ def _batches(items: Iterable[_T]) -> Iterator[list[_T]]:
         yield batch
 
 
-def _store_drafts(space: Workspace, drafts: Sequence[Draft], advance: Callable[[int], None]) -> Tally:
+def _store_drafts(space: Namespace, drafts: Sequence[Draft], advance: Callable[[int], None]) -> ReportBuilder:
     """One transaction. Should the namespace move to another model meanwhile, that model embeds anew."""
     model = space.embedder()
     for part in range(0, len(drafts), EMBEDDED):
         embed_drafts(drafts[part : part + EMBEDDED], space.reader, model)
         advance(len(drafts[part : part + EMBEDDED]))
-    touched = Tally()
+    touched = ReportBuilder()
     try:
         with space.writing(model) as txn:
             mentions = [mention for item in drafts for mention in item.extraction.mentions]
-            txn.expect(mentions, [item.content_hash for item in drafts if item.memory.kind == "note"])
+            txn.preload(mentions, [item.content_hash for item in drafts if item.memory.kind == "note"])
             for item in drafts:
                 place(item, txn, touched, model)
             _refresh(space, txn, touched.sessions)
@@ -78,7 +80,7 @@ def _store_drafts(space: Workspace, drafts: Sequence[Draft], advance: Callable[[
     return touched
 
 
-def update(space: Workspace, id: str, changes: Mapping[str, Any]) -> None:
+def update(space: Namespace, id: str, changes: Mapping[str, Any]) -> None:
     """Change fields of a memory; index, vectors, links, statements, its session and the turn before it follow."""
     wrong = sorted(set(changes) - _CHANGEABLE)
     if wrong:
@@ -87,7 +89,7 @@ def update(space: Workspace, id: str, changes: Mapping[str, Any]) -> None:
         continue  # someone else changed it while it was embedded: begin again from what they made of it
 
 
-def _updated(space: Workspace, old: Memory, changes: Mapping[str, Any]) -> bool:
+def _updated(space: Namespace, old: Memory, changes: Mapping[str, Any]) -> bool:
     if old.kind == "session":
         raise InvalidInput("a session memory follows its turns; update those")
     model = space.embedder()
@@ -114,7 +116,7 @@ def _updated(space: Workspace, old: Memory, changes: Mapping[str, Any]) -> bool:
         txn.release(old.row)
         txn.replace(old.row, item.entry())
         txn.settle(old.row)
-        replace_statements(item, txn, Tally())
+        replace_statements(item, txn, ReportBuilder())
         if old.session_id:
             for turn in txn.told_next(old.session_id, old.content):
                 txn.backfill(turn.row, item.memory.content, item.vectors["full"])
@@ -123,13 +125,13 @@ def _updated(space: Workspace, old: Memory, changes: Mapping[str, Any]) -> bool:
     return True
 
 
-def extraction_of(space: Workspace, memory: Memory) -> Extraction:
+def extraction_of(space: Namespace, memory: Memory) -> Extraction:
     """What was read out of a memory when it was stored."""
     stored = space.reader.scan(memory.row - 1, 1)
     return stored[0][1] if stored and stored[0][0].row == memory.row else Extraction()
 
 
-def supersede(space: Workspace, old_id: str, record: Record, tally: Tally) -> None:
+def supersede(space: Namespace, old_id: str, record: Record, tally: ReportBuilder) -> None:
     """Store `record` as what replaces `old_id`."""
     model = space.embedder()
     item = draft(record, space.namespace, space.extractor, space.clock())
@@ -158,14 +160,14 @@ def _supersedable(old: Memory) -> None:
         raise InvalidInput(f"{old.id} was already superseded by {old.superseded_by}; supersede that one")
 
 
-def reinstate(space: Workspace, id: str) -> None:
+def reinstate(space: Namespace, id: str) -> None:
     """A memory that was superseded, or given an end, holds again."""
     memory = space.get(id)
     with space.editing() as txn:
         txn.reinstate(memory.row)
 
 
-def forget(space: Workspace, id: str) -> Memory:
+def forget(space: Namespace, id: str) -> Memory:
     """Remove a memory with everything derived from it, also from the session it stood in."""
     space.get(id)
     with space.editing() as txn:
@@ -186,7 +188,7 @@ def forget(space: Workspace, id: str) -> Memory:
     return memory
 
 
-def forget_session(space: Workspace, session_id: str) -> int:
+def forget_session(space: Namespace, session_id: str) -> int:
     """Remove a session with all its turns; gives how many there were."""
     session_id = checked_name(session_id, "session_id")
     with space.editing() as txn:
@@ -203,7 +205,9 @@ def forget_session(space: Workspace, session_id: str) -> int:
     return len(turns)
 
 
-def restore(space: Workspace, read: Callable[[], Iterable[Draft]], tally: Tally, progress: bool = False) -> None:
+def restore(
+    space: Namespace, read: Callable[[], Iterable[Draft]], tally: ReportBuilder, progress: bool = False
+) -> None:
     """Put exported memories back as they were: rows first, turns before their sessions, then the vectors.
 
     `read` begins with the first of them each time, so that they need not be held together.
@@ -224,7 +228,7 @@ def restore(space: Workspace, read: Callable[[], Iterable[Draft]], tally: Tally,
         rebuild.fill(space.store, space.namespace, model, "active", advance)
 
 
-def _restore_batch(space: Workspace, model: Embedder, batch: Sequence[Draft], tally: Tally) -> None:
+def _restore_batch(space: Namespace, model: Embedder, batch: Sequence[Draft], tally: ReportBuilder) -> None:
     """One transaction over those that are not there yet."""
     known = space.reader.known([item.memory.id for item in batch])
     fresh = [item for item in batch if item.memory.id not in known]
@@ -237,7 +241,7 @@ def _restore_batch(space: Workspace, model: Embedder, batch: Sequence[Draft], ta
                 _restore_one(txn, item, tally)
 
 
-def mark_used(space: Workspace, recall: Recall | str, ids: Sequence[str], not_used: Sequence[str] = ()) -> None:
+def mark_used(space: Namespace, recall: Recall | str, ids: Sequence[str], not_used: Sequence[str] = ()) -> None:
     """Note which of the returned memories were used, and which were of no use."""
     lists = [ids, not_used]
     if not isinstance(recall, Recall | str) or any(isinstance(x, str) or not isinstance(x, Sequence) for x in lists):
@@ -267,14 +271,14 @@ def mark_used(space: Workspace, recall: Recall | str, ids: Sequence[str], not_us
             txn.save_learned("weights", taught.to_dict())
 
 
-def _recalled(space: Workspace, recall_id: str) -> tuple[str, ...] | None:
+def _recalled(space: Namespace, recall_id: str) -> tuple[str, ...] | None:
     try:
         return space.reader.recalled(checked_name(recall_id, "a recall's id"))
     except InvalidInput:
         return None
 
 
-def _restore_one(txn: Writer, item: Draft, tally: Tally) -> None:
+def _restore_one(txn: Writer, item: Draft, tally: ReportBuilder) -> None:
     memory = item.memory
     if memory.kind == "turn" and memory.session_id:
         txn.log_turn(memory.session_id, memory.event_at)
@@ -286,7 +290,7 @@ def _restore_one(txn: Writer, item: Draft, tally: Tally) -> None:
     tally.stored.append(memory.id)
 
 
-def _refresh(space: Workspace, txn: Writer, sessions: Mapping[str, None]) -> None:
+def _refresh(space: Namespace, txn: Writer, sessions: Mapping[str, None]) -> None:
     for session_id in sessions:
         refresh_session(session_id, space.namespace, txn, space.clock())
 

@@ -7,8 +7,10 @@ from datetime import datetime
 from typing import cast
 
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.namespace import Workspace
-from fivefold.values.memory import EDGE_KINDS, Edge, EdgeKind, Entity, Memory, Mention
+from fivefold.namespace import Namespace
+from fivefold.values.extraction import Mention
+from fivefold.values.graph import EDGE_KINDS, Edge, EdgeKind, Entity
+from fivefold.values.memory import Memory
 from fivefold.values.paging import LARGEST, Page, paged, read
 from fivefold.values.times import as_utc, to_micros
 from fivefold.values.validate import checked_limit, checked_name, checked_text
@@ -17,7 +19,7 @@ from fivefold.values.validate import checked_limit, checked_name, checked_text
 class Graph:
     """`mem.graph`. An entity is named by its id, or by a name or alias that only it has."""
 
-    def __init__(self, space: Workspace) -> None:
+    def __init__(self, space: Namespace) -> None:
         self._space = space
 
     def entities(self, name: str | None = None, limit: int = 50, cursor: str | None = None) -> Page[Entity]:

@@ -9,11 +9,13 @@ from datetime import datetime
 import numpy as np
 
 from fivefold.models.embedders import Embedder, unit, vectors_by
-from fivefold.stores.protocol import Entry, Field, Reader, Writer
+from fivefold.stores.protocol import Entry, Reader, Writer
 from fivefold.text import passages
+from fivefold.values.extraction import Extraction, Statement
 from fivefold.values.ids import content_hash, new_id
-from fivefold.values.memory import Extraction, Link, Memory, Merged, Record, Report, Slot
-from fivefold.values.recall import Vector
+from fivefold.values.memory import Memory, Record
+from fivefold.values.reports import Link, Merged, Report
+from fivefold.values.vectors import Field, Vector
 from fivefold.writing.extract import Extractor
 from fivefold.writing.extract.statements import same_value, single_valued
 
@@ -56,7 +58,7 @@ class Draft:
 
 
 @dataclass(slots=True)
-class Tally:
+class ReportBuilder:
     """The report while it is being written."""
 
     stored: list[str] = field(default_factory=list)
@@ -67,7 +69,7 @@ class Tally:
     sessions: dict[str, None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def include(self, other: Tally) -> None:
+    def include(self, other: ReportBuilder) -> None:
         for name in ("stored", "merged", "linked", "superseded", "notes"):
             getattr(self, name).extend(getattr(other, name))
         self.entities.update(other.entities)
@@ -139,7 +141,7 @@ def add_vectors(drafts: Sequence[Draft], model: Embedder) -> None:
         item.vectors = {where: vector_of[text] for where, text in fields.items()}
 
 
-def place(item: Draft, txn: Writer, tally: Tally, model: Embedder) -> None:
+def place(item: Draft, txn: Writer, tally: ReportBuilder, model: Embedder) -> None:
     """Store one draft, or merge it into the memory that already says the same."""
     tally.notes += item.record.notes
     merged = _already_there(item, txn)
@@ -157,7 +159,7 @@ def place(item: Draft, txn: Writer, tally: Tally, model: Embedder) -> None:
     _add(item, txn, tally)
 
 
-def _add(item: Draft, txn: Writer, tally: Tally) -> None:
+def _add(item: Draft, txn: Writer, tally: ReportBuilder) -> None:
     corrected = _corrected(item, txn) if item.extraction.refers_back else None
     if corrected is not None:
         item.extraction = replace(item.extraction, slots=(*item.extraction.slots, corrected))
@@ -194,7 +196,7 @@ def _already_there(item: Draft, txn: Writer) -> Merged | None:
     return None
 
 
-def _link_equal_turn(item: Draft, txn: Writer, tally: Tally) -> None:
+def _link_equal_turn(item: Draft, txn: Writer, tally: ReportBuilder) -> None:
     twin = txn.earlier_equal(item.content_hash, item.memory.row)
     earlier = None if twin is None else txn.at(twin)
     if earlier is not None:
@@ -214,7 +216,7 @@ def _backfill(item: Draft, txn: Writer) -> None:
         txn.backfill(before.row, memory.content, item.vectors["full"])
 
 
-def replace_statements(item: Draft, txn: Writer, tally: Tally) -> None:
+def replace_statements(item: Draft, txn: Writer, tally: ReportBuilder) -> None:
     """End what a new statement confidently replaces; told late, an old statement is itself what has ended."""
     for slot in item.extraction.slots:
         for row, stated in txn.stated(slot.subject, slot.attribute):
@@ -226,7 +228,7 @@ def replace_statements(item: Draft, txn: Writer, tally: Tally) -> None:
                     _end(txn, tally, item.memory, slot, other, stated)
 
 
-def _end(txn: Writer, tally: Tally, old: Memory, was: Slot, new: Memory, now: Slot) -> None:
+def _end(txn: Writer, tally: ReportBuilder, old: Memory, was: Statement, new: Memory, now: Statement) -> None:
     """One statement of `old` ends. All of the memory does when nothing else it stated still holds."""
     why = f"{now.attribute}: {now.value!r} replaces {was.value!r}"
     still = txn.end_statement(old.row, was, new.row)
@@ -238,20 +240,20 @@ def _end(txn: Writer, tally: Tally, old: Memory, was: Slot, new: Memory, now: Sl
         tally.linked.append(Link(new.id, old.id, "supersedes", f"{why}; the rest of it still holds"))
 
 
-def _contradicts(memory: Memory, slot: Slot, other: Memory, stated: Slot) -> bool:
+def _contradicts(memory: Memory, slot: Statement, other: Memory, stated: Statement) -> bool:
     if other.row == memory.row or same_value(slot.value, stated.value):
         return False
     return slot.update or single_valued(slot.attribute)
 
 
-def _corrected(item: Draft, txn: Writer) -> Slot | None:
+def _corrected(item: Draft, txn: Writer) -> Statement | None:
     """The statement a correction refers to: the one with the old value it repeats, else the last in its session."""
     correction, memory = item.extraction.refers_back, item.memory
     assert correction is not None
     if correction.old:
         found = txn.stated_as(correction.old)
         one = len({(slot.subject, slot.attribute) for slot in found}) == 1
-        return Slot(found[0].subject, found[0].attribute, correction.value, True) if one else None
+        return Statement(found[0].subject, found[0].attribute, correction.value, True) if one else None
     if memory.session_id is None:
         return None
     numeric = any(map(str.isdigit, correction.value))
@@ -260,7 +262,7 @@ def _corrected(item: Draft, txn: Writer) -> Slot | None:
         if turn.speaker == memory.speaker:
             for slot in txn.slots_at(turn.row):
                 if any(map(str.isdigit, slot.value)) == numeric:
-                    return Slot(slot.subject, slot.attribute, correction.value, True)
+                    return Statement(slot.subject, slot.attribute, correction.value, True)
     return None
 
 

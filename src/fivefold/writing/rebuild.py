@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from fivefold.models.embedders import Embedder, vectors_by
-from fivefold.namespace import Workspace
-from fivefold.stores.protocol import Field, SpaceState, Store, Writer
+from fivefold.namespace import Namespace
+from fivefold.stores.protocol import SpaceState, Store, Writer
 from fivefold.text import passages
-from fivefold.values.memory import Extraction, Memory, Record
-from fivefold.values.recall import Vector
+from fivefold.values.extraction import Extraction
+from fivefold.values.memory import Memory, Record
+from fivefold.values.vectors import Field, Vector
 from fivefold.writing.pipeline import Draft, centre
 
 BATCH = 128
@@ -17,7 +18,7 @@ BATCH = 128
 Advance = Callable[[int], None]
 
 
-def rebuild(space: Workspace, advance: Advance) -> None:
+def rebuild(space: Namespace, advance: Advance) -> None:
     """Make lexemes, links, statements and missing vectors anew from the memory rows."""
     model = space.embedder()
     with space.writing(model) as txn:

@@ -12,7 +12,7 @@ from fivefold.models.binary import MAGIC, Contents, Tensor, packed
 from fivefold.models.embedders import Embedder, choice_of, embedder
 from fivefold.models.weights import FALLBACK, features, intent, is_fallback, load, predict, shipped
 from fivefold.models.weights.model import shapes
-from fivefold.values.recall import Weights
+from fivefold.values.query import Weights
 
 
 @pytest.fixture(scope="module")

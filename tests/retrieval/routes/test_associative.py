@@ -11,12 +11,15 @@ from hypothesis import strategies as st
 
 from fivefold.engine import Engine
 from fivefold.models.embedders import Matrix, unit
-from fivefold.retrieval.routes import ROUTES, Sight
+from fivefold.retrieval.routes import ROUTES, SearchContext
 from fivefold.retrieval.routes.associative import SETTLED, AssociativeOptions, attended
 from fivefold.settings import Settings
-from fivefold.stores.protocol import Field, Filter, Reader, Space
+from fivefold.stores.protocol import Reader, Space
+from fivefold.stores.queries import Filter
 from fivefold.stores.sqlite.vectors import Held
-from fivefold.values.recall import Query, RouteHit, Vector
+from fivefold.values.query import Query
+from fivefold.values.recall import RouteHit
+from fivefold.values.vectors import Field, Vector
 from tests.support.stage_pool import NOW
 
 BREAD = [
@@ -155,8 +158,8 @@ class Recording:
 
 def associate(reader: Recording, cue: Vector, depth: int = 10, **options: Any) -> list[RouteHit]:
     space = Space(1, "made@1", len(cue))
-    sight = Sight(Query("?", NOW, ()), cast(Reader, reader), Settings(), space, cue)
-    return ROUTES["associative"].search(sight, depth, Filter(), AssociativeOptions(**options))
+    search = SearchContext(Query("?", NOW, ()), cast(Reader, reader), Settings(), space, cue)
+    return ROUTES["associative"].search(search, depth, Filter(), AssociativeOptions(**options))
 
 
 @pytest.fixture(scope="module")
@@ -206,5 +209,5 @@ def test_e7_made_vectors_a_chain_reaches_past_the_cue() -> None:
 
 def test_e7_an_empty_namespace_and_one_without_vectors_give_nothing() -> None:
     assert associate(Recording(np.empty((0, 8), np.float32)), np.eye(1, 8, dtype=np.float32)[0]) == []
-    sight = Sight(Query("?", NOW, ()), cast(Reader, None), Settings(), None, None)
-    assert ROUTES["associative"].search(sight, 5, Filter(), AssociativeOptions()) == []
+    search = SearchContext(Query("?", NOW, ()), cast(Reader, None), Settings(), None, None)
+    assert ROUTES["associative"].search(search, 5, Filter(), AssociativeOptions()) == []

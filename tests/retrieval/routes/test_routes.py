@@ -129,9 +129,9 @@ def test_the_widening_threshold_is_a_setting(typed: Engine) -> None:
 
 def test_a_late_route_is_left_out_and_named(typed: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     class Slow(Lexical):
-        def search(self, sight: Any, depth: int, keep: Any, options: Any) -> Any:
+        def search(self, search: Any, depth: int, keep: Any, options: Any) -> Any:
             time.sleep(0.5)
-            return super().search(sight, depth, keep, options)
+            return super().search(search, depth, keep, options)
 
     typed.recall("tea", recipe="recall")
     monkeypatch.setitem(ROUTES, "lexical", Slow())

@@ -11,8 +11,8 @@ from fivefold.retrieval.recipe import load_recipe
 from fivefold.retrieval.stages import STAGES, Pool
 from fivefold.retrieval.stages.boosts import DecayByType
 from fivefold.values.decay import CURVES, Curve, Decay
-from fivefold.values.recall import Window
-from tests.support.stage_pool import NOW, aged, of, scores, sight, stage
+from fivefold.values.query import Window
+from tests.support.stage_pool import NOW, aged, of, scores, search, stage
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_d12_the_future_is_new_and_the_floor_never_goes() -> None:
 def test_f4_five_stage_halves_a_score_at_90_days() -> None:
     spec = next(spec for spec in load_recipe("five-stage").boosts if spec.name == "decay")
     candidates = [of(1, 0.8, event_at=NOW), of(2, 0.8, event_at=aged(90)), of(3, 0.8, event_at=aged(180))]
-    assert scores(STAGES["decay"].run(Pool(candidates), sight(), spec.constants)) == pytest.approx(
+    assert scores(STAGES["decay"].run(Pool(candidates), search(), spec.constants)) == pytest.approx(
         {1: 0.8, 2: 0.4, 3: 0.2}
     )
 
@@ -92,7 +92,7 @@ def test_e3_a_memory_of_the_time_asked_about_counts_double() -> None:
         of(2, 0.3, event_at=aged(2)),
         of(3, 0.3, event_at=aged(1)),
     )
-    matched = scores(stage("date_match", [inside, at_start, at_end], sight(window=window)))
+    matched = scores(stage("date_match", [inside, at_start, at_end], search(window=window)))
     assert matched == {1: 0.6, 2: 0.6, 3: 0.3}
 
 

@@ -7,15 +7,15 @@ import pytest
 
 from fivefold.retrieval.recipe import load_recipe
 from fivefold.retrieval.stages.noise import RERANKED
-from tests.support.stage_pool import of, scores, sight, stage
+from tests.support.stage_pool import of, scores, search, stage
 
 MANY = [of(row, 0.5) for row in range(400)]
 
 
 def test_e6_noise_is_the_same_for_the_same_recall() -> None:
-    one, again = (scores(stage("noise", MANY, sight(recall_id="r1"))) for _ in range(2))
+    one, again = (scores(stage("noise", MANY, search(recall_id="r1"))) for _ in range(2))
     assert one == again
-    assert one != scores(stage("noise", MANY, sight(recall_id="r2")))
+    assert one != scores(stage("noise", MANY, search(recall_id="r2")))
 
 
 def test_e6_noise_of_a_memory_does_not_depend_on_the_others() -> None:
@@ -36,7 +36,7 @@ def test_e6_no_width_no_noise() -> None:
 
 def test_e6_with_a_seed_only_the_question_matters() -> None:
     def drawn(recall: str, question: str, seed: int) -> dict[int, float]:
-        return scores(stage("noise", MANY[:5], sight(recall_id=recall, text=question), seed=seed))
+        return scores(stage("noise", MANY[:5], search(recall_id=recall, text=question), seed=seed))
 
     assert drawn("r1", "where?", 3) == drawn("r2", "where?", 3)
     assert drawn("r1", "where?", 3) != drawn("r1", "who?", 3)

@@ -25,7 +25,7 @@ from tests.retrieval.test_pipeline import lawful
 from tests.stores.test_sqlite import toy
 from tests.support.judges import AWAY, Judge
 from tests.support.rerank_service import Service, serving
-from tests.support.stage_pool import Namespace, of, scores, sight, stage
+from tests.support.stage_pool import Namespace, of, scores, search, stage
 
 
 @pytest.fixture(autouse=True)
@@ -119,7 +119,7 @@ def test_what_was_not_read_never_comes_before_what_was(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rerank, "reranker", lambda choice: Judge())
         patch.setattr(rerank, "SCORES", Scores())
-        pool = cross_encoder(Pool(candidates), sight(), CrossEncoder(depth=depth, weight=weight, budget_ms=0))
+        pool = cross_encoder(Pool(candidates), search(), CrossEncoder(depth=depth, weight=weight, budget_ms=0))
     read = {candidate.memory.row for candidate in best_first(candidates)[:depth]}
     least = min(candidate.score for candidate in pool.candidates if candidate.memory.row in read)
     assert all(candidate.score <= least for candidate in pool.candidates if candidate.memory.row not in read)
@@ -132,7 +132,7 @@ def test_what_was_not_read_never_comes_before_what_was(
 def test_a_memory_is_read_as_it_was_told_with_the_turn_before_it(judge: Judge) -> None:
     talk = Namespace(turns={"s": [7, 8, 9]})
     given = [of(8, 2.0, content="green", speaker="Mia", kind="turn", session_id="s"), of(3, 1.0, content="a note")]
-    stage("cross_encoder", given, sight(talk, text="which tea?"), timeout_ms=1_500)
+    stage("cross_encoder", given, search(talk, text="which tea?"), timeout_ms=1_500)
     question, passages, seconds = judge.asked[0]
     assert (question, seconds) == ("which tea?", 1.5)
     assert passages == [Passage("Mia (1 June 2025): green", "memory 7"), Passage("1 June 2025 a note")]
@@ -140,7 +140,7 @@ def test_a_memory_is_read_as_it_was_told_with_the_turn_before_it(judge: Judge) -
 
 def test_the_turn_before_is_left_out_where_the_recipe_says_so(judge: Judge) -> None:
     given = [of(8, 2.0, content="green", kind="turn", session_id="s")]
-    stage("cross_encoder", given, sight(Namespace(turns={"s": [7, 8]})), before=False)
+    stage("cross_encoder", given, search(Namespace(turns={"s": [7, 8]})), before=False)
     assert judge.asked[0][1] == [Passage("1 June 2025 green")]
 
 
@@ -178,7 +178,7 @@ def test_the_depth_is_what_the_budget_allows_at_the_pace_seen(
 
 def test_before_the_pace_is_known_few_are_read_and_without_a_budget_all(judge: Judge) -> None:
     stage("cross_encoder", many(), depth=40, budget_ms=60)
-    stage("cross_encoder", many(), sight(text="another"), depth=40, budget_ms=0)
+    stage("cross_encoder", many(), search(text="another"), depth=40, budget_ms=0)
     assert [len(passages) for _, passages, _ in judge.asked] == [FIRST_DEPTH, 40]
 
 

@@ -7,7 +7,7 @@ import pytest
 from fivefold.retrieval.stages import STAGES, Pool
 from fivefold.retrieval.stages.support import SupportBy
 from fivefold.values.recall import Candidate
-from tests.support.stage_pool import Namespace, of, scores, sight
+from tests.support.stage_pool import Namespace, of, scores, search
 
 TALK = Namespace(turns={"s": [1, 2, 3, 4], "t": [11, 12]}, sessions={"s": 5, "t": 13, "u": 21})
 
@@ -24,7 +24,7 @@ def supported(
     **by: float,
 ) -> Pool:
     pool = Pool(candidates, supporting=supporting or {})
-    return STAGES["support"].run(pool, sight(TALK, unit=unit, k=k), SupportBy(**by))  # type: ignore[arg-type]
+    return STAGES["support"].run(pool, search(TALK, unit=unit, k=k), SupportBy(**by))  # type: ignore[arg-type]
 
 
 def test_neighbour_session_and_best_turn_are_added() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from fivefold import InvalidInput
 from fivefold.text.time_grammar import TimeSettings, find_window
-from fivefold.values.recall import Window
+from fivefold.values.query import Window
 
 NOW = datetime(2025, 6, 11, 15, 30, tzinfo=UTC)
 

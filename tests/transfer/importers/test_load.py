@@ -144,7 +144,7 @@ def test_killed_in_the_middle_and_begun_again_all_is_there_once(tmp_path: Path) 
     path, store = write(tmp_path / "conversations.json", talks), tmp_path / "memory.db"
     child = f"""
 import fivefold
-from fivefold.importers import import_from, load
+from fivefold.transfer.importers import import_from, load
 load.BATCH = 50
 with fivefold.open({str(store)!r}, embedder="wordllama") as mem:
     print("ready", flush=True)

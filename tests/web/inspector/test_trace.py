@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.retrieval.understand.cues import find_cues
-from fivefold.values.recall import EntityRef, Meaning, Query
+from fivefold.values.query import EntityRef, Meaning, Query
 from fivefold.values.times import EPOCH
 from fivefold.web.inspector.rendering import address, stacked
 from fivefold.web.inspector.shares import cards

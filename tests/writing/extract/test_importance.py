@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.text.names import mentions
-from fivefold.values.memory import TYPES, Extraction, Mention, Record, Type
+from fivefold.values.extraction import Extraction, Mention
+from fivefold.values.memory import TYPES, Record, Type
 from fivefold.writing.extract.importance import importance, memory_score
 from fivefold.writing.extract.rules import Rules
 

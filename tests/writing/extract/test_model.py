@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from fivefold.values.memory import Extraction, Mention, Record, Slot
+from fivefold.values.extraction import Extraction, Mention, Statement
+from fivefold.values.memory import Record
 from fivefold.writing.extract.model import ModelExtractor
 from fivefold.writing.extract.rules import Rules
 
@@ -95,7 +96,7 @@ def test_a_good_answer_is_merged_with_what_the_rules_read(endpoint: Endpoint) ->
         Mention("River Avon", "name"),
     )
     assert found.facets == {"personal_info": "lives in Bristol", "events": "moved house"}
-    assert found.slots == ruled.slots == (Slot("maya", "lives in", "Bristol", True),)
+    assert found.slots == ruled.slots == (Statement("maya", "lives in", "Bristol", True),)
     assert found.dates == ruled.dates != ()
     assert found.memory_score == ruled.memory_score
 

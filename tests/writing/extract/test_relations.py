@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold import sample
-from fivefold.values.memory import Relation
+from fivefold.values.graph import Relation
 from fivefold.writing.extract.relations import _RULES, relations
 
 Triple = tuple[str, str, str]

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from fivefold import sample
 from fivefold.errors import InvalidInput
+from fivefold.values.extraction import Correction, Extraction, Mention, Span, Statement
 from fivefold.values.extraction_json import kept, restored
-from fivefold.values.memory import TYPES, Correction, Extraction, Memory, Mention, Record, Slot, Span
+from fivefold.values.memory import TYPES, Memory, Record
 from fivefold.values.validate import record_of
 from fivefold.writing.extract import extractor
 from fivefold.writing.extract.rules import Rules
@@ -30,7 +31,7 @@ def test_a_statement_about_oneself() -> None:
         importance=0.72,
         memory_score=found.memory_score,
         mentions=(Mention("E-47821", "identifier"), Mention("badge", "topic")),
-        slots=(Slot("user", "badge id", "E-47821"),),
+        slots=(Statement("user", "badge id", "E-47821"),),
         facets={"personal_info": "My badge ID is E-47821"},
     )
 
@@ -39,7 +40,7 @@ def test_a_move_told_by_a_person() -> None:
     found = read("Yesterday I moved from Leeds to Bristol", "Maya")
     assert found.type == "event"
     assert found.predicate == "lives in Bristol"
-    assert found.slots == (Slot("maya", "lives in", "Bristol", True),)
+    assert found.slots == (Statement("maya", "lives in", "Bristol", True),)
     assert [(item.name, item.kind) for item in found.mentions] == [
         ("Maya", "person"),
         ("Leeds", "name"),
@@ -53,7 +54,7 @@ def test_a_preference_with_a_name_and_a_figure() -> None:
     found = read("I prefer morning meetings with Priya Raman, nine to 11 if possible")
     assert found.type == "preference"
     assert Mention("Priya Raman", "name") in found.mentions
-    assert Slot("user", "prefers morn", "morning meetings with Priya Raman") in found.slots
+    assert Statement("user", "prefers morn", "morning meetings with Priya Raman") in found.slots
     assert set(found.facets) == {"preferences"}
 
 

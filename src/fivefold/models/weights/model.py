@@ -15,7 +15,8 @@ import numpy as np
 
 from fivefold.models.binary import BadModel, Tensor, unpacked
 from fivefold.models.weights.features import COUNT, features
-from fivefold.values.recall import Vector, Weights
+from fivefold.values.query import Weights
+from fivefold.values.vectors import Vector
 
 Intent = Literal["semantic", "temporal", "frequency", "mixed"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fivefold.retrieval.routes.associative import Associative
-from fivefold.retrieval.routes.base import Route, Sight
+from fivefold.retrieval.routes.base import Route, SearchContext
 from fivefold.retrieval.routes.dense import Dense
 from fivefold.retrieval.routes.graph import Graph
 from fivefold.retrieval.routes.lexical import Lexical
@@ -20,4 +20,4 @@ ROUTES: dict[str, Route] = {
     "frequency": Frequency(),
 }
 
-__all__ = ["ROUTES", "Route", "Sight"]
+__all__ = ["ROUTES", "Route", "SearchContext"]

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from fivefold.models.embedders import Matrix, unit
-from fivefold.retrieval.routes.base import Searching, Sight
-from fivefold.stores.protocol import Filter
+from fivefold.retrieval.routes.base import SearchContext, Searching
+from fivefold.stores.queries import Filter
 from fivefold.values.fields import number
-from fivefold.values.recall import RouteHit, Vector
+from fivefold.values.recall import RouteHit
+from fivefold.values.vectors import Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +36,18 @@ class Associative(Searching):
     encodes = True
     options = AssociativeOptions
 
-    def search(self, sight: Sight, depth: int, keep: Filter, options: AssociativeOptions) -> list[RouteHit]:
-        if sight.space is None:
+    def search(self, search: SearchContext, depth: int, keep: Filter, options: AssociativeOptions) -> list[RouteHit]:
+        if search.space is None:
             return []
-        state = sight.question_vector()
+        state = search.question_vector()
         for _ in range(options.steps):
-            patterns = sight.reader.patterns(sight.space, "full", state, options.patterns, keep)
+            patterns = search.reader.patterns(search.space, "full", state, options.patterns, keep)
             if not len(patterns):
                 return []
             settled, state = state, attended(patterns, state, options.sharpness)
             if float(settled @ state) > SETTLED:
                 break
-        return sight.reader.dense(sight.space, "full", state, depth, keep)
+        return search.reader.dense(search.space, "full", state, depth, keep)
 
     def share(self, scores: Sequence[float]) -> list[float]:
         return [min(1.0, max(0.0, score)) for score in scores]

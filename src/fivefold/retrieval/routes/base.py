@@ -9,8 +9,11 @@ from typing import Any, Protocol
 from fivefold.errors import FivefoldError
 from fivefold.learning.model_store import Learned
 from fivefold.settings import Settings
-from fivefold.stores.protocol import Filter, Reader, Space
-from fivefold.values.recall import Plan, Query, RouteHit, Vector
+from fivefold.stores.protocol import Reader, Space
+from fivefold.stores.queries import Filter
+from fivefold.values.query import Query
+from fivefold.values.recall import Plan, RouteHit
+from fivefold.values.vectors import Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +22,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class SearchContext:
     """What a route may look at: the question, its vector, and one namespace of the store with its settings."""
 
     query: Query
@@ -87,7 +90,7 @@ class Route(Protocol):
     def bound(self, query: Query, settings: Settings) -> str:
         """What else limits the search besides its depth, in words; empty when nothing does."""
 
-    def search(self, sight: Sight, depth: int, keep: Filter, options: Any) -> list[RouteHit]: ...
+    def search(self, search: SearchContext, depth: int, keep: Filter, options: Any) -> list[RouteHit]: ...
 
     def share(self, scores: Sequence[float]) -> list[float]:
         """The scores of one list mapped into 0..1, for fusions that weigh by score (R10)."""

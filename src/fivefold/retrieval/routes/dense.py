@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fivefold.retrieval.routes.base import Searching, Sight
-from fivefold.stores.protocol import Field, Filter
+from fivefold.retrieval.routes.base import SearchContext, Searching
+from fivefold.stores.queries import Filter
 from fivefold.values.recall import RouteHit
+from fivefold.values.vectors import Field
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +27,10 @@ class Dense(Searching):
     def sessions(self, options: DenseOptions) -> bool:
         return options.field == "session"
 
-    def search(self, sight: Sight, depth: int, keep: Filter, options: DenseOptions) -> list[RouteHit]:
-        if sight.space is None:
+    def search(self, search: SearchContext, depth: int, keep: Filter, options: DenseOptions) -> list[RouteHit]:
+        if search.space is None:
             return []
-        return sight.reader.dense(sight.space, options.field, sight.question_vector(), depth, keep)
+        return search.reader.dense(search.space, options.field, search.question_vector(), depth, keep)
 
     def share(self, scores: Sequence[float]) -> list[float]:
         return [min(1.0, max(0.0, score)) for score in scores]

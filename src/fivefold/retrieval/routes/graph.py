@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from fivefold.retrieval.routes.base import Options, Searching, Sight
+from fivefold.retrieval.routes.base import Options, SearchContext, Searching
 from fivefold.settings import Settings
-from fivefold.stores.protocol import Filter, Walk
-from fivefold.values.recall import Query, RouteHit
+from fivefold.stores.queries import Filter, Walk
+from fivefold.values.query import Query
+from fivefold.values.recall import RouteHit
 
 
 class Graph(Searching):
@@ -18,9 +19,9 @@ class Graph(Searching):
         how = _walk(query, settings)
         return f"within {how.hops} hops, along at most {how.fan_out} edges and {how.per_entity} memories of an entity"
 
-    def search(self, sight: Sight, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
-        return sight.reader.walk(
-            roots(sight.query, sight.settings.sure_entity), _walk(sight.query, sight.settings), depth
+    def search(self, search: SearchContext, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
+        return search.reader.walk(
+            roots(search.query, search.settings.sure_entity), _walk(search.query, search.settings), depth
         )
 
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from fivefold.retrieval.routes.base import Searching, Sight
-from fivefold.stores.protocol import Filter
+from fivefold.retrieval.routes.base import SearchContext, Searching
+from fivefold.stores.queries import Filter
 from fivefold.text.lexemes import lexemes
-from fivefold.values.recall import Query, RouteHit
+from fivefold.values.query import Query
+from fivefold.values.recall import RouteHit
 
 MAX_LEXEMES = 256
 """A question longer than this is searched by its first lexemes; more would only slow it."""
@@ -43,8 +44,8 @@ class Lexical(Searching):
         rest = set(query.lexemes) - set(lexemes(query.window.text)) - set(lexemes(_ASKING))
         return None if rest else f"the question asks for {query.window.text!r} and no subject"
 
-    def search(self, sight: Sight, depth: int, keep: Filter, options: LexicalOptions) -> list[RouteHit]:
-        return sight.reader.lexical(words(sight.query), depth, replace(keep, sessions=options.of == "sessions"))
+    def search(self, search: SearchContext, depth: int, keep: Filter, options: LexicalOptions) -> list[RouteHit]:
+        return search.reader.lexical(words(search.query), depth, replace(keep, sessions=options.of == "sessions"))
 
     def share(self, scores: Sequence[float]) -> list[float]:
         best = max(scores, default=0.0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fivefold.retrieval.routes.base import Options, Searching, Sight
-from fivefold.stores.protocol import Filter
+from fivefold.retrieval.routes.base import Options, SearchContext, Searching
+from fivefold.stores.queries import Filter
 from fivefold.values.decay import Decay
 from fivefold.values.recall import RouteHit
 
@@ -16,7 +16,7 @@ class Signal(Searching):
 
     of_candidates = True
 
-    def search(self, sight: Sight, depth: int, keep: Filter, options: Any) -> list[RouteHit]:
+    def search(self, search: SearchContext, depth: int, keep: Filter, options: Any) -> list[RouteHit]:
         raise AssertionError("a signal is scored with the candidates it belongs to")
 
 

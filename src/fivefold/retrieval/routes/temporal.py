@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from fivefold.retrieval.routes.base import Options, Searching, Sight
-from fivefold.stores.protocol import Filter
-from fivefold.values.recall import Query, RouteHit
+from fivefold.retrieval.routes.base import Options, SearchContext, Searching
+from fivefold.stores.queries import Filter
+from fivefold.values.query import Query
+from fivefold.values.recall import RouteHit
 
 SPECULATIVE = 0.5
 """What a hit weighs when the question only hints at a recent time without naming one (R10)."""
@@ -21,9 +22,9 @@ class Temporal(Searching):
             return "the question names no time"
         return None
 
-    def search(self, sight: Sight, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
-        window = sight.query.window
+    def search(self, search: SearchContext, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
+        window = search.query.window
         if window is not None:
-            return sight.reader.temporal(window.start, window.end, depth)
-        start = sight.query.now - timedelta(days=sight.settings.recent_days)
-        return [replace(hit, factor=SPECULATIVE) for hit in sight.reader.temporal(start, sight.query.now, depth)]
+            return search.reader.temporal(window.start, window.end, depth)
+        start = search.query.now - timedelta(days=search.settings.recent_days)
+        return [replace(hit, factor=SPECULATIVE) for hit in search.reader.temporal(start, search.query.now, depth)]

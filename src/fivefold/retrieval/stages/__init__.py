@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fivefold.retrieval.recipe import StageSpec
-from fivefold.retrieval.routes import Sight
+from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages import boosts, diversity, learned, noise, rerank, sessions, superseded, support
 from fivefold.retrieval.stages.base import NoConstants, Pool, Stage, best_first
 
@@ -29,10 +29,10 @@ STAGES: dict[str, Stage] = {
 }
 
 
-def run_stages(pool: Pool, sight: Sight, specs: Sequence[StageSpec]) -> Pool:
+def run_stages(pool: Pool, search: SearchContext, specs: Sequence[StageSpec]) -> Pool:
     """The recipe's stages in its order."""
     for spec in specs:
-        pool = STAGES[spec.name].run(pool, sight, spec.constants)
+        pool = STAGES[spec.name].run(pool, search, spec.constants)
     return pool
 
 

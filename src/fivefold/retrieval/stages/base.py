@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from fivefold.retrieval.routes import Sight
+from fivefold.retrieval.routes import SearchContext
 from fivefold.values.recall import Candidate, Dropped, StageNote
 from fivefold.values.serialize import Value
 
@@ -45,7 +45,7 @@ class NoConstants(Value):
 class Stage:
     """One function, the constants it takes, and where it belongs."""
 
-    run: Callable[[Pool, Sight, Any], Pool]
+    run: Callable[[Pool, SearchContext, Any], Pool]
     constants: type[Any]
     group: Literal["boosts", "rerank", "select"]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import log
 
-from fivefold.retrieval.routes import Sight
+from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import NoConstants, Pool
 from fivefold.values.decay import Decay, age_in_days
 from fivefold.values.fields import number
@@ -23,12 +23,12 @@ class DecayByType(Value):
     types: Mapping[Type, Decay] = field(default_factory=dict)
 
 
-def decay(pool: Pool, sight: Sight, by: DecayByType) -> Pool:
+def decay(pool: Pool, search: SearchContext, by: DecayByType) -> Pool:
     """score × what age leaves of it."""
     aged = []
     for candidate in pool.candidates:
         curve = by.types.get(candidate.memory.type, by.all)
-        age = age_in_days(candidate.memory.event_at, sight.query.now)
+        age = age_in_days(candidate.memory.event_at, search.query.now)
         left = curve.left(age)
         aged.append(
             candidate.stepped("decay", candidate.score * left, f"× {left:.4f}, {age:.0f} d old, {curve.told()}")
@@ -45,14 +45,14 @@ class Episodic(Value):
     floor: float = number(0.5, 0, 1)
 
 
-def episodic(pool: Pool, sight: Sight, by: Episodic) -> Pool:
+def episodic(pool: Pool, search: SearchContext, by: Episodic) -> Pool:
     """score × max(floor, exp(−0.693 · age / half-life)) for what happened rather than what holds."""
     curve = Decay("exponential", by.half_life_days, by.floor)
 
     def faded(candidate: Candidate) -> Candidate:
         if candidate.memory.type not in by.types:
             return candidate
-        age = age_in_days(candidate.memory.event_at, sight.query.now)
+        age = age_in_days(candidate.memory.event_at, search.query.now)
         left = curve.left(age)
         return candidate.stepped("episodic", candidate.score * left, f"× {left:.4f}, an event {age:.0f} d ago")
 
@@ -66,7 +66,7 @@ class Access(Value):
     weight: float = number(0.1, 0, 10)
 
 
-def access(pool: Pool, sight: Sight, by: Access) -> Pool:
+def access(pool: Pool, search: SearchContext, by: Access) -> Pool:
     """score × (1 + weight · ln(1 + uses)) (E3)."""
 
     def raised(candidate: Candidate) -> Candidate:
@@ -85,9 +85,9 @@ class DateMatch(Value):
     factor: float = number(2.0, 0, 100)
 
 
-def date_match(pool: Pool, sight: Sight, by: DateMatch) -> Pool:
+def date_match(pool: Pool, search: SearchContext, by: DateMatch) -> Pool:
     """A memory whose date lies in the window the question names counts double (E3)."""
-    window = sight.query.window
+    window = search.query.window
     if window is None:
         return pool
     return pool.with_(
@@ -105,7 +105,7 @@ class MemoryScore(Value):
     weight: float = number(0.1, 0, 10)
 
 
-def memory_score(pool: Pool, sight: Sight, by: MemoryScore) -> Pool:
+def memory_score(pool: Pool, search: SearchContext, by: MemoryScore) -> Pool:
     """score + weight · memory_score, a stored quality in 0..1 (M4)."""
     return pool.with_(
         candidate.stepped(
@@ -117,7 +117,7 @@ def memory_score(pool: Pool, sight: Sight, by: MemoryScore) -> Pool:
     )
 
 
-def scale(pool: Pool, sight: Sight, by: NoConstants) -> Pool:
+def scale(pool: Pool, search: SearchContext, by: NoConstants) -> Pool:
     """Scores stretched to 0..1 over the candidates, so that what follows can be compared with them."""
     scores = [candidate.score for candidate in pool.candidates]
     if not scores:

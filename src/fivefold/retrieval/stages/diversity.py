@@ -7,12 +7,13 @@ from itertools import combinations
 
 import numpy as np
 
-from fivefold.retrieval.routes import Sight
+from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import NoConstants, Pool, best_first
 from fivefold.retrieval.stages.boosts import scale
 from fivefold.values.fields import number
-from fivefold.values.recall import Candidate, Matrix
+from fivefold.values.recall import Candidate
 from fivefold.values.serialize import Value
+from fivefold.values.vectors import Matrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +29,13 @@ class Mmr(Value):
     """Whether scores are stretched to 0..1 first, where a cosine can be weighed against them."""
 
 
-def mmr(pool: Pool, sight: Sight, by: Mmr) -> Pool:
+def mmr(pool: Pool, search: SearchContext, by: Mmr) -> Pool:
     """One after the other, the candidate with the greatest lam · score − (1 − lam) · redundancy."""
-    ranked = best_first((scale(pool, sight, NoConstants()) if by.scaled else pool).candidates)
-    size = max(by.pool, by.pool_per_k * sight.k)
+    ranked = best_first((scale(pool, search, NoConstants()) if by.scaled else pool).candidates)
+    size = max(by.pool, by.pool_per_k * search.k)
     beyond = [(candidate, f"beyond the {size} best that selection looks at") for candidate in ranked[size:]]
     pool = pool.with_(ranked).without(beyond, "mmr")
-    alike = redundancy(pool.candidates, _vectors(pool.candidates, sight), by.tags)
+    alike = redundancy(pool.candidates, _vectors(pool.candidates, search), by.tags)
     scores = np.array([candidate.score for candidate in pool.candidates])
     left = list(range(len(scores)))
     nearest = np.zeros(len(scores))
@@ -72,30 +73,30 @@ def jaccard(one: tuple[str, ...], other: tuple[str, ...]) -> float:
     return len(set(one) & set(other)) / len(together) if together else 0.0
 
 
-def _vectors(candidates: list[Candidate], sight: Sight) -> Matrix:
+def _vectors(candidates: list[Candidate], search: SearchContext) -> Matrix:
     """A row a candidate; zeros for one without a vector, which is then like nothing."""
-    if sight.space is None or not candidates:
+    if search.space is None or not candidates:
         return np.zeros((len(candidates), 1), dtype=np.float32)
-    held = sight.reader.vectors(sight.space, [candidate.memory.row for candidate in candidates])
-    matrix = np.zeros((len(candidates), sight.space.dimension), dtype=np.float32)
+    held = search.reader.vectors(search.space, [candidate.memory.row for candidate in candidates])
+    matrix = np.zeros((len(candidates), search.space.dimension), dtype=np.float32)
     for i, candidate in enumerate(candidates):
         if candidate.memory.row in held:
             matrix[i] = held[candidate.memory.row]
     return matrix
 
 
-def neighbours(pool: Pool, sight: Sight, by: NoConstants) -> Pool:
+def neighbours(pool: Pool, search: SearchContext, by: NoConstants) -> Pool:
     """Each turn that is answered with brings along the turns just before and after it (M7)."""
-    first = [candidate for candidate in best_first(pool.candidates)[: sight.k] if candidate.memory.kind == "turn"]
-    beside = sight.reader.neighbours([candidate.memory.row for candidate in first])
-    memories = sight.reader.fetch(sorted({row for pair in beside.values() for row in pair if row is not None}))
+    first = [candidate for candidate in best_first(pool.candidates)[: search.k] if candidate.memory.kind == "turn"]
+    beside = search.reader.neighbours([candidate.memory.row for candidate in first])
+    memories = search.reader.fetch(sorted({row for pair in beside.values() for row in pair if row is not None}))
     return pool.with_(
         replace(
             candidate,
             neighbours=tuple(
                 memories[row]
                 for row in beside.get(candidate.memory.row, ())
-                if row in memories and memories[row].known(sight.query.now)
+                if row in memories and memories[row].known(search.query.now)
             ),
         )
         for candidate in pool.candidates

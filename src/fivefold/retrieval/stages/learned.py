@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fivefold.learning.features import STEP, rows_of, searches
 from fivefold.learning.reranker import BLEND
-from fivefold.retrieval.routes import Sight
+from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool, best_first
 from fivefold.values.fields import number
 from fivefold.values.recall import StageNote
@@ -24,14 +24,14 @@ class LearnedBy(Value):
     blend: float = number(BLEND, 0, 1)
 
 
-def learned(pool: Pool, sight: Sight, by: LearnedBy) -> Pool:
+def learned(pool: Pool, search: SearchContext, by: LearnedBy) -> Pool:
     """The best, spread anew over the scores they span; nothing where no model is switched on."""
-    known = sight.learned
+    known = search.learned
     if known is None or known.ranker is None or len(pool.candidates) < 2:
         return pool
     ranked = best_first(pool.candidates)
     best, rest = ranked[: by.top], ranked[by.top :]
-    rows = rows_of(best, sight.query.now, searches(sight.plan))
+    rows = rows_of(best, search.query.now, searches(search.plan))
     scores, judged, given = known.ranker.blended(rows[:, 0], rows[:, 1:], by.blend)
     low = best[-1].score
     span = best[0].score - low or 1.0  # all alike: what is learned is all there is to order them by

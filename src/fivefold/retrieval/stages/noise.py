@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fivefold.retrieval.routes import Sight
+from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
 from fivefold.values.fields import number
 from fivefold.values.ids import content_hash
@@ -24,11 +24,11 @@ class Noise(Value):
     seed: int | None = None
 
 
-def noise(pool: Pool, sight: Sight, by: Noise) -> Pool:
+def noise(pool: Pool, search: SearchContext, by: Noise) -> Pool:
     """score + N(0, sigma), the same for the same recall id and memory."""
     if by.sigma == 0:
         return pool
-    drawn = sight.recall_id if by.seed is None else f"{by.seed}:{sight.query.text}"
+    drawn = search.recall_id if by.seed is None else f"{by.seed}:{search.query.text}"
     moved = []
     for candidate in pool.candidates:
         seed = int.from_bytes(content_hash(drawn, candidate.memory.id)[:8])
@@ -44,7 +44,7 @@ class Threshold(Value):
     least: float = number(0.0, -1e6, 1e6)
 
 
-def threshold(pool: Pool, sight: Sight, by: Threshold) -> Pool:
+def threshold(pool: Pool, search: SearchContext, by: Threshold) -> Pool:
     """Only what a cross-encoder has judged is held against it: fused scores lie on another scale."""
     return pool.without(
         [

@@ -11,7 +11,7 @@ from fivefold.errors import FivefoldError, StoreClosed
 from fivefold.models.rerankers import reranker
 from fivefold.models.rerankers.base import Passage
 from fivefold.models.rerankers.cached import SCORES
-from fivefold.retrieval.routes import Sight
+from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool, best_first
 from fivefold.retrieval.stages.noise import RERANKED
 from fivefold.text import passages
@@ -47,7 +47,7 @@ class CrossEncoder(Value):
     """Whether a turn is read together with the turn before it."""
 
 
-def cross_encoder(pool: Pool, sight: Sight, by: CrossEncoder) -> Pool:
+def cross_encoder(pool: Pool, search: SearchContext, by: CrossEncoder) -> Pool:
     """Fused score, stretched to 0..1, + weight · log-odds that it answers, for the best; a failure leaves the order."""
     ranked = best_first(pool.candidates)
     if not ranked:
@@ -57,7 +57,7 @@ def cross_encoder(pool: Pool, sight: Sight, by: CrossEncoder) -> Pool:
         model = reranker(by.model)
         depth = _depth(model.pin, by)
         chosen = ranked[:depth]
-        scores, computed = SCORES.of(model, sight.query.text, _read(chosen, sight, by), by.timeout_ms / 1000)
+        scores, computed = SCORES.of(model, search.query.text, _read(chosen, search, by), by.timeout_ms / 1000)
     except StoreClosed:
         raise
     except Exception as error:
@@ -89,14 +89,14 @@ def _learn_pace(pin: str, computed: int, ms: float) -> None:
     _MET.add(pin)
 
 
-def _read(chosen: list[Candidate], sight: Sight, by: CrossEncoder) -> list[Passage]:
+def _read(chosen: list[Candidate], search: SearchContext, by: CrossEncoder) -> list[Passage]:
     """Each memory as the model reads it: who, when, what, and what was said just before."""
     before: dict[int, Memory] = {}
     if by.before:
-        beside = sight.reader.neighbours([candidate.memory.row for candidate in chosen])
+        beside = search.reader.neighbours([candidate.memory.row for candidate in chosen])
         known = {candidate.memory.row: candidate.memory for candidate in chosen}
         rows = {row: pair[0] for row, pair in beside.items() if pair[0] is not None}
-        fetched = known | sight.reader.fetch([row for row in rows.values() if row not in known])
+        fetched = known | search.reader.fetch([row for row in rows.values() if row not in known])
         before = {row: fetched[other] for row, other in rows.items() if other in fetched}
     return [_passage(candidate.memory, before.get(candidate.memory.row)) for candidate in chosen]
 

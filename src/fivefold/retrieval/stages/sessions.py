@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
-from fivefold.retrieval.routes import Sight
+from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
 from fivefold.values.fields import number
 from fivefold.values.recall import Candidate, Support
@@ -20,7 +20,7 @@ class SessionFirst(Value):
     most: float = number(0.12, 0, 10)
 
 
-def session_first(pool: Pool, sight: Sight, by: SessionFirst) -> Pool:
+def session_first(pool: Pool, search: SearchContext, by: SessionFirst) -> Pool:
     """score + min(most, share · best turn); without a session memory the ranking stays as it is."""
     sessions = [candidate for candidate in pool.candidates if candidate.memory.kind == "session"]
     if not sessions:

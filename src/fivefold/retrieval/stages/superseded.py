@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fivefold.retrieval.routes import Sight
+from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
 from fivefold.values.fields import number
 from fivefold.values.memory import Memory
@@ -19,15 +19,15 @@ class Superseded(Value):
     factor: float = number(0.5, 0, 1)
 
 
-def superseded(pool: Pool, sight: Sight, by: Superseded) -> Pool:
+def superseded(pool: Pool, search: SearchContext, by: Superseded) -> Pool:
     """A memory that has ended stops winning; where something newer replaced it, that takes its place."""
     found = {candidate.memory.id: candidate for candidate in pool.candidates}
     known = {id: candidate.memory for id, candidate in found.items()}
     factor = by.factor
     for old in pool.candidates:
-        if old.memory.current(sight.query.now):
+        if old.memory.current(search.query.now):
             continue
-        heir = _heir(old.memory, sight, known)
+        heir = _heir(old.memory, search, known)
         why = f"× {factor:g}, ended {old.memory.valid_to:%d %b %Y}"
         if heir is not None:
             why = f"× {factor:g}, replaced by {heir.id}"
@@ -44,13 +44,13 @@ def lowered(score: float, factor: float) -> float:
     return score * factor if score >= 0 else score - (1 - factor) * max(1.0, abs(score))
 
 
-def _heir(memory: Memory, sight: Sight, known: dict[str, Memory]) -> Memory | None:
+def _heir(memory: Memory, search: SearchContext, known: dict[str, Memory]) -> Memory | None:
     """What holds at the time of the question in place of `memory`, along the whole chain; None if it holds itself."""
     heir, seen = memory, {memory.id}
-    while heir.superseded_by and not heir.current(sight.query.now) and heir.superseded_by not in seen:
+    while heir.superseded_by and not heir.current(search.query.now) and heir.superseded_by not in seen:
         seen.add(heir.superseded_by)
-        newer = known.get(heir.superseded_by) or sight.reader.get(heir.superseded_by)
-        if newer is None or not newer.known(sight.query.now):
+        newer = known.get(heir.superseded_by) or search.reader.get(heir.superseded_by)
+        if newer is None or not newer.known(search.query.now):
             break
         heir = known[newer.id] = newer
     return heir if heir.id != memory.id else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fivefold.retrieval.routes import Sight
+from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool, best_first
 from fivefold.values.fields import number
 from fivefold.values.recall import Candidate
@@ -29,17 +29,17 @@ class SupportBy(Value):
     """How many of the best candidates speak for the turns beside them."""
 
 
-def support(pool: Pool, sight: Sight, by: SupportBy) -> Pool:
+def support(pool: Pool, search: SearchContext, by: SupportBy) -> Pool:
     """A turn beside a strong candidate becomes one; sessions that answer well speak for their turns."""
     found = {candidate.memory.row: candidate for candidate in pool.candidates}
-    beside = _beside(best_first(found.values())[: by.reach], sight) if by.neighbour else {}
-    fresh = sight.reader.fetch([row for row in beside if row not in found])
-    found |= {row: Candidate(memory, (), 0.0) for row, memory in fresh.items() if memory.known(sight.query.now)}
+    beside = _beside(best_first(found.values())[: by.reach], search) if by.neighbour else {}
+    fresh = search.reader.fetch([row for row in beside if row not in found])
+    found |= {row: Candidate(memory, (), 0.0) for row, memory in fresh.items() if memory.known(search.query.now)}
     best: dict[str, float] = {}
     for candidate in found.values():
         if candidate.memory.session_id:
             best[candidate.memory.session_id] = max(best.get(candidate.memory.session_id, 0.0), candidate.score)
-    rows = sight.reader.session_rows(list(best)) if pool.supporting else {}
+    rows = search.reader.session_rows(list(best)) if pool.supporting else {}
     sessions = {session: pool.supporting.get(row, 0.0) for session, row in rows.items()}
     raised = [
         _supported(candidate, beside.get(row, 0.0), sessions, best, by)
@@ -47,27 +47,27 @@ def support(pool: Pool, sight: Sight, by: SupportBy) -> Pool:
         else _alone(candidate, by)
         for row, candidate in found.items()
     ]
-    return pool.with_([*raised, *_silent(pool, sight, set(rows.values()), by)])
+    return pool.with_([*raised, *_silent(pool, search, set(rows.values()), by)])
 
 
-def _silent(pool: Pool, sight: Sight, spoken: set[int], by: SupportBy) -> list[Candidate]:
+def _silent(pool: Pool, search: SearchContext, spoken: set[int], by: SupportBy) -> list[Candidate]:
     """Where sessions are what is wanted: those that answer well as a whole and by none of their turns."""
-    if sight.unit != "session":
+    if search.unit != "session":
         return []
     rows = sorted((row for row in pool.supporting if row not in spoken), key=lambda row: (-pool.supporting[row], row))
-    memories = sight.reader.fetch(rows[: sight.k])
+    memories = search.reader.fetch(rows[: search.k])
     return [
         Candidate(memory, (), 0.0).stepped(
             "support", by.session * pool.supporting[row], f"+ {by.session:g} · {pool.supporting[row]:.4f} as a session"
         )
         for row, memory in memories.items()
-        if memory.known(sight.query.now)
+        if memory.known(search.query.now)
     ]
 
 
-def _beside(strong: list[Candidate], sight: Sight) -> dict[int, float]:
+def _beside(strong: list[Candidate], search: SearchContext) -> dict[int, float]:
     """Rows that stand beside a strong candidate, each with the better score of the two beside it."""
-    pairs = sight.reader.neighbours([candidate.memory.row for candidate in strong])
+    pairs = search.reader.neighbours([candidate.memory.row for candidate in strong])
     scores: dict[int, float] = {}
     for candidate in strong:
         for row in pairs.get(candidate.memory.row, ()):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from fivefold.retrieval.understand.entities import resolve
 from fivefold.stores.protocol import Reader
-from fivefold.values.recall import EntityRef, Meaning
+from fivefold.values.query import EntityRef, Meaning
 
 LOOK_BACK = 6
 """How many turns of context are looked at, the latest first."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from fivefold.values.memory import Type
-from fivefold.values.recall import Cue
+from fivefold.values.query import Cue
 
 INTENTS: dict[str, re.Pattern[str]] = {
     "why": re.compile(r"\b(?:why|because|reason|cause|led to|resulted in)\b", re.IGNORECASE),

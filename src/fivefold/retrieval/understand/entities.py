@@ -12,10 +12,11 @@ from functools import cache
 from itertools import pairwise
 
 from fivefold.retrieval.understand.relation_words import RELATIVES, Relative
-from fivefold.stores.protocol import Called, Reader
+from fivefold.stores.protocol import Reader
+from fivefold.stores.queries import AliasMatch
 from fivefold.text.lexemes import lexemes, stop_words
 from fivefold.text.names import common_words
-from fivefold.values.recall import EntityRef, Meaning
+from fivefold.values.query import EntityRef, Meaning
 
 LONGEST_NAME = 5
 """Words of the longest name looked up."""
@@ -82,14 +83,14 @@ def _stepped_back(ref: EntityRef) -> EntityRef:
     return replace(ref, meanings=half, via="whose")
 
 
-def _known(words: Sequence[Word], reader: Reader) -> dict[str, list[Called]]:
+def _known(words: Sequence[Word], reader: Reader) -> dict[str, list[AliasMatch]]:
     aliases = {
         _alias(words[start : start + size])
         for start in range(len(words))
         for size in range(1, LONGEST_NAME + 1)
         if start + size <= len(words)
     }
-    found: dict[str, list[Called]] = {}
+    found: dict[str, list[AliasMatch]] = {}
     for item in reader.called(sorted(aliases)):
         if item.kind != "topic":
             found.setdefault(item.alias, []).append(item)
@@ -111,7 +112,7 @@ def _may_be_name(word: Word, position: int) -> bool:
 
 
 def _meant(
-    name: str, candidates: Sequence[Called], spoken: Callable[[], Sequence[str]], reader: Reader
+    name: str, candidates: Sequence[AliasMatch], spoken: Callable[[], Sequence[str]], reader: Reader
 ) -> tuple[Meaning, ...]:
     """What a name may mean, likeliest first; `spoken` gives the words of the question."""
     quality = {item.entity: _PART if item.part else _WHOLE for item in candidates}
@@ -126,7 +127,7 @@ def _meant(
     return tuple(meanings[:MOST_MEANINGS])
 
 
-def _shares(words: Sequence[str], candidates: Sequence[Called], reader: Reader) -> dict[int, float]:
+def _shares(words: Sequence[str], candidates: Sequence[AliasMatch], reader: Reader) -> dict[int, float]:
     """How likely each meaning of an ambiguous name is; the shares add up to 1."""
     keys = [item.entity for item in candidates]
     around = reader.latest_with(words, AROUND)

@@ -13,7 +13,7 @@ from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader
 from fivefold.text.lexemes import lexemes
 from fivefold.text.time_grammar import find_window
-from fivefold.values.recall import Query
+from fivefold.values.query import Query
 
 _LAST_TALK = re.compile(r"\bsince\b.{0,20}\blast\b", re.IGNORECASE)
 

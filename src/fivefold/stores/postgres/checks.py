@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from fivefold.stores.postgres.dialect import POSTGRES
-from fivefold.stores.protocol import Finding
 from fivefold.stores.sql.checks import check_entities, check_sessions, check_vectors, counted
 from fivefold.stores.sql.dialect import Values
+from fivefold.values.reports import Finding
 
 if TYPE_CHECKING:
     from fivefold.stores.postgres.store import PostgresStore

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from fivefold.stores.postgres import lexical, vectors
-from fivefold.stores.protocol import Arm, Composite, Filter, Space
+from fivefold.stores.protocol import Space
+from fivefold.stores.queries import Arm, Composite, Filter
 from fivefold.values.decay import Curve
-from fivefold.values.recall import Vector
 from fivefold.values.times import DAY_MICROS, to_micros
+from fivefold.values.vectors import Vector
 
 LEFT: dict[Curve, str] = {
     "none": "1.0",

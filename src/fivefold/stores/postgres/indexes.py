@@ -12,7 +12,7 @@ from typing import cast
 
 from fivefold.errors import StoreError
 from fivefold.stores.postgres.citus import Rows, is_sharded, largest_shards
-from fivefold.stores.protocol import FIELDS, Field
+from fivefold.values.vectors import FIELDS, Field
 
 AGAIN_S = 60.0
 """After so long the indexes are looked at again."""

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fivefold.stores.postgres.keys import lexeme_key
-from fivefold.stores.protocol import Filter
+from fivefold.stores.queries import Filter
 from fivefold.values.memory import TYPES
 
 PREDICATE_WEIGHT = 4

@@ -13,8 +13,9 @@ from fivefold.stores.postgres.dsn import Options
 from fivefold.stores.postgres.indexes import Built, built_indexes
 from fivefold.stores.postgres.row_level_security import TABLES
 from fivefold.stores.postgres.vectors import INDEX_LIMIT, index_name
-from fivefold.stores.protocol import FIELDS, Care, Field
+from fivefold.values.reports import MaintenanceResult
 from fivefold.values.times import to_micros, utc_now
+from fivefold.values.vectors import FIELDS, Field
 
 _LOCK = 0x3546_5550
 """'5FUP': the first half of the advisory lock's key; the schema's name gives the second."""
@@ -37,17 +38,17 @@ class Large:
         return index_name(self.field, self.dimension)
 
 
-def tend(connection: Connection, options: Options) -> Iterator[Care]:
+def maintain(connection: Connection, options: Options) -> Iterator[MaintenanceResult]:
     """Build the indexes that are missing, and renew the planner's statistics; one server at a time does it."""
     ((mine,),) = ask(connection, f"SELECT pg_try_advisory_lock({_LOCK}, hashtext(?))", (options.schema,))
     if not mine:
-        yield Care("indexes", False, "another server looks after them just now")
+        yield MaintenanceResult("indexes", False, "another server looks after them just now")
         return
     for large in large_fields(connection, options):
         yield _index(connection, options, large)
     connection.execute("DELETE FROM answers WHERE expires_at <= $1", [to_micros(utc_now())])
     connection.execute(f"ANALYZE {', '.join(('namespaces', *TABLES))}")
-    yield Care("statistics", True, "renewed for the planner")
+    yield MaintenanceResult("statistics", True, "renewed for the planner")
 
 
 def large_fields(connection: Connection, options: Options) -> list[Large]:
@@ -68,15 +69,17 @@ def as_asked(index: Built | None, options: Options) -> bool:
     return index is not None and (index.whole, index.m, index.ef_construction) == wanted
 
 
-def _index(connection: Connection, options: Options, large: Large) -> Care:
+def _index(connection: Connection, options: Options, large: Large) -> MaintenanceResult:
     """Build a field's index if it is missing, unfinished or made with other settings; the old one serves meanwhile."""
     part = f"index of {large.field}, {large.dimension} numbers"
     if large.dimension > INDEX_LIMIT:
-        return Care(part, False, f"none can be made over {INDEX_LIMIT:,} numbers; searches read all vectors")
+        return MaintenanceResult(
+            part, False, f"none can be made over {INDEX_LIMIT:,} numbers; searches read all vectors"
+        )
     there, spare = built_indexes(partial(ask, connection), options.schema), f"next_{large.index}"
     if as_asked(there.get(large.index), options):
         connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {spare}")
-        return Care(part, False, f"is there, for up to {large.most:,} vectors of a namespace")
+        return MaintenanceResult(part, False, f"is there, for up to {large.most:,} vectors of a namespace")
     if not as_asked(there.get(spare), options):
         connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {spare}")
         _build(connection, options, large, spare)
@@ -84,7 +87,7 @@ def _index(connection: Connection, options: Options, large: Large) -> Care:
     connection.execute(f"ALTER INDEX {spare} RENAME TO {large.index}")
     how = "built anew" if large.index in there else "built"
     settings = f"m {options.hnsw_m}, ef_construction {_ef_construction(options)}"
-    return Care(part, True, f"{how} with {settings}, for up to {large.most:,} vectors of a namespace")
+    return MaintenanceResult(part, True, f"{how} with {settings}, for up to {large.most:,} vectors of a namespace")
 
 
 def _build(connection: Connection, options: Options, large: Large, name: str) -> None:

@@ -12,10 +12,12 @@ from fivefold.stores.postgres.dialect import POSTGRES
 from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.vectors import Holding
 from fivefold.stores.postgres.walk import WALK, values_of
-from fivefold.stores.protocol import FIELDS, Arm, Composite, Field, Filter, Fused, Space, Walk
+from fivefold.stores.protocol import Space
+from fivefold.stores.queries import Arm, Composite, Filter, FusedHit, Walk
 from fivefold.stores.sql.reader import SqlReader
 from fivefold.stores.sql.recall_log import RecallLog
-from fivefold.values.recall import Matrix, RouteHit, Vector
+from fivefold.values.recall import RouteHit
+from fivefold.values.vectors import FIELDS, Field, Matrix, Vector
 
 if TYPE_CHECKING:
     from fivefold.stores.postgres.store import PostgresStore
@@ -91,7 +93,7 @@ class PostgresReader(SqlReader):
 
     def rrf(
         self, space: Space | None, vector: Vector | None, lexemes: Sequence[str], arms: Sequence[Arm], k: float
-    ) -> list[Fused]:
+    ) -> list[FusedHit]:
         indexed = [
             space is not None and arm.field is not None and self._by_index(space, arm.field, arm.depth, Filter())
             for arm in arms
@@ -102,14 +104,14 @@ class PostgresReader(SqlReader):
             return []
         deepest = max(arm.depth for arm in arms)
         found = self._search(*made, self._settings(any(indexed), deepest))
-        return [Fused(arms[arm].route, *rest) for arm, *rest in found]
+        return [FusedHit(arms[arm].route, *rest) for arm, *rest in found]
 
-    def composite(self, space: Space, vector: Vector, how: Composite) -> list[Fused]:
+    def composite(self, space: Space, vector: Vector, how: Composite) -> list[FusedHit]:
         indexed = self._by_index(space, "full", how.depth, Filter())
         sql, values = fused_search.composite(self._ns, space, vector, how, indexed)
         found = self._search(sql, values, self._settings(indexed, how.depth))
         routes = fused_search.routes_of(how)
-        return [Fused(routes[arm], *rest) for arm, *rest in found]
+        return [FusedHit(routes[arm], *rest) for arm, *rest in found]
 
     def vectors(self, space: Space, rows: Sequence[int]) -> dict[int, Vector]:
         """What these memories say as a whole, turns, notes and sessions alike."""

@@ -13,7 +13,7 @@ from fivefold.stores.postgres.connection import look_in, search_path
 from fivefold.stores.postgres.dialect import Connection, ask
 from fivefold.stores.postgres.dsn import Options
 from fivefold.stores.postgres.row_level_security import guard, make_role
-from fivefold.stores.protocol import FIELDS
+from fivefold.values.vectors import FIELDS
 
 LEAST_SERVER = 15
 LEAST_PGVECTOR = (0, 7)

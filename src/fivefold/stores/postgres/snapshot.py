@@ -16,7 +16,7 @@ from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.schema import version_of
 from fivefold.stores.postgres.vectors import vector_of
 from fivefold.stores.sql.dialect import Values
-from fivefold.stores.sql.snapshot import FAMILIES, Family, Landing, Look, Row, Table
+from fivefold.stores.sql.snapshot import FAMILIES, Family, Row, Snapshot, SnapshotImporter, Table
 
 if TYPE_CHECKING:
     from fivefold.stores.postgres.store import PostgresStore
@@ -30,7 +30,7 @@ _STORE = (
 )
 
 
-class PostgresLook(Look):
+class PostgresLook(Snapshot):
     """Reads a table a few thousand rows at a time, each time from where the last left off in the primary key."""
 
     def __init__(self, connection: Connection, key: int) -> None:
@@ -62,13 +62,13 @@ class PostgresLook(Look):
             after = found[-1][0] if found else after
 
 
-class PostgresLanding(Landing):
+class PostgresSnapshotImporter(SnapshotImporter):
     """Keys are counted within the namespace, so they stay as they were."""
 
     _pg: PostgresDatabase
     _vectors_held: Counter[tuple[int, int, int]]
 
-    def looking(self) -> Look:
+    def snapshot(self) -> Snapshot:
         return PostgresLook(self._pg.connection, self._key)
 
     def reserve(self, last: Mapping[Family, int]) -> dict[Family, int]:
@@ -104,7 +104,7 @@ class PostgresLanding(Landing):
 
 
 @contextmanager
-def look(store: PostgresStore, namespace: str) -> Iterator[Look]:
+def look(store: PostgresStore, namespace: str) -> Iterator[Snapshot]:
     """All that is read inside is as it was at the first reading, on the server that takes the writes."""
     key = namespace_key(namespace)
     with store.administration() as connection:

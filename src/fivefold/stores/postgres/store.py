@@ -18,18 +18,18 @@ from fivefold.stores.postgres.dsn import addresses
 from fivefold.stores.postgres.indexes import Indexes, Known, known_indexes
 from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.ledger import PostgresLedger
-from fivefold.stores.postgres.maintenance import tend
+from fivefold.stores.postgres.maintenance import maintain
 from fivefold.stores.postgres.reader import PostgresReader
 from fivefold.stores.postgres.replicas import Replicas
 from fivefold.stores.postgres.row_level_security import check_role
 from fivefold.stores.postgres.schema import migrate, migrations, pgvector, version_of
 from fivefold.stores.postgres.writer import PostgresWriter
-from fivefold.stores.protocol import Care, Finding
 from fivefold.stores.sql.dialect import Values
 from fivefold.stores.sql.ledger import Ledger
 from fivefold.stores.sql.recall_log import RecallLog, Row, write_rows
-from fivefold.stores.sql.snapshot import Look
+from fivefold.stores.sql.snapshot import Snapshot
 from fivefold.values.recall import Recall
+from fivefold.values.reports import Finding, MaintenanceResult
 from fivefold.values.times import to_micros, utc_now
 
 KNOWING = ("SET LOCAL plan_cache_mode = force_custom_plan",)
@@ -94,7 +94,7 @@ class PostgresStore:
     def reader(self, namespace: str) -> PostgresReader:
         return PostgresReader(self, namespace)
 
-    def look(self, namespace: str) -> AbstractContextManager[Look]:
+    def look(self, namespace: str) -> AbstractContextManager[Snapshot]:
         """The namespace as it is at one moment, to be copied."""
         return snapshot.look(self, namespace)
 
@@ -161,11 +161,11 @@ class PostgresStore:
     def settle(self) -> None:
         """Nothing to do: PostgreSQL's own vacuum takes out what was forgotten."""
 
-    def tend(self) -> Iterator[Care]:
+    def maintain(self) -> Iterator[MaintenanceResult]:
         """Build the indexes that are missing, and renew the planner's statistics."""
         self._must_be_open()
         with self.administration() as connection:
-            yield from tend(connection, self.options)
+            yield from maintain(connection, self.options)
         self.indexes.renew()
 
     def check(self, namespace: str) -> Iterator[Finding]:

@@ -17,9 +17,10 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
 from fivefold.stores.postgres.dsn import Options
-from fivefold.stores.protocol import FIELDS, Field, Filter, Space
+from fivefold.stores.protocol import Space
+from fivefold.stores.queries import Filter
 from fivefold.values.memory import TYPES
-from fivefold.values.recall import Vector
+from fivefold.values.vectors import FIELDS, Field, Vector
 
 INDEX_LIMIT = 4_000
 """Numbers of a vector that an HNSW index over half-precision vectors takes."""

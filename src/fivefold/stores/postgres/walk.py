@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fivefold.stores.protocol import ENOUGH, Walk
+from fivefold.stores.queries import ENOUGH, Walk
 from fivefold.values.times import to_micros
 
 WALK = """

@@ -9,15 +9,15 @@ from datetime import datetime
 from fivefold.stores.postgres.dialect import PostgresDatabase
 from fivefold.stores.postgres.keys import lexeme_key
 from fivefold.stores.postgres.lexical import counted
-from fivefold.stores.postgres.snapshot import PostgresLanding
+from fivefold.stores.postgres.snapshot import PostgresSnapshotImporter
 from fivefold.stores.postgres.vectors import vector_of
-from fivefold.stores.protocol import FIELDS, Entry, Field, Space, SpaceState
+from fivefold.stores.protocol import Entry, Space, SpaceState
 from fivefold.stores.sql.writer import SqlWriter
 from fivefold.values.memory import TYPES, Memory
-from fivefold.values.recall import Vector
+from fivefold.values.vectors import FIELDS, Field, Vector
 
 
-class PostgresWriter(SqlWriter, PostgresLanding):
+class PostgresWriter(SqlWriter, PostgresSnapshotImporter):
     """Holds the lock on its namespace; statistics are gathered and written at the end."""
 
     def __init__(self, db: PostgresDatabase, key: int, namespace: str, now: datetime) -> None:

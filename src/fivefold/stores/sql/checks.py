@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from fivefold.stores.protocol import FIELDS, Finding
 from fivefold.stores.sql.dialect import Dialect, Values
+from fivefold.values.reports import Finding
+from fivefold.values.vectors import FIELDS
 
 Ask = Callable[[str, Values], list[tuple[Any, ...]]]
 """Runs one statement and gives its rows."""

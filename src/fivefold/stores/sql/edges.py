@@ -10,7 +10,8 @@ from itertools import combinations
 
 from fivefold.stores.sql.dialect import Database
 from fivefold.stores.sql.entities import Entities, alias_of
-from fivefold.values.memory import Mention, Relation
+from fivefold.values.extraction import Mention
+from fivefold.values.graph import Relation
 from fivefold.values.times import to_micros
 
 TOGETHER = "mentioned with"

@@ -10,7 +10,7 @@ from datetime import datetime
 from fivefold.stores.sql.dialect import Database
 from fivefold.stores.sql.rows import compact
 from fivefold.stores.sql.transaction import Transaction
-from fivefold.values.memory import Mention
+from fivefold.values.extraction import Mention
 
 
 class Entities(Transaction):

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from fivefold.stores.protocol import Called
+from fivefold.stores.queries import AliasMatch
 from fivefold.stores.sql.scoped_reader import Asking, moment
-from fivefold.values.memory import Edge, Entity
+from fivefold.values.graph import Edge, Entity
 
 MOST_CALLED = 64
 """Entities under one alias that are considered; more share a name than anyone could tell apart by it."""
 
 
-class NamedReader(Asking):
+class EntityReader(Asking):
     """The entity graph of a namespace."""
 
     def entities(self, alias: str | None, limit: int, after: tuple[int, int] | None = None) -> list[Entity]:
@@ -61,7 +61,7 @@ class NamedReader(Asking):
             for key, source, relation, target, kind, confidence, count, since, until, *ends in found
         ]
 
-    def called(self, aliases: Sequence[str]) -> list[Called]:
+    def called(self, aliases: Sequence[str]) -> list[AliasMatch]:
         found = self._rows(
             "SELECT a.alias, e.key, e.name, e.kind, e.links, a.part FROM "
             f"{self._sql.each(':aliases', 'text')} CROSS JOIN entity_aliases a CROSS JOIN entities e "
@@ -72,7 +72,7 @@ class NamedReader(Asking):
             most=MOST_CALLED,
         )
         order = {alias: place for place, alias in enumerate(aliases)}
-        names = [Called(alias, key, name, kind, links, bool(part)) for alias, key, name, kind, links, part in found]
+        names = [AliasMatch(alias, key, name, kind, links, bool(part)) for alias, key, name, kind, links, part in found]
         return sorted(names, key=lambda name: (order[name.alias], name.entity))
 
     def mentioned(self, rows: Sequence[int], entities: Sequence[int]) -> dict[int, int]:

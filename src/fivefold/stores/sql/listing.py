@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from fivefold.stores.protocol import Wanted
+from fivefold.stores.queries import MemoryFilter
 from fivefold.stores.sql.rows import COLUMNS, memory_of
 from fivefold.stores.sql.scoped_reader import Asking
-from fivefold.values.memory import Link, Memory, Session
+from fivefold.values.memory import Memory, Session
+from fivefold.values.reports import Link
 from fivefold.values.times import from_micros, to_micros
 
 
-class BrowsingReader(Asking):
+class ListingReader(Asking):
     """A page begins behind the place of the last item before, so what is added meanwhile shifts nothing.
 
     Where few memories are wanted out of many, their own index finds them, and the order of time is made afterwards.
     """
 
-    def memories(self, wanted: Wanted, after: tuple[int, int] | None, limit: int) -> list[Memory]:
+    def memories(self, wanted: MemoryFilter, after: tuple[int, int] | None, limit: int) -> list[Memory]:
         """Latest first; `after` is the moment and the row of the last one seen."""
         at = "event_at" if wanted.session_id is None else self._sql.apart("event_at")
         values: dict[str, object] = {"limit": limit}
@@ -28,7 +29,7 @@ class BrowsingReader(Asking):
             conditions.append(f"({at}, row) < (:at, :row)")
         return self._memories(f"{' AND '.join(conditions)} ORDER BY {at} DESC, row DESC LIMIT :limit", **values)
 
-    def _narrowed(self, wanted: Wanted, at: str, values: dict[str, object]) -> Iterator[str]:
+    def _narrowed(self, wanted: MemoryFilter, at: str, values: dict[str, object]) -> Iterator[str]:
         """A condition for each thing wanted."""
         values |= {"kind": wanted.kind or "session"}
         yield f"{self._sql.apart('kind')} {'=' if wanted.kind else '<>'} :kind"

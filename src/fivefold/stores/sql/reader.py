@@ -8,19 +8,21 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from fivefold.stores.protocol import VOCABULARY, Drift, Feedback, Space, Stats
-from fivefold.stores.sql.entity_lookup import NamedReader
-from fivefold.stores.sql.listing import BrowsingReader
+from fivefold.stores.protocol import VOCABULARY, Feedback, Space
+from fivefold.stores.sql.entity_lookup import EntityReader
+from fivefold.stores.sql.listing import ListingReader
 from fivefold.stores.sql.recall_log import RecallLog
 from fivefold.stores.sql.rows import COLUMNS, memory_of
 from fivefold.stores.sql.scoped_reader import moment
+from fivefold.values.extraction import Extraction
 from fivefold.values.extraction_json import restored
-from fivefold.values.memory import Extraction, Link, Memory, Type
+from fivefold.values.memory import Memory, Type
 from fivefold.values.recall import RouteHit
+from fivefold.values.reports import Drift, Link, Stats
 from fivefold.values.times import from_micros, to_micros
 
 
-class SqlReader(NamedReader, BrowsingReader):
+class SqlReader(EntityReader, ListingReader):
     """What needs no index of its own."""
 
     @abstractmethod

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from fivefold.stores.protocol import FIELDS
 from fivefold.stores.sql.dialect import Values
 from fivefold.stores.sql.transaction import Transaction
+from fivefold.values.vectors import FIELDS
 
 Family = Literal["memory", "entity", "edge", "space"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
@@ -111,7 +111,7 @@ _HOMES: dict[Family, tuple[str, str]] = {
 }
 
 
-class Look:
+class Snapshot:
     """A namespace as it was at one moment, table by table. Vectors are bytes of float32, least significant first."""
 
     def __init__(self, store: str, key: int) -> None:
@@ -168,11 +168,11 @@ class Look:
         return f"SELECT {table.names} FROM {table.name} WHERE {self.where(table)}{beyond} ORDER BY {order}"
 
 
-class Landing(Transaction):
+class SnapshotImporter(Transaction):
     """The receiving end: rows as they were, their keys given by `reserve`."""
 
     @abstractmethod
-    def looking(self) -> Look:
+    def snapshot(self) -> Snapshot:
         """The namespace as this transaction sees it."""
 
     @abstractmethod
@@ -197,7 +197,7 @@ class Landing(Transaction):
     def clear_vectors(self) -> None:
         """Take away all vectors of the namespace."""
 
-    def land(self, table: Table, rows: Sequence[Row]) -> None:
+    def import_rows(self, table: Table, rows: Sequence[Row]) -> None:
         """Take in a batch of one table; its lexemes are indexed apart."""
         if table is NAMESPACES:
             self._run("UPDATE namespaces SET created_at = ?, settings = ? WHERE key = ?", *rows[0], self._key)
@@ -211,7 +211,7 @@ class Landing(Transaction):
 
     def clear(self) -> None:
         """Take away all the namespace holds, and keep its name."""
-        look = self.looking()
+        look = self.snapshot()
         self.clear_words()
         self.clear_vectors()
         for table in reversed(TABLES):

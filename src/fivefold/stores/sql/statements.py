@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fivefold.stores.sql.transaction import Transaction
-from fivefold.values.memory import BY_HAND, Memory, Slot
+from fivefold.values.extraction import Statement
+from fivefold.values.memory import Memory
+from fivefold.values.reports import BY_HAND
 from fivefold.values.times import to_micros
 
 _HOLDS = (
@@ -18,7 +20,7 @@ _HOLDS = (
 class Statements(Transaction):
     """Subject, attribute, value; a newer value ends an older one."""
 
-    def stated(self, subject: str, attribute: str) -> list[tuple[int, Slot]]:
+    def stated(self, subject: str, attribute: str) -> list[tuple[int, Statement]]:
         found = self._rows(
             "SELECT memory, subject, attribute, value FROM slots WHERE namespace = ? AND subject = ? AND attribute = ? "
             f"AND {_HOLDS} ORDER BY memory DESC",
@@ -26,9 +28,9 @@ class Statements(Transaction):
             subject,
             attribute,
         )
-        return [(row, Slot(*parts)) for row, *parts in found]
+        return [(row, Statement(*parts)) for row, *parts in found]
 
-    def stated_as(self, value: str) -> list[Slot]:
+    def stated_as(self, value: str) -> list[Statement]:
         """Statements that still hold and whose value begins with these words."""
         found = self._rows(
             f"SELECT subject, attribute, value FROM slots WHERE namespace = ? AND {_HOLDS} "
@@ -36,18 +38,18 @@ class Statements(Transaction):
             self._key,
             "".join(sign.lower() if sign.isascii() else sign for sign in value.strip()),
         )
-        return [Slot(*parts) for parts in found]
+        return [Statement(*parts) for parts in found]
 
-    def slots_at(self, row: int) -> list[Slot]:
+    def slots_at(self, row: int) -> list[Statement]:
         found = self._rows(
             "SELECT subject, attribute, value FROM slots WHERE namespace = ? AND memory = ? "
             "ORDER BY subject, attribute, value",
             self._key,
             row,
         )
-        return [Slot(*parts) for parts in found]
+        return [Statement(*parts) for parts in found]
 
-    def state(self, row: int, slots: Sequence[Slot]) -> None:
+    def state(self, row: int, slots: Sequence[Statement]) -> None:
         if not slots:
             return
         self._db.many(
@@ -56,7 +58,7 @@ class Statements(Transaction):
             [(self._key, slot.subject, slot.attribute, slot.value, row) for slot in slots],
         )
 
-    def end_statement(self, row: int, slot: Slot, by: int) -> int:
+    def end_statement(self, row: int, slot: Statement, by: int) -> int:
         """A statement no longer holds, under whichever attributes it was noted; gives how many still do."""
         self._run(
             "UPDATE slots SET ended_by = ? WHERE namespace = ? AND memory = ? AND value = ?",

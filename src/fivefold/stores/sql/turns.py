@@ -8,8 +8,8 @@ from datetime import datetime
 from fivefold.stores.sql.rows import COLUMNS, compact, memory_of
 from fivefold.stores.sql.vector_spaces import Spaces
 from fivefold.values.memory import Memory
-from fivefold.values.recall import Vector
 from fivefold.values.times import to_micros
+from fivefold.values.vectors import Vector
 
 
 class Turns(Spaces):

@@ -7,14 +7,15 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from fivefold.stores.protocol import Field, Space, SpaceState
+from fivefold.stores.protocol import Space, SpaceState
 from fivefold.stores.sql.checks import missing_vectors
 from fivefold.stores.sql.dialect import Database
 from fivefold.stores.sql.rows import COLUMNS, memory_of
 from fivefold.stores.sql.transaction import Transaction
+from fivefold.values.extraction import Extraction
 from fivefold.values.extraction_json import restored
-from fivefold.values.memory import Extraction, Memory
-from fivefold.values.recall import Vector
+from fivefold.values.memory import Memory
+from fivefold.values.vectors import Field, Vector
 
 
 class Spaces(Transaction):

@@ -15,8 +15,9 @@ from fivefold.stores.sql.recall_log import row_of, write_row
 from fivefold.stores.sql.rows import COLUMNS, WRITTEN, compact, memory_of, values_of
 from fivefold.stores.sql.statements import Statements
 from fivefold.stores.sql.turns import Turns
+from fivefold.values.extraction import Extraction, Mention
 from fivefold.values.extraction_json import kept, restored
-from fivefold.values.memory import Extraction, Memory, Mention
+from fivefold.values.memory import Memory
 from fivefold.values.recall import Recall
 from fivefold.values.times import to_micros
 
@@ -72,7 +73,7 @@ class SqlWriter(Turns, Statements, Edges):
             self._notes[entry.content_hash] = row
         return row
 
-    def expect(self, mentions: Sequence[Mention], hashes: Sequence[bytes]) -> None:
+    def preload(self, mentions: Sequence[Mention], hashes: Sequence[bytes]) -> None:
         """Look up in one go what a batch will mention and may repeat."""
         self.expect_entities(mentions)
         self.expect_notes(hashes)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import apsw
 
-from fivefold.stores.protocol import Finding
 from fivefold.stores.sql.checks import check_entities, check_sessions, check_vectors, counted
 from fivefold.stores.sqlite import lexical, vectors
 from fivefold.stores.sqlite.dialect import SQLITE, SqliteDatabase
+from fivefold.values.reports import Finding
 
 
 def check(connection: apsw.Connection, namespace: int | None) -> Iterator[Finding]:

@@ -13,11 +13,12 @@ import apsw
 import apsw.ext
 import numpy as np
 
-from fivefold.stores.protocol import FIELDS, Arm, Composite, Filter, Fused, Space
+from fivefold.stores.protocol import Space
+from fivefold.stores.queries import Arm, Composite, Filter, FusedHit
 from fivefold.stores.sqlite import lexical
 from fivefold.values.decay import Curve
-from fivefold.values.recall import Vector
 from fivefold.values.times import DAY_MICROS, to_micros
+from fivefold.values.vectors import FIELDS, Vector
 
 if TYPE_CHECKING:
     from fivefold.stores.sqlite.vectors import VectorMemory
@@ -53,7 +54,7 @@ def rrf(
     lexemes: Sequence[str],
     arms: Sequence[Arm],
     k: float,
-) -> list[Fused]:
+) -> list[FusedHit]:
     """weight / (k + rank) summed over the routes, best first."""
     parts, values = [], {"k": k, "words": lexical.any_of(lexemes)}
     for i, arm in enumerate(arms):
@@ -74,7 +75,7 @@ def rrf(
         "ORDER BY total DESC, row, arm",
         values,
     )
-    return [Fused(arms[arm].route, *rest) for arm, *rest in rows]
+    return [FusedHit(arms[arm].route, *rest) for arm, *rest in rows]
 
 
 def _by_words(table: str, i: int) -> str:
@@ -85,7 +86,7 @@ def _by_words(table: str, i: int) -> str:
     return f"SELECT row, score, row_number() OVER (ORDER BY score DESC, row) AS rank FROM ({best})"
 
 
-def composite(connection: apsw.Connection, space: Space, vector: Vector, how: Composite) -> list[Fused]:
+def composite(connection: apsw.Connection, space: Space, vector: Vector, how: Composite) -> list[FusedHit]:
     """Candidates, subject counts, recency over the candidate set, weighted sum: one statement (D9)."""
     newness = "iif(oldest < newest, (at - oldest) * 1.0 / (newest - oldest), 1.0)"
     if how.decay.half_life_days is not None:
@@ -121,4 +122,4 @@ def composite(connection: apsw.Connection, space: Space, vector: Vector, how: Co
         "ORDER BY total DESC, row, arm",
         values,
     )
-    return [Fused(used[arm][1], *rest) for arm, *rest in rows]
+    return [FusedHit(used[arm][1], *rest) for arm, *rest in rows]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import apsw
 
-from fivefold.stores.protocol import Filter
+from fivefold.stores.queries import Filter
 from fivefold.stores.sqlite.connection import rows
 from fivefold.values.recall import RouteHit
 

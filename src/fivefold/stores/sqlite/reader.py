@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fivefold.stores.protocol import Arm, Composite, Field, Filter, Fused, Space, Walk
+from fivefold.stores.protocol import Space
+from fivefold.stores.queries import Arm, Composite, Filter, FusedHit, Walk
 from fivefold.stores.sql.reader import SqlReader
 from fivefold.stores.sql.recall_log import RecallLog
 from fivefold.stores.sqlite import fused_search, lexical
 from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.vectors import stored
 from fivefold.stores.sqlite.walk import walk
-from fivefold.values.recall import Matrix, RouteHit, Vector
+from fivefold.values.recall import RouteHit
+from fivefold.values.vectors import Field, Matrix, Vector
 
 if TYPE_CHECKING:
     from fivefold.stores.sqlite.store import SqliteStore
@@ -61,14 +63,14 @@ class SqliteReader(SqlReader):
 
     def rrf(
         self, space: Space | None, vector: Vector | None, lexemes: Sequence[str], arms: Sequence[Arm], k: float
-    ) -> list[Fused]:
+    ) -> list[FusedHit]:
         key = self._key()
         if key is None:
             return []
         with self._store.connections.reader() as connection:
             return fused_search.rrf(connection, key, space, vector, lexemes, arms, k)
 
-    def composite(self, space: Space, vector: Vector, how: Composite) -> list[Fused]:
+    def composite(self, space: Space, vector: Vector, how: Composite) -> list[FusedHit]:
         with self._store.connections.reader() as connection:
             return fused_search.composite(connection, space, vector, how)
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import simsimd
 
-from fivefold.values.recall import Vector
+from fivefold.values.vectors import Vector
 
 PLAIN = 4_096
 """Up to this many vectors one plain product is as fast."""

@@ -12,7 +12,7 @@ import apsw
 
 from fivefold.errors import StoreError
 from fivefold.stores.sql.dialect import Values
-from fivefold.stores.sql.snapshot import FAMILIES, Family, Landing, Look, Row, Table
+from fivefold.stores.sql.snapshot import FAMILIES, Family, Row, Snapshot, SnapshotImporter, Table
 from fivefold.stores.sqlite import vectors
 from fivefold.stores.sqlite.schema import migrations
 
@@ -32,7 +32,7 @@ _WITHIN = {
 """Tables whose index does not begin with the namespace."""
 
 
-class SqliteLook(Look):
+class SqliteLook(Snapshot):
     """Reads each table as one statement, row by row."""
 
     def __init__(self, connection: apsw.Connection, key: int) -> None:
@@ -66,12 +66,12 @@ class SqliteLook(Look):
                 yield space, field, memory, type, found[id]
 
 
-class SqliteLanding(Landing):
+class SqliteSnapshotImporter(SnapshotImporter):
     """Rows go in with keys of their own, beyond all that the file has ever given out."""
 
     _connection: apsw.Connection
 
-    def looking(self) -> Look:
+    def snapshot(self) -> Snapshot:
         return SqliteLook(self._connection, self._key)
 
     def reserve(self, last: Mapping[Family, int]) -> dict[Family, int]:
@@ -116,7 +116,7 @@ class SqliteLanding(Landing):
 
 
 @contextmanager
-def look(store: SqliteStore, namespace: str) -> Iterator[Look]:
+def look(store: SqliteStore, namespace: str) -> Iterator[Snapshot]:
     """All that is read inside is as it was at the first reading."""
     key = store.key_of(namespace)
     with store.connections.reader() as connection:

@@ -12,10 +12,9 @@ from pathlib import Path
 import apsw
 
 from fivefold.errors import ReadOnly, StoreError
-from fivefold.stores.protocol import Care, Finding
 from fivefold.stores.sql.ledger import Ledger
 from fivefold.stores.sql.recall_log import RecallLog, Row, write_rows
-from fivefold.stores.sql.snapshot import Look
+from fivefold.stores.sql.snapshot import Snapshot
 from fivefold.stores.sqlite import lexical, snapshot
 from fivefold.stores.sqlite.checks import check
 from fivefold.stores.sqlite.connection import Connections, connect, make_durable, number, plain_errors
@@ -27,6 +26,7 @@ from fivefold.stores.sqlite.schema import migrate, migrations, version_of
 from fivefold.stores.sqlite.vectors import VectorMemory
 from fivefold.stores.sqlite.writer import SqliteWriter
 from fivefold.values.recall import Recall
+from fivefold.values.reports import Finding, MaintenanceResult
 from fivefold.values.times import to_micros, utc_now
 
 _log = logging.getLogger("fivefold")
@@ -59,7 +59,7 @@ class SqliteStore:
     def reader(self, namespace: str) -> SqliteReader:
         return SqliteReader(self, namespace)
 
-    def look(self, namespace: str) -> AbstractContextManager[Look]:
+    def look(self, namespace: str) -> AbstractContextManager[Snapshot]:
         """The namespace as it is at one moment, to be copied."""
         return snapshot.look(self, namespace)
 
@@ -107,14 +107,14 @@ class SqliteStore:
             with self.connections.writer() as connection:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def tend(self) -> Iterator[Care]:
+    def maintain(self) -> Iterator[MaintenanceResult]:
         """Give the query planner fresh statistics where it asks for them."""
         if self.read_only:
             raise ReadOnly(f"{self.location!r} cannot be written: the file or its folder is read-only")
         with self.connections.writer() as connection:
             connection.execute("DELETE FROM answers WHERE expires_at <= ?", (to_micros(utc_now()),))
             connection.execute("PRAGMA optimize")
-        yield Care("statistics", True, "renewed for the planner where it wanted them")
+        yield MaintenanceResult("statistics", True, "renewed for the planner where it wanted them")
 
     def check(self, namespace: str) -> Iterator[Finding]:
         """On a connection of its own, which has read nothing before that it might hold on to."""

@@ -15,11 +15,13 @@ from contextlib import contextmanager
 import apsw
 import numpy as np
 
-from fivefold.stores.protocol import FIELDS, Field, Filter, Space
+from fivefold.stores.protocol import Space
+from fivefold.stores.queries import Filter
 from fivefold.stores.sqlite.connection import number, rows
 from fivefold.stores.sqlite.scan import Arrays, Rows, closest
 from fivefold.values.memory import TYPES
-from fivefold.values.recall import Matrix, RouteHit, Vector
+from fivefold.values.recall import RouteHit
+from fivefold.values.vectors import FIELDS, Field, Matrix, Vector
 
 CHUNK = 64
 """Vectors in one vec0 chunk: small, so that a namespace of a few memories takes little room."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import apsw
 
-from fivefold.stores.protocol import ENOUGH, Walk
+from fivefold.stores.queries import ENOUGH, Walk
 from fivefold.values.recall import RouteHit
 from fivefold.values.times import to_micros
 

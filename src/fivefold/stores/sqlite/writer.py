@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from fivefold.stores.protocol import FIELDS, Entry, Field, Space, SpaceState
+from fivefold.stores.protocol import Entry, Space, SpaceState
 from fivefold.stores.sql.writer import SqlWriter
 from fivefold.stores.sqlite import lexical, vectors
 from fivefold.stores.sqlite.dialect import SqliteDatabase
-from fivefold.stores.sqlite.snapshot import SqliteLanding
+from fivefold.stores.sqlite.snapshot import SqliteSnapshotImporter
 from fivefold.values.memory import TYPES, Memory
-from fivefold.values.recall import Vector
 from fivefold.values.times import to_micros
+from fivefold.values.vectors import FIELDS, Field, Vector
 
 
-class SqliteWriter(SqlWriter, SqliteLanding):
+class SqliteWriter(SqlWriter, SqliteSnapshotImporter):
     """Lives inside `BEGIN IMMEDIATE … COMMIT`."""
 
     def __init__(self, db: SqliteDatabase, key: int, namespace: str, now: datetime) -> None:

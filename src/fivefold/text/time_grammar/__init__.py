@@ -14,7 +14,7 @@ from fivefold.text.time_grammar.periods import EARLIEST, Calendar
 from fivefold.text.time_grammar.ranges import one_time
 from fivefold.text.time_grammar.readings import Term
 from fivefold.text.time_grammar.settings import DEFAULTS, TimeSettings
-from fivefold.values.recall import Window
+from fivefold.values.query import Window
 from fivefold.values.serialize import Value
 
 __all__ = ["EARLIEST", "Found", "TimeSettings", "find_window", "find_windows"]

@@ -16,7 +16,8 @@ from fivefold.transfer.importers.detect import NAMES, Format, detected
 from fivefold.transfer.importers.reading import known_format, records_of
 from fivefold.transfer.importers.records import digest_of
 from fivefold.values.ids import content_hash
-from fivefold.values.memory import Link, Merged, Record, Report
+from fivefold.values.memory import Record
+from fivefold.values.reports import Link, Merged, Report
 from fivefold.values.serialize import Value
 
 BATCH = 250

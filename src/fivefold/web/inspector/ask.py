@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from fivefold.retrieval.recipe import known_recipes
-from fivefold.stores.protocol import Stats
 from fivefold.values.recall import EFFORTS
+from fivefold.values.reports import Stats
 from fivefold.web.inspector.acting import acting
 from fivefold.web.inspector.memory import around
 from fivefold.web.inspector.question import AskedBy, answered

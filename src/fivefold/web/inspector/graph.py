@@ -9,7 +9,7 @@ from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import Response
 
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.values.memory import Entity
+from fivefold.values.graph import Entity
 from fivefold.values.paging import LARGEST
 from fivefold.values.times import utc_now
 from fivefold.web.inspector.acting import DONE, acting, onward

@@ -10,7 +10,7 @@ from unicodedata import east_asian_width
 
 from fivefold.engine import Engine
 from fivefold.stores.sql.edges import TOGETHER
-from fivefold.values.memory import Edge, Entity
+from fivefold.values.graph import Edge, Entity
 from fivefold.web.inspector.drawing import Box, Frame, Stroke, placed, written
 from fivefold.web.inspector.rendering import glimpse
 

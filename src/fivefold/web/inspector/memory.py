@@ -10,7 +10,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from fivefold.engine import Engine
-from fivefold.values.memory import TYPES, Extraction, Memory
+from fivefold.values.extraction import Extraction
+from fivefold.values.memory import TYPES, Memory
 from fivefold.web.inspector.acting import DONE, acting
 from fivefold.web.inspector.memory_typed import mark, typed_of
 from fivefold.web.inspector.rendering import page

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from fivefold.values.recall import Dropped, Query, Recall
+from fivefold.values.query import Query
+from fivefold.values.recall import Dropped, Recall
 from fivefold.web.inspector.shares import kinds_of
 
 Mark = Literal["", "entity", "window", "cue"]

@@ -8,7 +8,8 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, TypeAdapter, ValidationError, model_validator
 
 from fivefold.service.limits import Limits
-from fivefold.values.memory import EdgeKind, Kind, Sort, Type
+from fivefold.values.graph import EdgeKind, EntityKind
+from fivefold.values.memory import Kind, Type
 from fivefold.values.recall import Effort
 
 TIME = {"format": "date-time"}
@@ -154,7 +155,7 @@ class EntityBody(Body):
     """An entity made by hand."""
 
     name: Name = Field(description="What it is called")
-    kind: Sort = Field("name", description="What it is")
+    kind: EntityKind = Field("name", description="What it is")
     aliases: Names = Field([], description="Other names for it")
 
 

@@ -9,7 +9,8 @@ from pydantic import Field
 
 from fivefold.errors import InvalidInput
 from fivefold.service.responses import RemovedEdge
-from fivefold.values.memory import Edge, Entity, Memory
+from fivefold.values.graph import Edge, Entity
+from fivefold.values.memory import Memory
 from fivefold.values.paging import LARGEST, Page
 from fivefold.web.rest.bodies import EdgeBody, EntityBody, EntityChanges, MergeBody, SplitBody
 from fivefold.web.rest.operations import IN, JSON, Asks, Example, operation

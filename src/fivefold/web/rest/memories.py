@@ -8,8 +8,9 @@ from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from fivefold.retrieval.browse import History
-from fivefold.values.memory import Kind, Memory, Merged, Report, Type
+from fivefold.values.memory import Kind, Memory, Type
 from fivefold.values.paging import Page
+from fivefold.values.reports import Merged, Report
 from fivefold.web.rest.bodies import Batch, Changes, Moment, Name, RecordBody
 from fivefold.web.rest.operations import IN, JSON, Asking, Asks, Example, operation
 

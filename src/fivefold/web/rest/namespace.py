@@ -14,9 +14,8 @@ from fivefold.errors import InvalidInput
 from fivefold.service.limits import Limits, TooMuch
 from fivefold.service.responses import Unlearned
 from fivefold.settings import Settings
-from fivefold.stores.protocol import Stats
 from fivefold.transfer.jsonl import export_lines, objects
-from fivefold.values.memory import Report
+from fivefold.values.reports import Report, Stats
 from fivefold.values.validate import MAX_TEXT
 from fivefold.web.rest.bodies import TEXTS
 from fivefold.web.rest.operations import IN, JSON, LINES, Asks, Example, operation

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from fivefold.engine import Engine
 from fivefold.service.service import Service
 from fivefold.values.access import Caller, Refused, Role
-from fivefold.values.memory import Report
+from fivefold.values.reports import Report
 from fivefold.values.serialize import Value
 from fivefold.values.validate import MAX_NAME, checked_name
 from fivefold.web.auth import caller_of, service_of, still_the_caller

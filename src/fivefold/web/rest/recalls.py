@@ -10,7 +10,8 @@ from starlette.responses import PlainTextResponse, Response
 from fivefold.retrieval.prompt import Context
 from fivefold.service import responses
 from fivefold.service.recipes import recipe_named
-from fivefold.values.recall import Plan, Query, Recall
+from fivefold.values.query import Query
+from fivefold.values.recall import Plan, Recall
 from fivefold.web.rest.bodies import ContextBody, FeedbackBody, PlanBody, Question, RecallBody
 from fivefold.web.rest.operations import IN, JSON, Answer, Asking, Asks, Example, operation
 

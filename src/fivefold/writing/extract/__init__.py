@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from fivefold.errors import InvalidInput
-from fivefold.values.memory import Extraction, Record
+from fivefold.values.extraction import Extraction
+from fivefold.values.memory import Record
 
 
 class Extractor(Protocol):

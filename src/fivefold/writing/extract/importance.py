@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from fivefold.values.memory import Mention, Type
+from fivefold.values.extraction import Mention
+from fivefold.values.memory import Type
 
 _FIRST_PERSON = re.compile(r"\b(?:i|my|me|we|our)\b", re.IGNORECASE)
 _PHATIC = re.compile(

@@ -9,7 +9,8 @@ from typing import Any
 
 from fivefold.errors import MissingExtra
 from fivefold.models.remote import RemoteError, post
-from fivefold.values.memory import FACETS, TYPES, Extraction, Mention, Record
+from fivefold.values.extraction import Extraction, Mention
+from fivefold.values.memory import FACETS, TYPES, Record
 from fivefold.values.validate import checked_text
 from fivefold.writing.extract.rules import Rules
 

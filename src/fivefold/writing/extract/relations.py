@@ -10,7 +10,8 @@ from typing import NamedTuple
 from fivefold.text.lexemes import stop_words
 from fivefold.text.names import common_words, mentions
 from fivefold.text.triggers import Pattern
-from fivefold.values.memory import ROLES, Relation
+from fivefold.values.graph import Relation
+from fivefold.values.memory import ROLES
 
 
 class _Sense(NamedTuple):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fivefold.text.names import mentions
 from fivefold.text.time_grammar.dates import dates_in
-from fivefold.values.memory import Extraction, Record
+from fivefold.values.extraction import Extraction
+from fivefold.values.memory import Record
 from fivefold.values.times import utc_now
 from fivefold.writing.extract import importance
 from fivefold.writing.extract.kinds import facets_of, type_of

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from fivefold.text.lexemes import lexemes, stop_words
 from fivefold.text.triggers import Pattern
-from fivefold.values.memory import ROLES, Correction, Slot
+from fivefold.values.extraction import Correction, Statement
+from fivefold.values.memory import ROLES
 from fivefold.writing.extract.assertions import DAY, KIN, ONE_HOLDER, Claim, Telling, fits, is_state, single_valued
 
 __all__ = ["predicate_of", "refers_back", "same_value", "single_valued", "slots"]
@@ -144,11 +145,11 @@ _AFTER_PLACE = frozenset(
     "by where which since finally already just the two three four before when to if".split()
 )
 
-_Reading = tuple[Slot, int, int, Claim]
+_Reading = tuple[Statement, int, int, Claim]
 """A statement, where it stands, and what it claims, before its sentence is asked whether it means it."""
 
 
-def slots(text: str, speaker: str | None) -> tuple[Slot, ...]:
+def slots(text: str, speaker: str | None) -> tuple[Statement, ...]:
     """The statements of `text`. First person means the speaker; an assistant's 'I' states nothing."""
     owner = (speaker or "user").casefold()
     if owner in ROLES and owner not in ("user", "human"):
@@ -178,7 +179,7 @@ def refers_back(text: str) -> Correction | None:
     return None if idle else Correction(value, match["old"])
 
 
-def predicate_of(found: tuple[Slot, ...]) -> str | None:
+def predicate_of(found: tuple[Statement, ...]) -> str | None:
     """The first statement as a short phrase, such as 'badge id is E-47821'."""
     if not found:
         return None
@@ -201,7 +202,7 @@ def _find(text: str, owner: str) -> Iterator[_Reading]:
         for match in pattern.finditer(text):
             yield from _employment(match, owner, update)
     for match in _AGE.finditer(text):
-        age = Slot(owner, "age", match["value"] or match["turned"], match["turned"] is not None)
+        age = Statement(owner, "age", match["value"] or match["turned"], match["turned"] is not None)
         yield age, match.start(), match.end(), "place"
     for match in _IS.finditer(text):
         if match["article"] is None or _opens(text, match.start()):
@@ -212,7 +213,7 @@ def _find(text: str, owner: str) -> Iterator[_Reading]:
     for match in _PREFERS.finditer(text):
         value = _cut(_until_tail(match["value"]))
         for word in lexemes(re.split(r" (?:to|over|than|rather than|instead of) ", value)[0])[:4]:
-            slot = Slot(owner, f"prefers {word}", value, bool(match["now"] or _CUE.search(value)))
+            slot = Statement(owner, f"prefers {word}", value, bool(match["now"] or _CUE.search(value)))
             yield slot, match.start(), match.end(), "now"
 
 
@@ -236,7 +237,7 @@ def _employment(match: re.Match[str], owner: str, update: bool) -> Iterator[_Rea
 def _of_person(match: re.Match[str], owner: str, attribute: str, value: str, update: bool) -> Iterator[_Reading]:
     who = match["who"].casefold()
     if who in ("i", "we") or who not in _NO_ATTRIBUTE:
-        slot = Slot(owner if who in ("i", "we") else who, attribute, value.replace(_DOT, "."), update)
+        slot = Statement(owner if who in ("i", "we") else who, attribute, value.replace(_DOT, "."), update)
         yield slot, match.start(), match.end("value"), "place"
 
 
@@ -265,7 +266,7 @@ def _stated(text: str, match: re.Match[str], subject: str, article: str) -> Iter
     claim: Claim = "change" if told.get("shift") or article in ("from", "fixed") else "now"
     named = not KIN.search(attribute) and (one or article == "from" or _DEFINITE.match(value) or DAY.search(value))
     update = cued and (value[0].isupper() or bool(named))
-    yield Slot(subject, attribute, value, update), match.start(), match.end(), claim
+    yield Statement(subject, attribute, value, update), match.start(), match.end(), claim
 
 
 def _weighs(attribute: str, value: str, article: str, cued: bool) -> bool:

@@ -1,0 +1,102 @@
+"""What a search asks of a store, and what it gets back, without a word of SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from fivefold.values.decay import Decay
+from fivefold.values.memory import Kind, Type
+from fivefold.values.vectors import Field
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A hard filter inside the index (R9): only memories of these types, or sessions instead of turns and notes."""
+
+    types: tuple[Type, ...] = ()
+    sessions: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryFilter:
+    """Which memories a look through a namespace is after; what is None does not narrow it.
+
+    Without a kind, session memories are left out, which only repeat their turns. All `words` must be in the text.
+    """
+
+    kind: Kind | None = None
+    type: Type | None = None
+    speaker: str | None = None
+    session_id: str | None = None
+    tag: str | None = None
+    words: tuple[str, ...] = ()
+    superseded: bool | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One route's share in a statement that searches and fuses at once: a dense field, or words."""
+
+    route: str
+    depth: int
+    weight: float
+    field: Field | None = None
+    sessions: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """The signals of D1: the nearest `depth`, scored by similarity, recency and frequency with these weights."""
+
+    depth: int
+    similarity: tuple[str, float]
+    recency: tuple[str, float] | None
+    frequency: tuple[str, float] | None
+    decay: Decay
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FusedHit:
+    """One memory's share from one route, as the store computed it, and the sum over its routes."""
+
+    route: str
+    row: int
+    rank: int
+    score: float
+    contribution: float
+    total: float
+
+
+@dataclass(frozen=True, slots=True)
+class AliasMatch:
+    """An entity known under an alias; `part` when the alias is only a part of its name."""
+
+    alias: str
+    entity: int
+    name: str
+    kind: str
+    links: int
+    part: bool
+
+
+ENOUGH = 10
+"""A graph search looks at about so many memories for each it will give."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """How far a graph search goes and what a hop is worth (R6)."""
+
+    now: datetime
+    hops: int = 2
+    hop_scores: tuple[float, ...] = (1.0, 0.6, 0.35, 0.15)
+    fan_out: int = 32
+    per_entity: int = 200
+    priors: Mapping[str, float] = field(default_factory=lambda: {"structural": 1.0, "semantic": 0.9, "lifecycle": 0.3})
+    expired: float = 0.3
+    far: float = 0.8

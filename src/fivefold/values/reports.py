@@ -1,0 +1,115 @@
+"""What an operation did or found: reports of writes, links between memories, statistics, findings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, get_args
+
+from fivefold.values.serialize import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Merged(Value):
+    """A record that was not stored anew because the namespace already holds it."""
+
+    id: str
+    why: str
+
+
+LinkKind = Literal["equal", "supersedes"]
+LINK_KINDS: tuple[LinkKind, ...] = get_args(LinkKind)
+
+
+BY_HAND = "said so by the caller"
+"""Why a memory was superseded when nobody read it out of the wording."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link(Value):
+    """Two memories that belong together."""
+
+    source: str
+    target: str
+    relation: LinkKind
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report(Value):
+    """What a write did: everything that was stored, merged, linked and superseded, and why."""
+
+    stored: tuple[str, ...] = ()
+    merged: tuple[Merged, ...] = ()
+    linked: tuple[Link, ...] = ()
+    superseded: tuple[Link, ...] = ()
+    entities: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The id of the one memory a single `remember` stored or merged into."""
+        ids = self.stored + tuple(merge.id for merge in self.merged)
+        if len(ids) != 1:
+            raise ValueError(f"this report covers {len(ids)} memories; read .stored and .merged")
+        return ids[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Drift(Value):
+    """A look at a namespace's vocabulary: how much of it the look before had found too (R5)."""
+
+    checked_at: datetime
+    lexemes: int
+    jaccard: float | None
+    """Lexemes of both looks over lexemes of either; None when there was none before."""
+    reindexed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats(Value):
+    """What a namespace holds."""
+
+    namespace: str
+    memories: int
+    by_kind: Mapping[str, int]
+    by_type: Mapping[str, int]
+    superseded: int
+    sessions: int
+    entities: int
+    links: int
+    edges: int
+    vectors: int
+    embedder: str | None
+    recalls: int
+    feedback: int
+    first_event_at: datetime | None
+    last_event_at: datetime | None
+    bytes_on_disk: int | None
+    """Of the whole store; None for whoever may not see all of it."""
+    drift: Drift | None = None
+    """The last look at the vocabulary."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What the namespace has set; all else is at its default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding(Value):
+    """One thing the doctor looked at."""
+
+    check: str
+    ok: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class MaintenanceResult(Value):
+    """One thing that upkeep looked at, in one namespace or the whole store, and whether it did something about it."""
+
+    part: str
+    changed: bool
+    detail: str
+    namespace: str | None = None
+    ok: bool = True
