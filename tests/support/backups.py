@@ -44,7 +44,7 @@ def left(folder: Path) -> list[str]:
 STOPPING = textwrap.dedent("""
     import sys
     from contextlib import contextmanager
-    import fivefold.backup, fivefold.restore, fivefold.placing
+    import fivefold.transfer.backup, fivefold.transfer.restore, fivefold.stores.atomic_files
     fivefold.transfer.backup.PAGES = 100
 
     def said(word):
@@ -57,11 +57,11 @@ STOPPING = textwrap.dedent("""
 
     fivefold.transfer.backup.bar = told
     for module, name in (("backup", "place"), ("restore", "place"), ("restore", "_swap")):
-        def stopped(*args, step=getattr(getattr(fivefold, module), name), name=name, **kwargs):
+        def stopped(*args, step=getattr(getattr(fivefold.transfer, module), name), name=name, **kwargs):
             said(f"before {name}")
             step(*args, **kwargs)
             said(f"after {name}")
-        setattr(getattr(fivefold, module), name, stopped)
+        setattr(getattr(fivefold.transfer, module), name, stopped)
     if sys.argv[1] == "backup":
         fivefold.transfer.backup.back_up(sys.argv[2], sys.argv[3], replace=True)
     else:

@@ -22,7 +22,7 @@ ROWS = 25
 CHILD = textwrap.dedent("""
     import sys
     from contextlib import contextmanager
-    import fivefold.migrate
+    import fivefold.transfer.migrate
     fivefold.transfer.migrate.BATCH_ROWS = int(sys.argv[3])
 
     @contextmanager
