@@ -125,7 +125,6 @@ def test_a_key_made_while_the_server_runs_closes_it_to_all_without_one(tmp_path:
         (("--log-level", "loud"), "debug, info, warning, error"),
         (("--log-format", "xml"), "auto, json, plain"),
         (("--embedder", "best"), "unknown embedder 'best'"),
-        (("--bench-results", "nowhere"), "there is no folder 'nowhere' of benchmark results to show"),
     ],
 )
 def test_options_that_mean_nothing_are_told_so(tmp_path: Path, options: tuple[str, ...], told: str) -> None:

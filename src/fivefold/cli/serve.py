@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
@@ -62,10 +61,6 @@ def serve(
     otel: Annotated[
         bool, typer.Option("--otel", help="Send OpenTelemetry spans to OTEL_EXPORTER_OTLP_ENDPOINT")
     ] = False,
-    bench_results: Annotated[
-        Path | None,
-        typer.Option("--bench-results", help="Folder of benchmark results that the page shows", show_default=False),
-    ] = None,
     embedder: EmbedderOption = None,
     extractor: ExtractorOption = "rules",
     store: StoreOption = None,
@@ -86,12 +81,9 @@ def serve(
 
     limits = Limits(max_body, max_import, max_text, max_k, max_batch, per_minute=rate)
     sites = Sites((*(allowed_host or ()), host), _origins(allow_origin or ()))
-    if bench_results is not None and not bench_results.is_dir():
-        raise InvalidInput(f"there is no folder {str(bench_results)!r} of benchmark results to show")
     logs.start(_form(log_format), _level(log_level), log_contents)
     with _traced(otel):
         service = open_service(place(store), embedder, extractor, limits, upkeep_s=upkeep * HOUR_S)
-        service.bench_results = bench_results
         try:
             made = create_app(service, sites=sites, metrics_open=metrics_open, log_contents=log_contents, traced=otel)
             until_stopped(service, made, host, port, stop_after, lambda url: ready(url, as_json))

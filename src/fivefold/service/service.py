@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import anyio
 
@@ -62,8 +61,6 @@ class Service:
     answers: Answers
     limits: Limits = field(default_factory=Limits)
     upkeep: Upkeep | None = None
-    bench_results: Path | None = None
-    """Where the inspector finds results of benchmarks."""
     rates: Rates = field(init=False)
     writing: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(WRITERS), init=False)
     noting: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(WRITERS), init=False)

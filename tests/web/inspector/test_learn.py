@@ -1,26 +1,12 @@
-"""Learn: thumbs reach the engine, what it made of them is shown; results of races are served, and nothing else."""
+"""Learn: thumbs reach the engine, and the page shows what it learned from them."""
 
 from __future__ import annotations
 
-import json
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 from playwright.sync_api import Page, expect
-from starlette.testclient import TestClient
 
 import fivefold
-from fivefold.bench.contestants import racers_of
-from fivefold.bench.race import run_race
-from fivefold.bench.results import results_of, scored_of, write_folder
-from fivefold.bench.scores import LISTED
 from fivefold.learning.adaptation import BOUND, Adaptation
-from fivefold.service.service import Service
-from fivefold.web.app import create_app
 from fivefold.web.inspector.learn import shifts
-from tests.support import bench_data
 from tests.support.web_server import Served
 
 OWN = "learn-changed"
@@ -92,55 +78,3 @@ def test_the_shift_is_what_the_weights_are_multiplied_by() -> None:
     assert [round(item.factor, 3) for item in found] == [1.732, 1.0, 0.577]
     assert [round(item.share, 3) for item in found] == [0.5, 0.0, -0.5]
     assert [item.factor for item in shifts(Adaptation((0.3, 0.0, -0.3), gain=0.0, count=2))] == [1, 1, 1], "not trusted"
-
-
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the results of a real race, one with rubbish, and beside it something that is nobody's business."""
-    place = tmp_path_factory.mktemp("results")
-    mill = bench_data.dataset(tmp_path_factory.mktemp("mill"))
-    race = run_race(mill, racers_of("dense,bm25", {}, mill.unit)[0], "wordllama", 20)
-    scored = scored_of(race, LISTED)
-    write_folder(place / "shown" / "mill race", race, results_of(race, scored, ks=(5, 10, 20), seed=None), scored)
-    (place / "shown" / "broken").mkdir()
-    (place / "shown" / "broken" / "results.json").write_text('{"dataset": 3}')
-    (place / "hidden").mkdir()
-    shutil.copy(place / "shown" / "mill race" / "results.json", place / "hidden" / "results.json")
-    shutil.copy(place / "shown" / "mill race" / "recall_at_k.png", place / "hidden" / "recall_at_k.png")
-    return place
-
-
-@pytest.fixture(scope="module")
-def bench_client(service: Service, results: Path) -> Iterator[TestClient]:
-    service.bench_results = results / "shown"
-    with TestClient(create_app(service, mcp=False), base_url="http://localhost", client=("127.0.0.1", 50_000)) as asks:
-        yield asks
-
-
-def test_results_of_races_are_shown_with_their_plots(bench_client: TestClient, results: Path) -> None:
-    figures = json.loads((results / "shown" / "mill race" / "results.json").read_text())
-    told = bench_client.get("/learn?bench=mill race").text
-    assert "Recall@10 by category" in told
-    assert figures["dataset"] in told
-    for plot in ("recall_at_k.png", "recall_by_category.png", "quality_latency.png"):
-        assert f'src="/learn/bench/mill%20race/{plot}"' in told
-        answer = bench_client.get(f"/learn/bench/mill%20race/{plot}")
-        assert (answer.status_code, answer.headers["content-type"]) == (200, "image/png")
-        assert answer.content == (results / "shown" / "mill race" / plot).read_bytes()
-    assert "results.json cannot be read (" in bench_client.get("/learn?bench=broken").text
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "..%2Fhidden/recall_at_k.png",
-        "%2E%2E/recall_at_k.png",
-        "hidden/recall_at_k.png",
-        "mill%20race/results.json",
-        "mill%20race/..%2F..%2Fhidden%2Frecall_at_k.png",
-        "broken/recall_at_k.png",
-        "mill%20race/qrels.trec",
-    ],
-)
-def test_nothing_else_is_served(bench_client: TestClient, path: str) -> None:
-    assert bench_client.get(f"/learn/bench/{path}").status_code == 404

@@ -1,4 +1,4 @@
-"""Learn: thumbs become feedback, and what the namespace has made of it; drift; the results of benchmarks."""
+"""Learn: thumbs become feedback; the page shows what the namespace learned from it, and how its words drift."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from math import exp
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Form, HTTPException, Request
-from fastapi.responses import FileResponse, RedirectResponse, Response
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import RedirectResponse, Response
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.learning.adaptation import BOUND, Adaptation
 from fivefold.learning.training import LEAST
 from fivefold.web.inspector.acting import DONE, acting, onward
-from fivefold.web.inspector.bench_results import PLOTS, folders, read
 from fivefold.web.inspector.login import local
 from fivefold.web.inspector.rendering import is_fragment, page
 from fivefold.web.inspector.visit import Here
@@ -37,12 +36,10 @@ class Shift:
 
 
 @router.get("/learn")
-def learn(request: Request, visit: Here, done: str = "", bench: str = "") -> Response:
+def learn(request: Request, visit: Here, done: str = "") -> Response:
     with acting(visit, "learned") as engine:
         held, learned = visit.service.stats(visit.caller, engine), engine.learned()
         heard = engine.store.reader(engine.namespace).feedback_count()
-    known = folders(visit.service.bench_results)
-    chosen = bench if bench in known else next(iter(known), "")
     return page(
         request,
         "learn.html",
@@ -52,9 +49,6 @@ def learn(request: Request, visit: Here, done: str = "", bench: str = "") -> Res
         least=LEAST,
         heard=heard,
         settings=engine.settings,
-        known=tuple(known),
-        chosen=chosen,
-        results=read(known[chosen]) if chosen else None,
         done=DONE.get(done, ""),
         good=done != "untaught",
     )
@@ -95,16 +89,6 @@ def unlearn(visit: Here) -> Response:
     with acting(visit, "unlearn", role="admin") as engine:
         engine.unlearn()
     return onward(visit, "/learn", done="unlearned")
-
-
-@router.get("/learn/bench/{folder:name}/{plot}")
-def plot(visit: Here, folder: str, plot: str) -> Response:
-    """A plot of a race: only of the folders that were named to the server, and only files a race writes."""
-    with acting(visit, "learned", noted=False):
-        path = folders(visit.service.bench_results).get(folder)
-    if path is None or plot not in PLOTS or not (path / plot).is_file():
-        raise HTTPException(404, "there is no such plot")
-    return FileResponse(path / plot, media_type="image/png", headers={"Cache-Control": "no-cache"})
 
 
 def shifts(found: Adaptation) -> list[Shift]:
