@@ -55,13 +55,13 @@ def test_each_recall_and_write_is_told_once(mem: Engine, notes: Notes) -> None:
     report = mem.remember("I take my tea without milk")
     mem.remember_many(["Stand-up at ten", "The plumber comes on Tuesday"])
     answer = mem.recall("tea")
-    mem.used(answer, [str(report.id)])
+    mem.feedback(answer, used=[str(report.id)])
     mem.forget(str(report.id))
     assert notes.recalls == [answer]
     assert [(write.operation, write.stored) for write in notes.writes] == [
         ("remember", 1),
         ("remember_many", 2),
-        ("used", 0),
+        ("feedback", 0),
         ("forget", 0),
     ]
     assert all(write.began_ns <= write.ended_ns and write.failed == "" for write in notes.writes)

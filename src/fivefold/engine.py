@@ -177,12 +177,9 @@ class Engine(Browsing):
         return edit.forget_session(self._space, session_id)
 
     @observers.write
-    def used(self, recall: Recall | str, ids: Sequence[str], not_used: Sequence[str] = ()) -> None:
-        """Feedback: these returned memories were really used, and those were of no use. The last word counts.
-
-        Being returned alone counts for nothing.
-        """
-        edit.mark_used(self._space, recall, ids, not_used)
+    def feedback(self, recall: Recall | str, *, used: Sequence[str] = (), not_used: Sequence[str] = ()) -> None:
+        """Say which returned memories were used and which were of no use; the last feedback on a memory counts."""
+        edit.mark_used(self._space, recall, used, not_used)
         self._apprentice.notice(self.settings.learn_after)
 
     def train_reranker(self, progress: bool = False) -> Verdict:
@@ -318,7 +315,7 @@ class Engine(Browsing):
 
     # moving and care
 
-    def export(self, path: str | os.PathLike[str]) -> int:
+    def export_jsonl(self, path: str | os.PathLike[str]) -> int:
         """Write every memory of the namespace as JSON lines; gives how many."""
         target = Path(path)
         if any(target.resolve() == Path(self.store.location + end).resolve() for end in ("", "-wal", "-shm")):
@@ -326,7 +323,7 @@ class Engine(Browsing):
         return jsonl.write_lines(target, jsonl.export_lines(self._space.reader))
 
     @observers.write
-    def import_(self, path: str | os.PathLike[str], progress: bool = False) -> Report:
+    def import_jsonl(self, path: str | os.PathLike[str], *, progress: bool = False) -> Report:
         """Read JSON lines: exported memories come back as they were, others are remembered. A replay adds nothing."""
         source, tally = Path(path), ReportBuilder()
         held = jsonl.check_lines(source, self.namespace)

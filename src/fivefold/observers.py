@@ -68,7 +68,7 @@ def recalled(store: Store, recall: Recall) -> None:
 
 def write(method: Callable[Concatenate[Engine, P], R]) -> Callable[Concatenate[Engine, P], R]:
     """Marks the engine's writes; where nobody observes, it costs one look."""
-    operation = method.__name__.rstrip("_")
+    operation = method.__name__
 
     @wraps(method)
     def watched(engine: Engine, /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -48,7 +48,7 @@ def test_documents_say_where_they_come_from(facts: Engine) -> None:
     assert first.meta["event_at"] == "2025-01-06T09:00:00Z"
     assert first.meta["speaker"] == "user"
     assert first.meta["routes"]
-    facts.used(first.meta["recall_id"], [first.id])
+    facts.feedback(first.meta["recall_id"], used=[first.id])
     assert Document.from_dict(first.to_dict()) == first
 
 

@@ -68,7 +68,7 @@ def test_documents_say_where_they_come_from(facts: Engine) -> None:
     assert first.metadata["event_at"] == "2025-01-06T09:00:00Z"
     assert first.metadata["score"] >= found[1].metadata["score"]
     assert set(first.metadata["routes"]) <= {"dense", "lexical", "graph", "temporal", "associative", "recency"}
-    facts.used(first.metadata["recall_id"], [first.metadata["id"]])
+    facts.feedback(first.metadata["recall_id"], used=[first.metadata["id"]])
     assert loads(dumps(first), allowed_objects="core") == first
 
 

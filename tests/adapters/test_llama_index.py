@@ -44,7 +44,7 @@ def test_nodes_say_where_they_come_from(facts: Engine) -> None:
     assert first.metadata["routes"]
     shown = first.node.get_content(MetadataMode.LLM)
     assert shown == "speaker: user\nevent_at: 2025-01-06T09:00:00Z\ntags: []\n\nMy badge ID is E-47821"
-    facts.used(first.metadata["recall_id"], [first.node_id])
+    facts.feedback(first.metadata["recall_id"], used=[first.node_id])
     assert TextNode.from_dict(first.node.to_dict()) == first.node
 
 

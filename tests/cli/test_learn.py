@@ -123,7 +123,7 @@ def test_a_reranker_is_trained_shown_and_forgotten(used: str, command: Command) 
 
 def test_too_little_feedback_is_said(small: Small, command: Command) -> None:
     ran = command("train", "reranker", "--store", small.path)
-    assert ran.out == "off: 0 of the 50 recalls with feedback that it takes; call used() after recalls\n"
+    assert ran.out == "off: 0 of the 50 recalls with feedback that it takes; give feedback after recalls\n"
     reset = command("train", "reset", "--store", small.path).out
     assert reset.startswith("namespace 'default' has forgotten what it had learned from use; its feedback stays\n")
     assert f"off: {NEVER}" in command("stats", "--store", small.path).out
@@ -132,7 +132,7 @@ def test_too_little_feedback_is_said(small: Small, command: Command) -> None:
 def test_feedback_on_predicted_weights_is_counted_and_can_be_reset(small: Small, command: Command) -> None:
     with fivefold.open(small.path) as mem:
         answer = mem.recall("what is my badge ID?", recipe="ditto")
-        mem.used(answer, [answer[1].memory.id])
+        mem.feedback(answer, used=[answer[1].memory.id])
         assert mem.learned().weights.count == 1
     said = command("stats", "--store", small.path).out
     assert re.search(r"^learned weights +as predicted: a correction from 1 feedback has foretold nothing", said, re.M)

@@ -122,7 +122,7 @@ def test_feedback_by_a_recall_s_id_is_learned_from_too(store_path: str) -> None:
     """Also while the recall still waits to be written."""
     with toy(store_path) as engine:
         ids = engine.remember_many(["the first harbour", "the second harbour"]).stored
-        engine.used(engine.recall("harbour").id, [ids[0]])
+        engine.feedback(engine.recall("harbour").id, used=[ids[0]])
         reader = engine.store.reader("default")
         assert len(lessons(reader)) == 1
         assert reader.feedback_count() == 1

@@ -126,7 +126,7 @@ def test_too_little_feedback_trains_nothing() -> None:
     engine.recall("harbour")
     verdict = train_reranker(engine._space)
     assert (verdict.on, verdict.feedbacks, verdict.figures) == (False, 10, None)
-    assert verdict.told() == "off: 10 of the 50 recalls with feedback that it takes; call used() after recalls"
+    assert verdict.told() == "off: 10 of the 50 recalls with feedback that it takes; give feedback after recalls"
     forget_reranker(engine._space)
     assert learned_by(engine._space).reason == NEVER
     engine.close()

@@ -257,7 +257,7 @@ def test_e3_the_boosts_of_engram_follow_each_other(store_path: str) -> None:
         engine.remember("I visited the mill", id="it", type="event", event_at="2025-06-10T12:00:00Z")
         engine.remember("The mill is old", id="fact", type="fact", event_at="2025-01-10T12:00:00Z")
         first = engine.recall("mill", recipe="engram", now="2025-06-11T12:00:00Z", changes=UNREAD)
-        engine.used(first, ["it"])
+        engine.feedback(first, used=["it"])
         answer = engine.recall("the mill yesterday", recipe="engram", now="2025-06-11T12:00:00Z", changes=UNREAD)
     half_life = next(spec for spec in load_recipe("engram").boosts if spec.name == "episodic").constants.half_life_days
     steps = {step.stage: step for hit in answer if hit.memory.id == "it" for step in hit.candidate.steps}

@@ -158,7 +158,7 @@ def used_newest(engine: Engine, times: int, by_id: bool = False) -> None:
     """A user to whom only the newest of a list is of use."""
     for i in range(times):
         answer = engine.recall(f"what? {i}", recipe="ditto", now=NOW)
-        engine.used(answer.id if by_id else answer, [newest(answer)])
+        engine.feedback(answer.id if by_id else answer, used=[newest(answer)])
 
 
 @pytest.fixture
@@ -197,7 +197,7 @@ def test_feedback_by_id_still_teaches_after_the_engine_was_closed(store_path: st
     with year(store_path) as engine:
         answer = engine.recall("what?", recipe="ditto", now=NOW)
     with Engine(SqliteStore(store_path), embedder=Dial(), clock=lambda: NOW) as engine:
-        engine.used(answer.id, [newest(answer)])
+        engine.feedback(answer.id, used=[newest(answer)])
         assert restored(engine.store.reader("default").learned("weights")).count == 1
 
 
@@ -214,10 +214,10 @@ def test_the_correction_stays_within_its_bound(engine: Engine) -> None:
 
 def test_saying_it_twice_counts_once(engine: Engine) -> None:
     answer = engine.recall("what?", recipe="ditto", now=NOW)
-    engine.used(answer, [newest(answer)])
+    engine.feedback(answer, used=[newest(answer)])
     once = engine.store.reader("default").learned("weights")
-    engine.used(answer, [newest(answer)])
-    engine.used(answer.id, [newest(answer)])
+    engine.feedback(answer, used=[newest(answer)])
+    engine.feedback(answer.id, used=[newest(answer)])
     assert engine.store.reader("default").learned("weights") == once
     assert restored(once).count == 1
     assert engine.get(newest(answer)).access_count == 1
@@ -225,8 +225,8 @@ def test_saying_it_twice_counts_once(engine: Engine) -> None:
 
 def test_nothing_is_taught_by_a_recipe_without_weights_or_by_using_nothing(engine: Engine) -> None:
     answer = engine.recall("what?", recipe="dense", now=NOW)
-    engine.used(answer, [answer[0].memory.id])
-    engine.used(engine.recall("what?", recipe="ditto", now=NOW), [])
+    engine.feedback(answer, used=[answer[0].memory.id])
+    engine.feedback(engine.recall("what?", recipe="ditto", now=NOW), used=[])
     assert restored(engine.store.reader("default").learned("weights")).offsets == NONE.offsets
 
 
@@ -258,7 +258,7 @@ def test_namespaces_never_share_what_they_learned(engine: Engine, store_path: st
         assert "→ adapted" in weighed(engine.recall("what?", recipe="ditto", now=NOW)).source
         answer = engine.recall("what?", recipe="ditto", now=NOW)
         with pytest.raises(fivefold.NotFound):
-            other.used(answer.id, [answer[0].memory.id])
+            other.feedback(answer.id, used=[answer[0].memory.id])
 
 
 # Decay by question
@@ -335,7 +335,7 @@ def test_a_store_of_the_schema_before_opens_and_learns(
     shutil.copy(store_path, kept)
     with Engine(SqliteStore(store_path), embedder=Dial(), clock=lambda: NOW) as engine:
         assert engine.stats().memories == 40
-        engine.used(old.id, [newest(old)])
+        engine.feedback(old.id, used=[newest(old)])
         assert engine.store.reader("default").learned("weights") is None
         assert engine.get(newest(old)).access_count == 1
         used_newest(engine, 3)

@@ -154,7 +154,7 @@ def test_writing_and_care_ask_one_shard_too(spread: str, monkeypatch: pytest.Mon
             engine.supersede(f"{round}-s01.02", f"Tom {round} lives in Rome now")
             engine.reinstate(f"{round}-s01.02")
             answer = engine.recall("where does Tom live?")
-            engine.used(answer, [answer[0].memory.id])
+            engine.feedback(answer, used=[answer[0].memory.id])
             engine.graph.relate("Sarah", "owns", "Rome")
             engine.forget(f"{round}-s01.03")
         engine.graph.merge("Paris", "Rome")

@@ -137,7 +137,7 @@ BAD: dict[str, Callable[[Engine, str], object]] = {
     "context": lambda engine, text: engine.recall("tea", context=[text]),
     "get": lambda engine, text: engine.get(text),
     "forget_session": lambda engine, text: engine.forget_session(text),
-    "used": lambda engine, text: engine.used(text, []),
+    "used": lambda engine, text: engine.feedback(text, used=[]),
     "entities": lambda engine, text: engine.graph.entities(text),
     "entity": lambda engine, text: engine.graph.entity(text),
     "alias": lambda engine, text: engine.graph.add("tea", aliases=[text]),

@@ -79,7 +79,7 @@ def fill(engine: Engine) -> None:
     engine.remember_many({"content": text, "session_id": f"s{i % 3}"} for i, text in enumerate(SENTENCES))
     engine.remember_many(SENTENCES[:20])
     recall: Recall = engine.recall("who does Sarah report to?")
-    engine.used(recall, [recall.hits[0].memory.id])
+    engine.feedback(recall, used=[recall.hits[0].memory.id])
     engine.check_drift()
     engine.configure(widen_below=2)
     assert isinstance(engine.store, PostgresStore)

@@ -148,7 +148,7 @@ def test_only_the_replica_that_lags_is_left_out(engine: Engine, primary: Postgre
 def test_the_log_of_recalls_is_read_where_it_was_written(engine: Engine, standbys: list[Postgres]) -> None:
     with lagging(*standbys):
         recalls = [engine.recall("tea") for _ in range(64)]
-        engine.used(recalls[0].id, [recalls[0].hits[0].memory.id])
+        engine.feedback(recalls[0].id, used=[recalls[0].hits[0].memory.id])
         assert (engine.stats().recalls, engine.stats().feedback) == (64, 1)
 
 

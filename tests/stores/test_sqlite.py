@@ -249,12 +249,12 @@ def test_ids_of_another_namespace_are_unknown_here(store_path: str) -> None:
             lambda: b.forget(id),
             lambda: b.update(id, content="taken over"),
             lambda: b.supersede(id, "taken over"),
-            lambda: b.used(answer.id, [id]),
+            lambda: b.feedback(answer.id, used=[id]),
         ):
             with pytest.raises(fivefold.NotFound):
                 call()
         with pytest.raises(fivefold.InvalidInput, match="was made in namespace 'a'"):
-            b.used(answer, [id])
+            b.feedback(answer, used=[id])
         assert a.get(id).content == "only in a"
 
 
@@ -335,12 +335,12 @@ def test_recalls_are_logged_and_the_log_is_bounded(store_path: str, monkeypatch:
     with toy(store_path) as engine:
         kept = engine.remember("the one memory").id
         first = engine.recall("one memory")
-        engine.used(first, [kept])
+        engine.feedback(first, used=[kept])
         for _ in range(500):
             engine.recall("memory")
         assert engine.stats().recalls <= 110
         assert engine.stats().feedback == 1
-        engine.used(first.id, [kept])
+        engine.feedback(first.id, used=[kept])
 
 
 def test_a_recall_does_not_wait_for_a_writer(store_path: str) -> None:
@@ -388,7 +388,7 @@ def test_an_export_does_not_overwrite_the_store(store_path: str, end: str) -> No
     with toy(store_path) as engine:
         engine.remember("precious")
         with pytest.raises(fivefold.InvalidInput, match="is the store itself"):
-            engine.export(store_path + end)
+            engine.export_jsonl(store_path + end)
         assert engine.stats().memories == 1
 
 

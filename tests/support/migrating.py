@@ -10,6 +10,6 @@ import fivefold
 def exported(location: str, namespace: str, folder: Path) -> bytes:
     """A namespace as it is exported; the doctor finds it sound."""
     with fivefold.open(location, namespace=namespace) as mem:
-        mem.export(folder / "out.jsonl")
+        mem.export_jsonl(folder / "out.jsonl")
         assert [finding for finding in mem.doctor() if not finding.ok] == []
     return (folder / "out.jsonl").read_bytes()

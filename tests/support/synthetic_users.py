@@ -63,7 +63,7 @@ def talk(engine: Engine, user: User, count: int, seed: int = 11) -> None:
     chance = np.random.default_rng(seed)
     for question in questions(count, seed):
         answer = engine.recall(question)
-        engine.used(answer, user(answer, chance))
+        engine.feedback(answer, used=user(answer, chance))
 
 
 def preferred(memory: Memory) -> bool:

@@ -22,12 +22,12 @@ from fivefold.writing import edit
 
 def test_an_export_comes_back_as_it_was(sample_engine: Engine, tmp_path: Path) -> None:
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
-    count = sample_engine.export(first)
+    count = sample_engine.export_jsonl(first)
     assert count == sample_engine.stats().memories
     with fivefold.open(tmp_path / "copy.db") as copy:
-        report = copy.import_(first)
+        report = copy.import_jsonl(first)
         assert len(report.stored) == count
-        copy.export(second)
+        copy.export_jsonl(second)
         lines = [sorted(path.read_text("utf-8").splitlines()) for path in (first, second)]
         assert lines[0] == lines[1]
         assert all(finding.ok for finding in copy.doctor())
@@ -35,7 +35,7 @@ def test_an_export_comes_back_as_it_was(sample_engine: Engine, tmp_path: Path) -
             here = sample_engine.recall(question.query, recipe=steady("default"), now=question.now)
             there = copy.recall(question.query, recipe=steady("default"), now=question.now)
             assert [hit.memory.id for hit in here] == [hit.memory.id for hit in there]
-        again = copy.import_(first)
+        again = copy.import_jsonl(first)
         assert (again.stored, len(again.merged)) == ((), count)
 
 
@@ -47,8 +47,8 @@ def test_plain_lines_are_remembered_and_a_replay_adds_nothing(engine: Engine, tm
         {"content": "I prefer tea"},
     ]
     path.write_text("\n".join(map(json.dumps, lines)) + "\n\n", "utf-8")
-    assert len(engine.import_(path).stored) == 3
-    assert len(engine.import_(path).merged) == 3
+    assert len(engine.import_jsonl(path).stored) == 3
+    assert len(engine.import_jsonl(path).merged) == 3
     assert engine.stats().by_kind == {"note": 1, "session": 1, "turn": 2}
 
 
@@ -74,25 +74,25 @@ def test_a_bad_line_is_named_and_nothing_is_stored(engine: Engine, tmp_path: Pat
     path = tmp_path / "bad.jsonl"
     path.write_text('{"content": "a good line"}\n' + line + "\n", "utf-8")
     with pytest.raises(fivefold.InvalidInput, match=said.replace("[", r"\[")):
-        engine.import_(path)
+        engine.import_jsonl(path)
     assert engine.stats().memories == 0
 
 
 def test_a_missing_or_binary_file_is_a_clear_error(engine: Engine, tmp_path: Path) -> None:
     with pytest.raises(fivefold.InvalidInput, match="could not be read"):
-        engine.import_(tmp_path / "nowhere.jsonl")
+        engine.import_jsonl(tmp_path / "nowhere.jsonl")
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00\x01")
     with pytest.raises(fivefold.InvalidInput, match="not UTF-8"):
-        engine.import_(tmp_path / "binary")
+        engine.import_jsonl(tmp_path / "binary")
 
 
 def test_an_export_that_cannot_be_written_leaves_no_half_file(engine: Engine, tmp_path: Path) -> None:
     engine.remember("something")
     with pytest.raises(fivefold.StoreError, match="could not be written"):
-        engine.export(tmp_path / "no-folder" / "x.jsonl")
+        engine.export_jsonl(tmp_path / "no-folder" / "x.jsonl")
     target = tmp_path / "kept.jsonl"
     target.write_text("old", "utf-8")
-    engine.export(target)
+    engine.export_jsonl(target)
     assert json.loads(target.read_text("utf-8"))["content"] == "something"
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".part"] == []
 
@@ -100,11 +100,11 @@ def test_an_export_that_cannot_be_written_leaves_no_half_file(engine: Engine, tm
 def test_exported_times_and_feedback_survive(engine: Engine, tmp_path: Path) -> None:
     id = engine.remember("The key is under the fern", event_at="1969-07-20T20:17:00Z").id
     answer = engine.recall("key")
-    engine.used(answer, [id])
+    engine.feedback(answer, used=[id])
     path = tmp_path / "x.jsonl"
-    engine.export(path)
+    engine.export_jsonl(path)
     with fivefold.open(":memory:") as copy:
-        copy.import_(path)
+        copy.import_jsonl(path)
         assert copy.get(id) == engine.get(id)
 
 
@@ -112,9 +112,9 @@ def test_statements_that_ended_stay_ended_after_an_import(engine: Engine, tmp_pa
     for year, town in ((2023, "Leeds"), (2024, "Bristol"), (2025, "Paris")):
         engine.remember(f"I live in {town}", id=town, event_at=f"{year}-01-01T00:00:00Z")
     path = tmp_path / "x.jsonl"
-    engine.export(path)
+    engine.export_jsonl(path)
     with fivefold.open(":memory:") as copy:
-        copy.import_(path)
+        copy.import_jsonl(path)
         report = copy.remember("I live in Rome", event_at="2026-01-01T00:00:00Z")
         assert [link.target for link in report.superseded] == ["Paris"]
         assert copy.get("Leeds").superseded_by == "Bristol"
@@ -215,7 +215,7 @@ def assert_refused(engine: Engine, folder: Path, change: dict[str, object], said
     path = folder / "bad.jsonl"
     path.write_text(json.dumps({**EXPORTED, **change}) + "\n", "utf-8")
     with pytest.raises(fivefold.InvalidInput, match=f"bad.jsonl, line 1: {said}"):
-        engine.import_(path)
+        engine.import_jsonl(path)
     assert engine.stats().memories == 0
 
 
@@ -225,14 +225,14 @@ def test_an_id_that_stands_twice_names_both_lines(engine: Engine, tmp_path: Path
     lines = [{"content": "another"}, EXPORTED, {"content": "a third"}, {**line, "id": " a "}]
     path.write_text("\n".join(map(json.dumps, lines)), "utf-8")
     with pytest.raises(fivefold.InvalidInput, match=r"line 4: the id 'a' stands on line 2 already"):
-        engine.import_(path)
+        engine.import_jsonl(path)
     assert engine.stats().memories == 0
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_line(engine: Engine, tmp_path: Path) -> None:
     path = tmp_path / "mark.jsonl"
     path.write_bytes(b"\xef\xbb\xbf" + b'{"id": "a", "content": "x"}\r\n{"id": "b", "content": "y"}\r\n')
-    assert engine.import_(path).stored == ("a", "b")
+    assert engine.import_jsonl(path).stored == ("a", "b")
 
 
 @pytest.mark.parametrize("text", ['[{"content": "x"}]', '\n[\n  {"content": "x"}\n]'])
@@ -240,15 +240,15 @@ def test_an_array_is_answered_with_what_is_wanted(engine: Engine, tmp_path: Path
     path = tmp_path / "array.json"
     path.write_text(text, "utf-8")
     with pytest.raises(fivefold.InvalidInput, match="the file is one JSON array; write one object a line"):
-        engine.import_(path)
+        engine.import_jsonl(path)
 
 
 def assert_comes_back(engine: Engine, folder: Path) -> None:
     first, second = folder / "first.jsonl", folder / "second.jsonl"
-    count = engine.export(first)
+    count = engine.export_jsonl(first)
     with fivefold.open(":memory:") as copy:
-        assert len(copy.import_(first).stored) == count
-        copy.export(second)
+        assert len(copy.import_jsonl(first).stored) == count
+        copy.export_jsonl(second)
     assert sorted(first.read_text("utf-8").splitlines()) == sorted(second.read_text("utf-8").splitlines())
 
 
@@ -293,21 +293,21 @@ def test_what_may_be_remembered_comes_back(engine: Engine, tmp_path: Path, given
 def test_metadata_as_deep_as_may_be_imported_comes_back(engine: Engine, tmp_path: Path) -> None:
     path = tmp_path / "deep.jsonl"
     path.write_text('{"content": "x", "metadata": {"a": ' + "[" * 98 + "]" * 98 + "}}", "utf-8")
-    engine.import_(path)
+    engine.import_jsonl(path)
     assert_comes_back(engine, tmp_path)
 
 
 def test_a_line_of_ones_own_may_carry_an_id(engine: Engine, tmp_path: Path) -> None:
     path = tmp_path / "own.jsonl"
     path.write_text('{"id": "mine", "content": "own line"}\n', "utf-8")
-    assert engine.import_(path).stored == ("mine",)
+    assert engine.import_jsonl(path).stored == ("mine",)
 
 
 def test_exporting_onto_a_folder_leaves_nothing_behind(engine: Engine, tmp_path: Path) -> None:
     engine.remember("something")
     (tmp_path / "folder").mkdir()
     with pytest.raises(fivefold.StoreError, match="could not be written"):
-        engine.export(tmp_path / "folder")
+        engine.export_jsonl(tmp_path / "folder")
     assert not list(tmp_path.glob(".*.part"))
 
 
@@ -319,7 +319,7 @@ def test_lines_are_read_as_they_are_needed_and_all_are_checked_first(tmp_path: P
         "two",
     ]
     with pytest.raises(InvalidInput, match="line 3"):
-        engine.import_(path)
+        engine.import_jsonl(path)
     assert len(engine.memories()) == 0
 
 
@@ -332,21 +332,21 @@ def test_an_export_comes_back_in_batches_of_any_size(
     engine.remember("I live in Leeds", id="old", event_at="2024-01-01T00:00:00Z")
     engine.remember("I live in Bristol", id="new", event_at="2025-01-01T00:00:00Z")
     path = tmp_path / "lines.jsonl"
-    engine.export(path)
+    engine.export_jsonl(path)
     lines = path.read_text("utf-8").splitlines()
     path.write_text("\n".join([*reversed(lines), '{"content": "One more", "id": "more"}']) + "\n", "utf-8")
     monkeypatch.setattr(edit, "BATCH", size)
     with fivefold.open(tmp_path / "copy.db", embedder="wordllama") as copy:
-        report = copy.import_(path)
+        report = copy.import_jsonl(path)
         assert len(report.stored) == len(lines) + 1
         assert [turn.content for turn in copy.turns("s")] == [turn.content for turn in engine.turns("s")]
         assert [memory.id for memory in copy.history("new").chain] == ["old", "new"]
         assert [finding for finding in copy.doctor() if not finding.ok] == []
-        assert copy.import_(path).stored == ()
+        assert copy.import_jsonl(path).stored == ()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_what_can_be_read_only_once_is_not_imported(tmp_path: Path, engine: Engine) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InvalidInput, match="can be read only once"):
-        engine.import_(tmp_path / "pipe")
+        engine.import_jsonl(tmp_path / "pipe")

@@ -49,7 +49,7 @@ def lived(sample_path: str, tmp_path_factory: pytest.TempPathFactory) -> str:
         mem.forget(gone)
         for question in QUESTIONS:
             answer = mem.recall(question, recipe="ditto")
-            mem.used(answer, [answer.hits[0].memory.id])
+            mem.feedback(answer, used=[answer.hits[0].memory.id])
         _half_moved(mem.store)
     with toy(path, ODD) as mem:
         mem.remember_many(["Ünïcode 🎉 and a 'quote'", {"content": "said in a session", "session_id": "s; --"}])

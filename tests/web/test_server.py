@@ -58,7 +58,7 @@ def test_what_was_accepted_is_finished(tmp_path: Path) -> None:
     with fivefold.open(path) as engine:
         stored = {memory.id for turn in range(4) for memory in engine.turns(f"talk {turn}")}
         assert {id for ids in answered for id in ids} <= stored
-        engine.used(recalled.json()["id"], [])
+        engine.feedback(recalled.json()["id"], used=[])
         noted = Audit(engine.store).entries(2_000)
     assert [entry.action for entry in noted].count("remember") >= len(answered)
     assert "recall" in {entry.action for entry in noted}

@@ -286,8 +286,8 @@ def test_used_counts_and_being_returned_does_not(engine: Engine) -> None:
     kept, other = engine.remember("The spare key is under the fern").id, engine.remember("The fern needs water").id
     answer = engine.recall("where is the spare key?")
     assert engine.get(kept).access_count == 0
-    engine.used(answer, [kept])
-    engine.used(answer, [kept])
+    engine.feedback(answer, used=[kept])
+    engine.feedback(answer, used=[kept])
     assert engine.get(kept).access_count == 1
     assert engine.get(kept).last_accessed_at is not None
     assert engine.get(other).access_count == 0
@@ -297,17 +297,17 @@ def test_used_counts_and_being_returned_does_not(engine: Engine) -> None:
 def test_used_by_recall_id(engine: Engine) -> None:
     kept = engine.remember("The spare key is under the fern").id
     answer = engine.recall("spare key")
-    engine.used(answer.id, [kept])
+    engine.feedback(answer.id, used=[kept])
     assert engine.get(kept).access_count == 1
     with pytest.raises(fivefold.NotFound, match="no recall 'nope'"):
-        engine.used("nope", [kept])
+        engine.feedback("nope", used=[kept])
 
 
 def test_used_refuses_what_was_not_returned(engine: Engine) -> None:
     engine.remember("The spare key is under the fern")
     answer = engine.recall("spare key")
     with pytest.raises(fivefold.InvalidInput, match="was not returned"):
-        engine.used(answer, ["something-else"])
+        engine.feedback(answer, used=["something-else"])
 
 
 @dataclass
@@ -439,9 +439,9 @@ def test_a_corrected_value_can_be_replaced_later(engine: Engine, tmp_path: Path,
     elif way == "update":
         engine.update("b", tags=["money"])
     else:
-        engine.export(tmp_path / "x.jsonl")
+        engine.export_jsonl(tmp_path / "x.jsonl")
         engine = fivefold.open(":memory:")
-        engine.import_(tmp_path / "x.jsonl")
+        engine.import_jsonl(tmp_path / "x.jsonl")
     engine.remember("The budget is 50 thousand", id="c", speaker="user", event_at="2025-02-01T00:00:00Z")
     assert engine.get("a").superseded_by == "b"
     assert engine.get("b").superseded_by == "c"

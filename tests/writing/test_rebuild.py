@@ -59,9 +59,9 @@ def test_the_doctor_finds_damage_and_repairs_it(store_path: str, damage: str, ch
 
 def test_a_repair_changes_no_answer(sample_path: str, tmp_path: Path) -> None:
     with fivefold.open(sample_path) as source:
-        source.export(tmp_path / "x.jsonl")
+        source.export_jsonl(tmp_path / "x.jsonl")
     with fivefold.open(tmp_path / "copy.db") as engine:
-        engine.import_(tmp_path / "x.jsonl")
+        engine.import_jsonl(tmp_path / "x.jsonl")
         questions = ["what's my badge ID?", "where do I live now?", "Bertil"]
         whole = {"rerank.cross_encoder.budget_ms": 0}
 

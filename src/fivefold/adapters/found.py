@@ -10,7 +10,7 @@ from fivefold.values.times import iso, spoken_date
 
 
 def details(recall: Recall, hit: Hit) -> Json:
-    """Plain JSON beside the text. With `recall_id` and `id`, `engine.used` can be told what was used."""
+    """Plain JSON beside the text. With `recall_id` and `id`, `engine.feedback` can say what was used."""
     memory = hit.memory
     return {
         "id": memory.id,

@@ -63,7 +63,7 @@ class InProcess:
         self._engine.context(question)
 
     def used(self, recall: str, ids: Sequence[str]) -> None:
-        self._engine.used(recall, ids)
+        self._engine.feedback(recall, used=ids)
 
     def add(self, record: Record) -> Sequence[str]:
         return self._engine.remember(**record).stored

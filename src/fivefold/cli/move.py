@@ -73,7 +73,7 @@ def export(
     """Write every memory of a namespace as JSON lines."""
     with reading(store, namespace) as engine:
         if str(file) != "-":
-            count = engine.export(file)
+            count = engine.export_jsonl(file)
         else:
             from fivefold.transfer.jsonl import export_lines
 

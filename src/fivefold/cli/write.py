@@ -195,7 +195,7 @@ def used(
     if not used and not refused:
         ctx.fail("Nothing to note; name the memories that were used, or one that was not with --not.")
     with reading(store, namespace) as engine:
-        engine.used(recall, used, refused)
+        engine.feedback(recall, used=used, not_used=refused)
     if as_json:
         print_json({"recall": recall, "used": used, "not_used": refused})
     else:

@@ -41,7 +41,7 @@ def train_reranker(space: Namespace, progress: bool = False, seed: int = 0) -> V
     shelf.check_writable()
     noted, taught = space.reader.feedback_count(), lessons(space.reader)
     if len(taught) < LEAST:
-        reason = f"{len(taught)} of the {LEAST} recalls with feedback that it takes; call used() after recalls"
+        reason = f"{len(taught)} of the {LEAST} recalls with feedback that it takes; give feedback after recalls"
         verdict = Verdict(False, reason, "", space.clock(), noted, len(taught))
         shelf.put(None, verdict)
         return verdict

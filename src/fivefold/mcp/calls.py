@@ -115,7 +115,7 @@ def used(at: Place, asked: arguments.Used) -> Answer:
     named = (at.numbers.ids(at.engine.namespace, asked.recall_id, ids) for ids in (asked.used, asked.not_used))
     taken, left = map(tuple, named)
     try:
-        at.engine.used(asked.recall_id, taken, left)
+        at.engine.feedback(asked.recall_id, used=taken, not_used=left)
     except InvalidInput as error:
         if at.numbers.lost(at.engine.namespace, asked.recall_id, (*taken, *left)):
             raise InvalidInput(f"{error}; a number is known only to the process that told it, name ids") from None

@@ -49,23 +49,23 @@ class CareLaws(Places):
         written = {}
         for name, engine in (("tested", pair.tested), ("reference", pair.reference)):
             path = tmp_path / f"{name}.jsonl"
-            assert engine.export(path) == engine.stats().memories
+            assert engine.export_jsonl(path) == engine.stats().memories
             written[name] = path.read_bytes()
             for made, session in session_names(engine).items():
                 written[name] = written[name].replace(made.encode(), session.encode())
         assert written["tested"] == written["reference"]
         copy = opened(store)
-        assert len(copy.import_(tmp_path / "reference.jsonl").stored) == pair.tested.stats().memories
+        assert len(copy.import_jsonl(tmp_path / "reference.jsonl").stored) == pair.tested.stats().memories
         assert sorted(exported(copy)) == sorted(exported(pair.tested))
         assert all(finding.ok for finding in copy.doctor())
-        again = copy.import_(tmp_path / "reference.jsonl")
+        again = copy.import_jsonl(tmp_path / "reference.jsonl")
         assert (again.stored, len(again.merged)) == ((), copy.stats().memories)
 
     def test_what_was_imported_answers_as_in_the_reference(self, pair: Pair, tmp_path: Path) -> None:
         source = opened(pair.reference.store)
         source.remember_many(sample.memories()[:90])
-        source.export(tmp_path / "x.jsonl")
-        pair.both(lambda engine: engine.import_(tmp_path / "x.jsonl"))
+        source.export_jsonl(tmp_path / "x.jsonl")
+        pair.both(lambda engine: engine.import_jsonl(tmp_path / "x.jsonl"))
         pair.ask(*ASKED)
         pair.same()
 
@@ -74,8 +74,8 @@ class CareLaws(Places):
         told = ("I am 44 years old and I live in Leeds", "I live in Bristol", "I live in Paris")
         for number, text in enumerate(told):
             source.remember(text, id=f"t{number}", event_at=f"202{number}-01-01T00:00:00Z")
-        source.export(tmp_path / "x.jsonl")
-        pair.both(lambda engine: engine.import_(tmp_path / "x.jsonl"))
+        source.export_jsonl(tmp_path / "x.jsonl")
+        pair.both(lambda engine: engine.import_jsonl(tmp_path / "x.jsonl"))
         report = pair.both(lambda engine: engine.remember("I live in Rome", id="Rome"))
         assert [link.target for link in (*report.superseded, *report.linked)] == ["t2"]
         pair.same()

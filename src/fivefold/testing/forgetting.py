@@ -64,7 +64,7 @@ class ForgettingLaws(Places):
     def test_all_forgotten_leaves_an_empty_namespace(self, engine: Engine) -> None:
         engine.remember_many([*KEPT, *GONE])
         answer = engine.recall("tea")
-        engine.used(answer, [answer[0].memory.id])
+        engine.feedback(answer, used=[answer[0].memory.id])
         for record in [*GONE, *KEPT]:
             engine.forget(str(record["id"]))
         held = engine.stats()
@@ -83,14 +83,14 @@ class ForgettingLaws(Places):
         shown = {engine: engine.recall("tea in the morning", k=2) for engine in (pair.tested, pair.reference)}
         apart = {engine: engine.recall("badge E-47821", k=1) for engine in (pair.tested, pair.reference)}
         for engine, answer in (*shown.items(), *apart.items()):
-            engine.used(answer, [answer[0].memory.id])
+            engine.feedback(answer, used=[answer[0].memory.id])
             engine.stats()  # writes down what is still to be logged
         pair.both(partial(Engine.forget, id="k1"))
         for engine, answer in shown.items():
             with pytest.raises(NotFound, match="no recall"):
-                engine.used(answer.id, [answer[0].memory.id])
+                engine.feedback(answer.id, used=[answer[0].memory.id])
         for engine, answer in apart.items():
-            engine.used(answer.id, [answer[0].memory.id])
+            engine.feedback(answer.id, used=[answer[0].memory.id])
         pair.same()
 
     def test_what_it_had_replaced_holds_again_or_goes_to_its_heir(self, pair: Pair) -> None:

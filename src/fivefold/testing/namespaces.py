@@ -106,14 +106,14 @@ class NamespaceLaws(Places):
             lambda: there.supersede("x", "taken over"),
             lambda: there.reinstate("x"),
             lambda: there.forget_session("s"),
-            lambda: there.used(answer.id, ["x"]),
+            lambda: there.feedback(answer.id, used=["x"]),
             lambda: there.graph.entity("Sarah"),
             lambda: there.graph.split("Sarah", "Bo", ["x"]),
         ):
             with pytest.raises(NotFound):
                 call()
         with pytest.raises(InvalidInput, match="was made in namespace"):
-            there.used(answer, ["x"])
+            there.feedback(answer, used=["x"])
         assert not there.sessions()
         assert [item.name for item in there.graph.entities()] == []
         assert here.get("x").content == "only here, said Sarah"
@@ -151,7 +151,7 @@ class NamespaceLaws(Places):
             engine.remember_many([{"content": f"tea number {i}", "id": f"t{i}"} for i in range(5)])
         for _ in range(3):
             answer = engines[0].recall("tea", recipe="ditto")
-            engines[0].used(answer, [answer[2].memory.id])
+            engines[0].feedback(answer, used=[answer[2].memory.id])
         assert engines[0].learned().weights.count == 3
         assert (engines[0].stats().feedback, engines[0].stats().recalls) == (3, 3)
         for engine in engines[1:]:

@@ -244,5 +244,5 @@ def _used(engine: Engine, change: Change) -> object:
     """Ask, and say that one of the answers was used."""
     answer = engine.recall(change.text, k=5, recipe=steady(("ditto", "memsense", "recall")[change.which % 3]))
     if len(answer):
-        engine.used(answer, [answer[change.which % len(answer)].memory.id])
+        engine.feedback(answer, used=[answer[change.which % len(answer)].memory.id])
     return answer

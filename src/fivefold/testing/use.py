@@ -54,8 +54,8 @@ class UseLaws(Places):
         def used(engine: Engine) -> None:
             answer = engine.recall("green tea", k=4, recipe=steady("recall"))
             for _ in range(3):
-                engine.used(answer, [answer[1].memory.id])
-            engine.used(answer.id, [answer[0].memory.id, answer[1].memory.id])
+                engine.feedback(answer, used=[answer[1].memory.id])
+            engine.feedback(answer.id, used=[answer[0].memory.id, answer[1].memory.id])
 
         for _ in range(3):
             pair.both(used)
@@ -70,11 +70,11 @@ class UseLaws(Places):
         def judged(engine: Engine) -> list[object]:
             answer = engine.recall("green tea", k=3, recipe=steady("recall"))
             first, second = answer[0].memory.id, answer[1].memory.id
-            engine.used(answer, [first])
-            engine.used(answer.id, [second], not_used=[first])
-            engine.used(answer.id, [], not_used=[first])
+            engine.feedback(answer, used=[first])
+            engine.feedback(answer.id, used=[second], not_used=[first])
+            engine.feedback(answer.id, used=[], not_used=[first])
             with pytest.raises(InvalidInput, match="both used and of no use"):
-                engine.used(answer.id, [first], not_used=[first])
+                engine.feedback(answer.id, used=[first], not_used=[first])
             (told,) = engine.store.reader(engine.namespace).feedback(5)
             counts = [engine.get(id).access_count for id in (first, second)]
             return [sorted(told.used), sorted(told.refused), counts, first, second]
@@ -89,9 +89,9 @@ class UseLaws(Places):
         def wrong(engine: Engine) -> list[str]:
             answer = engine.recall("green tea", k=1, recipe="lexical")
             with pytest.raises(InvalidInput, match="was not returned by recall"):
-                engine.used(answer.id, ["white-Uji"])
+                engine.feedback(answer.id, used=["white-Uji"])
             with pytest.raises(NotFound, match="no recall 'another'"):
-                engine.used("another", ["green-Uji"])
+                engine.feedback("another", used=["green-Uji"])
             return [hit.memory.id for hit in answer]
 
         pair.both(wrong)
@@ -105,8 +105,8 @@ class UseLaws(Places):
 
             def use(engine: Engine, pick: int = round % 4) -> None:
                 answer = engine.recall(f"tea number {pick}", recipe=steady("ditto"), k=6)
-                engine.used(answer, [answer[pick].memory.id])
-                engine.used(answer, [answer[pick].memory.id, answer[5].memory.id])
+                engine.feedback(answer, used=[answer[pick].memory.id])
+                engine.feedback(answer, used=[answer[pick].memory.id, answer[5].memory.id])
 
             pair.both(use)
         assert pair.tested.learned().weights.count == 12
@@ -122,7 +122,7 @@ class UseLaws(Places):
 
             def use(engine: Engine, at: int = number) -> None:
                 answer = engine.recall(f"{('green', 'black')[at % 2]} tea", recipe=steady("recall"), k=5)
-                engine.used(answer, [answer[at % 3].memory.id, answer[4].memory.id])
+                engine.feedback(answer, used=[answer[at % 3].memory.id, answer[4].memory.id])
 
             pair.both(use)
 
@@ -144,9 +144,9 @@ class UseLaws(Places):
         engine.stats()  # writes down what is still to be logged
         other = opened(open_store(location), engine.namespace)
         try:
-            other.used(answer.id, [answer[0].memory.id])
+            other.feedback(answer.id, used=[answer[0].memory.id])
             with pytest.raises(NotFound):
-                other.used("another", [answer[0].memory.id])
+                other.feedback("another", used=[answer[0].memory.id])
             assert other.learned().weights.count == 1
         finally:
             other.close()

@@ -245,7 +245,7 @@ def mark_used(space: Namespace, recall: Recall | str, ids: Sequence[str], not_us
     """Note which of the returned memories were used, and which were of no use."""
     lists = [ids, not_used]
     if not isinstance(recall, Recall | str) or any(isinstance(x, str) or not isinstance(x, Sequence) for x in lists):
-        raise InvalidInput("used takes a Recall or its id, and the ids of the memories that were used")
+        raise InvalidInput("feedback takes a Recall or its id, and lists of the ids that were used and not used")
     both = next((id for id in ids if id in not_used), None)
     if both is not None:
         raise InvalidInput(f"{both!r} cannot be both used and of no use; name it once")

@@ -27,7 +27,7 @@ def mem(tmp_path: Path) -> Iterator[Engine]:
 
 
 def held(mem: Engine, folder: Path) -> str:
-    mem.export(folder / "held.jsonl")
+    mem.export_jsonl(folder / "held.jsonl")
     return (folder / "held.jsonl").read_text("utf-8")
 
 
@@ -126,7 +126,7 @@ def test_strict_stops_before_anything_is_stored(mem: Engine, tmp_path: Path) -> 
 
 def test_lines_come_as_they_always_did(mem: Engine, tmp_path: Path) -> None:
     import_from(mem, write(tmp_path / "a.json", [BREAD]))
-    mem.export(tmp_path / "out.jsonl")
+    mem.export_jsonl(tmp_path / "out.jsonl")
     with fivefold.open(tmp_path / "copy.db", embedder="wordllama") as copy:
         told = import_from(None, tmp_path / "out.jsonl", dry_run=True)
         assert (told.format, told.records, told.left_out) == ("jsonl", 4, {"session memories": 1})

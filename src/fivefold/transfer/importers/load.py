@@ -74,7 +74,7 @@ def import_from(
     source = Path(path)
     kind = known_format(source, format)
     if kind == "jsonl" and engine is not None and not dry_run:
-        return _imported([engine.import_(source, progress)], [], kind, dry_run, Account())
+        return _imported([engine.import_jsonl(source, progress=progress)], [], kind, dry_run, Account())
     account = Account(strict)
     count = sum(1 for _ in records_of(source, kind, account))
     if count == 0 and format != "auto":

@@ -67,7 +67,9 @@ def thumb(
     fault = ""
     try:
         with acting(visit, "used", [memory], "writer") as engine:
-            engine.used(recall, [memory] if thumb == "up" else [], [memory] if thumb == "down" else [])
+            engine.feedback(
+                recall, used=[memory] if thumb == "up" else [], not_used=[memory] if thumb == "down" else []
+            )
     except (InvalidInput, NotFound) as error:
         if not is_fragment(request):
             raise

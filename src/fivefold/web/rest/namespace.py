@@ -99,7 +99,7 @@ def import_(asks: Asks, lines: Annotated[Path, Depends(lines_of)]) -> Report:
     """
     try:
         _check_texts(lines, asks.service.limits)
-        return asks.engine.import_(lines)
+        return asks.engine.import_jsonl(lines)
     except TooMuch:
         raise
     except InvalidInput as error:

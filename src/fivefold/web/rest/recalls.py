@@ -113,7 +113,7 @@ def context(asks: Asks, body: ContextBody) -> Context:
 )
 def feedback(asks: Asks, body: FeedbackBody) -> responses.Feedback:
     """Tell which memories of a recall were used, and which were of no use; the namespace learns from it."""
-    asks.engine.used(body.recall_id, body.used, body.not_used)
+    asks.engine.feedback(body.recall_id, used=body.used, not_used=body.not_used)
     return responses.Feedback(body.recall_id, tuple(body.used), tuple(body.not_used))
 
 
