@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import lzma
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,12 @@ from fivefold.values.access import Unauthorized
 DATA = Path(__file__).parents[1] / "data" / "written_before"
 ANSWERS: dict[str, Any] = json.loads((DATA / "answers.json").read_text("utf-8"))
 AT = datetime(2025, 12, 20, 9, tzinfo=UTC)
-NO_MODEL = {"rerank.cross_encoder.on": False}
-STEADY = {"default": NO_MODEL, "five-stage": NO_MODEL, "engram": {**NO_MODEL, "select.noise.seed": 1}}
+NO_MODEL: dict[str, object] = {"rerank.cross_encoder.on": False}
+STEADY: dict[str, Mapping[str, object]] = {
+    "default": NO_MODEL,
+    "five-stage": NO_MODEL,
+    "engram": {**NO_MODEL, "select.noise.seed": 1},
+}
 """A cross-encoder's scores depend on the batch, and so on the time at hand; noise depends on the recall's id."""
 
 
