@@ -18,10 +18,10 @@ from fivefold.mcp import calls
 from fivefold.mcp.arguments import Explain, Sessions
 from fivefold.mcp.arguments import Recall as Asked
 from fivefold.mcp.budget import begun, brief, clipped, explained, fitting
-from fivefold.mcp.calls import Place
-from fivefold.mcp.source_numbers import KEPT, Numbers
+from fivefold.mcp.source_numbers import KEPT, SourceNumbers
 from fivefold.mcp.text import trace
 from fivefold.service.service import open_service
+from fivefold.service.session import Session
 from fivefold.text.tokens import tokens
 from fivefold.values.access import HERE
 from fivefold.values.recall import Recall
@@ -61,14 +61,17 @@ def test_long_names_and_dear_scripts_keep_to_the_budget(sign: str, tmp_path: Pat
         session = sign * 200
         for turn in range(3):
             mem.remember(f"{sign * 2_000} {turn}", speaker=sign * 200, session_id=session, id=f"{turn}{sign * 199}")
-        at = Place(mem, service, HERE, Numbers())
+        numbers = SourceNumbers()
+        action = Session(service, HERE, "default").act("recall")
         for budget in (200, 500):
             for asked in (Sessions(token_budget=budget), Sessions(session_id=session, token_budget=budget)):
-                assert tokens(calls.sessions(at, asked).text) <= budget
+                assert tokens(calls.sessions(action, numbers, asked).text) <= budget
             for ids in (False, True):
                 wanted = Asked(question="which?", token_budget=budget, ids=ids, recent_turns=3, session_id=session)
-                assert tokens(calls.recall(at, wanted).text) <= budget
-            assert tokens(calls.explain(at, Explain(question=sign * 999, token_budget=budget)).text) <= budget
+                assert tokens(calls.recall(action, numbers, wanted).text) <= budget
+            assert (
+                tokens(calls.explain(action, numbers, Explain(question=sign * 999, token_budget=budget)).text) <= budget
+            )
 
 
 @given(st.text(), st.integers(1, 50))
@@ -123,8 +126,8 @@ def test_more_budget_never_tells_less(traces: list[Recall]) -> None:
 
 
 def test_numbers_stand_for_the_ids_they_were_told_with() -> None:
-    numbers = Numbers()
-    numbers.tell("default", "r", ["a", "b", "1"])
+    numbers = SourceNumbers()
+    numbers.record("default", "r", ["a", "b", "1"])
     assert numbers.ids("default", "r", ["2", "[1]", " 2 ", "b", "zz"]) == ["b", "a", "b", "b", "zz"]
     assert numbers.ids("default", "r", ["1"]) == ["1"]  # an id of that name comes first
     assert numbers.ids("other", "r", ["2"]) == ["2"]
@@ -134,10 +137,10 @@ def test_numbers_stand_for_the_ids_they_were_told_with() -> None:
 
 
 def test_numbers_of_old_recalls_are_given_up() -> None:
-    numbers = Numbers()
+    numbers = SourceNumbers()
     assert numbers.lost("default", "0", ["a", "[1]"])
     for number in range(KEPT + 1):
-        numbers.tell("default", str(number), ["a"])
+        numbers.record("default", str(number), ["a"])
     assert numbers.ids("default", "0", ["1"]) == ["1"]
     assert numbers.lost("default", "0", ["1"])
     assert not numbers.lost("default", "0", ["a"])

@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 import fivefold
 from fivefold.mcp import resources
 from fivefold.mcp.resources import listed
-from fivefold.mcp.stdio import Local
+from fivefold.mcp.stdio import StdioTransport
 from tests.support.mcp_client import RECORDS, Talk, within
 
 in_both_ways = pytest.mark.parametrize("talk", ["within", "within, no handshake"], indirect=True, scope="module")
@@ -95,13 +95,13 @@ def test_the_list_goes_on_through_older_memories(tmp_path: Path) -> None:
         mem.remember_many(
             {"content": f"Box {n} is in row {n}", "id": f"box {n}", "session_id": "in"} for n in range(60)
         )
-    desk = Local(str(tmp_path / "boxes.db"), None)
+    transport = StdioTransport(str(tmp_path / "boxes.db"), None)
     try:
-        first = listed(desk, None, None)
+        first = listed(transport, None, None)
         assert first.next_cursor is not None
-        second = listed(desk, None, first.next_cursor)
+        second = listed(transport, None, first.next_cursor)
     finally:
-        desk.close()
+        transport.close()
     assert second.next_cursor is None
     assert [resource.name for resource in first.resources][:2] == ["in", "box 59"]
     names = [resource.name for resource in (*first.resources[1:], *second.resources)]

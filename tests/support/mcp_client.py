@@ -16,8 +16,8 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from fivefold.mcp.server import Answering, build
-from fivefold.mcp.stdio import Local
+from fivefold.mcp.server import Handlers, build
+from fivefold.mcp.stdio import StdioTransport
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -91,12 +91,12 @@ def connected(transport: Any, mode: str) -> Iterator[Talk]:
 @contextmanager
 def within(path: str, namespace: str | None = None, mode: str = "legacy", **options: Any) -> Iterator[Talk]:
     """The server of standard streams within this process, for what does not depend on the process."""
-    desk = Local(path, namespace, **options)
+    transport = StdioTransport(path, namespace, **options)
     try:
-        with connected(build(Answering(desk)), mode) as talk:
+        with connected(build(Handlers(transport)), mode) as talk:
             yield talk
     finally:
-        desk.close()
+        transport.close()
 
 
 def command(path: str, *options: str) -> list[str]:

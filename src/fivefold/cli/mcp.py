@@ -47,11 +47,12 @@ def mcp(
 
         print_json(offer())
     else:
-        from fivefold.mcp.stdio import Local, serve
+        from fivefold.mcp.stdio import StdioTransport, serve
 
         if sys.stdin.isatty():
             complain("a client is to speak MCP on standard input; Ctrl+D ends it, docs/mcp.md tells how to set one up")
-        serve(Local(location, namespace, all_namespaces, os.environ.get("FIVEFOLD_KEY") or None, embedder))
+        key = os.environ.get("FIVEFOLD_KEY") or None
+        serve(StdioTransport(location, namespace, all_namespaces, key, embedder))
 
 
 def _check(http: bool, placed: bool, namespace: str | None, all_namespaces: bool) -> None:

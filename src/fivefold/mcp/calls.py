@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
 from fivefold.mcp import arguments
 from fivefold.mcp import text as shown
 from fivefold.mcp.budget import clipped, explained, fitting
-from fivefold.mcp.source_numbers import Numbers
+from fivefold.mcp.source_numbers import SourceNumbers
 from fivefold.retrieval.prompt import Count, compose
-from fivefold.service.limits import Limits
 from fivefold.service.recipes import recipe_named
 from fivefold.service.responses import Feedback
-from fivefold.service.service import Service
+from fivefold.service.session import Action
 from fivefold.text.tokens import tokens
-from fivefold.values.access import Caller
 from fivefold.values.memory import Memory, Session
 from fivefold.values.recall import Recall
 from fivefold.values.serialize import Value
@@ -46,32 +43,18 @@ class Answer:
     """The id of what was changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a tool works: on a namespace, within the limits of the server."""
-
-    engine: Engine
-    service: Service
-    caller: Caller
-    numbers: Numbers
-
-    @property
-    def limits(self) -> Limits:
-        return self.service.limits
-
-
-def remember(at: Place, asked: arguments.Remember) -> Answer:
-    at.limits.check_text(asked.content, "content")
+def remember(action: Action, numbers: SourceNumbers, asked: arguments.Remember) -> Answer:
+    action.service.limits.check_text(asked.content, "content")
     record = asked.model_dump(exclude={"namespace", "supersedes"}, exclude_none=True)
     old = asked.supersedes
-    report = at.engine.remember(**record) if old is None else at.engine.supersede(old, record)
+    report = action.engine.remember(**record) if old is None else action.engine.supersede(old, record)
     return Answer(report, shown.report(report), report.id)
 
 
-def recall(at: Place, asked: arguments.Recall) -> Answer:
-    at.limits.check_k(asked.k)
-    at.limits.check_text(asked.question, "question")
-    answer = at.engine.recall(
+def recall(action: Action, numbers: SourceNumbers, asked: arguments.Recall) -> Answer:
+    action.service.limits.check_k(asked.k)
+    action.service.limits.check_text(asked.question, "question")
+    answer = action.engine.recall(
         asked.question,
         asked.k,
         now=asked.now,
@@ -82,7 +65,7 @@ def recall(at: Place, asked: arguments.Recall) -> Answer:
     end = f"\n{shown.closing(answer.id)}"
     found = compose(answer, asked.token_budget - tokens(end), _counter(answer, asked.ids))
     sources = [source.id for source in found.sources]
-    at.numbers.tell(at.engine.namespace, answer.id, sources)
+    numbers.record(action.engine.namespace, answer.id, sources)
     ids = f"\n{shown.numbered(sources)}" if asked.ids else ""
     return Answer(found, f"{shown.block(found)}{ids}{end}" if sources else shown.block(found))
 
@@ -96,54 +79,54 @@ def _counter(answer: Recall, ids: bool) -> Count:
     return lambda text: tokens(text) + dearest * len(_SOURCE.findall(text))
 
 
-def explain(at: Place, asked: arguments.Explain) -> Answer:
-    at.limits.check_k(asked.k)
-    at.limits.check_text(asked.question, "question")
+def explain(action: Action, numbers: SourceNumbers, asked: arguments.Explain) -> Answer:
+    action.service.limits.check_k(asked.k)
+    action.service.limits.check_text(asked.question, "question")
     recipe = recipe_named(asked.recipe, still=True)
-    found = at.engine.recall(asked.question, asked.k, recipe, asked.now, effort=asked.effort)
-    at.numbers.tell(at.engine.namespace, found.id, [hit.memory.id for hit in found])
+    found = action.engine.recall(asked.question, asked.k, recipe, asked.now, effort=asked.effort)
+    numbers.record(action.engine.namespace, found.id, [hit.memory.id for hit in found])
     _, text = explained(found, asked.token_budget, lambda cut: shown.trace(found.id, cut))
     return Answer(found, text)
 
 
-def forget(at: Place, asked: arguments.Forget) -> Answer:
-    memory = at.engine.forget(asked.id)
+def forget(action: Action, numbers: SourceNumbers, asked: arguments.Forget) -> Answer:
+    memory = action.engine.forget(asked.id)
     return Answer(memory, shown.forgotten(memory), memory.id)
 
 
-def used(at: Place, asked: arguments.Used) -> Answer:
-    named = (at.numbers.ids(at.engine.namespace, asked.recall_id, ids) for ids in (asked.used, asked.not_used))
+def used(action: Action, numbers: SourceNumbers, asked: arguments.Used) -> Answer:
+    named = (numbers.ids(action.engine.namespace, asked.recall_id, ids) for ids in (asked.used, asked.not_used))
     taken, left = map(tuple, named)
     try:
-        at.engine.feedback(asked.recall_id, used=taken, not_used=left)
+        action.engine.feedback(asked.recall_id, used=taken, not_used=left)
     except InvalidInput as error:
-        if at.numbers.lost(at.engine.namespace, asked.recall_id, (*taken, *left)):
+        if numbers.lost(action.engine.namespace, asked.recall_id, (*taken, *left)):
             raise InvalidInput(f"{error}; a number is known only to the process that told it, name ids") from None
         raise
     told = Feedback(asked.recall_id, taken, left)
     return Answer(told, shown.feedback(told), asked.recall_id)
 
 
-def sessions(at: Place, asked: arguments.Sessions) -> Answer:
+def sessions(action: Action, numbers: SourceNumbers, asked: arguments.Sessions) -> Answer:
     if asked.session_id is not None:
-        return _turns(at, asked.session_id, asked.token_budget)
-    at.limits.check_page(asked.limit)
-    page = at.engine.sessions(asked.limit, asked.cursor)
+        return _turns(action, asked.session_id, asked.token_budget)
+    action.service.limits.check_page(asked.limit)
+    page = action.engine.sessions(asked.limit, asked.cursor)
     kept = max(1, fitting(map(shown.session, page), asked.token_budget - shown.CLOSING))
     if kept < len(page):
-        page = at.engine.sessions(kept, asked.cursor)
+        page = action.engine.sessions(kept, asked.cursor)
     return Answer(SessionLog(page.items, page.cursor, (), 0), clipped(shown.sessions(page), asked.token_budget))
 
 
-def _turns(at: Place, session_id: str, budget: int) -> Answer:
+def _turns(action: Action, session_id: str, budget: int) -> Answer:
     """The latest turns that fit, told in their order."""
-    turns = at.engine.turns(session_id)
+    turns = action.engine.turns(session_id)
     kept = max(1, fitting(map(shown.turn, reversed(turns)), budget - shown.CLOSING))
     left_out = len(turns) - min(kept, len(turns))
     log = SessionLog((), None, tuple(turns[left_out:]), left_out)
     return Answer(log, clipped(shown.turns(log.turns, left_out), budget))
 
 
-def stats(at: Place, _: arguments.Stats) -> Answer:
-    held = at.service.stats(at.caller, at.engine)
+def stats(action: Action, numbers: SourceNumbers, _: arguments.Stats) -> Answer:
+    held = action.service.stats(action.caller, action.engine)
     return Answer(held, shown.stats(held))

@@ -11,12 +11,11 @@ from mcp.shared.exceptions import MCPError
 
 from fivefold.mcp import text as shown
 from fivefold.mcp.arguments import BUDGET
-from fivefold.mcp.desk import Call, Desk, done
+from fivefold.mcp.transport import Transport
 
 if TYPE_CHECKING:
-    from fivefold.engine import Engine
     from fivefold.retrieval.prompt import Context
-    from fivefold.service.service import Service
+    from fivefold.service.session import Action
 
 NAMESPACE = types.PromptArgument(name="namespace", description="The namespace; the usual one unless named")
 
@@ -51,7 +50,7 @@ class Prompt:
     title: str
     description: str
     arguments: tuple[types.PromptArgument, ...]
-    text: Callable[[Desk, Any, Mapping[str, str]], str]
+    text: Callable[[Transport, Any, Mapping[str, str]], str]
 
     def offered(self) -> types.Prompt:
         return types.Prompt(
@@ -63,7 +62,7 @@ def offered() -> list[types.Prompt]:
     return [prompt.offered() for prompt in PROMPTS.values()]
 
 
-def made(desk: Desk, request: Any, name: str, given: Mapping[str, str]) -> types.GetPromptResult:
+def made(transport: Transport, request: Any, name: str, given: Mapping[str, str]) -> types.GetPromptResult:
     prompt = PROMPTS.get(name)
     if prompt is None:
         raise MCPError(types.INVALID_PARAMS, f"there is no prompt {name[:50]!r}; there are {', '.join(PROMPTS)}")
@@ -73,27 +72,28 @@ def made(desk: Desk, request: Any, name: str, given: Mapping[str, str]) -> types
             raise MCPError(types.INVALID_PARAMS, f"{argument.name} is missing: {argument.description}")
     if unknown := sorted(set(given) - set(known)):
         raise MCPError(types.INVALID_PARAMS, f"there is no argument {unknown[0][:50]!r}; known are {', '.join(known)}")
-    told = types.TextContent(text=prompt.text(desk, request, given))
+    told = types.TextContent(text=prompt.text(transport, request, given))
     return types.GetPromptResult(
         description=prompt.description, messages=[types.PromptMessage(role="user", content=told)]
     )
 
 
-def answer(desk: Desk, request: Any, given: Mapping[str, str]) -> str:
+def answer(transport: Transport, request: Any, given: Mapping[str, str]) -> str:
     question = given["question"]
-    call = Call("context", "reader", given.get("namespace"))
-    found: Context = done(desk, request, call, lambda engine, service, _: _told(desk, engine, service, question))
+    with transport.session(request, given.get("namespace")).act("context") as action:
+        found = _context(action, transport, question)
     return ANSWER.format(block=shown.block(found), question=question, recall_id=found.recall_id, where=_where(given))
 
 
-def _told(desk: Desk, engine: Engine, service: Service, question: str) -> Context:
-    service.limits.check_text(question, "question")
+def _context(action: Action, transport: Transport, question: str) -> Context:
+    action.service.limits.check_text(question, "question")
+    engine = action.engine
     found = engine.context(question, BUDGET)
-    desk.numbers.tell(engine.namespace, found.recall_id, [source.id for source in found.sources])
+    transport.source_numbers.record(engine.namespace, found.recall_id, [source.id for source in found.sources])
     return found
 
 
-def keep(_: Desk, __: Any, given: Mapping[str, str]) -> str:
+def keep(_: Transport, __: Any, given: Mapping[str, str]) -> str:
     about = f", as far as it is about {given['about']}," if given.get("about") else ""
     return KEEP.format(about=about, where=_where(given))
 

@@ -11,8 +11,8 @@ from mcp.shared.uri_template import UriTemplate
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.mcp.budget import brief
-from fivefold.mcp.desk import Call, Desk, done
 from fivefold.mcp.text import turns_of
+from fivefold.mcp.transport import Transport
 from fivefold.values.recall import SHOWN_TEXT
 from fivefold.values.validate import checked_name
 
@@ -55,42 +55,37 @@ def templates() -> list[types.ResourceTemplate]:
     ]
 
 
-def listed(desk: Desk, request: Any, cursor: str | None) -> types.ListResourcesResult:
+def listed(transport: Transport, request: Any, cursor: str | None) -> types.ListResourcesResult:
     """The latest conversations and memories of the usual namespace; the cursor goes on through older memories."""
-
-    def work(engine: Engine, *_: object) -> types.ListResourcesResult:
+    with transport.session(request, None).act("list") as action:
+        engine = action.engine
         page = engine.memories(cursor=cursor, limit=LISTED)
         sessions = engine.sessions(limit=SESSIONS) if cursor is None else ()
         found = [*(_session(engine.namespace, session) for session in sessions), *(_memory(memory) for memory in page)]
-        return types.ListResourcesResult(resources=found, next_cursor=page.cursor)
-
-    return done(desk, request, Call("list", "reader"), work)
+    return types.ListResourcesResult(resources=found, next_cursor=page.cursor)
 
 
-def read(desk: Desk, request: Any, uri: str) -> types.ReadResourceResult:
-    text = _memory_at(desk, request, uri) or _session_at(desk, request, uri)
+def read(transport: Transport, request: Any, uri: str) -> types.ReadResourceResult:
+    text = _memory_at(transport, request, uri) or _session_at(transport, request, uri)
     if text is None:
         raise InvalidInput(f"there is no resource {uri[:100]!r}; their addresses look like {MEMORY} and {SESSION}")
     return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=JSON, text=text)])
 
 
-def _memory_at(desk: Desk, request: Any, uri: str) -> str | None:
+def _memory_at(transport: Transport, request: Any, uri: str) -> str | None:
     if (named := MEMORY.match(uri)) is None:
         return None
     namespace, id = str(named["namespace"]), str(named["id"])
-    return done(desk, request, Call("get", "reader", namespace, id), lambda engine, *_: _json(engine.get(id).to_dict()))
+    with transport.session(request, namespace).act("get", subject=id) as action:
+        return _json(action.engine.get(id).to_dict())
 
 
-def _session_at(desk: Desk, request: Any, uri: str) -> str | None:
+def _session_at(transport: Transport, request: Any, uri: str) -> str | None:
     if (named := SESSION.match(uri)) is None:
         return None
     namespace, id = str(named["namespace"]), str(named["id"])
-    return done(
-        desk,
-        request,
-        Call("session", "reader", namespace, id),
-        lambda engine, *_: _json([turn.to_dict() for turn in _last_turns(engine, id)]),
-    )
+    with transport.session(request, namespace).act("session", subject=id) as action:
+        return _json([turn.to_dict() for turn in _last_turns(action.engine, id)])
 
 
 def _last_turns(engine: Engine, id: str) -> list[Memory]:

@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 
 from fivefold import __version__
 from fivefold.errors import NotFound
-from fivefold.mcp.desk import Desk
+from fivefold.mcp.transport import Transport
 from fivefold.values.access import Refused
 from fivefold.values.serialize import Json
 
@@ -36,37 +36,39 @@ GREETINGS = frozenset({"initialize", "server/discover", "ping"})
 LONGEST = 1_000
 """Characters of an error; a long value that it names is not told back in full."""
 
-WRITERS = 16
-"""Calls that may write and are under way at once; their threads are their own, so that no question waits for one."""
-
 Context = ServerRequestContext[Any, Any]
 R = TypeVar("R")
 
 
-class Answering:
-    """Answers each kind of request by what `desk` opens."""
+class Handlers:
+    """Answers each kind of request by the service that `transport` opens."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
-        self.underway = 0
-        """How many calls are carried through whatever happens."""
-        self._writing = anyio.CapacityLimiter(WRITERS)
+    def __init__(self, transport: Transport) -> None:
+        self.transport = transport
+        self.running = 0
+        """How many calls run to their end whatever happens."""
 
     async def greet_first(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         if ctx.method not in GREETINGS:
-            self.desk.begin()
+            self.transport.preload()
         return await call_next(ctx)
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return types.ListToolsResult(tools=await _read(_offered))
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tools = await self._through(_tools)
+        tools = await self._to_end(_tools)
         tool = tools.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:50]!r}; there are {', '.join(tools)}")
         work = partial(self._called, tool, ctx.request, params.arguments)
-        return await (_read(work) if tool.reads else self._through(work, self._writing))
+        if tool.reads:
+            return await _read(work)
+        try:
+            service = await self._to_end(self.transport.service)
+        except Exception as error:
+            return self._failure(error)
+        return await self._to_end(work, service.writers)
 
     async def list_resources(
         self, ctx: Context, params: types.PaginatedRequestParams | None
@@ -74,7 +76,7 @@ class Answering:
         from fivefold.mcp import resources
 
         cursor = params.cursor if params is not None else None
-        return await _read(partial(self._plainly, resources.listed, self.desk, ctx.request, cursor))
+        return await _read(partial(self._plainly, resources.listed, self.transport, ctx.request, cursor))
 
     async def list_templates(
         self, ctx: Context, params: types.PaginatedRequestParams | None
@@ -86,7 +88,7 @@ class Answering:
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         from fivefold.mcp import resources
 
-        return await _read(partial(self._plainly, resources.read, self.desk, ctx.request, params.uri))
+        return await _read(partial(self._plainly, resources.read, self.transport, ctx.request, params.uri))
 
     async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         from fivefold.mcp import prompts
@@ -97,26 +99,32 @@ class Answering:
         from fivefold.mcp import prompts
 
         given = params.arguments or {}
-        return await _read(partial(self._plainly, prompts.made, self.desk, ctx.request, params.name, given))
+        return await _read(partial(self._plainly, prompts.made, self.transport, ctx.request, params.name, given))
 
-    async def _through(self, work: Callable[[], R], limiter: anyio.CapacityLimiter | None = None) -> R:
-        """What may be a write is carried through, whether or not the caller still waits for it."""
-        self.underway += 1
+    async def _to_end(self, work: Callable[[], R], limiter: anyio.CapacityLimiter | None = None) -> R:
+        """What may be a write runs to its end, whether or not the caller still waits for it.
+
+        With a limiter it has a thread of its own, so that no question waits for one.
+        """
+        self.running += 1
         try:
             with anyio.CancelScope(shield=True):
                 result = await anyio.to_thread.run_sync(work, limiter=limiter)
         finally:
-            self.underway -= 1
+            self.running -= 1
         return result
 
     def _called(self, tool: Tool, request: Any, given: dict[str, Any] | None) -> types.CallToolResult:
         """A tool that fails says so in its result, where the model reads it and can do better."""
         try:
-            answer = tool.answer(self.desk, request, given)
+            answer = tool.answer(self.transport, request, given)
         except Exception as error:
-            return types.CallToolResult(content=[types.TextContent(text=self._words(error))], is_error=True)
+            return self._failure(error)
         told = types.TextContent(text=answer.text)
         return types.CallToolResult(content=[told], structured_content=answer.value.to_dict())
+
+    def _failure(self, error: Exception) -> types.CallToolResult:
+        return types.CallToolResult(content=[types.TextContent(text=self._words(error))], is_error=True)
 
     def _plainly(self, work: Callable[..., R], *args: Any) -> R:
         try:
@@ -128,26 +136,26 @@ class Answering:
             raise MCPError(code, self._words(error)) from None
 
     def _words(self, error: Exception) -> str:
-        told = self.desk.words(error)
+        told = self.transport.message(error)
         return told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…"
 
 
-def build(answering: Answering) -> Server[Any]:
+def build(handlers: Handlers) -> Server[Any]:
     server: Server[Any] = Server(
         "fivefold",
         version=__version__,
         title="fivefold memory",
         instructions=INSTRUCTIONS,
         get_tool_input_schema=_input_schema,
-        on_list_tools=answering.list_tools,
-        on_call_tool=answering.call_tool,
-        on_list_resources=answering.list_resources,
-        on_list_resource_templates=answering.list_templates,
-        on_read_resource=answering.read_resource,
-        on_list_prompts=answering.list_prompts,
-        on_get_prompt=answering.get_prompt,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
     )
-    server.middleware.append(answering.greet_first)
+    server.middleware.append(handlers.greet_first)
     return server
 
 

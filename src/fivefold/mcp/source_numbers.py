@@ -15,12 +15,12 @@ LONGEST = 9
 """Digits of a number that can be one of a source."""
 
 
-class Numbers:
+class SourceNumbers:
     def __init__(self) -> None:
         self._told: OrderedDict[tuple[str, str], tuple[str, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def tell(self, namespace: str, recall_id: str, ids: Sequence[str]) -> None:
+    def record(self, namespace: str, recall_id: str, ids: Sequence[str]) -> None:
         """The sources of a recall have these ids, in the order of their numbers."""
         with self._lock:
             self._told[namespace, recall_id] = tuple(ids)

@@ -13,17 +13,18 @@ import anyio
 from mcp.server.stdio import stdio_server
 
 from fivefold.errors import FivefoldError
-from fivefold.mcp.desk import only_one
-from fivefold.mcp.server import Answering, build
-from fivefold.mcp.source_numbers import Numbers
-from fivefold.values.access import HERE, Caller
+from fivefold.mcp.server import Handlers, build
+from fivefold.mcp.source_numbers import SourceNumbers
+from fivefold.mcp.transport import single_namespace
+from fivefold.values.access import HERE, Caller, NamespaceRefused
 
 if TYPE_CHECKING:
     from fivefold.service.service import Service
+    from fivefold.service.session import Session
 
 
 @dataclass(slots=True)
-class Local:
+class StdioTransport:
     """Opens a store when it is first needed. Whoever starts the process has its file, or the key it is given."""
 
     location: str
@@ -32,13 +33,13 @@ class Local:
     """Whether namespaces other than the usual one can be named."""
     secret: str | None = None
     embedder: str | None = None
-    numbers: Numbers = field(default_factory=Numbers)
+    source_numbers: SourceNumbers = field(default_factory=SourceNumbers)
     _service: Service | None = field(default=None, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
     _warming: threading.Thread | None = field(default=None, init=False)
     _ended: bool = field(default=False, init=False)
 
-    def begin(self) -> None:
+    def preload(self) -> None:
         if self._warming is None:
             self._warming = threading.Thread(target=self._warm_up, name="fivefold-warm-up")
             self._warming.start()
@@ -52,18 +53,24 @@ class Local:
                 self._service = open_service(self.location, embedder=self.embedder)
             return self._service
 
-    def caller(self, request: Any) -> Caller:
+    def session(self, request: Any, namespace: str | None) -> Session:
+        from fivefold.service.session import Session
+
+        caller = self._caller()
+        chosen = (self.namespace or single_namespace(caller)) if namespace is None else namespace
+        return Session(self.service(), caller, chosen)
+
+    def _caller(self) -> Caller:
         if self.secret is not None:
             return self.service().caller(self.secret, local=True)
         return HERE if self.everywhere else Caller(HERE.role, (self.namespace or "default",))
 
-    def usual(self, caller: Caller) -> str:
-        return self.namespace or only_one(caller)
-
-    def words(self, error: Exception) -> str:
-        """An error of our own is told as it is: whoever reads it has the store."""
+    def message(self, error: Exception) -> str:
+        """A library error is given as it is: the reader has the store."""
         from fivefold.web.problems import problem_of
 
+        if isinstance(error, NamespaceRefused) and self.secret is None:
+            return "only the namespace this was started for can be used; start it for all namespaces to use others"
         return str(error) if isinstance(error, FivefoldError) else problem_of(error)[0].detail
 
     def close(self) -> None:
@@ -81,7 +88,7 @@ class Local:
 
         try:
             service = self.service()
-            space = service.engines.store.reader(self.usual(self.caller(None))).space()
+            space = service.engines.store.reader(str(self.session(None, None).namespace)).space()
             choice = self.embedder or (DEFAULT if space is None else choice_of(space.embedder))
             if not is_remote(choice) and not self._ended:
                 embedder(choice).embed(["warm"])
@@ -89,30 +96,30 @@ class Local:
             sys.stderr.write(f"fivefold: {error}\n")
 
 
-def serve(desk: Local) -> None:
+def serve(transport: StdioTransport) -> None:
     """Answer until the client closes our input or a signal ends us; what was accepted is written first."""
     try:
-        anyio.run(_serve, desk)
+        anyio.run(_serve, transport)
     finally:
-        desk.close()
+        transport.close()
 
 
-async def _serve(desk: Local) -> None:
-    answering = Answering(desk)
-    server = build(answering)
+async def _serve(transport: StdioTransport) -> None:
+    handlers = Handlers(transport)
+    server = build(handlers)
     async with anyio.create_task_group() as tasks:
         if sys.platform != "win32":
-            tasks.start_soon(_end_on_signal, answering, desk)
+            tasks.start_soon(_end_on_signal, handlers, transport)
         async with stdio_server() as (received, sent):
             await server.run(received, sent, server.create_initialization_options())
         tasks.cancel_scope.cancel()
 
 
-async def _end_on_signal(answering: Answering, desk: Local) -> None:
+async def _end_on_signal(handlers: Handlers, transport: StdioTransport) -> None:
     """The thread that waits for input cannot be woken, so the process ends from here."""
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for _ in signals:
-            while answering.underway:
+            while handlers.running:
                 await anyio.sleep(0.01)
-            await anyio.to_thread.run_sync(desk.close)
+            await anyio.to_thread.run_sync(transport.close)
             os._exit(0)

@@ -10,10 +10,12 @@ import mcp_types as types
 
 from fivefold.mcp import arguments, calls
 from fivefold.mcp.arguments import Arguments, checked, schema
-from fivefold.mcp.calls import Answer, Place, SessionLog
-from fivefold.mcp.desk import Call, Desk, done
+from fivefold.mcp.calls import Answer, SessionLog
+from fivefold.mcp.source_numbers import SourceNumbers
+from fivefold.mcp.transport import Transport
 from fivefold.retrieval.prompt import Context
 from fivefold.service.responses import Feedback
+from fivefold.service.session import Action
 from fivefold.values.access import Role
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Recall
@@ -32,7 +34,7 @@ class Tool:
     role: Role
     takes: type[Arguments]
     gives: type[Value]
-    run: Callable[[Place, Any], Answer]
+    run: Callable[[Action, SourceNumbers, Any], Answer]
     destructive: bool = False
     idempotent: bool = True
 
@@ -55,16 +57,14 @@ class Tool:
             ),
         )
 
-    def answer(self, desk: Desk, request: Any, given: dict[str, Any] | None) -> Answer:
+    def answer(self, transport: Transport, request: Any, given: dict[str, Any] | None) -> Answer:
+        """Do it, if the caller may, and note it; runs in a thread."""
         asked = checked(self.takes, given)
-        call = Call(asked.action or self.name, self.role, asked.namespace, asked.subject)
-        return done(
-            desk,
-            request,
-            call,
-            lambda engine, service, caller: self.run(Place(engine, service, caller, desk.numbers), asked),
-            lambda answer: answer.subject,
-        )
+        session = transport.session(request, asked.namespace)
+        with session.act(asked.action or self.name, self.role, asked.subject) as action:
+            answer = self.run(action, transport.source_numbers, asked)
+            action.subject = asked.subject or answer.subject
+        return answer
 
 
 TOOLS = {

@@ -22,7 +22,7 @@ from fivefold.values.reports import Stats
 __all__ = ["Limits", "Service", "open_service"]
 
 WRITERS = 16
-"""Writes under way at once. They wait for each other anyway, and may not take the threads that reads need."""
+"""Writes in progress at once, of all faces. They wait for each other anyway, and must leave threads for reads."""
 
 
 def open_service(
@@ -62,10 +62,10 @@ class Service:
     limits: Limits = field(default_factory=Limits)
     upkeep: Upkeep | None = None
     rates: Rates = field(init=False)
-    writing: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(WRITERS), init=False)
-    noting: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(WRITERS), init=False)
-    """For notes that return once they are on the disk: a write that is done need not queue with those that are not."""
-
+    writers: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(WRITERS), init=False)
+    """The turns of writes, whether by REST, MCP or a page."""
+    note_writers: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(WRITERS), init=False)
+    """For notes that return once they are on the disk: a write that is done need not queue behind those that wait."""
     signed_in: SignedIn = field(default_factory=SignedIn, init=False)
 
     def __post_init__(self) -> None:

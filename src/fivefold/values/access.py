@@ -27,6 +27,14 @@ class Unauthorized(Refused):
     """No key was given, or one that is unknown, revoked or expired."""
 
 
+class NamespaceRefused(Refused):
+    """The caller does not reach this namespace."""
+
+    def __init__(self, namespace: str) -> None:
+        super().__init__(f"this key does not reach namespace {namespace!r}")
+        self.namespace = namespace
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key(Value):
     """An API key as it is listed; the secret is shown once, when it is made, and kept only as a hash."""
@@ -65,7 +73,7 @@ class Caller:
     def require(self, role: Role, namespace: str | None = None) -> None:
         """Raise `Refused` unless the caller has that role, and may see the namespace."""
         if namespace is not None and not self.sees(namespace):
-            raise Refused(f"this key does not reach namespace {namespace!r}")
+            raise NamespaceRefused(namespace)
         if ROLES.index(self.role) < ROLES.index(role):
             raise Refused(f"this key is {_a(self.role)}'s; that needs {_a(role)}'s")
 

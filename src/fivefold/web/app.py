@@ -86,7 +86,7 @@ def create_app(
 async def _in_turn(request: Request) -> AsyncIterator[None]:
     """What a page changes waits for its turn among the writes; to sign in or out is none."""
     writes = request.method == "POST" and request.scope["path"] not in ("/login", "/logout")
-    async with service_of(request).writing if writes else nullcontext():
+    async with service_of(request).writers if writes else nullcontext():
         yield
 
 
@@ -114,11 +114,11 @@ def _cors(sites: Sites) -> list[Middleware]:
 
 
 def _mount_mcp(app: FastAPI, service: Service) -> None:
-    from fivefold.mcp.http import mounted
+    from fivefold.web.mcp_mount import mcp_endpoint
 
-    served, lifespan = mounted(service)
+    endpoint, lifespan = mcp_endpoint(service)
     app.state.lifespans.append(lifespan)
-    app.router.routes.append(Route("/mcp", endpoint=served, methods=["POST"]))
+    app.router.routes.append(Route("/mcp", endpoint=endpoint, methods=["POST"]))
 
 
 @asynccontextmanager

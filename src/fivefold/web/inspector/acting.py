@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from fastapi.responses import RedirectResponse
 
 from fivefold.engine import Engine
-from fivefold.values.access import Refused, Role
+from fivefold.service.session import Session
+from fivefold.values.access import Role
 from fivefold.web.inspector.rendering import address
-from fivefold.web.inspector.visit import Visit
 
 DONE = {
     "remembered": "Remembered.",
@@ -32,25 +32,20 @@ DONE = {
 
 @contextmanager
 def acting(
-    visit: Visit, action: str, ids: Sequence[str] = (), role: Role = "reader", noted: bool = True
+    visit: Session, action: str, ids: Sequence[str] = (), role: Role = "reader", noted: bool = True
 ) -> Iterator[Engine]:
     """The engine for one action, if the visitor may do it; what came of it goes to the audit log under REST's name.
 
     `ids` is what is acted upon; a list may be added to meanwhile. What shows nothing of the namespace, such as an
     empty form, need not be `noted` unless it is refused.
     """
-    outcome = "failed"
-    try:
-        yield visit.engine(role)
-        outcome = "ok"
-    except Refused:
-        outcome = "refused"
-        raise
-    finally:
-        if noted or outcome == "refused":
-            visit.service.audit.note(visit.caller, action, visit.namespace, " ".join(ids) or None, outcome)
+    with visit.act(action, role, audit_success=noted) as under_way:
+        try:
+            yield under_way.engine
+        finally:
+            under_way.subject = " ".join(ids) or None
 
 
-def onward(visit: Visit, path: str, **state: object) -> RedirectResponse:
+def onward(visit: Session, path: str, **state: object) -> RedirectResponse:
     """After a change: to a page that can be reloaded without changing anything again."""
     return RedirectResponse(address(path, visit.namespace, state), status_code=303)

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from fivefold.retrieval.recipe import known_recipes
+from fivefold.service.session import Session
 from fivefold.values.recall import EFFORTS
 from fivefold.values.reports import Stats
 from fivefold.web.inspector.acting import acting
@@ -15,7 +16,7 @@ from fivefold.web.inspector.memory import around
 from fivefold.web.inspector.question import AskedBy, answered
 from fivefold.web.inspector.rendering import address, followed, page
 from fivefold.web.inspector.shares import cards, legend
-from fivefold.web.inspector.visit import Here, Visit
+from fivefold.web.inspector.visit import Here
 
 router = APIRouter()
 
@@ -51,6 +52,6 @@ def beside(request: Request, visit: Here, id: Annotated[str, Query()]) -> Respon
     return page(request, "ask_beside.html", turns=[turn for turn in turns if turn is not None])
 
 
-def _held(visit: Visit) -> Stats:
+def _held(visit: Session) -> Stats:
     with acting(visit, "stats") as engine:
         return visit.service.stats(visit.caller, engine)

@@ -9,13 +9,14 @@ from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import Response
 
 from fivefold.errors import InvalidInput, NotFound
+from fivefold.service.session import Session
 from fivefold.values.graph import Entity
 from fivefold.values.paging import LARGEST
 from fivefold.values.times import utc_now
 from fivefold.web.inspector.acting import DONE, acting, onward
 from fivefold.web.inspector.graph_picture import MOST_EDGES, NARROW, WIDE, Drawn, Ties, around, most_mentioned, picture
 from fivefold.web.inspector.rendering import page
-from fivefold.web.inspector.visit import Here, Visit
+from fivefold.web.inspector.visit import Here
 from fivefold.writing.graph import Graph
 
 LISTED = 40
@@ -47,7 +48,7 @@ def graph(
         return _shown(request, visit, engine.graph.entity(entity), done=DONE.get(done, ""))
 
 
-def _several(request: Request, visit: Visit, name: str, cursor: str) -> Response:
+def _several(request: Request, visit: Session, name: str, cursor: str) -> Response:
     error = ""
     with acting(visit, "entities") as engine:
         try:
@@ -92,7 +93,7 @@ ACTIONS = {"rename": "change entity", "alias": "change entity", "merge": "merge 
 
 
 def _change(
-    request: Request, visit: Visit, entity: int, what: str, typed: str, change: Callable[[Graph], Entity]
+    request: Request, visit: Session, entity: int, what: str, typed: str, change: Callable[[Graph], Entity]
 ) -> Response:
     """Make the change, or show the entity again with what was typed and what is wrong with it."""
     try:
@@ -107,7 +108,7 @@ def _change(
 
 def _shown(
     request: Request,
-    visit: Visit,
+    visit: Session,
     chosen: Entity,
     status: int = 200,
     done: str = "",

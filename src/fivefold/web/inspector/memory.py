@@ -10,12 +10,13 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from fivefold.engine import Engine
+from fivefold.service.session import Session
 from fivefold.values.extraction import Extraction
 from fivefold.values.memory import TYPES, Memory
 from fivefold.web.inspector.acting import DONE, acting
 from fivefold.web.inspector.memory_typed import mark, typed_of
 from fivefold.web.inspector.rendering import page
-from fivefold.web.inspector.visit import Here, Visit
+from fivefold.web.inspector.visit import Here
 from fivefold.writing.graph import folded
 
 router = APIRouter()
@@ -45,7 +46,7 @@ def one(request: Request, visit: Here, id: str, done: str = "") -> Response:
 
 def shown(
     request: Request,
-    visit: Visit,
+    visit: Session,
     id: str,
     status: int = 200,
     done: str = "",

@@ -13,11 +13,11 @@ from fivefold.errors import FivefoldError, InvalidInput
 from fivefold.retrieval.recipe import Recipe
 from fivefold.service.limits import Limits
 from fivefold.service.recipes import recipe_named
+from fivefold.service.session import Session
 from fivefold.values.access import Refused
 from fivefold.values.recall import EFFORTS, Recall
 from fivefold.values.times import as_utc
 from fivefold.web.inspector.acting import acting
-from fivefold.web.inspector.visit import Visit
 from fivefold.web.problems import problem_of
 
 Field = Annotated[str, Query()]
@@ -91,7 +91,7 @@ def posed_of(
 AskedBy = Annotated[Posed, Depends(posed_of)]
 
 
-def answered(posed: Posed, visit: Visit, action: str, still: bool = False) -> Answered:
+def answered(posed: Posed, visit: Session, action: str, still: bool = False) -> Answered:
     """The recall, without noise if `still`. What cannot be used is told at the form, and what was typed stays."""
     try:
         with acting(visit, action, noted=bool(posed.q)) as engine:

@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from fivefold import __version__
+from fivefold.service.session import Session
 from fivefold.text.display import visible
-from fivefold.web.inspector.visit import Visit
 from fivefold.web.paths import quoted
 from fivefold.web.problems import Problem
 
@@ -33,16 +33,16 @@ CHOSEN_FROM = 200
 
 def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
     """The template as a whole page, or what htmx takes out of it."""
-    visit: Visit | None = getattr(request.state, "visit", None)
+    visit: Session | None = getattr(request.state, "visit", None)
     shown = {"visit": visit, "namespace": visit.namespace if visit else "", "here": _view(request.url.path), **values}
     html = environment().get_template(template).render(shown)
     return HTMLResponse(html, status, headers={"Cache-Control": "no-store"})
 
 
-def address(path: str, namespace: str, given: Mapping[str, object]) -> str:
+def address(path: str, namespace: str | None, given: Mapping[str, object]) -> str:
     """A path with its state; what is empty is left out, and so is the namespace everyone starts in."""
     state = {name: value for name, value in given.items() if value is not None and value is not False and value != ""}
-    if namespace not in ("", "default"):
+    if namespace not in (None, "", "default"):
         state = {"namespace": namespace, **state}
     return f"{path}?{urlencode(state)}" if state else path
 

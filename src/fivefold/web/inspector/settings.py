@@ -11,11 +11,12 @@ from fastapi.responses import Response
 
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
+from fivefold.service.session import Session
 from fivefold.stores.protocol import Reader
 from fivefold.web.inspector.acting import DONE, acting, onward
 from fivefold.web.inspector.rendering import page
 from fivefold.web.inspector.settings_typed import DEFAULTS, GROUPS, MEANINGS, told, value_of
-from fivefold.web.inspector.visit import Here, Visit
+from fivefold.web.inspector.visit import Here
 
 router = APIRouter()
 
@@ -69,7 +70,7 @@ def _reader(engine: Engine) -> Reader:
 
 
 def _shown(
-    request: Request, visit: Visit, typed: Mapping[str, str], status: int = 200, fault: str = "", done: str = ""
+    request: Request, visit: Session, typed: Mapping[str, str], status: int = 200, fault: str = "", done: str = ""
 ) -> Response:
     groups = {
         title: [_field(name, meaning, typed[name], fault) for name, meaning in group.items()]

@@ -9,13 +9,13 @@ from fivefold.engine import Engine
 from fivefold.errors import FivefoldError, InvalidInput
 from fivefold.retrieval.recipe import Recipe, RouteSpec, load_recipe
 from fivefold.service.recipes import recipe_named
+from fivefold.service.session import Session
 from fivefold.settings import Settings
 from fivefold.values.access import Refused
 from fivefold.values.recall import Recall
 from fivefold.web.inspector.acting import acting
 from fivefold.web.inspector.question import Posed
 from fivefold.web.inspector.shares import Card, cards
-from fivefold.web.inspector.visit import Visit
 from fivefold.web.problems import problem_of
 
 BY_HAND = "fusion.weights"
@@ -52,7 +52,7 @@ class Side:
         return self.changes.get(BY_HAND) == "fixed"
 
 
-def side_of(name: str, recipe: str, given: Mapping[str, str], posed: Posed, visit: Visit) -> Side:
+def side_of(name: str, recipe: str, given: Mapping[str, str], posed: Posed, visit: Session) -> Side:
     """What the address says of this side; its changes begin with the first letter of its name."""
     try:
         with acting(visit, "recall", noted=bool(posed.q)) as engine:

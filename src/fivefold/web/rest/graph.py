@@ -13,7 +13,7 @@ from fivefold.values.graph import Edge, Entity
 from fivefold.values.memory import Memory
 from fivefold.values.paging import LARGEST, Page
 from fivefold.web.rest.bodies import EdgeBody, EntityBody, EntityChanges, MergeBody, SplitBody
-from fivefold.web.rest.operations import IN, JSON, Asks, Example, operation
+from fivefold.web.rest.operations import IN, JSON, Current, Example, operation
 from fivefold.web.rest.sessions import Paging
 
 HERE = {"namespace": "default"}
@@ -37,10 +37,10 @@ class EntityFilters(Paging):
     answers=Page[Entity],
     example=Example(HERE, {"limit": "2"}),
 )
-def list_entities(asks: Asks, filters: Annotated[EntityFilters, Query()]) -> Page[Entity]:
+def list_entities(action: Current, filters: Annotated[EntityFilters, Query()]) -> Page[Entity]:
     """Entities, the most mentioned first, or those under one name."""
-    asks.service.limits.check_page(filters.limit)
-    return asks.engine.graph.entities(**filters.model_dump())
+    action.service.limits.check_page(filters.limit)
+    return action.engine.graph.entities(**filters.model_dump())
 
 
 @operation(
@@ -54,17 +54,17 @@ def list_entities(asks: Asks, filters: Annotated[EntityFilters, Query()]) -> Pag
     takes=JSON,
     example=Example(HERE, body={"name": "Harbour Street", "aliases": ["the old flat"]}),
 )
-def add_entity(asks: Asks, body: EntityBody) -> Entity:
+def add_entity(action: Current, body: EntityBody) -> Entity:
     """An entity made by hand; it stays even when nothing mentions it."""
-    return asks.engine.graph.add(**body.model_dump())
+    return action.engine.graph.add(**body.model_dump())
 
 
 @operation(
     "GET", f"{IN}/entities/{{id:name}}", role="reader", action="entity", tag=TAG, answers=Entity, example=Example(ONE)
 )
-def get_entity(asks: Asks, id: Id) -> Entity:
+def get_entity(action: Current, id: Id) -> Entity:
     """One entity."""
-    return asks.engine.graph.entity(id)
+    return action.engine.graph.entity(id)
 
 
 @operation(
@@ -77,11 +77,11 @@ def get_entity(asks: Asks, id: Id) -> Entity:
     takes=JSON,
     example=Example(ONE, body={"alias": "M."}),
 )
-def change_entity(asks: Asks, id: Id, body: EntityChanges) -> Entity:
+def change_entity(action: Current, id: Id, body: EntityChanges) -> Entity:
     """Rename an entity, or give it one more name."""
     if (body.name is None) == (body.alias is None):
         raise InvalidInput("give either a new name or one more alias")
-    graph = asks.engine.graph
+    graph = action.engine.graph
     return graph.rename(id, body.name) if body.name is not None else graph.alias(id, str(body.alias))
 
 
@@ -94,10 +94,10 @@ def change_entity(asks: Asks, id: Id, body: EntityChanges) -> Entity:
     answers=Page[Edge],
     example=Example(ONE, {"limit": "2"}),
 )
-def entity_edges(asks: Asks, id: Id, paging: Annotated[Paging, Query()]) -> Page[Edge]:
+def entity_edges(action: Current, id: Id, paging: Annotated[Paging, Query()]) -> Page[Edge]:
     """The relations of an entity, surest first."""
-    asks.service.limits.check_page(paging.limit)
-    return asks.engine.graph.edges(id, **paging.model_dump())
+    action.service.limits.check_page(paging.limit)
+    return action.engine.graph.edges(id, **paging.model_dump())
 
 
 @operation(
@@ -109,10 +109,10 @@ def entity_edges(asks: Asks, id: Id, paging: Annotated[Paging, Query()]) -> Page
     answers=Page[Memory],
     example=Example(ONE, {"limit": "1"}),
 )
-def entity_memories(asks: Asks, id: Id, paging: Annotated[Paging, Query()]) -> Page[Memory]:
+def entity_memories(action: Current, id: Id, paging: Annotated[Paging, Query()]) -> Page[Memory]:
     """What speaks of an entity, latest first."""
-    asks.service.limits.check_page(paging.limit)
-    return asks.engine.graph.memories(id, **paging.model_dump())
+    action.service.limits.check_page(paging.limit)
+    return action.engine.graph.memories(id, **paging.model_dump())
 
 
 @operation(
@@ -125,9 +125,9 @@ def entity_memories(asks: Asks, id: Id, paging: Annotated[Paging, Query()]) -> P
     takes=JSON,
     example=Example(ONE, body={"gone": 3}),
 )
-def merge_entities(asks: Asks, id: Id, body: MergeBody) -> Entity:
+def merge_entities(action: Current, id: Id, body: MergeBody) -> Entity:
     """Two entities were one: links, aliases and relations of the other move over."""
-    return asks.engine.graph.merge(id, body.gone)
+    return action.engine.graph.merge(id, body.gone)
 
 
 @operation(
@@ -141,9 +141,9 @@ def merge_entities(asks: Asks, id: Id, body: MergeBody) -> Entity:
     takes=JSON,
     example=Example(ONE, body={"name": "Maya the cat", "memories": ["s01.01"]}),
 )
-def split_entity(asks: Asks, id: Id, body: SplitBody) -> Entity:
+def split_entity(action: Current, id: Id, body: SplitBody) -> Entity:
     """One entity was two: these memories speak of the other one."""
-    return asks.engine.graph.split(id, body.name, body.memories)
+    return action.engine.graph.split(id, body.name, body.memories)
 
 
 @operation(
@@ -157,9 +157,9 @@ def split_entity(asks: Asks, id: Id, body: SplitBody) -> Entity:
     takes=JSON,
     example=Example(HERE, body={"source": 1, "relation": "works with", "target": 2}),
 )
-def add_edge(asks: Asks, body: EdgeBody) -> Edge:
+def add_edge(action: Current, body: EdgeBody) -> Edge:
     """A relation made by hand, or a known one changed."""
-    return asks.engine.graph.relate(**body.model_dump())
+    return action.engine.graph.relate(**body.model_dump())
 
 
 @operation(
@@ -171,7 +171,7 @@ def add_edge(asks: Asks, body: EdgeBody) -> Edge:
     answers=RemovedEdge,
     example=Example(ONE),
 )
-def remove_edge(asks: Asks, id: Id) -> RemovedEdge:
+def remove_edge(action: Current, id: Id) -> RemovedEdge:
     """Take a relation away."""
-    asks.engine.graph.unrelate(id)
+    action.engine.graph.unrelate(id)
     return RemovedEdge(id)

@@ -11,8 +11,9 @@ from fivefold.retrieval.browse import History
 from fivefold.values.memory import Kind, Memory, Type
 from fivefold.values.paging import Page
 from fivefold.values.reports import Merged, Report
+from fivefold.web.idempotency import Once
 from fivefold.web.rest.bodies import Batch, Changes, Moment, Name, RecordBody
-from fivefold.web.rest.operations import IN, JSON, Asking, Asks, Example, operation
+from fivefold.web.rest.operations import IN, JSON, Current, Example, UnderKey, operation
 
 HERE = {"namespace": "default"}
 ONE = {"namespace": "default", "id": "s01.03"}
@@ -48,12 +49,12 @@ class Filters(BaseModel):
     takes=JSON,
     example=Example(HERE, body={"content": "The spare key is with Mrs Okafor", "speaker": "user"}),
 )
-def remember(asks: Asks, body: RecordBody) -> Report:
+def remember(action: Current, once: UnderKey, body: RecordBody) -> Report:
     """Remember one text.
 
     What a new statement replaces is superseded; what is known already is merged. The report tells which.
     """
-    return asks.engine.remember(**_with_id(asks, body.given(asks.service.limits), 0))
+    return action.engine.remember(**_with_id(once, body.given(action.service.limits), 0))
 
 
 @operation(
@@ -75,10 +76,10 @@ def remember(asks: Asks, body: RecordBody) -> Report:
         },
     ),
 )
-def remember_many(asks: Asks, body: Batch) -> Report:
+def remember_many(action: Current, once: UnderKey, body: Batch) -> Report:
     """Remember many texts at once; all are checked first."""
-    given = body.given(asks.service.limits)
-    return asks.engine.remember_many([_with_id(asks, record, number) for number, record in enumerate(given)])
+    given = body.given(action.service.limits)
+    return action.engine.remember_many([_with_id(once, record, number) for number, record in enumerate(given)])
 
 
 @operation(
@@ -90,18 +91,18 @@ def remember_many(asks: Asks, body: Batch) -> Report:
     answers=Page[Memory],
     example=Example(HERE, {"tag": "home", "limit": "2"}),
 )
-def list_memories(asks: Asks, filters: Annotated[Filters, Query()]) -> Page[Memory]:
+def list_memories(action: Current, filters: Annotated[Filters, Query()]) -> Page[Memory]:
     """Memories, latest first, page by page; memories of whole sessions only by their kind."""
-    asks.service.limits.check_page(filters.limit)
-    return asks.engine.memories(**filters.model_dump())
+    action.service.limits.check_page(filters.limit)
+    return action.engine.memories(**filters.model_dump())
 
 
 @operation(
     "GET", f"{IN}/memories/{{id:name}}", role="reader", action="get", tag=TAG, answers=Memory, example=Example(ONE)
 )
-def get_memory(asks: Asks, id: str) -> Memory:
+def get_memory(action: Current, id: str) -> Memory:
     """One memory."""
-    return asks.engine.get(id)
+    return action.engine.get(id)
 
 
 @operation(
@@ -114,9 +115,9 @@ def get_memory(asks: Asks, id: str) -> Memory:
     takes=JSON,
     example=Example({"namespace": "default", "id": "s01.05"}, body={"tags": ["work", "calendar"], "importance": 0.8}),
 )
-def update_memory(asks: Asks, id: str, body: Changes) -> Memory:
+def update_memory(action: Current, id: str, body: Changes) -> Memory:
     """Change fields of a memory; everything derived from it follows."""
-    return asks.engine.update(id, **body.given(asks.service.limits))
+    return action.engine.update(id, **body.given(action.service.limits))
 
 
 @operation(
@@ -128,9 +129,9 @@ def update_memory(asks: Asks, id: str, body: Changes) -> Memory:
     answers=Memory,
     example=Example({"namespace": "default", "id": "s01.04"}),
 )
-def forget_memory(asks: Asks, id: str) -> Memory:
+def forget_memory(action: Current, id: str) -> Memory:
     """Forget a memory and everything derived from it, for good; the answer is what was forgotten."""
-    return asks.engine.forget(id)
+    return action.engine.forget(id)
 
 
 @operation(
@@ -144,11 +145,11 @@ def forget_memory(asks: Asks, id: str) -> Memory:
     takes=JSON,
     example=Example(ONE, body={"content": "My badge ID is E-50113 now", "speaker": "user"}),
 )
-def supersede_memory(asks: Asks, id: str, body: RecordBody) -> Report:
+def supersede_memory(action: Current, once: UnderKey, id: str, body: RecordBody) -> Report:
     """Remember a record as what replaces a memory, which keeps its history and stops winning."""
-    record = _with_id(asks, body.given(asks.service.limits), 0)
-    engine = asks.engine
-    if asks.once is not None and asks.once.begun.again and engine.get(id).superseded_by == record["id"]:
+    record = _with_id(once, body.given(action.service.limits), 0)
+    engine = action.engine
+    if once is not None and once.begun.again and engine.get(id).superseded_by == record["id"]:
         return Report(merged=(Merged(record["id"], "a memory with this id is already stored"),))
     return engine.supersede(id, record)
 
@@ -162,9 +163,9 @@ def supersede_memory(asks: Asks, id: str, body: RecordBody) -> Report:
     answers=Memory,
     example=Example(ONE),
 )
-def reinstate_memory(asks: Asks, id: str) -> Memory:
+def reinstate_memory(action: Current, id: str) -> Memory:
     """A superseded memory holds again."""
-    return asks.engine.reinstate(id)
+    return action.engine.reinstate(id)
 
 
 @operation(
@@ -176,13 +177,13 @@ def reinstate_memory(asks: Asks, id: str) -> Memory:
     answers=History,
     example=Example(ONE),
 )
-def memory_history(asks: Asks, id: str) -> History:
+def memory_history(action: Current, id: str) -> History:
     """What a memory replaced, what replaced it, and why."""
-    return asks.engine.history(id)
+    return action.engine.history(id)
 
 
-def _with_id(asks: Asking, record: dict[str, Any], number: int) -> dict[str, Any]:
+def _with_id(once: Once | None, record: dict[str, Any], number: int) -> dict[str, Any]:
     """Under an idempotency key, a record without an id gets one that is the same the second time."""
-    if asks.once is None or record.get("id") is not None:
+    if once is None or record.get("id") is not None:
         return record
-    return {**record, "id": asks.once.id(number)}
+    return {**record, "id": once.id(number)}

@@ -18,7 +18,7 @@ from fivefold.transfer.jsonl import export_lines, objects
 from fivefold.values.reports import Report, Stats
 from fivefold.values.validate import MAX_TEXT
 from fivefold.web.rest.bodies import TEXTS
-from fivefold.web.rest.operations import IN, JSON, LINES, Asks, Example, operation
+from fivefold.web.rest.operations import IN, JSON, LINES, Current, Example, operation
 from fivefold.web.streaming import lines_through_a_file, parts_of
 
 HERE = {"namespace": "default"}
@@ -26,9 +26,9 @@ TAG = "namespaces"
 
 
 @operation("GET", f"{IN}/settings", role="reader", action="settings", tag=TAG, answers=Settings, example=Example(HERE))
-def get_settings(asks: Asks) -> Settings:
+def get_settings(action: Current) -> Settings:
     """The namespace's settings, defaults where nothing is set."""
-    return asks.engine.settings
+    return action.engine.settings
 
 
 @operation(
@@ -41,38 +41,38 @@ def get_settings(asks: Asks) -> Settings:
     takes=JSON,
     example=Example(HERE, body={"timezone": "Europe/London", "recent_turns": 4}),
 )
-def change_settings(asks: Asks, body: Annotated[dict[str, Any], Body()]) -> Settings:
+def change_settings(action: Current, body: Annotated[dict[str, Any], Body()]) -> Settings:
     """Change settings; null brings a default back."""
-    return asks.engine.configure(**body)
+    return action.engine.configure(**body)
 
 
 @operation("GET", f"{IN}/stats", role="reader", action="stats", tag=TAG, answers=Stats, example=Example(HERE))
-def stats(asks: Asks) -> Stats:
+def stats(action: Current) -> Stats:
     """What the namespace holds."""
-    return asks.service.stats(asks.caller, asks.engine)
+    return action.service.stats(action.caller, action.engine)
 
 
 @operation(
     "GET", f"{IN}/learned", role="reader", action="learned", tag=TAG, answers=LearnedFromUse, example=Example(HERE)
 )
-def learned(asks: Asks) -> LearnedFromUse:
+def learned(action: Current) -> LearnedFromUse:
     """What the namespace has learned from use so far, and how far it counts."""
-    return asks.engine.learned()
+    return action.engine.learned()
 
 
 @operation("DELETE", f"{IN}/learned", role="admin", action="unlearn", tag=TAG, answers=Unlearned, example=Example(HERE))
-def unlearn(asks: Asks) -> Unlearned:
+def unlearn(action: Current) -> Unlearned:
     """Forget what was learned from use; the feedback stays."""
-    asks.engine.unlearn()
-    return Unlearned(asks.engine.namespace)
+    action.engine.unlearn()
+    return Unlearned(action.engine.namespace)
 
 
 @operation(
     "GET", f"{IN}/export", role="reader", action="export", tag=TAG, answers=None, gives=(LINES,), example=Example(HERE)
 )
-def export(asks: Asks) -> Response:
+def export(action: Current) -> Response:
     """Every memory of the namespace, one JSON object a line, oldest first."""
-    engine = asks.engine
+    engine = action.engine
     file = lines_through_a_file(export_lines(engine.store.reader(engine.namespace)))
     return StreamingResponse(parts_of(file), media_type=LINES)
 
@@ -92,14 +92,14 @@ async def lines_of(request: Request) -> Path:
     takes=LINES,
     example=Example(HERE, body='{"content": "The gas meter is behind the stairs"}\n'),
 )
-def import_(asks: Asks, lines: Annotated[Path, Depends(lines_of)]) -> Report:
+def import_(action: Current, lines: Annotated[Path, Depends(lines_of)]) -> Report:
     """Read memories as JSON lines: an export, or records with at least a content. The same lines again add nothing.
 
     Every line is checked before any is stored.
     """
     try:
-        _check_texts(lines, asks.service.limits)
-        return asks.engine.import_jsonl(lines)
+        _check_texts(lines, action.service.limits)
+        return action.engine.import_jsonl(lines)
     except TooMuch:
         raise
     except InvalidInput as error:

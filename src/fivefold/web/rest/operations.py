@@ -9,19 +9,17 @@ from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Annotated, Any, ParamSpec
 
-import anyio.to_thread
 from fastapi import Depends
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from fivefold.engine import Engine
-from fivefold.service.service import Service
-from fivefold.values.access import Caller, Refused, Role
+from fivefold.service.session import Action, Session
+from fivefold.values.access import Role
 from fivefold.values.reports import Report
 from fivefold.values.serialize import Value
-from fivefold.values.validate import MAX_NAME, checked_name
+from fivefold.values.validate import MAX_NAME
 from fivefold.web.auth import caller_of, service_of, still_the_caller
 from fivefold.web.idempotency import REPLAYED, Once, once
 from fivefold.web.problems import Problematic, problem
@@ -84,28 +82,22 @@ class Answer(Response):
         super().__init__(json.dumps(value.to_dict(), ensure_ascii=False, allow_nan=False).encode(), status)
 
 
-@dataclass(slots=True)
-class Asking:
-    """A request that may go on: who asks for what, in which namespace."""
-
-    service: Service
-    caller: Caller
-    role: Role
-    namespace: str | None
-    once: Once | None = None
-
-    @property
-    def engine(self) -> Engine:
-        assert self.namespace is not None
-        return self.service.engine(self.caller, self.role, self.namespace)
+async def current_action(request: Request) -> Action:
+    action: Action = request.state.action
+    return action
 
 
-async def asking_of(request: Request) -> Asking:
-    asking: Asking = request.state.asking
-    return asking
+Current = Annotated[Action, Depends(current_action)]
+"""The action of this request, whose rights are checked; what an endpoint takes to do its work."""
 
 
-Asks = Annotated[Asking, Depends(asking_of)]
+async def current_once(request: Request) -> Once | None:
+    once: Once | None = request.state.once
+    return once
+
+
+UnderKey = Annotated[Once | None, Depends(current_once)]
+"""The idempotency key under which a write runs, if it has one."""
 
 
 def operation(
@@ -145,66 +137,60 @@ class OperationRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         inner = super().get_route_handler()
         assert self.operation_id is not None
-        asked = OPERATIONS[self.operation_id]
+        operation = OPERATIONS[self.operation_id]
 
-        async def answered(request: Request) -> Response:
-            return await _answered(asked, request, inner)
+        async def respond(request: Request) -> Response:
+            return await _respond(operation, request, inner)
 
-        return answered
+        return respond
 
 
 Inner = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-async def _answered(asked: Operation, request: Request, inner: Inner) -> Response:
+async def _respond(operation: Operation, request: Request, inner: Inner) -> Response:
     caller = await run_in_threadpool(caller_of, request)
-    service, namespace = service_of(request), request.path_params.get("namespace")
-    outcome, response = "failed", None
-    try:
-        caller.require(asked.role, namespace)
-        namespace = None if namespace is None else checked_name(namespace, "namespace")
-        asking = request.state.asking = Asking(service, caller, asked.role, namespace)
-        _check_type(asked, request)
-        if asked.writes:
-            response = await _answered_once(asked, asking, request, inner)
+    session = Session(service_of(request), caller, request.path_params.get("namespace"))
+    async with session.act(operation.action, operation.role, _id_in_path(request)) as action:
+        request.state.action, request.state.once = action, None
+        _check_type(operation, request)
+        if operation.writes:
+            response = await _respond_once(operation, action, request, inner)
         else:
-            await _whole(asked, request)
+            await _whole(operation, request)
             response = await inner(request)
-        outcome = "replayed" if REPLAYED in response.headers else "ok"
-    except Refused:
-        outcome = "refused"
-        raise
-    finally:
-        note = partial(service.audit.note, caller, asked.action, namespace, _subject(request, response), outcome)
-        with anyio.CancelScope(shield=True):  # also of what a stop has cut off
-            await anyio.to_thread.run_sync(note, limiter=service.noting if asked.writes else None)
+        if isinstance(response, Answer) and isinstance(response.value, Report):
+            action.subject = _ids_of(response.value)
+        if REPLAYED in response.headers:
+            action.outcome = "replayed"
     return response
 
 
-async def _answered_once(asked: Operation, asking: Asking, request: Request, inner: Inner) -> Response:
+async def _respond_once(operation: Operation, action: Action, request: Request, inner: Inner) -> Response:
     """A write waits for its turn when its body is there, so that none waits for a slow sender."""
 
     async def do(under: Once | None) -> Response:
-        asking.once = under
+        request.state.once = under
         return await inner(request)
 
-    assert asking.namespace is not None
-    keeps = asked.action != "forget"  # the answer is what was forgotten
-    under_key = partial(once, asking.service.answers, request, asking.caller.key_id or "here", asking.namespace)
-    if asked.takes != LINES:
-        await _whole(asked, request)
-        async with asking.service.writing:
+    service, namespace = action.service, action.session.namespace
+    assert namespace is not None
+    keeps = operation.action != "forget"  # the answer is what was forgotten
+    under_key = partial(once, service.answers, request, action.caller.key_id or "here", namespace)
+    if operation.takes != LINES:
+        await _whole(operation, request)
+        async with service.writers:
             return await under_key(partial(_digest, request), do, keeps)
     async with spooled(request) as body:
         await run_in_threadpool(still_the_caller, request)
         request.state.lines = body.path
-        async with asking.service.writing:
+        async with service.writers:
             return await under_key(body.digest, do)
 
 
-async def _whole(asked: Operation, request: Request) -> None:
+async def _whole(operation: Operation, request: Request) -> None:
     """Wait for the body. Who sent it must still be let in when it has come."""
-    if asked.takes is not None:
+    if operation.takes is not None:
         await request.body()
         await run_in_threadpool(still_the_caller, request)
 
@@ -213,20 +199,23 @@ async def _digest(request: Request) -> bytes:
     return hashlib.sha256(request.scope["query_string"] + b"\n" + await request.body()).digest()
 
 
-def _check_type(asked: Operation, request: Request) -> None:
-    if asked.takes is None:
+def _check_type(operation: Operation, request: Request) -> None:
+    if operation.takes is None:
         return
     given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if given != asked.takes:
-        raise Problematic(problem("unsupported-media-type", f"the body must be sent as Content-Type: {asked.takes}"))
+    if given != operation.takes:
+        raise Problematic(
+            problem("unsupported-media-type", f"the body must be sent as Content-Type: {operation.takes}")
+        )
 
 
-def _subject(request: Request, response: Response | None) -> str | None:
-    """The ids that were acted upon: those a write reports, or the one in the path."""
-    value = response.value if isinstance(response, Answer) else None
-    if isinstance(value, Report):
-        ids = (*value.stored, *(merged.id for merged in value.merged))
-        told = " ".join(ids)
-        return (told if len(told) <= MAX_NAME else f"{ids[0]} and {len(ids) - 1} more") or None
-    named = request.path_params.get("id")
-    return None if named is None else str(named)
+def _id_in_path(request: Request) -> str | None:
+    id = request.path_params.get("id")
+    return None if id is None else str(id)
+
+
+def _ids_of(report: Report) -> str | None:
+    """The ids that a write reports, as the audit log has room for them."""
+    ids = (*report.stored, *(merged.id for merged in report.merged))
+    text = " ".join(ids)
+    return (text if len(text) <= MAX_NAME else f"{ids[0]} and {len(ids) - 1} more") or None

@@ -10,10 +10,11 @@ from starlette.responses import PlainTextResponse, Response
 from fivefold.retrieval.prompt import Context
 from fivefold.service import responses
 from fivefold.service.recipes import recipe_named
+from fivefold.service.session import Action
 from fivefold.values.query import Query
 from fivefold.values.recall import Plan, Recall
 from fivefold.web.rest.bodies import ContextBody, FeedbackBody, PlanBody, Question, RecallBody
-from fivefold.web.rest.operations import IN, JSON, Answer, Asking, Asks, Example, operation
+from fivefold.web.rest.operations import IN, JSON, Answer, Current, Example, operation
 
 HERE = {"namespace": "default"}
 TAG = "recall"
@@ -31,9 +32,9 @@ ASKED = {"question": "what's my badge ID?", "now": "2025-12-20T09:00:00Z"}
     takes=JSON,
     example=Example(HERE, body={**ASKED, "k": 1, "recipe": "lexical"}),
 )
-def recall(asks: Asks, body: RecallBody) -> Recall:
+def recall(action: Current, body: RecallBody) -> Recall:
     """The memories that answer a question best, with the whole trace of how they were found."""
-    return asks.engine.recall(**_asked(asks, body))
+    return action.engine.recall(**_asked(action, body))
 
 
 @operation(
@@ -47,9 +48,9 @@ def recall(asks: Asks, body: RecallBody) -> Recall:
     gives=(JSON, TEXT),
     example=Example(HERE, body={**ASKED, "k": 1, "recipe": "lexical"}),
 )
-def explain(asks: Asks, request: Request, body: RecallBody) -> Response:
+def explain(action: Current, request: Request, body: RecallBody) -> Response:
     """A recall without noise, so that it can be repeated; as text when `Accept: text/plain` asks for that."""
-    found = asks.engine.recall(**_asked(asks, body, still=True))
+    found = action.engine.recall(**_asked(action, body, still=True))
     if prefers_text(request.headers.get("accept", "")):
         return PlainTextResponse(found.explain() + "\n")
     return Answer(found)
@@ -65,9 +66,9 @@ def explain(asks: Asks, request: Request, body: RecallBody) -> Response:
     takes=JSON,
     example=Example(HERE, body={**ASKED, "k": 3}),
 )
-def plan(asks: Asks, body: PlanBody) -> Plan:
+def plan(action: Current, body: PlanBody) -> Plan:
     """What a recall would do, without doing it."""
-    return asks.engine.plan(**_asked(asks, body))
+    return action.engine.plan(**_asked(action, body))
 
 
 @operation(
@@ -80,10 +81,10 @@ def plan(asks: Asks, body: PlanBody) -> Plan:
     takes=JSON,
     example=Example(HERE, body={**ASKED, "question": "what did Daniel say last week?"}),
 )
-def understand(asks: Asks, body: Question) -> Query:
+def understand(action: Current, body: Question) -> Query:
     """The question as the engine reads it: entities, time window, intent."""
-    body.checked(asks.service.limits)
-    return asks.engine.understand(**body.model_dump())
+    body.checked(action.service.limits)
+    return action.engine.understand(**body.model_dump())
 
 
 @operation(
@@ -96,9 +97,9 @@ def understand(asks: Asks, body: Question) -> Query:
     takes=JSON,
     example=Example(HERE, body={**ASKED, "k": 3, "token_budget": 200}),
 )
-def context(asks: Asks, body: ContextBody) -> Context:
+def context(action: Current, body: ContextBody) -> Context:
     """A ready block of text for a prompt, with its sources, cut to a budget of tokens."""
-    return asks.engine.context(**_asked(asks, body), token_budget=body.token_budget)
+    return action.engine.context(**_asked(action, body), token_budget=body.token_budget)
 
 
 @operation(
@@ -111,14 +112,14 @@ def context(asks: Asks, body: ContextBody) -> Context:
     takes=JSON,
     example=Example(HERE, body={"recall_id": "{recall_id}", "used": ["s01.03"]}),
 )
-def feedback(asks: Asks, body: FeedbackBody) -> responses.Feedback:
+def feedback(action: Current, body: FeedbackBody) -> responses.Feedback:
     """Tell which memories of a recall were used, and which were of no use; the namespace learns from it."""
-    asks.engine.feedback(body.recall_id, used=body.used, not_used=body.not_used)
+    action.engine.feedback(body.recall_id, used=body.used, not_used=body.not_used)
     return responses.Feedback(body.recall_id, tuple(body.used), tuple(body.not_used))
 
 
-def _asked(asks: Asking, body: PlanBody, still: bool = False) -> dict[str, Any]:
-    body.checked(asks.service.limits)
+def _asked(action: Action, body: PlanBody, still: bool = False) -> dict[str, Any]:
+    body.checked(action.service.limits)
     given = body.model_dump(exclude={"changes", "recipe", "token_budget"})
     return {**given, "recipe": recipe_named(body.recipe, body.changes, still)}
 

@@ -16,7 +16,7 @@ from fivefold.values.access import AuditEntry
 from fivefold.values.paging import Page, paged, read
 from fivefold.web.auth import service_of
 from fivefold.web.rest.bodies import Name
-from fivefold.web.rest.operations import Answer, Asks, Example, operation
+from fivefold.web.rest.operations import Answer, Current, Example, operation
 from fivefold.web.rest.sessions import Paging
 
 TAG = "server"
@@ -30,19 +30,19 @@ class AuditFilters(Paging):
 
 
 @operation("GET", "/v1/namespaces", role="reader", action="namespaces", tag="namespaces", answers=Page[Namespace])
-def list_namespaces(asks: Asks, paging: Annotated[Paging, Query()]) -> Page[Namespace]:
+def list_namespaces(action: Current, paging: Annotated[Paging, Query()]) -> Page[Namespace]:
     """The namespaces that exist and that the key reaches, by name."""
-    asks.service.limits.check_page(paging.limit)
+    action.service.limits.check_page(paging.limit)
     after = read(paging.cursor, "namespaces", str)
-    names = [name for name in sorted(asks.service.namespaces(asks.caller)) if after is None or name > str(after[0])]
+    names = [name for name in sorted(action.service.namespaces(action.caller)) if after is None or name > str(after[0])]
     found = [Namespace(name) for name in names[: paging.limit + 1]]
     return paged(found, paging.limit, "namespaces", lambda namespace: (namespace.name,))
 
 
 @operation("GET", "/v1/key", role="reader", action="key", tag=TAG, answers=Who)
-def who_am_i(asks: Asks) -> Who:
+def who_am_i(action: Current) -> Who:
     """Who asks, and what they may do."""
-    return Who(asks.caller.key_id, asks.caller.role, asks.caller.namespaces)
+    return Who(action.caller.key_id, action.caller.role, action.caller.namespaces)
 
 
 @operation(
@@ -54,16 +54,16 @@ def who_am_i(asks: Asks) -> Who:
     answers=Page[AuditEntry],
     example=Example({}, {"limit": "2"}),
 )
-def audit(asks: Asks, filters: Annotated[AuditFilters, Query()]) -> Page[AuditEntry]:
+def audit(action: Current, filters: Annotated[AuditFilters, Query()]) -> Page[AuditEntry]:
     """Who did what, latest first, in the namespaces that the key reaches."""
-    asks.service.limits.check_page(filters.limit)
-    return asks.service.audit.entries(
-        filters.limit, filters.cursor, filters.namespace, filters.key_id, caller=asks.caller
+    action.service.limits.check_page(filters.limit)
+    return action.service.audit.entries(
+        filters.limit, filters.cursor, filters.namespace, filters.key_id, caller=action.caller
     )
 
 
 @operation("GET", "/v1/recipes", role="reader", action="recipes", tag=TAG, answers=Page[RecipeInBrief])
-def list_recipes(asks: Asks) -> Page[RecipeInBrief]:
+def list_recipes(action: Current) -> Page[RecipeInBrief]:
     """The recipes a recall can name."""
     return Page(tuple(_brief(name) for name in known_recipes()))
 

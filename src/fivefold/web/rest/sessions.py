@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from fivefold.service.responses import ForgottenSession, Turns
 from fivefold.values.memory import Session
 from fivefold.values.paging import Page
-from fivefold.web.rest.operations import IN, Asks, Example, operation
+from fivefold.web.rest.operations import IN, Current, Example, operation
 
 HERE = {"namespace": "default"}
 TAG = "sessions"
@@ -34,10 +34,10 @@ class Paging(BaseModel):
     answers=Page[Session],
     example=Example(HERE, {"limit": "2"}),
 )
-def list_sessions(asks: Asks, paging: Annotated[Paging, Query()]) -> Page[Session]:
+def list_sessions(action: Current, paging: Annotated[Paging, Query()]) -> Page[Session]:
     """The session log, latest first."""
-    asks.service.limits.check_page(paging.limit)
-    return asks.engine.sessions(**paging.model_dump())
+    action.service.limits.check_page(paging.limit)
+    return action.engine.sessions(**paging.model_dump())
 
 
 @operation(
@@ -49,9 +49,9 @@ def list_sessions(asks: Asks, paging: Annotated[Paging, Query()]) -> Page[Sessio
     answers=Turns,
     example=Example({"namespace": "default", "id": "s01"}),
 )
-def get_session(asks: Asks, id: str) -> Turns:
+def get_session(action: Current, id: str) -> Turns:
     """A conversation, turn by turn."""
-    found = asks.engine.turns(id)
+    found = action.engine.turns(id)
     return Turns(id, tuple(found))
 
 
@@ -64,6 +64,6 @@ def get_session(asks: Asks, id: str) -> Turns:
     answers=ForgottenSession,
     example=Example({"namespace": "default", "id": "s02"}),
 )
-def forget_session(asks: Asks, id: str) -> ForgottenSession:
+def forget_session(action: Current, id: str) -> ForgottenSession:
     """Forget a conversation with all its turns, for good."""
-    return ForgottenSession(id, asks.engine.forget_session(id))
+    return ForgottenSession(id, action.engine.forget_session(id))

@@ -1,4 +1,4 @@
-"""MCP over HTTP, mounted in the server beside REST: the same keys, limits and notes."""
+"""MCP at /mcp: the same keys, limits and notes as REST."""
 
 from __future__ import annotations
 
@@ -11,45 +11,43 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from fivefold.mcp.desk import only_one
-from fivefold.mcp.server import Answering, build
-from fivefold.mcp.source_numbers import Numbers
+from fivefold.mcp.server import Handlers, build
+from fivefold.mcp.source_numbers import SourceNumbers
+from fivefold.mcp.transport import single_namespace
 from fivefold.service.service import Service
-from fivefold.values.access import Caller
+from fivefold.service.session import Session
 from fivefold.web.auth import caller_of, still_the_caller
 from fivefold.web.problems import problem_of
 
 
 @dataclass(frozen=True, slots=True)
-class Remote:
+class HttpTransport:
     """Each request comes with its own key."""
 
     opened: Service
-    numbers: Numbers = field(default_factory=Numbers)
+    source_numbers: SourceNumbers = field(default_factory=SourceNumbers)
 
-    def begin(self) -> None:
-        pass
+    def preload(self) -> None:
+        """The server has loaded everything."""
 
     def service(self) -> Service:
         return self.opened
 
-    def caller(self, request: Any) -> Caller:
-        return still_the_caller(request)
+    def session(self, request: Any, namespace: str | None) -> Session:
+        caller = still_the_caller(request)
+        return Session(self.opened, caller, single_namespace(caller) if namespace is None else namespace)
 
-    def usual(self, caller: Caller) -> str:
-        return only_one(caller)
-
-    def words(self, error: Exception) -> str:
+    def message(self, error: Exception) -> str:
         return problem_of(error)[0].detail
 
 
-class Mounted:
-    """Lets in who may ask, then answers. No request needs the one before it, save that numbers of sources are those
-    of the process that told them."""
+class McpEndpoint:
+    """Checks the key, then answers. No request depends on the one before it, except that numbers of sources are known
+    only to the process that gave them."""
 
     def __init__(self, service: Service) -> None:
         self._sessions = StreamableHTTPSessionManager(
-            build(Answering(Remote(service))),
+            build(Handlers(HttpTransport(service))),
             json_response=True,
             stateless=True,
             max_request_body_size=service.limits.body_bytes,
@@ -63,7 +61,7 @@ class Mounted:
         await self._sessions.handle_request(scope, receive, send)
 
 
-def mounted(service: Service) -> tuple[ASGIApp, AbstractAsyncContextManager[None]]:
+def mcp_endpoint(service: Service) -> tuple[ASGIApp, AbstractAsyncContextManager[None]]:
     """The app that answers at /mcp, and the context in which it does."""
-    made = Mounted(service)
-    return made, made.running()
+    endpoint = McpEndpoint(service)
+    return endpoint, endpoint.running()

@@ -1,0 +1,125 @@
+"""One caller in one namespace, and the one way in which anything is done: check the rights, do it, note it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from types import TracebackType
+
+import anyio
+import anyio.to_thread
+
+from fivefold.engine import Engine
+from fivefold.service.audit import READS
+from fivefold.service.service import Service
+from fivefold.values.access import ROLES, Caller, Refused, Role
+from fivefold.values.validate import checked_name
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Who works where. REST, MCP and the pages make one for each request."""
+
+    service: Service
+    caller: Caller
+    namespace: str | None
+    """None for what concerns the store as a whole."""
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """The namespaces that exist and that the caller may see."""
+        return self.service.namespaces(self.caller)
+
+    @property
+    def keyed(self) -> bool:
+        """Whether the caller has a key."""
+        return self.caller.key_id is not None
+
+    def may(self, role: Role) -> bool:
+        """Whether the caller has at least this role."""
+        return ROLES.index(self.caller.role) >= ROLES.index(role)
+
+    def engine(self, role: Role = "reader") -> Engine:
+        """The namespace's engine, if the caller may do what that role may."""
+        assert self.namespace is not None
+        return self.service.engine(self.caller, role, self.namespace)
+
+    def act(
+        self, name: str, role: Role = "reader", subject: str | None = None, *, audit_success: bool = True
+    ) -> Action:
+        """One action that needs `role`; the audit log has it under `name`.
+
+        `audit_success=False` is for what shows nothing of the namespace, such as an empty form; refusals are noted.
+        """
+        return Action(self, name, role, subject, audit_success)
+
+
+@dataclass(slots=True)
+class Action:
+    """An action of a session: `with` in a thread, `async with` in an event loop.
+
+    Raises `Refused` on entry if the caller may not do it. On exit the audit log gets what came of it. Whether the
+    action waits for its turn among `Service.writers` is for the face to say, which knows when the request is complete.
+    """
+
+    session: Session
+    name: str
+    role: Role
+    subject: str | None = None
+    """The ids that are acted upon; may be set while the action runs."""
+    audit_success: bool = True
+    outcome: str = "ok"
+    """What is noted if nothing is raised."""
+
+    @property
+    def service(self) -> Service:
+        return self.session.service
+
+    @property
+    def caller(self) -> Caller:
+        return self.session.caller
+
+    @property
+    def engine(self) -> Engine:
+        return self.session.engine(self.role)
+
+    def __enter__(self) -> Action:
+        try:
+            self._check()
+        except Exception as error:
+            self._note(error)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._note(error)
+
+    async def __aenter__(self) -> Action:
+        try:
+            self._check()
+        except Exception as error:
+            await self._note_in_thread(error)
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._note_in_thread(error)
+
+    def _check(self) -> None:
+        self.caller.require(self.role, self.session.namespace)
+        if self.session.namespace is not None:
+            self.session = replace(self.session, namespace=checked_name(self.session.namespace, "namespace"))
+
+    def _note(self, error: BaseException | None) -> None:
+        if error is not None:
+            self.outcome = "refused" if isinstance(error, Refused) else "failed"
+        if self.audit_success or self.outcome == "refused":
+            self.service.audit.note(self.caller, self.name, self.session.namespace, self.subject, self.outcome)
+
+    async def _note_in_thread(self, error: BaseException | None) -> None:
+        limiter = None if self.name in READS else self.service.note_writers
+        with anyio.CancelScope(shield=True):  # a stopping server cancels requests; they are noted nevertheless
+            await anyio.to_thread.run_sync(self._note, error, limiter=limiter)
