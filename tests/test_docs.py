@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hint
 import pytest
 
 import fivefold
-from fivefold.cli.recipes import changes_of
+from fivefold.cli.recipes import overrides_of
 from fivefold.retrieval.recipe import RACED, FusionSpec, RouteSpec, parse_recipe
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.stages import STAGES
@@ -363,7 +363,7 @@ def test_every_switch_of_the_learning_page_is_one() -> None:
     switches = re.findall(r"`(?:--recipe ([\w-]+) )?--set ([\w.-]+=\w+)`", section)
     assert len(switches) >= 4
     for recipe, change in switches:
-        assert fivefold.load_recipe(recipe or "default", changes_of([change]))
+        assert fivefold.load_recipe(recipe or "default", overrides_of([change]))
 
 
 def test_the_learning_page_has_all_its_figures_and_names_what_is_shipped() -> None:

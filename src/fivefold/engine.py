@@ -43,8 +43,8 @@ from fivefold.values.times import as_utc, utc_now
 from fivefold.values.validate import (
     MAX_RECENT,
     MAX_TOKENS,
-    checked_context,
     checked_count,
+    checked_history,
     checked_k,
     checked_name,
     checked_text,
@@ -198,18 +198,18 @@ class Engine(Browsing):
         self,
         question: str,
         k: int = 10,
+        *,
         recipe: str | os.PathLike[str] | Recipe = "default",
         now: datetime | str | None = None,
-        context: Sequence[str] = (),
-        changes: Mapping[str, object] | None = None,
-        *,
+        history: Sequence[str] = (),
+        overrides: Mapping[str, object] | None = None,
         effort: Effort = "normal",
         recent_turns: int | None = None,
         session_id: str | None = None,
     ) -> Recall:
         """The `k` memories that answer `question` best, with the whole trace of how they were found.
 
-        `recipe` is a name, the path of a TOML file or a `Recipe`; `changes` alters it for this recall,
+        `recipe` is a name, the path of a TOML file or a `Recipe`; `overrides` changes it for this recall,
         as in `{"fusion.k": 30, "routes.lexical.weight": 0.7}`, and `effort` makes it quicker or deeper.
         `recent_turns` brings the last turns along: of `session_id`, else of the session that spoke last.
         """
@@ -219,9 +219,9 @@ class Engine(Browsing):
         answer = pipeline.run(
             checked_text(question, "the question"),
             k=checked_k(k),
-            recipe=load_recipe(recipe, changes),
+            recipe=load_recipe(recipe, overrides),
             now=self._now(now),
-            context=checked_context(context),
+            history=checked_history(history),
             reader=reader,
             settings=settings,
             space=space,
@@ -239,13 +239,13 @@ class Engine(Browsing):
     def context(
         self,
         question: str,
-        token_budget: int = 1000,
         k: int = 10,
+        *,
+        token_budget: int = 1000,
         recipe: str | os.PathLike[str] | Recipe = "default",
         now: datetime | str | None = None,
-        context: Sequence[str] = (),
-        changes: Mapping[str, object] | None = None,
-        *,
+        history: Sequence[str] = (),
+        overrides: Mapping[str, object] | None = None,
         effort: Effort = "normal",
         recent_turns: int | None = None,
         session_id: str | None = None,
@@ -257,7 +257,15 @@ class Engine(Browsing):
         """
         budget = checked_count(token_budget, "token_budget", 1, MAX_TOKENS)
         answer = self.recall(
-            question, k, recipe, now, context, changes, effort=effort, recent_turns=recent_turns, session_id=session_id
+            question,
+            k,
+            recipe=recipe,
+            now=now,
+            history=history,
+            overrides=overrides,
+            effort=effort,
+            recent_turns=recent_turns,
+            session_id=session_id,
         )
         return compose(answer, budget, count)
 
@@ -265,24 +273,24 @@ class Engine(Browsing):
         self,
         question: str,
         k: int = 10,
+        *,
         recipe: str | os.PathLike[str] | Recipe = "default",
         now: datetime | str | None = None,
-        context: Sequence[str] = (),
-        changes: Mapping[str, object] | None = None,
-        *,
+        history: Sequence[str] = (),
+        overrides: Mapping[str, object] | None = None,
         effort: Effort = "normal",
     ) -> Plan:
         """What `recall` would do, without doing it."""
-        chosen, by_effort = at_effort(load_recipe(recipe, changes), checked_effort(effort))
-        query = self.understand(question, now, context)
+        chosen, by_effort = at_effort(load_recipe(recipe, overrides), checked_effort(effort))
+        query = self.understand(question, now=now, history=history)
         return make_plan(query, chosen, checked_k(k), self.settings, effort, by_effort)
 
-    def understand(self, question: str, now: datetime | str | None = None, context: Sequence[str] = ()) -> Query:
+    def understand(self, question: str, *, now: datetime | str | None = None, history: Sequence[str] = ()) -> Query:
         """The question as the engine reads it."""
         return understand(
             checked_text(question, "the question"),
             self._now(now),
-            checked_context(context),
+            checked_history(history),
             self._space.reader,
             self.settings,
         )

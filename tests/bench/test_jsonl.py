@@ -38,7 +38,7 @@ QUERIES: list[dict[str, Any]] = [
         "relevant": ["m1", "m1"],
         "category": "when",
         "now": "2024-04-01T00:00:00Z",
-        "context": ["We spoke of pots"],
+        "history": ["We spoke of pots"],
     },
     {"id": "q2", "namespace": "bo", "query": "Is the ferry late?", "relevant": ["m1"]},
 ]
@@ -64,7 +64,7 @@ def test_memories_and_queries_are_read(tmp_path: Path) -> None:
     assert second.event_at == datetime(2024, 3, 1, 8, tzinfo=UTC)
     assert (second.type, second.tags) == ("fact", ("pottery",))
     first, other = data.questions
-    assert (first.relevant, first.category, first.context) == (("m1",), "when", ("We spoke of pots",))
+    assert (first.relevant, first.category, first.history) == (("m1",), "when", ("We spoke of pots",))
     assert first.now == datetime(2024, 4, 1, tzinfo=UTC)
     assert (other.category, other.now, other.namespace) == ("all", None, "bo")
 
@@ -158,7 +158,7 @@ def test_a_bad_memory_is_told_by_line_and_field(tmp_path: Path, change: dict[str
         ({"relevant": ["m2"]}, "field relevant: 'm2' is no memory or session id of namespace 'bo'"),
         ({"namespace": "ada", "relevant": ["s1"]}, "field relevant: names memories in one place and sessions in"),
         ({"now": "soon"}, "field now: 'soon' is not an ISO 8601 time"),
-        ({"context": "earlier"}, "field context: must be a list of earlier turns"),
+        ({"history": "earlier"}, "field history: must be a list of earlier turns"),
         ({"category": {}}, "field category: must be text, not dict"),
         ({"answer": "yes"}, "field answer: is unknown; known are id, namespace, query, relevant, category, now"),
     ],

@@ -25,9 +25,9 @@ def test_recall_takes_time_context_and_recipe(small: Small, command: Command) ->
         "badge",
         "--now",
         "2025-02-01",
-        "--context",
+        "--history",
         "hello",
-        "--context",
+        "--history",
         "again",
         "--recipe",
         "lexical",
@@ -36,7 +36,7 @@ def test_recall_takes_time_context_and_recipe(small: Small, command: Command) ->
         "--json",
     ).json
     assert answer["query"]["now"] == "2025-02-01T00:00:00Z"
-    assert answer["query"]["context"] == ["hello", "again"]
+    assert answer["query"]["history"] == ["hello", "again"]
     assert [run["route"] for run in answer["routes"]] == ["lexical"]
 
 
@@ -74,8 +74,8 @@ def test_all_three_take_five_unless_told(small: Small, command: Command) -> None
 
 
 def test_explain_and_plan_take_context(small: Small, command: Command) -> None:
-    said = ("--context", "hello", "--context", "again", "--store", small.path)
-    assert command("explain", "badge", *said, "--json").json["query"]["context"] == ["hello", "again"]
+    said = ("--history", "hello", "--history", "again", "--store", small.path)
+    assert command("explain", "badge", *said, "--json").json["query"]["history"] == ["hello", "again"]
     assert "recipe default · k 5" in command("plan", "badge", *said).out
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from fivefold.cli.recipes import changes_of, constants, route_constants, to_toml
+from fivefold.cli.recipes import constants, overrides_of, route_constants, to_toml
 from fivefold.retrieval.recipe import Recipe, known_recipes, load_recipe, parse_recipe
 from tests.support.shell import Command, Small, process
 
@@ -176,14 +176,14 @@ def test_toml_and_json_exclude_each_other(command: Command) -> None:
     ids=lambda text: str(text)[:24],
 )
 def test_values_are_read_as_toml_else_as_text(text: str, value: object) -> None:
-    (read,) = changes_of([text]).values()
+    (read,) = overrides_of([text]).values()
     assert read == value
     assert type(read) is type(value)
 
 
 def test_the_last_of_two_changes_to_the_same_counts() -> None:
-    assert changes_of(["fusion.k=1", "fusion.k=2"]) == {"fusion.k": 2}
-    assert changes_of(None) == {}
+    assert overrides_of(["fusion.k=1", "fusion.k=2"]) == {"fusion.k": 2}
+    assert overrides_of(None) == {}
 
 
 def test_recall_and_plan_take_changes_and_paths(small: Small, command: Command, tmp_path: Path) -> None:

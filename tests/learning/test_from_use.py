@@ -44,7 +44,7 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, V
 
 def test_a_preference_is_learned_and_switched_on(taught: tuple[Engine, Verdict]) -> None:
     engine, verdict = taught
-    assert verdict.on, verdict.told()
+    assert verdict.on, verdict.describe()
     assert verdict.figures is not None
     assert verdict.figures.least_gain > 0
     assert verdict.figures.held_out == 64
@@ -114,7 +114,7 @@ def test_use_that_says_nothing_switches_nothing_on(user: User) -> None:
     engine = furnished(":memory:")
     talk(engine, user, ASKED)
     verdict = train_reranker(engine._space)
-    assert not verdict.on, verdict.told()
+    assert not verdict.on, verdict.describe()
     assert learned_by(engine._space).ranker is None
     assert learned_by(engine._space).verdict == verdict
     engine.close()
@@ -126,7 +126,7 @@ def test_too_little_feedback_trains_nothing() -> None:
     engine.recall("harbour")
     verdict = train_reranker(engine._space)
     assert (verdict.on, verdict.feedbacks, verdict.figures) == (False, 10, None)
-    assert verdict.told() == "off: 10 of the 50 recalls with feedback that it takes; give feedback after recalls"
+    assert verdict.describe() == "off: 10 of the 50 recalls with feedback that it takes; give feedback after recalls"
     forget_reranker(engine._space)
     assert learned_by(engine._space).reason == NEVER
     engine.close()

@@ -91,7 +91,7 @@ def test_a_file_brings_back_what_was_saved() -> None:
 
 
 def test_a_verdict_is_told_in_a_line() -> None:
-    assert VERDICT.told() == "on, learned-1.abc: nDCG 0.500 → 0.600 on the newest 40 of 100 recalls; +0.100 nDCG"
+    assert VERDICT.describe() == "on, learned-1.abc: nDCG 0.500 → 0.600 on the newest 40 of 100 recalls; +0.100 nDCG"
     assert FIGURES.gain == pytest.approx(0.1)
     assert VERDICT.to_dict()["figures"]["after"] == 0.6
 

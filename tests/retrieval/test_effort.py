@@ -54,7 +54,7 @@ def test_high_effort_has_more_candidates_read(sample_engine: Engine) -> None:
 
 
 def test_what_was_changed_for_a_recall_is_what_effort_starts_from(sample_engine: Engine) -> None:
-    plan = sample_engine.plan(QUESTION, recipe="lexical", changes={"routes.lexical.depth": 200}, effort="low")
+    plan = sample_engine.plan(QUESTION, recipe="lexical", overrides={"routes.lexical.depth": 200}, effort="low")
     assert plan.routes[0].depth == 50
 
 

@@ -91,7 +91,7 @@ def test_any_text_is_answered_by_the_law_or_is_a_clear_error(
 @pytest.mark.parametrize("unit", UNITS)
 def test_the_sample_is_answered_by_the_law_for_every_unit(sample_engine: Engine, name: str, unit: str) -> None:
     for question in sample.questions()[::6]:
-        answer = sample_engine.recall(question.query, recipe=name, now=question.now, changes={"unit": unit})
+        answer = sample_engine.recall(question.query, recipe=name, now=question.now, overrides={"unit": unit})
         lawful(answer)
         _fits(answer, unit)
 
@@ -157,7 +157,7 @@ def year(store_path: str) -> Iterator[Engine]:
 @pytest.mark.parametrize("unit", UNITS)
 def test_asked_as_of_an_earlier_time_what_came_later_is_unknown(year: Engine, name: str, unit: str) -> None:
     answer = year.recall(
-        "kestrel nest in the barn", k=20, recipe=name, now="2025-03-01T00:00:00Z", changes={"unit": unit}
+        "kestrel nest in the barn", k=20, recipe=name, now="2025-03-01T00:00:00Z", overrides={"unit": unit}
     )
     assert len(answer) > 0
     later = [hit.memory.content for hit in answer if hit.memory.event_at > answer.query.now]
@@ -253,7 +253,7 @@ def test_an_empty_or_missing_namespace_gives_an_empty_answer(tmp_path: Path, nam
     with toy(path, "here") as engine:
         engine.forget(engine.remember("a secret of this namespace", id="gone").id)
         for unit in UNITS:
-            emptied = engine.recall("secret namespace", recipe=name, changes={"unit": unit})
+            emptied = engine.recall("secret namespace", recipe=name, overrides={"unit": unit})
             assert (len(emptied), emptied.dropped, emptied.degraded) == (0, (), ())
     with toy(path, "elsewhere") as missing:
         answer = missing.recall("secret namespace", recipe=name)

@@ -81,7 +81,7 @@ M1 = [
 def test_m1_each_route_finds_what_only_its_field_says(words: Engine, route: str, told: list[dict[str, str]]) -> None:
     words.remember_many([{**item, **AT} for item in told])
     words.remember_many([{"content": f"filler {name} of no kind", **AT} for name in ("one", "two", "three", "four")])
-    answer = words.recall("zebra crossing", recipe="memsense", changes={"boosts.session_first.on": False})
+    answer = words.recall("zebra crossing", recipe="memsense", overrides={"boosts.session_first.on": False})
     runs = {run.route: {hit.row: hit.score for hit in run.hits} for run in answer.routes}
     row = words.get("it").row
     assert first_of(answer)[route][0] == "it"
@@ -103,7 +103,7 @@ def test_m1_the_next_user_turn_is_put_on_the_one_before_when_it_arrives(words: E
     off = {"boosts.session_first.on": False}
     assert not next(run for run in words.recall("zebra", recipe="memsense").routes if run.route == "vec_next_user").hits
     words.remember("zebra crossing", speaker="user", session_id="s", event_at="2025-05-14T09:01:00Z")
-    assert first_of(words.recall("zebra", recipe="memsense", changes=off))["vec_next_user"] == ["before"]
+    assert first_of(words.recall("zebra", recipe="memsense", overrides=off))["vec_next_user"] == ["before"]
 
 
 @pytest.mark.parametrize(("k", "depth"), [(1, 64), (5, 64), (10, 80), (20, 160)])
@@ -150,7 +150,7 @@ def test_m5_m8_sessions_answer_and_carry_their_support(talk: Engine) -> None:
     answer = talk.recall("zebra crossing", recipe="memsense")
     assert [hit.memory.kind for hit in answer] == ["session"]
     hit = answer[0]
-    turns = talk.recall("zebra crossing", recipe="memsense", changes={"unit": "turn"})
+    turns = talk.recall("zebra crossing", recipe="memsense", overrides={"unit": "turn"})
     best = max(turns, key=lambda turn: turn.rrf_score)
     assert hit.support is not None
     assert hit.support.session_rrf_score == hit.rrf_score
@@ -161,7 +161,7 @@ def test_m5_m8_sessions_answer_and_carry_their_support(talk: Engine) -> None:
 
 
 def test_m5_m7_without_session_memories_turns_are_ranked_with_their_neighbours(talk: Engine) -> None:
-    answer = talk.recall("zebra crossing", recipe="memsense", changes={"unit": "turn"})
+    answer = talk.recall("zebra crossing", recipe="memsense", overrides={"unit": "turn"})
     assert {hit.memory.kind for hit in answer} == {"turn"}
     beside = {hit.memory.id: [memory.id for memory in hit.neighbours] for hit in answer}
     assert beside == {"t0": ["t1"], "t1": ["t0", "t2"], "t2": ["t1", "t3"], "t3": ["t2"]}
@@ -172,7 +172,7 @@ def test_m5_m7_without_session_memories_turns_are_ranked_with_their_neighbours(t
 
 def test_m8_every_hit_carries_scores_routes_and_the_explanation(talk: Engine) -> None:
     for unit in ("memory", "turn"):
-        for hit in talk.recall("zebra crossing", recipe="memsense", changes={"unit": unit}):
+        for hit in talk.recall("zebra crossing", recipe="memsense", overrides={"unit": unit}):
             shown = hit.to_dict()
             assert shown["rrf_score"] == pytest.approx(sum(1 / (15 + rank) for rank in shown["routes"].values()))
             assert shown["final_score"] == hit.final_score
@@ -214,7 +214,7 @@ def test_f4_age_fades_the_fused_score(store_path: str) -> None:
     with toy(store_path) as engine:
         engine.remember("apple pie", id="old", event_at="2025-01-01T00:00:00Z")
         engine.remember("apple tart", id="new", event_at="2025-04-01T00:00:00Z")
-        answer = engine.recall("apple", recipe="five-stage", now="2025-04-01T00:00:00Z", changes=UNREAD)
+        answer = engine.recall("apple", recipe="five-stage", now="2025-04-01T00:00:00Z", overrides=UNREAD)
     left = {hit.memory.id: hit.score / hit.rrf_score for hit in answer}
     assert left == pytest.approx({"old": 0.5, "new": 1.0})
 
@@ -244,7 +244,7 @@ def test_e1_channel_weights_by_intent(
 
 def test_e2_weighted_ranks_with_k_60(sample_engine: Engine) -> None:
     """w/(60 + rank + 1) with ranks from 0."""
-    answer = sample_engine.recall("why does Sarah work on the Kestrel?", recipe="engram", changes=UNREAD)
+    answer = sample_engine.recall("why does Sarah work on the Kestrel?", recipe="engram", overrides=UNREAD)
     weights = {"dense": 1.0, "lexical": 0.8, "graph": 1.5, "associative": 0.5}
     evidence = [item for hit in answer for item in hit.candidate.evidence]
     assert {item.route for item in evidence} == set(weights)
@@ -256,9 +256,9 @@ def test_e3_the_boosts_of_engram_follow_each_other(store_path: str) -> None:
     with toy(store_path) as engine:
         engine.remember("I visited the mill", id="it", type="event", event_at="2025-06-10T12:00:00Z")
         engine.remember("The mill is old", id="fact", type="fact", event_at="2025-01-10T12:00:00Z")
-        first = engine.recall("mill", recipe="engram", now="2025-06-11T12:00:00Z", changes=UNREAD)
+        first = engine.recall("mill", recipe="engram", now="2025-06-11T12:00:00Z", overrides=UNREAD)
         engine.feedback(first, used=["it"])
-        answer = engine.recall("the mill yesterday", recipe="engram", now="2025-06-11T12:00:00Z", changes=UNREAD)
+        answer = engine.recall("the mill yesterday", recipe="engram", now="2025-06-11T12:00:00Z", overrides=UNREAD)
     half_life = next(spec for spec in load_recipe("engram").boosts if spec.name == "episodic").constants.half_life_days
     steps = {step.stage: step for hit in answer if hit.memory.id == "it" for step in hit.candidate.steps}
     assert list(steps) == ["date match", "episodic", "access", "scale", "noise"]
@@ -274,7 +274,7 @@ def test_e6_noise_differs_between_recalls_and_can_be_seeded_or_switched_off(samp
             "Kestrel",
             recipe="engram",
             now="2025-12-01T00:00:00Z",
-            changes={f"select.noise.{name}": value for name, value in changes.items()},
+            overrides={f"select.noise.{name}": value for name, value in changes.items()},
         )
         return [hit.score for hit in answer]
 
@@ -284,6 +284,6 @@ def test_e6_noise_differs_between_recalls_and_can_be_seeded_or_switched_off(samp
 
 
 def test_e6_without_a_cross_encoder_the_threshold_drops_nothing(sample_engine: Engine) -> None:
-    answer = sample_engine.recall("Kestrel", recipe="engram", changes={**UNREAD, "select.threshold.least": 1_000.0})
+    answer = sample_engine.recall("Kestrel", recipe="engram", overrides={**UNREAD, "select.threshold.least": 1_000.0})
     assert len(answer) == 10
     assert all(item.stage != "threshold" for item in answer.dropped)

@@ -141,7 +141,7 @@ def test_an_empty_namespace_falls_back_as_well(store_path: str) -> None:
 
 def test_fixed_weights_are_those_of_the_recipe(store_path: str, tiny: WeightModel) -> None:
     with year(store_path) as engine:
-        answer = engine.recall("what?", recipe="ditto", now=NOW, changes={"fusion.weights": "fixed"})
+        answer = engine.recall("what?", recipe="ditto", now=NOW, overrides={"fusion.weights": "fixed"})
     assert answer.query.weights is None
     assert [part.weight for part in answer.plan.routes] == [0.6, 0.25, 0.15]
     assert "weigh" not in {timing.stage for timing in answer.timings}
@@ -272,7 +272,7 @@ def test_the_decay_fits_the_question(engine: Engine) -> None:
     """Ages are 1, 10, 19, … days: all alike for a year long gone, and worlds apart for what was just said."""
     changes = {"routes.recency.per_query": True, "fusion.weights": "fixed"}
     asked = {
-        question: recency(engine.recall(question, k=40, recipe="ditto", now=NOW, changes=changes))
+        question: recency(engine.recall(question, k=40, recipe="ditto", now=NOW, overrides=changes))
         for question in ("what did I do in 2019?", "what did we just say?", "tea")
     }
     assert set(asked["what did I do in 2019?"].values()) == {1.0}
@@ -280,12 +280,12 @@ def test_the_decay_fits_the_question(engine: Engine) -> None:
     assert just["note-00"] >= 0.5**4  # a half-life of six hours, or longer where nothing is newer
     assert just["note-01"] < just["note-00"] / 100
     fixed = {"fusion.weights": "fixed"}
-    assert asked["tea"] == recency(engine.recall("tea", k=40, recipe="ditto", now=NOW, changes=fixed))
+    assert asked["tea"] == recency(engine.recall("tea", k=40, recipe="ditto", now=NOW, overrides=fixed))
 
 
 def test_decay_by_question_keeps_the_law(engine: Engine) -> None:
     for question in ("what's new?", "last month", "what did we just say?", "when did I move?", "my usual tea"):
-        lawful(engine.recall(question, recipe="ditto", now=NOW, changes={"routes.recency.per_query": True}))
+        lawful(engine.recall(question, recipe="ditto", now=NOW, overrides={"routes.recency.per_query": True}))
 
 
 # Training by itself

@@ -63,8 +63,8 @@ def test_a_block_keeps_to_its_budget_and_names_what_it_left_out(
         )
         how = {"k": 5, "recipe": "lexical", "now": NOW, "recent_turns": recent}
         answer = engine.recall("tea in Bristol 東京 x?", **how)  # type: ignore[arg-type]
-        block = engine.context("tea in Bristol 東京 x?", budget, count=count, **how)  # type: ignore[arg-type]
-        roomy = engine.context("tea in Bristol 東京 x?", 100_000, count=count, **how)  # type: ignore[arg-type]
+        block = engine.context("tea in Bristol 東京 x?", token_budget=budget, count=count, **how)  # type: ignore[arg-type]
+        roomy = engine.context("tea in Bristol 東京 x?", token_budget=100_000, count=count, **how)  # type: ignore[arg-type]
     assert block.tokens == count(block.text) <= budget
     found = {turn.id for turn in answer.recent} | {hit.memory.id for hit in answer}
     kept = [source.id for source in block.sources]
@@ -91,7 +91,9 @@ def assert_in_order(block: Context, recent: list[str]) -> None:
 
 
 def test_a_block_reads_as_one_would_write_it(sampled: Engine) -> None:
-    block = sampled.context("What is my resting heart rate?", 400, k=3, now="2025-12-20T12:00:00Z", recent_turns=2)
+    block = sampled.context(
+        "What is my resting heart rate?", token_budget=400, k=3, now="2025-12-20T12:00:00Z", recent_turns=2
+    )
     assert block.text.startswith(
         "Last turns of the conversation:\n"
         "[1] Fri 19 Dec 2025 16:12, assistant: Muito bem. Travel safely, and greet the hedgehog.\n"
@@ -111,7 +113,7 @@ def test_what_was_superseded_says_by_which_source_or_since_when() -> None:
             engine.remember(f"I live in {town}", id=town, event_at=f"{year}-01-01T00:00:00Z")
         engine.remember("I live on toast", id="toast", event_at="2022-01-01T00:00:00Z", valid_to="2022-06-01T00:00:00Z")
         whole = engine.context("I live in", k=4, recipe="lexical", now=NOW).text
-        part = engine.context("I live in", k=1, recipe="lexical", now=NOW, changes={"routes.lexical.depth": 1}).text
+        part = engine.context("I live in", k=1, recipe="lexical", now=NOW, overrides={"routes.lexical.depth": 1}).text
     assert "[1] Sat 1 Jan 2022 (no longer so since Wed 1 Jun 2022): I live on toast" in whole
     assert "[2] Sun 1 Jan 2023 (superseded by [3]): I live in Leeds" in whole
     assert whole.endswith("[4] Wed 1 Jan 2025: I live in Paris")
@@ -133,7 +135,7 @@ def test_no_memory_crowds_out_the_others(sampled: Engine) -> None:
     with fivefold.open(":memory:", embedder=WordVectors()) as engine:
         engine.remember("tea " * 2_000, id="long")
         engine.remember("the tea is in the tin", id="short")
-        block = engine.context("tea", 400, recipe="lexical")
+        block = engine.context("tea", token_budget=400, recipe="lexical")
     assert {source.id: source.shortened for source in block.sources} == {"long": True, "short": False}
     assert block.tokens > 200
 
@@ -141,7 +143,7 @@ def test_no_memory_crowds_out_the_others(sampled: Engine) -> None:
 @pytest.mark.parametrize("budget", [0, -1, True, 1.5, "10", 10_000_000])
 def test_a_budget_is_a_number_of_tokens(budget: object, sampled: Engine) -> None:
     with pytest.raises(InvalidInput, match="token_budget must be"):
-        sampled.context("tea", budget)  # type: ignore[arg-type]
+        sampled.context("tea", token_budget=budget)  # type: ignore[arg-type]
 
 
 def test_without_anything_found_the_block_is_empty() -> None:
@@ -153,7 +155,7 @@ def test_without_anything_found_the_block_is_empty() -> None:
 def test_a_sliver_of_a_memory_is_not_told() -> None:
     with fivefold.open(":memory:", embedder=WordVectors()) as engine:
         engine.remember("tea " * 100, id="long", event_at=Clock()())
-        shortest = [len(engine.context("tea", budget, now=NOW).sources) for budget in range(20, 90)]
+        shortest = [len(engine.context("tea", token_budget=budget, now=NOW).sources) for budget in range(20, 90)]
         first = 20 + shortest.index(1)
-        told = engine.context("tea", first, now=NOW).sources[0].content
+        told = engine.context("tea", token_budget=first, now=NOW).sources[0].content
     assert tokens(told) >= SHORTEST - 2

@@ -24,7 +24,7 @@ def test_changes_from_python(sample_engine: Engine) -> None:
     assert "boosts.session_first" not in recipe.parts()
     assert load_recipe("memsense").fusion.k == 15.0
     plain = {"fusion.k": 30, "boosts.decay.on": False, "rerank.cross_encoder.on": False}
-    answer = sample_engine.recall("badge", recipe="five-stage", changes=plain)
+    answer = sample_engine.recall("badge", recipe="five-stage", overrides=plain)
     assert answer[0].score == pytest.approx(sum(1 / (30 + rank) for rank in answer[0].routes.values()))
 
 
@@ -147,7 +147,7 @@ def test_any_valid_change_answers_by_the_law(
 ) -> None:
     first = load_recipe(name).routes[0].name
     changes = {f"routes.{first}.depth": depth, f"routes.{first}.weight": weight, "fusion.pool": pool, "unit": unit}
-    answer = sample_engine.recall("Who works with Sarah on the Kestrel?", k=k, recipe=name, changes=changes)
+    answer = sample_engine.recall("Who works with Sarah on the Kestrel?", k=k, recipe=name, overrides=changes)
     assert not answer.degraded
     assert len(answer) <= k
     lawful(answer)

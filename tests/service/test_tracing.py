@@ -59,7 +59,7 @@ def ms(span: ReadableSpan) -> float:
 def test_a_recall_is_a_span_with_one_for_each_stage_and_route(mem: Engine, spans: InMemorySpanExporter) -> None:
     mem.remember(SECRET)
     spans.clear()
-    answer = mem.recall(QUESTION, recipe="default", changes={"rerank.cross_encoder.on": False})
+    answer = mem.recall(QUESTION, recipe="default", overrides={"rerank.cross_encoder.on": False})
     found = named(spans)
     whole = found["fivefold recall"]
     assert whole.context is not None

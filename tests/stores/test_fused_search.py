@@ -139,7 +139,7 @@ def test_d12_recency_by_a_curve_of_age(dial: Engine, curve: Curve, left: list[fl
         dial.remember(f"{id} @0.5", id=id, event_at=DAY - timedelta(days=days))
     how = {"curve": curve, "half_life_days": 30, "floor": 0.2}
     changes = {f"routes.recency.{name}": value for name, value in how.items()}
-    found = signals(dial.recall("what?", recipe="ditto", now=DAY, changes=changes))
+    found = signals(dial.recall("what?", recipe="ditto", now=DAY, overrides=changes))
     assert [found[id]["recency"] for id in ("now", "month", "two")] == pytest.approx(left)
 
 
@@ -187,7 +187,7 @@ def test_the_composite_in_sql_is_the_composite_in_python(
             ]
         )
         expected = _composite(engine, depth, decay, weights, now)
-        answer = engine.recall("what?", k=1, recipe="ditto", changes=changes, now=now)
+        answer = engine.recall("what?", k=1, recipe="ditto", overrides=changes, now=now)
         rows = {hit.row: hit for run in answer.routes for hit in run.hits}
         totals = {
             row: math.fsum(hit.given or 0.0 for run in answer.routes for hit in run.hits if hit.row == row)
@@ -274,7 +274,7 @@ def test_ranks_fused_in_sql_are_ranks_fused_in_python(recipe: str, unit: str) ->
         with toy(":memory:") as engine:
             engine.remember_many([{**item, "event_at": DAY} for item in held])
             in_sql, in_python = (
-                engine.recall(question, k=k, recipe=recipe, now=DAY, changes={**changes, "fusion.store": store})
+                engine.recall(question, k=k, recipe=recipe, now=DAY, overrides={**changes, "fusion.store": store})
                 for store in (True, False)
             )
         assert told(in_sql) == told(in_python)

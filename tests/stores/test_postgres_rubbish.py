@@ -121,7 +121,7 @@ def test_what_looks_like_sql_is_a_text_in_every_field(engine: Engine, text: str)
     memory = engine.get(text)
     assert (memory.content, memory.speaker, memory.metadata) == (f"{text} was said", text, {text: [text]})
     for recipe in known_recipes():
-        assert engine.recall(text, recipe=steady(recipe), context=[text]).hits
+        assert engine.recall(text, recipe=steady(recipe), history=[text]).hits
     assert engine.graph.entity(f"{text} too") == by_hand
     assert engine.update(text, content=f"{text} was said again").content == f"{text} was said again"
     assert engine.forget_session(text) >= 1
@@ -134,7 +134,7 @@ BAD: dict[str, Callable[[Engine, str], object]] = {
     "tags": lambda engine, text: engine.remember("tea", tags=[text]),
     "metadata": lambda engine, text: engine.remember("tea", metadata={"a": [text]}),
     "question": lambda engine, text: engine.recall(text),
-    "context": lambda engine, text: engine.recall("tea", context=[text]),
+    "history": lambda engine, text: engine.recall("tea", history=[text]),
     "get": lambda engine, text: engine.get(text),
     "forget_session": lambda engine, text: engine.forget_session(text),
     "used": lambda engine, text: engine.feedback(text, used=[]),

@@ -223,7 +223,10 @@ def test_nothing_another_namespace_holds_changes_an_answer(
             held = engine.stats()
             return (
                 [
-                    [(hit.memory.content, hit.score) for hit in engine.recall(question, 50, recipe, now="2025-03-01")]
+                    [
+                        (hit.memory.content, hit.score)
+                        for hit in engine.recall(question, 50, recipe=recipe, now="2025-03-01")
+                    ]
                     for recipe in steady_recipes()
                 ],
                 [(ref.text, ref.name, ref.confidence) for ref in engine.understand(question).entities],

@@ -18,7 +18,7 @@ from fivefold.values.validate import (
     MAX_NAME,
     MAX_TAGS,
     MAX_TEXT,
-    checked_context,
+    checked_history,
     checked_k,
     checked_name,
     checked_text,
@@ -170,10 +170,10 @@ def test_metadata_that_is_no_json_is_refused(value: object) -> None:
     assert refusal(given_with(metadata={"key": value})).startswith("metadata must be plain JSON: ")
 
 
-def test_a_context_as_long_as_a_book_is_refused() -> None:
-    assert checked_context(["a" * 99_999, "b"]) == ("a" * 99_999, "b")
-    with pytest.raises(InvalidInput, match="the context has 100,001 characters"):
-        checked_context(["a" * 99_999, "bc"])
+def test_a_history_as_long_as_a_book_is_refused() -> None:
+    assert checked_history(["a" * 99_999, "b"]) == ("a" * 99_999, "b")
+    with pytest.raises(InvalidInput, match="the history has 100,001 characters"):
+        checked_history(["a" * 99_999, "bc"])
 
 
 def test_metadata_that_holds_itself_is_refused() -> None:

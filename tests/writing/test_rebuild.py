@@ -68,7 +68,7 @@ def test_a_repair_changes_no_answer(sample_path: str, tmp_path: Path) -> None:
         def answers() -> list[list[tuple[str, float]]]:
             """To the full depth, whatever it takes; vectors differ a little with the batch they were made in."""
             return [
-                [(hit.memory.id, round(hit.score, 1)) for hit in engine.recall(question, k=3, changes=whole)]
+                [(hit.memory.id, round(hit.score, 1)) for hit in engine.recall(question, k=3, overrides=whole)]
                 for question in questions
             ]
 

@@ -49,7 +49,7 @@ class FivefoldRetriever(BaseRetriever):
         k: int | None = None,
         now: datetime | str | None = None,
     ) -> list[Document]:
-        answer = self.engine.recall(query, self.k if k is None else k, self.recipe, now, effort=self.effort)
+        answer = self.engine.recall(query, self.k if k is None else k, recipe=self.recipe, now=now, effort=self.effort)
         return [
             Document(id=hit.memory.id, page_content=hit.memory.content, metadata=details(answer, hit)) for hit in answer
         ]

@@ -40,7 +40,7 @@ class FivefoldRetriever(BaseRetriever):
         super().__init__(**given)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        answer = self.engine.recall(query_bundle.query_str, self.k, self.recipe, effort=self.effort)
+        answer = self.engine.recall(query_bundle.query_str, self.k, recipe=self.recipe, effort=self.effort)
         return [
             NodeWithScore(
                 node=TextNode(
@@ -73,7 +73,7 @@ class FivefoldMemoryBlock(BaseMemoryBlock[str]):
         question = _last_asked(messages or [])
         if question is None:
             return ""
-        answer = await asyncio.to_thread(self.engine.recall, question, self.k, self.recipe)
+        answer = await asyncio.to_thread(self.engine.recall, question, self.k, recipe=self.recipe)
         return "\n".join(listed(answer))
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
@@ -118,7 +118,7 @@ class FivefoldMemory(BaseMemory):
         if question is None or self.k == 0:
             return messages
         shown = frozenset(turn.id for turn in turns)
-        answer = self.engine.recall(question, min(self.k + len(shown), MAX_K), self.recipe)
+        answer = self.engine.recall(question, min(self.k + len(shown), MAX_K), recipe=self.recipe)
         lines = listed(answer, shown)[: self.k]
         recalled = [ChatMessage(role=MessageRole.SYSTEM, content="\n".join([RECALLED, *lines]))] if lines else []
         return [*recalled, *messages]

@@ -31,7 +31,7 @@ class Options:
     """How a benchmark is run. `recipes` is a list with commas, or all; without one an ablation runs by itself."""
 
     recipes: str | None = None
-    changes: Mapping[str, object] = field(default_factory=dict)
+    overrides: Mapping[str, object] = field(default_factory=dict)
     ks: tuple[int, ...] = (5, 10, 20)
     unit: Unit | None = None
     embedder: str = DEFAULT
@@ -50,7 +50,7 @@ def compete(load: Callable[[], Dataset], options: Options, progress: bool = Fals
     """The results as data, and the files that were written. Whatever can be wrong is said before the race begins."""
     _check(options)
     dataset = prepared(load(), options.unit, options.limit, options.seed)
-    racers, notes = racers_of(options.named(), options.changes, dataset.unit, options.seed or 0)
+    racers, notes = racers_of(options.named(), options.overrides, dataset.unit, options.seed or 0)
     cut, kept, whole = _cut(options, dataset.unit, racers)
     race = run_race(dataset, [*racers, *cut], options.embedder, depth_for(options.ks), options.jobs, progress)
     scored = scored_of(race, metric_names(options.ks))
@@ -78,7 +78,7 @@ def _check(options: Options) -> None:
         raise InvalidInput(f"--seed must not be negative, not {options.seed}")
     load_embedder(options.embedder)
     need_measures()
-    racers_of(options.named(), options.changes, "turn")
+    racers_of(options.named(), options.overrides, "turn")
     if options.out is not None:
         need_plots()
         check_folder(options.out)
@@ -88,7 +88,7 @@ def _cut(options: Options, unit: Unit, racers: list[Racer]) -> tuple[list[Racer]
     """The recipe to take apart joins the race, if it is not in it, and so do its cut versions."""
     if options.ablate is None:
         return [], {}, None
-    asked, _ = racers_of(options.ablate, options.changes, unit, options.seed or 0)
+    asked, _ = racers_of(options.ablate, options.overrides, unit, options.seed or 0)
     if len(asked) != 1 or asked[0].recipe is None:
         raise InvalidInput(f"--ablate takes one recipe, not {options.ablate!r}; a baseline has no parts")
     whole = asked[0]

@@ -23,7 +23,7 @@ class Racer:
     recipe: Recipe | None = None
 
 
-def racers_of(choice: str, changes: Mapping[str, object], unit: Unit, seed: int = 0) -> tuple[list[Racer], list[str]]:
+def racers_of(choice: str, overrides: Mapping[str, object], unit: Unit, seed: int = 0) -> tuple[list[Racer], list[str]]:
     """Who was asked for, baselines first, and a note for every change that has no place in one of them.
 
     Noise is drawn by `seed`, so that a race gives the same each time and in any number of processes.
@@ -34,11 +34,11 @@ def racers_of(choice: str, changes: Mapping[str, object], unit: Unit, seed: int 
         raise InvalidInput("recipes is empty; name some, separated by commas, or all")
     running = [Racer(name) for name in BASELINES if name in names]
     recipes = {name: load_recipe(name.removeprefix("recipe:")) for name in names if name not in BASELINES}
-    _check_changes(changes, list(recipes.values()))
+    _check_overrides(overrides, list(recipes.values()))
     notes: list[str] = []
     for name, recipe in recipes.items():
-        placed = {key: value for key, value in changes.items() if _has_place(key, recipe)}
-        notes += [f"{key} has no place in {name} and changed nothing there" for key in changes if key not in placed]
+        placed = {key: value for key, value in overrides.items() if _has_place(key, recipe)}
+        notes += [f"{key} has no place in {name} and changed nothing there" for key in overrides if key not in placed]
         fixed: dict[str, object] = {f"{part}.seed": seed for part in recipe.parts() if part.endswith(".noise")}
         if "rerank.cross_encoder" in recipe.parts():  # else what is read would depend on how busy the machine is
             fixed["rerank.cross_encoder.budget_ms"] = 0
@@ -46,13 +46,13 @@ def racers_of(choice: str, changes: Mapping[str, object], unit: Unit, seed: int 
     return running, notes
 
 
-def _check_changes(changes: Mapping[str, object], recipes: Sequence[Recipe]) -> None:
+def _check_overrides(overrides: Mapping[str, object], recipes: Sequence[Recipe]) -> None:
     """A change must have a place somewhere; the unit is the same for all and set elsewhere."""
-    if "unit" in changes:
+    if "unit" in overrides:
         raise InvalidInput("unit is set for every recipe by --unit; leave it out of --set")
-    if changes and not recipes:
+    if overrides and not recipes:
         raise InvalidInput("--set changes recipes, and only baselines were named")
-    for key in changes:
+    for key in overrides:
         if not any(_has_place(key, recipe) for recipe in recipes):
             parts = sorted({part for recipe in recipes for part in recipe.parts()})
             raise InvalidInput(f"--set {key} changes nothing in any of the recipes; their parts are {', '.join(parts)}")

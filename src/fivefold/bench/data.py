@@ -24,7 +24,7 @@ class Question(Value):
     relevant: tuple[str, ...]
     category: str = "all"
     now: datetime | None = None
-    context: tuple[str, ...] = ()
+    history: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from fivefold.errors import InvalidInput
 from fivefold.values.memory import ROLES, Record
 from fivefold.values.serialize import Json
 from fivefold.values.times import as_utc
-from fivefold.values.validate import checked_context, checked_name, checked_text, record_of
+from fivefold.values.validate import checked_history, checked_name, checked_text, record_of
 
 MEMORY_FIELDS = (
     "id",
@@ -31,7 +31,7 @@ MEMORY_FIELDS = (
     "user_text",
     "assistant_text",
 )
-QUERY_FIELDS = ("id", "namespace", "query", "relevant", "category", "now", "context")
+QUERY_FIELDS = ("id", "namespace", "query", "relevant", "category", "now", "history")
 _BOM = b"\xef\xbb\xbf"
 _T = TypeVar("_T")
 
@@ -129,7 +129,7 @@ def _question(line: Fields, known: dict[str, Known]) -> Question:
         relevant=tuple(dict.fromkeys(relevant)),
         category=line.name("category") if "category" in given else "all",
         now=line.checked("now", as_utc, given["now"], "now")[0] if "now" in given else None,
-        context=line.checked("context", checked_context, given.get("context", ())),
+        history=line.checked("history", checked_history, given.get("history", ())),
     )
 
 

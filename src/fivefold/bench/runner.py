@@ -69,11 +69,11 @@ class Asker:
     def _answer(self, recipe: Recipe, question: Question, now: datetime | None) -> Answered:
         engine = self._engine(question.namespace)
         if (question.namespace, recipe.name) not in self._warm:  # the first recall of all fills caches; it is not timed
-            engine.recall(question.text, self.depth, recipe, now, question.context)
+            engine.recall(question.text, self.depth, recipe=recipe, now=now, history=question.history)
             self._warm.add((question.namespace, recipe.name))
         before = self.model.calls
         start = perf_counter()
-        answer = engine.recall(question.text, self.depth, recipe, now, question.context)
+        answer = engine.recall(question.text, self.depth, recipe=recipe, now=now, history=question.history)
         whole = (perf_counter() - start) * 1000
         encode = sum(timing.ms for timing in answer.timings if timing.stage == "encode")
         found: dict[str, Hit] = {}

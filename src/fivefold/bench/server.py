@@ -172,14 +172,14 @@ def _client(number: int, writes: float, begin: float, end: float) -> list[float]
     chance = random.Random(number)
     taken: list[float] = []
     for question in questions[:3]:
-        _engines[number % len(_engines)].recall(question, changes=_WITHOUT)
+        _engines[number % len(_engines)].recall(question, overrides=_WITHOUT)
     _wait_until(begin)
     while time.time() < end:
         engine, start = chance.choice(_engines), perf_counter()
         if chance.random() < writes:
             engine.remember(f"{chance.choice(questions)} {chance.random()}", speaker="user")
         else:
-            engine.recall(chance.choice(questions), changes=_WITHOUT)
+            engine.recall(chance.choice(questions), overrides=_WITHOUT)
         taken.append((perf_counter() - start) * 1000)
     return taken
 

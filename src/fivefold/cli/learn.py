@@ -129,7 +129,7 @@ def reranker(store: StoreOption = None, namespace: NamespaceOption = "default", 
     if as_json:
         print_json(verdict.to_dict())
     else:
-        say(verdict.told())
+        say(verdict.describe())
 
 
 @train.command()
@@ -148,7 +148,7 @@ def reset(store: StoreOption = None, namespace: NamespaceOption = "default", as_
 
 def lines(learned: LearnedFromUse) -> dict[str, str]:
     """What was learned in a line for each part, as `stats` shows it."""
-    reranker = learned.reranker.told() if learned.reranker is not None else f"off: {learned.reason}"
+    reranker = learned.reranker.describe() if learned.reranker is not None else f"off: {learned.reason}"
     return {"learned reranker": reranker, "learned weights": _correction(learned.weights)}
 
 

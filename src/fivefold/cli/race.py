@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from fivefold.cli.app import JsonOption, print_json
-from fivefold.cli.recipes import changes_of
+from fivefold.cli.recipes import overrides_of
 from fivefold.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _with_default(args: Sequence[str]) -> list[str]:
 def locomo(
     file: Annotated[Path, typer.Argument(help="LoCoMo's JSON file")],
     recipes: RecipesOption = None,
-    changes: SetOption = None,
+    overrides: SetOption = None,
     ks: KsOption = "5,10,20",
     unit: UnitOption = None,
     embedder: EmbedderOption = "fivefold-minilm",
@@ -82,7 +82,7 @@ def locomo(
 
         return load(file)
 
-    _race(load, recipes, changes, ks, unit, embedder, limit, jobs, out, seed, significance, ablate, as_json)
+    _race(load, recipes, overrides, ks, unit, embedder, limit, jobs, out, seed, significance, ablate, as_json)
 
 
 def longmemeval(
@@ -91,7 +91,7 @@ def longmemeval(
         bool, typer.Option("--pool/--no-pool", help="All sessions in one namespace, or one for each question")
     ] = True,
     recipes: RecipesOption = None,
-    changes: SetOption = None,
+    overrides: SetOption = None,
     ks: KsOption = "5,10,20",
     unit: UnitOption = None,
     embedder: EmbedderOption = "fivefold-minilm",
@@ -110,13 +110,13 @@ def longmemeval(
 
         return load(file, pool)
 
-    _race(load, recipes, changes, ks, unit, embedder, limit, jobs, out, seed, significance, ablate, as_json)
+    _race(load, recipes, overrides, ks, unit, embedder, limit, jobs, out, seed, significance, ablate, as_json)
 
 
 def jsonl(
     folder: Annotated[Path, typer.Argument(help="The folder with memories.jsonl and queries.jsonl")],
     recipes: RecipesOption = None,
-    changes: SetOption = None,
+    overrides: SetOption = None,
     ks: KsOption = "5,10,20",
     unit: UnitOption = None,
     embedder: EmbedderOption = "fivefold-minilm",
@@ -138,7 +138,7 @@ def jsonl(
         except InvalidInput:
             return load(folder)  # gold that names turns can be counted by session; other faults are told again
 
-    _race(load, recipes, changes, ks, unit, embedder, limit, jobs, out, seed, significance, ablate, as_json)
+    _race(load, recipes, overrides, ks, unit, embedder, limit, jobs, out, seed, significance, ablate, as_json)
 
 
 def diff(
@@ -168,7 +168,7 @@ def diff(
 def _race(
     load: Callable[[], Dataset],
     recipes: str | None,
-    changes: list[str] | None,
+    overrides: list[str] | None,
     ks: str,
     unit: Literal["turn", "session"] | None,
     embedder: str,
@@ -180,7 +180,7 @@ def _race(
     ablate: str | None,
     as_json: bool,
 ) -> None:
-    depths, changed = _depths(ks), changes_of(changes)
+    depths, changed = _depths(ks), overrides_of(overrides)
     from fivefold.bench.benchmark import Options, compete
 
     options = Options(recipes, changed, depths, unit, embedder, limit, jobs, out, seed, significance, ablate)

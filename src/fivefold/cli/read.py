@@ -12,7 +12,7 @@ from fivefold.cli.recipes import RecipeOption, SetOption, is_still, recipe_of
 Question = Annotated[str, typer.Argument(help="The question")]
 KOption = Annotated[int, typer.Option("-k", help="How many memories")]
 NowOption = Annotated[str | None, typer.Option("--now", help="Answer as of this time, ISO 8601 [default: now]")]
-ContextOption = Annotated[list[str] | None, typer.Option("--context", help="An earlier turn; may be given again")]
+HistoryOption = Annotated[list[str] | None, typer.Option("--history", help="An earlier turn; may be given again")]
 
 EffortOption = Annotated[
     str, typer.Option("--effort", help="How much work: low (quick), normal, or high (deeper lists, more read)")
@@ -31,9 +31,9 @@ def recall(
     question: Question,
     k: KOption = 5,
     recipe: RecipeOption = "default",
-    changes: SetOption = None,
+    overrides: SetOption = None,
     now: NowOption = None,
-    context: ContextOption = None,
+    history: HistoryOption = None,
     effort: EffortOption = "normal",
     recent: RecentOption = None,
     session: SessionOption = None,
@@ -44,13 +44,13 @@ def recall(
 ) -> None:
     """Find the memories that answer a question."""
     with reading(store, namespace, anyway=True) as engine:
-        chosen = recipe_of(recipe, changes)
+        chosen = recipe_of(recipe, overrides)
         answer = engine.recall(
             question,
             k,
-            chosen,
-            now,
-            context or (),
+            recipe=chosen,
+            now=now,
+            history=history or (),
             effort=effort,  # type: ignore[arg-type]
             recent_turns=recent,
             session_id=session,
@@ -68,9 +68,9 @@ def explain(
     question: Question,
     k: KOption = 5,
     recipe: RecipeOption = "default",
-    changes: SetOption = None,
+    overrides: SetOption = None,
     now: NowOption = None,
-    context: ContextOption = None,
+    history: HistoryOption = None,
     effort: EffortOption = "normal",
     recent: RecentOption = None,
     session: SessionOption = None,
@@ -81,13 +81,13 @@ def explain(
 ) -> None:
     """Show how a recall came about: every route, the fusion arithmetic, every later step."""
     with reading(store, namespace, anyway=True) as engine:
-        chosen = recipe_of(recipe, changes, still=True)
+        chosen = recipe_of(recipe, overrides, still=True)
         answer = engine.recall(
             question,
             k,
-            chosen,
-            now,
-            context or (),
+            recipe=chosen,
+            now=now,
+            history=history or (),
             effort=effort,  # type: ignore[arg-type]
             recent_turns=recent,
             session_id=session,
@@ -106,9 +106,9 @@ def context(
     budget: Annotated[int, typer.Option("--budget", help="How many tokens it may take")] = 1000,
     k: KOption = 10,
     recipe: RecipeOption = "default",
-    changes: SetOption = None,
+    overrides: SetOption = None,
     now: NowOption = None,
-    context: ContextOption = None,
+    history: HistoryOption = None,
     effort: EffortOption = "normal",
     recent: RecentOption = None,
     session: SessionOption = None,
@@ -120,11 +120,11 @@ def context(
     with reading(store, namespace, anyway=True) as engine:
         made = engine.context(
             question,
-            budget,
-            k,
-            recipe_of(recipe, changes),
-            now,
-            context or (),
+            token_budget=budget,
+            k=k,
+            recipe=recipe_of(recipe, overrides),
+            now=now,
+            history=history or (),
             effort=effort,  # type: ignore[arg-type]
             recent_turns=recent,
             session_id=session,
@@ -142,9 +142,9 @@ def plan(
     question: Question,
     k: KOption = 5,
     recipe: RecipeOption = "default",
-    changes: SetOption = None,
+    overrides: SetOption = None,
     now: NowOption = None,
-    context: ContextOption = None,
+    history: HistoryOption = None,
     effort: EffortOption = "normal",
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
@@ -152,8 +152,8 @@ def plan(
 ) -> None:
     """Show what a recall would do, without doing it."""
     with reading(store, namespace, anyway=True) as engine:
-        chosen = recipe_of(recipe, changes)
-        made = engine.plan(question, k, chosen, now, context or (), effort=effort)  # type: ignore[arg-type]
+        chosen = recipe_of(recipe, overrides)
+        made = engine.plan(question, k, recipe=chosen, now=now, history=history or (), effort=effort)  # type: ignore[arg-type]
     if as_json:
         print_json(made.to_dict())
     else:

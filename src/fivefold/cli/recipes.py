@@ -64,14 +64,14 @@ def list_(as_json: JsonOption = False) -> None:
 def show(
     ctx: typer.Context,
     recipe: Annotated[str, typer.Argument(help="A name, or the path of a TOML file")],
-    changes: SetOption = None,
+    overrides: SetOption = None,
     as_toml: Annotated[bool, typer.Option("--toml", help="Print it as a file to save and edit")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Draw a recipe from the question to the answer, with every constant."""
     if as_toml and as_json:
         ctx.fail("Choose either --toml or --json.")
-    chosen = recipe_of(recipe, changes)
+    chosen = recipe_of(recipe, overrides)
     if as_json:
         print_json(chosen.to_dict())
     elif as_toml:
@@ -82,11 +82,11 @@ def show(
         drawn.draw(chosen)
 
 
-def recipe_of(choice: str, changes: Sequence[str] | None, still: bool = False) -> Recipe:
+def recipe_of(choice: str, overrides: Sequence[str] | None, still: bool = False) -> Recipe:
     """The recipe as `--recipe` and `--set` name it; `still`, without noise unless `--set` asks for it."""
     from fivefold.retrieval.recipe import load_recipe
 
-    asked = changes_of(changes)
+    asked = overrides_of(overrides)
     recipe = load_recipe(choice)
     if still and has_noise(recipe):
         recipe = load_recipe(recipe, STILL)
@@ -106,7 +106,7 @@ def is_still(recipe: Recipe) -> bool:
     return any(stage.name == "noise" and not stage.constants.sigma for stage in recipe.select)
 
 
-def changes_of(given: Sequence[str] | None) -> dict[str, object]:
+def overrides_of(given: Sequence[str] | None) -> dict[str, object]:
     """Each KEY=VALUE of `--set`; of a key given twice the last counts."""
     return dict(_change(text) for text in given or ())
 

@@ -188,13 +188,13 @@ def _closing(answer: Recall) -> str:
     encode = sum(timing.ms for timing in answer.timings if timing.stage == "encode")
     total = sum(timing.ms for timing in answer.timings) - encode
     took = f"{total:.1f} ms" + (f" (+ {encode:.0f} ms to encode the question)" if encode >= 0.1 else "")
-    recipe = f"recipe {answer.plan.recipe}{answer.plan.told_effort()}"
+    recipe = f"recipe {answer.plan.recipe}{answer.plan.describe_effort()}"
     return f"{counted(len(answer), 'memory', 'memories')} · {recipe} · {took} · recall {answer.id}"
 
 
 def plan(chosen: Plan) -> None:
     then = ", ".join(chosen.stages) or "nothing"
-    hang("", f"recipe {chosen.recipe}{chosen.told_effort()} · k {chosen.k} · {chosen.fusion} · then {then}", "bold")
+    hang("", f"recipe {chosen.recipe}{chosen.describe_effort()} · k {chosen.k} · {chosen.fusion} · then {then}", "bold")
     table(
         ("route", "runs", "depth", "weight", "why"),
         [

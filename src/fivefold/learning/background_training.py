@@ -54,4 +54,4 @@ class BackgroundTraining:
         except Exception:
             _log.exception("the reranker could not be trained")
         else:
-            _log.info("the reranker of namespace %r was trained: %s", self._space.namespace, verdict.told())
+            _log.info("the reranker of namespace %r was trained: %s", self._space.namespace, verdict.describe())

@@ -72,7 +72,7 @@ class Verdict(Value):
     """Those of them that could be learned from."""
     figures: Figures | None = None
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """The verdict in a line, as stats show it."""
         if self.figures is None:
             return f"off: {self.reason}"

@@ -83,7 +83,7 @@ def explain(action: Action, numbers: SourceNumbers, asked: arguments.Explain) ->
     action.service.limits.check_k(asked.k)
     action.service.limits.check_text(asked.question, "question")
     recipe = recipe_named(asked.recipe, still=True)
-    found = action.engine.recall(asked.question, asked.k, recipe, asked.now, effort=asked.effort)
+    found = action.engine.recall(asked.question, asked.k, recipe=recipe, now=asked.now, effort=asked.effort)
     numbers.record(action.engine.namespace, found.id, [hit.memory.id for hit in found])
     _, text = explained(found, asked.token_budget, lambda cut: shown.trace(found.id, cut))
     return Answer(found, text)

@@ -88,7 +88,7 @@ def answer(transport: Transport, request: Any, given: Mapping[str, str]) -> str:
 def _context(action: Action, transport: Transport, question: str) -> Context:
     action.service.limits.check_text(question, "question")
     engine = action.engine
-    found = engine.context(question, BUDGET)
+    found = engine.context(question, token_budget=BUDGET)
     transport.source_numbers.record(engine.namespace, found.recall_id, [source.id for source in found.sources])
     return found
 

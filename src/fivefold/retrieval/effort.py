@@ -48,8 +48,8 @@ class _Same:
 
 @lru_cache(maxsize=32)
 def _made(same: _Same, effort: Effort) -> tuple[Recipe, Mapping[str, object]]:
-    changes = _low(same.recipe) if effort == "low" else _high(same.recipe)
-    return changed(same.recipe, changes), changes
+    overrides = _low(same.recipe) if effort == "low" else _high(same.recipe)
+    return changed(same.recipe, overrides), overrides
 
 
 def _low(recipe: Recipe) -> dict[str, object]:

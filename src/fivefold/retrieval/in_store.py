@@ -55,7 +55,9 @@ def _outcome(part: RoutePlan, found: Sequence[FusedHit], search: SearchContext, 
 
 def _reason(part: RoutePlan, search: SearchContext) -> str:
     chosen = _horizon(part, search) if part.search == "recency" else None
-    return f"{part.reason}; {chosen.decay.told()}, since {chosen.reason}" if chosen and chosen.reason else part.reason
+    return (
+        f"{part.reason}; {chosen.decay.describe()}, since {chosen.reason}" if chosen and chosen.reason else part.reason
+    )
 
 
 def _unencoded(part: RoutePlan, search: SearchContext) -> FivefoldError | None:

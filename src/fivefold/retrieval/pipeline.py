@@ -55,7 +55,7 @@ def run(
     k: int,
     recipe: Recipe,
     now: datetime,
-    context: Sequence[str],
+    history: Sequence[str],
     reader: Reader,
     settings: Settings,
     space: Space | None,
@@ -69,7 +69,7 @@ def run(
     """Answer `question` from one namespace, with the whole trace."""
     recipe, by_effort = at_effort(recipe, effort)
     watch = Stopwatch()
-    query = understand(question, now, context, reader, settings)
+    query = understand(question, now, history, reader, settings)
     watch.stage("understand")
     chosen = plan(query, recipe, k, settings, effort, by_effort)
     watch.stage("plan")

@@ -154,7 +154,7 @@ class Block:
         """That a memory no longer holds, and by which source or since when."""
         if memory.superseded_by is not None and numbers and memory.superseded_by in numbers:
             return f" (superseded by [{numbers[memory.superseded_by]}])"
-        if memory.superseded_by is None and memory.current(self.now):
+        if memory.superseded_by is None and memory.is_current(self.now):
             return ""
         word = "superseded" if memory.superseded_by else "no longer so"
         return f" ({word} since {_day(memory.valid_to)})" if memory.valid_to else f" ({word})"

@@ -115,13 +115,13 @@ def known_recipes() -> tuple[str, ...]:
     return tuple(sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml")))
 
 
-def load_recipe(choice: str | os.PathLike[str] | Recipe, changes: Mapping[str, object] | None = None) -> Recipe:
-    """A built-in recipe by name, one of your own by the path of its TOML file, or a value; with changes.
+def load_recipe(choice: str | os.PathLike[str] | Recipe, overrides: Mapping[str, object] | None = None) -> Recipe:
+    """A built-in recipe by name, one of your own by the path of its TOML file, or a value; with overrides.
 
-    A change names what it changes by a path: `fusion.k`, `routes.dense.weight`, `boosts.decay.on`.
+    An override names the field it changes by a path: `fusion.k`, `routes.dense.weight`, `boosts.decay.on`.
     """
     recipe = choice if isinstance(choice, Recipe) else _by_name(choice)
-    return changed(recipe, changes) if changes else recipe
+    return changed(recipe, overrides) if overrides else recipe
 
 
 def _by_name(choice: object) -> Recipe:
@@ -280,10 +280,10 @@ def data(recipe: Recipe) -> dict[str, Any]:
     return shown
 
 
-def changed(recipe: Recipe, changes: Mapping[str, object]) -> Recipe:
+def changed(recipe: Recipe, overrides: Mapping[str, object]) -> Recipe:
     """The recipe with some of its data changed, checked anew."""
     shown = data(recipe)
-    for path, value in changes.items():
+    for path, value in overrides.items():
         _put(shown, path, value, recipe)
     return parse_recipe(recipe.name, shown)
 

@@ -14,7 +14,7 @@ def drop_not_yet_known(pool: Pool, now: datetime) -> Pool:
     later = [
         (candidate, f"not yet known on {now:%d %b %Y}")
         for candidate in pool.candidates
-        if not candidate.memory.known(now)
+        if not candidate.memory.known_at(now)
     ]
     return pool.without(later, "select") if later else pool
 

@@ -1,4 +1,4 @@
-"""Recipes as someone from outside may name them: a known name with changes, never a file, never another model."""
+"""Recipes as someone from outside may name them: a known name with overrides, never a file, never another model."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ STILL: dict[str, object] = {"select.noise.sigma": 0}
 """What makes a recipe with noise answer the same each time."""
 
 
-def recipe_named(name: str, changes: Mapping[str, object] | None = None, still: bool = False) -> Recipe:
+def recipe_named(name: str, overrides: Mapping[str, object] | None = None, still: bool = False) -> Recipe:
     """The recipe of that name with its changes; `still`, without noise unless a change asks for it."""
     if name not in known_recipes():
         raise UnknownRecipe(f"unknown recipe {name!r}; known are {', '.join(known_recipes())}")
     own = load_recipe(name)
     if still and any(stage.name == "noise" for stage in own.select):
         own = load_recipe(own, STILL)
-    asked = load_recipe(own, changes)
+    asked = load_recipe(own, overrides)
     if _models(asked) - _models(own):
         raise InvalidInput(
             "a change cannot choose another model: models run where, and with what, the server was given"

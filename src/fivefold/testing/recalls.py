@@ -72,7 +72,7 @@ class RecallLaws(Places):
     @pytest.mark.parametrize("unit", ["turn", "session"])
     def test_turns_or_sessions_alone_are_the_same(self, pair: Pair, unit: str) -> None:
         pair.remember(*year())
-        pair.ask("kestrel nest in the barn", "the roof", changes={"unit": unit})
+        pair.ask("kestrel nest in the barn", "the roof", overrides={"unit": unit})
 
     def test_asked_as_of_an_earlier_time_what_came_later_is_unknown(self, pair: Pair) -> None:
         pair.clock.now = pair.clock.now.replace(month=12)
@@ -110,7 +110,7 @@ class RecallLaws(Places):
         )
         pair.ask("what happened last month?", "what did I do in early January?", "on 10 February", "lately", k=5)
         few = {"routes.temporal.depth": 3}
-        pair.ask("what happened in February?", k=3, changes=few, recipes=steady_with("routes.temporal"))
+        pair.ask("what happened in February?", k=3, overrides=few, recipes=steady_with("routes.temporal"))
 
     def test_the_last_talk_is_the_same(self, pair: Pair) -> None:
         pair.remember(*year())

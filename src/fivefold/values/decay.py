@@ -38,7 +38,7 @@ class Decay(Value):
             return 1.0
         return max(self.floor, _LEFT[self.curve](max(0.0, age_days) / self.half_life_days))
 
-    def told(self) -> str:
+    def describe(self) -> str:
         if self.curve == "none":
             return "no decay"
         if self.half_life_days is None:

@@ -80,13 +80,13 @@ class Memory(Value):
     metadata: Mapping[str, Any]
     row: int = hidden(default=0)
 
-    def known(self, now: datetime) -> bool:
-        """Whether it had been told or had happened by then."""
-        return self.event_at <= now or self.created_at <= now
+    def known_at(self, t: datetime) -> bool:
+        """Whether the memory had been stored or had happened by `t`."""
+        return self.event_at <= t or self.created_at <= t
 
-    def current(self, now: datetime) -> bool:
-        """Whether the memory still holds at `now`."""
-        return self.valid_to is None or self.valid_to > now
+    def is_current(self, t: datetime) -> bool:
+        """Whether the memory still holds at `t`."""
+        return self.valid_to is None or self.valid_to > t
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ class Weights(Value):
     before: tuple[float, float, float] | None = None
     """What the model had said, where use has corrected it (D12)."""
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """In percent, with where they come from (D10)."""
         shares = f"similarity {self.similarity:.0%}, recency {self.recency:.0%}, frequency {self.frequency:.0%}"
         return f"{shares} ({self.source})"
@@ -80,7 +80,7 @@ class Query(Value):
     text: str
     now: datetime
     lexemes: tuple[str, ...]
-    context: tuple[str, ...] = ()
+    history: tuple[str, ...] = ()
     window: Window | None = None
     entities: tuple[EntityRef, ...] = ()
     intent: str = "what"
@@ -108,7 +108,7 @@ class Query(Value):
                 reached = end
         return "".join((*out, self.text[reached:]))
 
-    def read(self) -> list[str]:
+    def describe(self) -> list[str]:
         """What was read out of the question, a line each."""
         lines = [f"  asked {self.now:%Y-%m-%d %H:%M} UTC, intent {self.intent}"]
         lines += [

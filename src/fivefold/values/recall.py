@@ -53,9 +53,9 @@ class Plan(Value):
     stages: tuple[str, ...]
     effort: Effort = "normal"
     by_effort: Mapping[str, Any] = field(default_factory=dict)
-    """What the effort changed in the recipe, by paths as `changes` has them."""
+    """What the effort changed in the recipe, by paths as `overrides` has them."""
 
-    def told_effort(self) -> str:
+    def describe_effort(self) -> str:
         """What is to be said of the effort, where it is not the normal one."""
         return "" if self.effort == "normal" else f", {self.effort} effort"
 
@@ -293,8 +293,8 @@ class Recall(Value):
 
     def explain(self) -> str:
         """The whole trace as text: the question as it was read, the plan, every route, the arithmetic."""
-        lines = [self.query.marked(), *self.query.read(), ""]
-        lines.append(f"recipe {self.plan.recipe}, k {self.plan.k}, {self.plan.fusion}{self.plan.told_effort()}")
+        lines = [self.query.marked(), *self.query.describe(), ""]
+        lines.append(f"recipe {self.plan.recipe}, k {self.plan.k}, {self.plan.fusion}{self.plan.describe_effort()}")
         wide = max((10, *(len(run.route) for run in self.routes)))
         for run in self.routes:
             lines.append(f"  {run.route:<{wide}} {run.status:<8} {run.found:>4} found  {run.ms:7.2f} ms  {run.reason}")
@@ -303,7 +303,7 @@ class Recall(Value):
                 for rank, top in enumerate(run.top, 1)
             ]
         if self.query.weights is not None:
-            lines.append(f"  weights {self.query.weights.told()}")
+            lines.append(f"  weights {self.query.weights.describe()}")
         lines += [f"  {note.stage:<{wide}} {note.status:<8} {note.model}  {note.why}" for note in self.notes]
         lines.append("")
         lines += [hit.explain() for hit in self.hits]

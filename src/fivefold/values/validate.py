@@ -88,13 +88,13 @@ def checked_name(value: object, field: str) -> str:
     return text
 
 
-def checked_context(context: object) -> tuple[str, ...]:
-    if isinstance(context, str) or not isinstance(context, Sequence):
-        raise InvalidInput("context must be a list of earlier turns")
-    turns = tuple(checked_text(turn, "a context turn", empty=True) for turn in context)
+def checked_history(history: object) -> tuple[str, ...]:
+    if isinstance(history, str) or not isinstance(history, Sequence):
+        raise InvalidInput("history must be a list of earlier turns")
+    turns = tuple(checked_text(turn, "a turn of the history", empty=True) for turn in history)
     told = sum(map(len, turns))
     if told > MAX_TEXT:
-        raise InvalidInput(f"the context has {told:,} characters, the most is {MAX_TEXT:,}; give the last turns only")
+        raise InvalidInput(f"the history has {told:,} characters, the most is {MAX_TEXT:,}; give the last turns only")
     return turns
 
 

@@ -31,7 +31,7 @@ def office(engine: Engine) -> Engine:
 
 
 def named(engine: Engine, question: str, context: tuple[str, ...] = ()) -> dict[str, str]:
-    return {ref.text: ref.name for ref in engine.understand(question, context=context).entities}
+    return {ref.text: ref.name for ref in engine.understand(question, history=context).entities}
 
 
 @pytest.mark.parametrize(
@@ -144,9 +144,9 @@ def test_since_we_last_talked_reads_the_session_log(engine: Engine) -> None:
 @given(question=st.text(max_size=300), context=st.lists(st.text(max_size=60), max_size=3))
 def test_no_text_breaks_the_reading(sample_engine: Engine, question: str, context: list[str]) -> None:
     try:
-        sample_engine.understand(question, context=context)
+        sample_engine.understand(question, history=context)
     except fivefold.InvalidInput as error:
-        assert "question" in str(error) or "context" in str(error)  # noqa: PT017 - both are the caller's
+        assert "question" in str(error) or "history" in str(error)  # noqa: PT017 - both are the caller's
 
 
 def test_every_sentence_of_the_sample_can_be_asked(sample_engine: Engine) -> None:

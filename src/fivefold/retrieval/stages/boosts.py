@@ -31,7 +31,7 @@ def decay(pool: Pool, search: SearchContext, by: DecayByType) -> Pool:
         age = age_in_days(candidate.memory.event_at, search.query.now)
         left = curve.left(age)
         aged.append(
-            candidate.stepped("decay", candidate.score * left, f"× {left:.4f}, {age:.0f} d old, {curve.told()}")
+            candidate.stepped("decay", candidate.score * left, f"× {left:.4f}, {age:.0f} d old, {curve.describe()}")
         )
     return pool.with_(aged)
 

@@ -96,7 +96,7 @@ def neighbours(pool: Pool, search: SearchContext, by: NoConstants) -> Pool:
             neighbours=tuple(
                 memories[row]
                 for row in beside.get(candidate.memory.row, ())
-                if row in memories and memories[row].known(search.query.now)
+                if row in memories and memories[row].known_at(search.query.now)
             ),
         )
         for candidate in pool.candidates

@@ -25,7 +25,7 @@ def superseded(pool: Pool, search: SearchContext, by: Superseded) -> Pool:
     known = {id: candidate.memory for id, candidate in found.items()}
     factor = by.factor
     for old in pool.candidates:
-        if old.memory.current(search.query.now):
+        if old.memory.is_current(search.query.now):
             continue
         heir = _heir(old.memory, search, known)
         why = f"× {factor:g}, ended {old.memory.valid_to:%d %b %Y}"
@@ -47,10 +47,10 @@ def lowered(score: float, factor: float) -> float:
 def _heir(memory: Memory, search: SearchContext, known: dict[str, Memory]) -> Memory | None:
     """What holds at the time of the question in place of `memory`, along the whole chain; None if it holds itself."""
     heir, seen = memory, {memory.id}
-    while heir.superseded_by and not heir.current(search.query.now) and heir.superseded_by not in seen:
+    while heir.superseded_by and not heir.is_current(search.query.now) and heir.superseded_by not in seen:
         seen.add(heir.superseded_by)
         newer = known.get(heir.superseded_by) or search.reader.get(heir.superseded_by)
-        if newer is None or not newer.known(search.query.now):
+        if newer is None or not newer.known_at(search.query.now):
             break
         heir = known[newer.id] = newer
     return heir if heir.id != memory.id else None

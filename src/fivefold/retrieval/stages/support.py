@@ -34,7 +34,7 @@ def support(pool: Pool, search: SearchContext, by: SupportBy) -> Pool:
     found = {candidate.memory.row: candidate for candidate in pool.candidates}
     beside = _beside(best_first(found.values())[: by.reach], search) if by.neighbour else {}
     fresh = search.reader.fetch([row for row in beside if row not in found])
-    found |= {row: Candidate(memory, (), 0.0) for row, memory in fresh.items() if memory.known(search.query.now)}
+    found |= {row: Candidate(memory, (), 0.0) for row, memory in fresh.items() if memory.known_at(search.query.now)}
     best: dict[str, float] = {}
     for candidate in found.values():
         if candidate.memory.session_id:
@@ -61,7 +61,7 @@ def _silent(pool: Pool, search: SearchContext, spoken: set[int], by: SupportBy) 
             "support", by.session * pool.supporting[row], f"+ {by.session:g} · {pool.supporting[row]:.4f} as a session"
         )
         for row, memory in memories.items()
-        if memory.known(search.query.now)
+        if memory.known_at(search.query.now)
     ]
 
 

@@ -1,6 +1,6 @@
 """Pronouns and 'that project' or 'there', resolved against the turns of the conversation given with the question (R1).
 
-Without context nothing is guessed.
+Without earlier turns nothing is guessed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fivefold.stores.protocol import Reader
 from fivefold.values.query import EntityRef, Meaning
 
 LOOK_BACK = 6
-"""How many turns of context are looked at, the latest first."""
+"""How many earlier turns are looked at, the latest first."""
 
 CONFIDENCE = 0.75
 
@@ -27,11 +27,11 @@ _CODE = re.compile(r"[\d_/@]")
 _ABOUT = re.compile(r"\b(?:project|ticket|file|on|about|called|of)(?: the)? $", re.IGNORECASE)
 
 
-def refer_back(question: str, context: Sequence[str], known: Sequence[EntityRef], reader: Reader) -> list[EntityRef]:
-    """What each kind of pronoun of the question refers to: the latest fitting name of the context."""
-    if not context:
+def refer_back(question: str, history: Sequence[str], known: Sequence[EntityRef], reader: Reader) -> list[EntityRef]:
+    """What each kind of pronoun of the question refers to: the latest fitting name of the history."""
+    if not history:
         return []
-    named = list(_named(context, reader))
+    named = list(_named(history, reader))
     found = []
     for pattern, kinds in ((_PERSON, ("person",)), (_PLACE, ("place",)), (_THING, ("thing", "place", "person"))):
         match = pattern.search(question)
@@ -42,9 +42,9 @@ def refer_back(question: str, context: Sequence[str], known: Sequence[EntityRef]
     return found
 
 
-def _named(context: Sequence[str], reader: Reader) -> Iterator[tuple[str, EntityRef]]:
-    """The names of the context, latest first, each with what it looks like: a person, a place or a thing."""
-    for turn in reversed(context[-LOOK_BACK:]):
+def _named(history: Sequence[str], reader: Reader) -> Iterator[tuple[str, EntityRef]]:
+    """The names of the history, latest first, each with what it looks like: a person, a place or a thing."""
+    for turn in reversed(history[-LOOK_BACK:]):
         for ref in sorted(resolve(turn, reader), key=lambda ref: -ref.start):
             if ref.via == "name":
                 yield _looks_like(turn, ref), ref

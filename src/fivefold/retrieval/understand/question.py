@@ -18,7 +18,7 @@ from fivefold.values.query import Query
 _LAST_TALK = re.compile(r"\bsince\b.{0,20}\blast\b", re.IGNORECASE)
 
 
-def understand(question: str, now: datetime, context: Sequence[str], reader: Reader, settings: Settings) -> Query:
+def understand(question: str, now: datetime, history: Sequence[str], reader: Reader, settings: Settings) -> Query:
     """The question with its lexemes, entities, window, intent and implied types. It never fails on any text."""
     named = resolve(question, reader)
     cues = find_cues(question)
@@ -27,9 +27,9 @@ def understand(question: str, now: datetime, context: Sequence[str], reader: Rea
         text=question,
         now=now,
         lexemes=tuple(dict.fromkeys(lexemes(question))),
-        context=tuple(context),
+        history=tuple(history),
         window=find_window(question, now, settings.zone, settings.times, last_talk),
-        entities=(*named, *refer_back(question, context, named, reader)),
+        entities=(*named, *refer_back(question, history, named, reader)),
         intent=main_intent(cues),
         type_hints=tuple(name for name in implied_types(cues) if reader.holds_type(name, max(1, settings.widen_below))),
         cues=cues,

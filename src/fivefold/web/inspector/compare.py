@@ -24,7 +24,7 @@ def compare(request: Request, visit: Here, posed: AskedBy, left: str = "default"
     sides = tuple(side_of(name, recipe, given, posed, visit) for name, recipe in (("left", left), ("right", right)))
     here = address("/compare", visit.namespace, state(posed, sides))
     answers = [side.answer for side in sides if side.answer is not None]
-    plain = tuple(replace(side, changes={}) for side in sides)
+    plain = tuple(replace(side, overrides={}) for side in sides)
     shown = page(
         request,
         "compare.html",
@@ -47,7 +47,7 @@ def state(posed: Posed, sides: tuple[Side, ...]) -> dict[str, object]:
     """What the address says: the question, both recipes, and only the weights that were changed."""
     told = {name: value for name, value in posed.state().items() if name != "recipe"}
     told |= {side.name: side.recipe for side in sides}
-    return told | {f"{side.name[0]}.{path}": value for side in sides for path, value in side.changes.items()}
+    return told | {f"{side.name[0]}.{path}": value for side in sides for path, value in side.overrides.items()}
 
 
 def joined(sides: tuple[Side, ...]) -> dict[str, dict[str, int]]:

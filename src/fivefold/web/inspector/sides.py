@@ -38,7 +38,7 @@ class Slider:
 class Side:
     name: str
     recipe: str
-    changes: Mapping[str, object] = field(default_factory=dict)
+    overrides: Mapping[str, object] = field(default_factory=dict)
     sliders: Sequence[Slider] = ()
     predicts: bool = False
     """Whether the recipe reads its weights out of the question unless told otherwise."""
@@ -49,16 +49,16 @@ class Side:
 
     @property
     def by_hand(self) -> bool:
-        return self.changes.get(BY_HAND) == "fixed"
+        return self.overrides.get(BY_HAND) == "fixed"
 
 
 def side_of(name: str, recipe: str, given: Mapping[str, str], posed: Posed, visit: Session) -> Side:
-    """What the address says of this side; its changes begin with the first letter of its name."""
+    """What the address says of this side; its overrides begin with the first letter of its name."""
     try:
         with acting(visit, "recall", noted=bool(posed.q)) as engine:
             chosen = recipe_named(recipe, still=True)
-            changes = changes_of(chosen, name[0], given)
-            answer = posed.recalled(engine, visit.service.limits, load_recipe(chosen, changes)) if posed.q else None
+            overrides = overrides_of(chosen, name[0], given)
+            answer = posed.recalled(engine, visit.service.limits, load_recipe(chosen, overrides)) if posed.q else None
     except Refused:
         raise
     except FivefoldError as error:
@@ -67,37 +67,37 @@ def side_of(name: str, recipe: str, given: Mapping[str, str], posed: Posed, visi
     return Side(
         name,
         recipe,
-        changes,
-        sliders(chosen, changes, answer, engine),
+        overrides,
+        sliders(chosen, overrides, answer, engine),
         chosen.fusion.weights == "learned",
         answer,
         () if answer is None else cards(answer),
     )
 
 
-def changes_of(recipe: Recipe, letter: str, given: Mapping[str, str]) -> dict[str, object]:
+def overrides_of(recipe: Recipe, letter: str, given: Mapping[str, str]) -> dict[str, object]:
     """Weights only, and only those that differ from the recipe's own; sliders of another recipe are passed over."""
-    changes: dict[str, object] = {}
+    overrides: dict[str, object] = {}
     if recipe.fusion.weights == "learned":
         if given.get(f"{letter}.{BY_HAND}") != "fixed":
             return {}
-        changes[BY_HAND] = "fixed"
+        overrides[BY_HAND] = "fixed"
     for route in recipe.routes:
         path = f"routes.{route.name}.weight"
         text = given.get(f"{letter}.{path}", "")
         if text and (value := _number(text, path)) != route.weight:
-            changes[path] = value
-    return changes
+            overrides[path] = value
+    return overrides
 
 
-def sliders(recipe: Recipe, changes: Mapping[str, object], answer: Recall | None, engine: Engine) -> list[Slider]:
-    predicted = recipe.fusion.weights == "learned" and BY_HAND not in changes
+def sliders(recipe: Recipe, overrides: Mapping[str, object], answer: Recall | None, engine: Engine) -> list[Slider]:
+    predicted = recipe.fusion.weights == "learned" and BY_HAND not in overrides
     planned = {} if answer is None else {part.route: part.weight for part in answer.plan.routes}
     made = []
     for route in recipe.routes:
         path = f"routes.{route.name}.weight"
         locked = "The weights are predicted from the question." if predicted else _by_settings(route, engine.settings)
-        value = planned.get(route.name, route.weight) if locked else changes.get(path, route.weight)
+        value = planned.get(route.name, route.weight) if locked else overrides.get(path, route.weight)
         most = max(1.0, 2 * route.weight)
         made.append(Slider(path, route.name, route.search, round(float(str(value)), 3), most, locked))
     return made

@@ -106,13 +106,13 @@ class Question(Body):
 
     question: str = Field(description="What is asked")
     now: Moment | None = Field(None, description="Answer as of this time")
-    context: Annotated[list[str], Field(max_length=1_000, fail_fast=True)] = Field(
+    history: Annotated[list[str], Field(max_length=1_000, fail_fast=True)] = Field(
         [], description="Earlier turns, oldest first"
     )
 
     def checked(self, limits: Limits) -> None:
         limits.check_text(self.question, "question")
-        limits.check_length(sum(map(len, (self.question, *self.context))), "question and context together")
+        limits.check_length(sum(map(len, (self.question, *self.history))), "question and history together")
 
 
 class PlanBody(Question):
@@ -120,7 +120,7 @@ class PlanBody(Question):
 
     k: Annotated[int, Field(ge=1)] = Field(10, description="How many memories")
     recipe: Name = Field("default", description="The name of a recipe; /v1/recipes lists them")
-    changes: dict[str, Any] = Field({}, description='Changes to the recipe by path, as {"fusion.k": 30}')
+    overrides: dict[str, Any] = Field({}, description='Changes of the recipe by path, as {"fusion.k": 30}')
     effort: Effort = Field("normal", description="How much work a recall may do")
 
     def checked(self, limits: Limits) -> None:

@@ -120,8 +120,8 @@ def feedback(action: Current, body: FeedbackBody) -> responses.Feedback:
 
 def _asked(action: Action, body: PlanBody, still: bool = False) -> dict[str, Any]:
     body.checked(action.service.limits)
-    given = body.model_dump(exclude={"changes", "recipe", "token_budget"})
-    return {**given, "recipe": recipe_named(body.recipe, body.changes, still)}
+    given = body.model_dump(exclude={"overrides", "recipe", "token_budget"})
+    return {**given, "recipe": recipe_named(body.recipe, body.overrides, still)}
 
 
 def prefers_text(accept: str) -> bool:
