@@ -68,7 +68,7 @@ def test_long_names_and_dear_scripts_keep_to_the_budget(sign: str, tmp_path: Pat
                 assert tokens(calls.sessions(action, numbers, asked).text) <= budget
             for ids in (False, True):
                 wanted = Asked(question="which?", token_budget=budget, ids=ids, recent_turns=3, session_id=session)
-                assert tokens(calls.recall(action, numbers, recipe=wanted).text) <= budget
+                assert tokens(calls.recall(action, numbers, wanted).text) <= budget
             assert (
                 tokens(calls.explain(action, numbers, Explain(question=sign * 999, token_budget=budget)).text) <= budget
             )
