@@ -14,6 +14,9 @@ EntityKind = Literal["person", "name", "identifier", "topic"]
 EdgeKind = Literal["structural", "semantic", "lifecycle"]
 EDGE_KINDS: tuple[EdgeKind, ...] = get_args(EdgeKind)
 
+CO_MENTION = "mentioned with"
+"""The relation of two entities that texts only mention together."""
+
 
 @dataclass(frozen=True, slots=True)
 class Relation(Value):
@@ -53,3 +56,7 @@ class Edge(Value):
     valid_to: datetime | None
     source_id: int = 0
     target_id: int = 0
+
+    @property
+    def is_co_mention(self) -> bool:
+        return self.relation == CO_MENTION

@@ -11,10 +11,9 @@ from itertools import combinations
 from fivefold.stores.sql.dialect import Database
 from fivefold.stores.sql.entities import Entities, alias_of
 from fivefold.values.extraction import Mention
-from fivefold.values.graph import Relation
+from fivefold.values.graph import CO_MENTION, Relation
 from fivefold.values.times import to_micros
 
-TOGETHER = "mentioned with"
 MOST_TOGETHER = 8
 """Named entities of one memory that are tied to each other; a longer list says little of any pair."""
 
@@ -37,7 +36,7 @@ class Edges(Entities):
         """Each further memory makes a tie surer: 0.5, 0.67, 0.75 …"""
         self._db.many(
             "INSERT INTO edges (key, namespace, source, target, relation, kind, confidence, count) "
-            f"VALUES (?, ?, ?, ?, '{TOGETHER}', 'semantic', ?, ?) "
+            f"VALUES (?, ?, ?, ?, '{CO_MENTION}', 'semantic', ?, ?) "
             "ON CONFLICT (namespace, source, target, relation) DO UPDATE SET count = edges.count + excluded.count, "
             "confidence = CAST(edges.count + excluded.count AS double precision) / "
             "(edges.count + excluded.count + 1)",
@@ -56,7 +55,7 @@ class Edges(Entities):
         more = self._sql.greatest
         self._db.many(
             f"UPDATE edges SET count = count - 1, confidence = CAST({more}(count - 1, 0) AS double precision) "
-            f"/ {more}(count, 1) WHERE namespace = ? AND source = ? AND target = ? AND relation = '{TOGETHER}'",
+            f"/ {more}(count, 1) WHERE namespace = ? AND source = ? AND target = ? AND relation = '{CO_MENTION}'",
             pairs,
         )
         stated = self._rows(
@@ -70,7 +69,7 @@ class Edges(Entities):
         )
         self._db.many(
             "DELETE FROM edges WHERE count <= 0 AND by_hand = 0 AND namespace = ? AND source = ? AND target = ? "
-            f"AND relation = '{TOGETHER}'",
+            f"AND relation = '{CO_MENTION}'",
             pairs,
         )
 

@@ -1,4 +1,4 @@
-"""Graph: the entities and what ties them, as a picture to click through and as a list that says the same."""
+"""Graph: the entities and their relations, as a list, and as a picture that a script draws from the same data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fivefold.values.graph import Entity
 from fivefold.values.paging import LARGEST
 from fivefold.values.times import utc_now
 from fivefold.web.inspector.acting import DONE, acting, onward
-from fivefold.web.inspector.graph_picture import MOST_EDGES, NARROW, WIDE, Drawn, Ties, around, most_mentioned, picture
+from fivefold.web.inspector.neighbourhood import MOST_EDGES, RelationReader, connect, find_neighbourhood
 from fivefold.web.inspector.rendering import page
 from fivefold.web.inspector.visit import Here
 from fivefold.writing.graph import Graph
@@ -67,7 +67,7 @@ def _several(request: Request, visit: Session, name: str, cursor: str) -> Respon
         error=error,
         cursor=cursor,
         done="",
-        **_drawn(most_mentioned(Ties(engine, utc_now()), found, WIDE.most), chosen=False),
+        neighbourhood=connect(RelationReader(engine.graph, utc_now()), found),
     )
 
 
@@ -116,8 +116,7 @@ def _shown(
     faults: dict[str, str] | None = None,
 ) -> Response:
     engine = visit.engine()
-    known = engine.graph
-    ties = Ties(engine, utc_now())
+    relations = RelationReader(engine.graph, utc_now())
     return page(
         request,
         "graph.html",
@@ -126,15 +125,11 @@ def _shown(
         name="",
         error="",
         done=done,
-        own=ties.of(chosen.id),
-        memories=known.memories(chosen.id, SPOKEN),
+        own=relations.of(chosen.id),
+        memories=engine.graph.memories(chosen.id, SPOKEN),
         spoken=SPOKEN,
         most=MOST_EDGES,
         typed={"rename": chosen.name, "alias": "", "merge": "", **(typed or {})},
         faults=faults or {},
-        **_drawn(around(ties, chosen, WIDE.most), chosen=True),
+        neighbourhood=find_neighbourhood(relations, chosen),
     )
-
-
-def _drawn(drawn: Drawn, chosen: bool) -> dict[str, object]:
-    return {"drawn": drawn, "pictures": (picture(drawn, WIDE, chosen), picture(drawn, NARROW, chosen))}

@@ -81,7 +81,7 @@ def environment() -> Environment:
         "iso": _iso,
         "pct": pct,
     }
-    made.filters |= {"figure": figure, "ms": ms, "counted": counted, "glimpse": glimpse, "stacked": stacked}
+    made.filters |= {"figure": figure, "ms": ms, "counted": count_of, "glimpse": glimpse, "stacked": stacked}
     made.globals |= {"to": to, "static": static, "views": VIEWS, "version": __version__, "chosen_from": CHOSEN_FROM}
     return made
 
@@ -141,7 +141,7 @@ def ms(value: float) -> str:
     return f"{value:.1f} ms" if value < 100 else f"{value:,.0f} ms"
 
 
-def counted(number: int, one: str, many: str) -> str:
+def count_of(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
