@@ -25,7 +25,7 @@ CONNECT_S = 2
 WRITER = textwrap.dedent("""
     import itertools, sys
     import fivefold
-    from tests.stores.place import opened
+    from tests.support.store_places import opened
     location, batch, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     with opened(location) as engine:
         for number in itertools.count(batch):

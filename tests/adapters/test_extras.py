@@ -16,7 +16,7 @@ LIBRARIES = {
 ASKED = """
 import json, sys
 from importlib import import_module
-import fivefold, fivefold.adapters, fivefold.importers, fivefold.engine
+import fivefold, fivefold.adapters, fivefold.transfer.importers, fivefold.engine
 from fivefold.errors import MissingExtra
 libraries = {libraries!r}
 loaded = [library for library, _ in libraries.values() if library in sys.modules]

@@ -55,7 +55,7 @@ def test_many_processes_may_open_a_new_schema_at_once(postgres: Server) -> None:
     location = postgres.new_location()
     child = textwrap.dedent(f"""
         import os, sys
-        from tests.stores.place import opened
+        from tests.support.store_places import opened
         sys.stdin.readline()
         with opened({location!r}) as engine:
             engine.remember(f"process {{os.getpid()}} was here")
