@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator
+from typing import Any, get_args, get_origin, get_type_hints
+
+import pytest
 
 import fivefold
+
+FACES = {"__main__", "adapters", "bench", "cli", "mcp", "testing", "web"}
+
+INTERNAL = {"Database", "Dialect", "ModelShelf"}
+"""Protocols between two modules of one package."""
 
 
 def test_every_declared_name_is_there() -> None:
@@ -21,16 +33,66 @@ def test_dir_lists_exactly_the_public_names() -> None:
     assert dir(fivefold) == sorted(fivefold.__all__)
 
 
-def test_every_error_shares_one_base() -> None:
-    from fivefold import errors
+def test_every_value_that_the_engine_returns_is_public() -> None:
+    """Also the values inside those, and what the properties and methods of those return."""
+    returned = {kind.__name__ for kind in reachable(fivefold.Engine) if dataclasses.is_dataclass(kind)}
+    assert "Evidence" in returned, "found two steps from the engine"
+    assert sorted(returned - set(fivefold.__all__)) == []
 
-    kinds = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)]
-    assert all(issubclass(kind, fivefold.FivefoldError) for kind in kinds)
-    assert {kind.__name__ for kind in kinds} <= set(fivefold.__all__)
+
+def test_every_error_of_the_library_is_public() -> None:
+    errors = {kind.__name__ for kind in library_classes() if issubclass(kind, Exception)}
+    assert "InvalidInput" in errors
+    assert all(issubclass(getattr(fivefold, name), fivefold.FivefoldError) for name in errors)
+    assert sorted(errors - set(fivefold.__all__)) == []
+
+
+def test_every_protocol_that_a_user_may_implement_is_public() -> None:
+    protocols = {kind.__name__ for kind in library_classes() if getattr(kind, "_is_protocol", False)}
+    assert {"Embedder", "Extractor", "Reranker", "Route", "Store"} <= protocols
+    assert sorted(protocols - INTERNAL - set(fivefold.__all__)) == []
+    assert protocols >= INTERNAL
+
+
+def reachable(kind: type[Any]) -> set[type[Any]]:
+    """The classes of fivefold that the public methods and properties of `kind` return, and those inside them."""
+    found: set[type[Any]] = set()
+    new = {kind}
+    while new:
+        found |= new
+        hints = [hint for known in new for hint in (*returned_by(known), *fields_of(known))]
+        new = {item for hint in hints for item in classes_in(hint)} - found
+    return found
+
+
+def returned_by(kind: type[Any]) -> Iterator[Any]:
+    for name, member in inspect.getmembers(kind):
+        function = member.fget if isinstance(member, property) else member
+        if not name.startswith("_") and inspect.isfunction(function):
+            yield get_type_hints(function).get("return")
+
+
+def fields_of(kind: type[Any]) -> Iterator[Any]:
+    return iter(get_type_hints(kind).values() if dataclasses.is_dataclass(kind) else ())
+
+
+def classes_in(hint: Any) -> Iterator[type[Any]]:
+    origin = get_origin(hint) or hint
+    if isinstance(origin, type) and origin.__module__.startswith("fivefold"):
+        yield origin
+    for part in get_args(hint):
+        yield from classes_in(part)
+
+
+def library_classes() -> Iterator[type[Any]]:
+    """The classes of every module but those of the faces, which raise and implement for themselves."""
+    for module in pkgutil.walk_packages(fivefold.__path__, "fivefold."):
+        if module.name.split(".")[1] not in FACES:
+            for value in vars(importlib.import_module(module.name)).values():
+                if isinstance(value, type) and value.__module__ == module.name and not value.__name__.startswith("_"):
+                    yield value
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
-    import pytest
-
     with pytest.raises(AttributeError, match="nonsense"):
         fivefold.nonsense  # noqa: B018

@@ -8,45 +8,99 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Engine": "engine",
+    "LearnedFromUse": "engine",
     "open": "engine",
     "DiskFull": "errors",
     "EmbedderError": "errors",
-    "RerankerError": "errors",
     "EmbedderMismatch": "errors",
     "FivefoldError": "errors",
     "InvalidInput": "errors",
     "MissingExtra": "errors",
     "NewerSchema": "errors",
-    "ServerAway": "errors",
     "NotFound": "errors",
     "OwnerOnly": "errors",
+    "PluginError": "errors",
     "ReadOnly": "errors",
+    "RerankerError": "errors",
+    "ServerAway": "errors",
     "StoreClosed": "errors",
     "StoreError": "errors",
     "UnknownRecipe": "errors",
+    "Adaptation": "learning.adaptation",
+    "Figures": "learning.reranker",
+    "Verdict": "learning.reranker",
+    "BadModel": "models.binary",
+    "Embedder": "models.embedders.base",
+    "RemoteError": "models.remote",
+    "Passage": "models.rerankers.base",
+    "Reranker": "models.rerankers.base",
+    "Observer": "observers",
     "History": "retrieval.browse",
     "Context": "retrieval.prompt",
     "Cut": "retrieval.prompt",
     "Source": "retrieval.prompt",
-    "Page": "values.paging",
+    "Recipe": "retrieval.recipe",
+    "load_recipe": "retrieval.recipe",
+    "Route": "retrieval.routes.base",
+    "SearchContext": "retrieval.routes.base",
+    "Searching": "retrieval.routes.base",
+    "Pool": "retrieval.stages.base",
+    "Stage": "retrieval.stages.base",
+    "Busy": "service.idempotency",
+    "Reused": "service.idempotency",
+    "TooMuch": "service.limits",
+    "TooOften": "service.limits",
+    "Settings": "settings",
+    "ModelStore": "stores.protocol",
+    "Reader": "stores.protocol",
+    "Store": "stores.protocol",
+    "Writer": "stores.protocol",
+    "Filter": "stores.queries",
+    "TimeSettings": "text.time_grammar.settings",
+    "NamespaceRefused": "values.access",
+    "Refused": "values.access",
+    "Unauthorized": "values.access",
+    "Correction": "values.extraction",
+    "Extraction": "values.extraction",
+    "Mention": "values.extraction",
+    "Span": "values.extraction",
+    "Statement": "values.extraction",
+    "Edge": "values.graph",
+    "Entity": "values.graph",
+    "Relation": "values.graph",
     "Memory": "values.memory",
-    "Link": "values.reports",
     "Record": "values.memory",
-    "Report": "values.reports",
     "Session": "values.memory",
+    "Page": "values.paging",
+    "Cue": "values.query",
+    "EntityRef": "values.query",
+    "Meaning": "values.query",
+    "Query": "values.query",
+    "Weights": "values.query",
+    "Window": "values.query",
     "Candidate": "values.recall",
+    "Dropped": "values.recall",
+    "Effort": "values.recall",
     "Evidence": "values.recall",
     "Hit": "values.recall",
     "Plan": "values.recall",
-    "Query": "values.query",
     "Recall": "values.recall",
+    "RouteHit": "values.recall",
+    "RoutePlan": "values.recall",
+    "RouteRun": "values.recall",
+    "StageNote": "values.recall",
     "Step": "values.recall",
-    "Window": "values.query",
-    "Recipe": "retrieval.recipe",
-    "load_recipe": "retrieval.recipe",
-    "Edge": "values.graph",
-    "Entity": "values.graph",
-    "Settings": "settings",
+    "Support": "values.recall",
+    "Timing": "values.recall",
+    "TopHit": "values.recall",
+    "Drift": "values.reports",
+    "Finding": "values.reports",
+    "Link": "values.reports",
+    "Merged": "values.reports",
+    "Report": "values.reports",
+    "Stats": "values.reports",
+    "Extractor": "writing.extract",
+    "Graph": "writing.graph",
 }
 """Where each public name lives. Modules load when first asked for, so `import fivefold` costs nothing."""
 
@@ -54,6 +108,7 @@ __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - built from names
 
 if TYPE_CHECKING:
     from fivefold.engine import Engine as Engine
+    from fivefold.engine import LearnedFromUse as LearnedFromUse
     from fivefold.engine import open as open  # noqa: A004 - the public name
     from fivefold.errors import DiskFull as DiskFull
     from fivefold.errors import EmbedderError as EmbedderError
@@ -64,35 +119,88 @@ if TYPE_CHECKING:
     from fivefold.errors import NewerSchema as NewerSchema
     from fivefold.errors import NotFound as NotFound
     from fivefold.errors import OwnerOnly as OwnerOnly
+    from fivefold.errors import PluginError as PluginError
     from fivefold.errors import ReadOnly as ReadOnly
     from fivefold.errors import RerankerError as RerankerError
     from fivefold.errors import ServerAway as ServerAway
     from fivefold.errors import StoreClosed as StoreClosed
     from fivefold.errors import StoreError as StoreError
     from fivefold.errors import UnknownRecipe as UnknownRecipe
+    from fivefold.learning.adaptation import Adaptation as Adaptation
+    from fivefold.learning.reranker import Figures as Figures
+    from fivefold.learning.reranker import Verdict as Verdict
+    from fivefold.models.binary import BadModel as BadModel
+    from fivefold.models.embedders.base import Embedder as Embedder
+    from fivefold.models.remote import RemoteError as RemoteError
+    from fivefold.models.rerankers.base import Passage as Passage
+    from fivefold.models.rerankers.base import Reranker as Reranker
+    from fivefold.observers import Observer as Observer
     from fivefold.retrieval.browse import History as History
     from fivefold.retrieval.prompt import Context as Context
     from fivefold.retrieval.prompt import Cut as Cut
     from fivefold.retrieval.prompt import Source as Source
     from fivefold.retrieval.recipe import Recipe as Recipe
     from fivefold.retrieval.recipe import load_recipe as load_recipe
+    from fivefold.retrieval.routes.base import Route as Route
+    from fivefold.retrieval.routes.base import SearchContext as SearchContext
+    from fivefold.retrieval.routes.base import Searching as Searching
+    from fivefold.retrieval.stages.base import Pool as Pool
+    from fivefold.retrieval.stages.base import Stage as Stage
+    from fivefold.service.idempotency import Busy as Busy
+    from fivefold.service.idempotency import Reused as Reused
+    from fivefold.service.limits import TooMuch as TooMuch
+    from fivefold.service.limits import TooOften as TooOften
     from fivefold.settings import Settings as Settings
+    from fivefold.stores.protocol import ModelStore as ModelStore
+    from fivefold.stores.protocol import Reader as Reader
+    from fivefold.stores.protocol import Store as Store
+    from fivefold.stores.protocol import Writer as Writer
+    from fivefold.stores.queries import Filter as Filter
+    from fivefold.text.time_grammar.settings import TimeSettings as TimeSettings
+    from fivefold.values.access import NamespaceRefused as NamespaceRefused
+    from fivefold.values.access import Refused as Refused
+    from fivefold.values.access import Unauthorized as Unauthorized
+    from fivefold.values.extraction import Correction as Correction
+    from fivefold.values.extraction import Extraction as Extraction
+    from fivefold.values.extraction import Mention as Mention
+    from fivefold.values.extraction import Span as Span
+    from fivefold.values.extraction import Statement as Statement
     from fivefold.values.graph import Edge as Edge
     from fivefold.values.graph import Entity as Entity
+    from fivefold.values.graph import Relation as Relation
     from fivefold.values.memory import Memory as Memory
     from fivefold.values.memory import Record as Record
     from fivefold.values.memory import Session as Session
     from fivefold.values.paging import Page as Page
+    from fivefold.values.query import Cue as Cue
+    from fivefold.values.query import EntityRef as EntityRef
+    from fivefold.values.query import Meaning as Meaning
     from fivefold.values.query import Query as Query
+    from fivefold.values.query import Weights as Weights
     from fivefold.values.query import Window as Window
     from fivefold.values.recall import Candidate as Candidate
+    from fivefold.values.recall import Dropped as Dropped
+    from fivefold.values.recall import Effort as Effort
     from fivefold.values.recall import Evidence as Evidence
     from fivefold.values.recall import Hit as Hit
     from fivefold.values.recall import Plan as Plan
     from fivefold.values.recall import Recall as Recall
+    from fivefold.values.recall import RouteHit as RouteHit
+    from fivefold.values.recall import RoutePlan as RoutePlan
+    from fivefold.values.recall import RouteRun as RouteRun
+    from fivefold.values.recall import StageNote as StageNote
     from fivefold.values.recall import Step as Step
+    from fivefold.values.recall import Support as Support
+    from fivefold.values.recall import Timing as Timing
+    from fivefold.values.recall import TopHit as TopHit
+    from fivefold.values.reports import Drift as Drift
+    from fivefold.values.reports import Finding as Finding
     from fivefold.values.reports import Link as Link
+    from fivefold.values.reports import Merged as Merged
     from fivefold.values.reports import Report as Report
+    from fivefold.values.reports import Stats as Stats
+    from fivefold.writing.extract import Extractor as Extractor
+    from fivefold.writing.graph import Graph as Graph
 
 
 def __getattr__(name: str) -> Any:

@@ -26,6 +26,19 @@ class MissingExtra(FivefoldError, ImportError):
         super().__init__(f"{what} needs an optional package; install it with: pip install 'fivefold[{extra}]'")
 
 
+class PluginError(FivefoldError):
+    """A part that another package registers cannot be used."""
+
+    def __init__(self, kind: str, name: str, package: str, reason: str) -> None:
+        super().__init__(
+            f"the {kind} {name!r} of package {package} cannot be used: {reason}; update or uninstall that package"
+        )
+        self.kind = kind
+        self.name = name
+        self.package = package
+        self.reason = reason
+
+
 class EmbedderError(FivefoldError):
     """The embedder could not be loaded or did not answer."""
 

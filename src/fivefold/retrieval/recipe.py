@@ -166,7 +166,7 @@ def parse_recipe(name: str, given: Mapping[str, Any]) -> Recipe:
     tables = _tables(given, "routes", where)
     routes = tuple(_route(item, f"{where} {at}") for at, item in tables)
     if not routes:
-        raise InvalidInput(f"{where}: routes is empty; name at least one of {', '.join(ROUTES)}")
+        raise InvalidInput(f"{where}: routes is empty; name at least one of {', '.join(ROUTES.names())}")
     recipe = build(
         Recipe,
         {
@@ -204,7 +204,7 @@ def _route(item: dict[str, Any], where: str) -> RouteSpec:
     search = item.get("search") or item.get("name")
     if not isinstance(search, str) or search not in ROUTES:
         wrong = "search" if item.get("search") else "name"
-        raise InvalidInput(f"{where}.{wrong}: {search!r} is no route; known are {', '.join(ROUTES)}")
+        raise InvalidInput(f"{where}.{wrong}: {search!r} is no route; known are {', '.join(ROUTES.names())}")
     kind = ROUTES[search].options
     own = set(fields_of(kind))
     known = set(fields_of(RouteSpec)) - {"options"}
@@ -225,8 +225,8 @@ def _stage(group: str, item: dict[str, Any], where: str) -> StageSpec:
 
     name = item.pop("name", None)
     ids = item.pop("ids", ())
-    known = [key for key, stage in STAGES.items() if stage.group == group]
-    if name not in known:
+    if not isinstance(name, str) or name not in STAGES or STAGES[name].group != group:
+        known = [key for key in STAGES.names() if STAGES[key].group == group]
         raise InvalidInput(f"{where}.name: {name!r} is unknown; known are {', '.join(known)}")
     return build(StageSpec, {"name": name, "constants": build(STAGES[name].constants, item, where), "ids": ids}, where)
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from fivefold.errors import InvalidInput, MissingExtra
 from fivefold.stores.protocol import Store
+from fivefold.values.plugins import members_of, plugin
 
 POSTGRES = ("postgresql://", "postgres://")
 """How a PostgreSQL address begins."""
 
+_SCHEMES = tuple(start.removesuffix("://") for start in POSTGRES)
+
 
 def open_store(location: str) -> Store:
-    """The store at `location`: a path, ':memory:' for one that ends with the process, or a PostgreSQL address."""
+    """The store at `location`: a path, ':memory:' for one that ends with the process, or an address.
+
+    Addresses are those of PostgreSQL, and those whose scheme an installed package registers.
+    """
     if location.startswith(POSTGRES):
         try:
             from fivefold.stores.postgres.store import PostgresStore
@@ -19,6 +25,9 @@ def open_store(location: str) -> Store:
         return PostgresStore(location)
     if "://" in location:
         scheme = location.split("://", maxsplit=1)[0]
+        if found := plugin("stores", scheme, _SCHEMES):
+            made: Store = found.part(members_of(Store), location)
+            return made
         raise InvalidInput(
             f"{scheme!r} is no store fivefold knows; give a file path, ':memory:' or postgresql://user@host/database"
         )

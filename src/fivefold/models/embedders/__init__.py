@@ -1,6 +1,7 @@
 """Embedders, chosen by a string.
 
-`fivefold-minilm`, `minilm`, `wordllama`, `fastembed:NAME`, `sentence-transformers:NAME`, `openai:MODEL`.
+`fivefold-minilm`, `minilm`, `wordllama`, `fastembed:NAME`, `sentence-transformers:NAME`, `openai:MODEL`,
+or a name that an installed package registers.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from importlib import import_module
 
 import numpy as np
 
-from fivefold.errors import EmbedderError, InvalidInput
+from fivefold.errors import EmbedderError
 from fivefold.models.embedders.base import Embedder, Matrix, Progress, unit
+from fivefold.values.plugins import plugin_by_choice
 
 DEFAULT = "fivefold-minilm"
 
@@ -36,10 +38,9 @@ def embedder(choice: str) -> Embedder:
         return _made(*_BUILTIN[family])()
     if family in _NAMED and model:
         return _made(*_NAMED[family])(model)
-    raise InvalidInput(
-        f"unknown embedder {choice!r}; known are {', '.join(_BUILTIN)}, "
-        + ", ".join(f"{family}:NAME" for family in _NAMED)
-    )
+    written = {name: name for name in _BUILTIN} | {name: f"{name}:NAME" for name in _NAMED}
+    made: Embedder = plugin_by_choice("embedders", choice, written, Embedder)
+    return made
 
 
 def is_remote(choice: str) -> bool:

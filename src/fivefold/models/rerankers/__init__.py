@@ -1,14 +1,25 @@
 """Rerankers, chosen by a string.
 
-`local`, `sentence-transformers:NAME`, `fastembed:NAME`, `voyage:MODEL`, `cohere:MODEL`, `jina:MODEL`.
+`local`, `sentence-transformers:NAME`, `fastembed:NAME`, `voyage:MODEL`, `cohere:MODEL`, `jina:MODEL`,
+or a name that an installed package registers.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from fivefold.errors import InvalidInput
 from fivefold.models.rerankers.base import Passage, Reranker
+from fivefold.values.plugins import plugin_by_choice
+
+_BUILTIN = {
+    "local": "local",
+    "sentence-transformers": "sentence-transformers:NAME",
+    "fastembed": "fastembed:NAME",
+    "voyage": "voyage:MODEL",
+    "cohere": "cohere:MODEL",
+    "jina": "jina:MODEL",
+}
+"""Each family, and how a model of it is named."""
 
 
 @lru_cache(maxsize=8)
@@ -31,10 +42,8 @@ def reranker(choice: str) -> Reranker:
         from fivefold.models.rerankers.hosted import Hosted
 
         return Hosted(family, model)
-    raise InvalidInput(
-        f"unknown reranker {choice!r}; known are local, sentence-transformers:NAME, fastembed:NAME, "
-        "voyage:MODEL, cohere:MODEL, jina:MODEL"
-    )
+    made: Reranker = plugin_by_choice("rerankers", choice, _BUILTIN, Reranker)
+    return made
 
 
 __all__ = ["Passage", "Reranker", "reranker"]

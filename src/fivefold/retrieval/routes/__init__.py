@@ -1,4 +1,4 @@
-"""Routes: ways to find memories. A new one is one file here and one line in `ROUTES`."""
+"""Routes: ways to find memories. A new one is one file here and one line in `_BUILTIN`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from fivefold.retrieval.routes.graph import Graph
 from fivefold.retrieval.routes.lexical import Lexical
 from fivefold.retrieval.routes.signals import Frequency, Recency
 from fivefold.retrieval.routes.temporal import Temporal
+from fivefold.values.plugins import Registry, members_of
 
-ROUTES: dict[str, Route] = {
+_BUILTIN: dict[str, Route] = {
     "dense": Dense(),
     "lexical": Lexical(),
     "graph": Graph(),
@@ -19,5 +20,7 @@ ROUTES: dict[str, Route] = {
     "recency": Recency(),
     "frequency": Frequency(),
 }
+
+ROUTES = Registry("routes", _BUILTIN, members_of(Route))
 
 __all__ = ["ROUTES", "Route", "SearchContext"]

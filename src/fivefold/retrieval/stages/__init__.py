@@ -1,4 +1,4 @@
-"""Stages: what happens to the candidates after fusion. A new one is one function here and one line in `STAGES`."""
+"""Stages: what happens to the candidates after fusion. A new one is one function here and one line in `_BUILTIN`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from fivefold.retrieval.recipe import StageSpec
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages import boosts, diversity, learned, noise, rerank, sessions, superseded, support
 from fivefold.retrieval.stages.base import NoConstants, Pool, Stage, best_first
+from fivefold.values.plugins import Registry, members_of
 
-STAGES: dict[str, Stage] = {
+_BUILTIN: dict[str, Stage] = {
     "superseded": Stage(superseded.superseded, superseded.Superseded, "boosts"),
     "decay": Stage(boosts.decay, boosts.DecayByType, "boosts"),
     "episodic": Stage(boosts.episodic, boosts.Episodic, "boosts"),
@@ -27,6 +28,8 @@ STAGES: dict[str, Stage] = {
     "mmr": Stage(diversity.mmr, diversity.Mmr, "select"),
     "neighbours": Stage(diversity.neighbours, NoConstants, "select"),
 }
+
+STAGES = Registry("stages", _BUILTIN, members_of(Stage))
 
 
 def run_stages(pool: Pool, search: SearchContext, specs: Sequence[StageSpec]) -> Pool:

@@ -7,6 +7,7 @@ from typing import Protocol
 from fivefold.errors import InvalidInput
 from fivefold.values.extraction import Extraction
 from fivefold.values.memory import Record
+from fivefold.values.plugins import plugin_by_choice
 
 
 class Extractor(Protocol):
@@ -18,7 +19,7 @@ class Extractor(Protocol):
 
 
 def extractor(choice: str) -> Extractor:
-    """`rules` (offline, the default) or `openai:MODEL` (any compatible endpoint)."""
+    """`rules` (offline, the default), `openai:MODEL` (any compatible endpoint), or one that a package registers."""
     if not isinstance(choice, str):
         raise InvalidInput(f"an extractor is named by text, not by {choice!r}")
     if choice == "rules":
@@ -30,4 +31,5 @@ def extractor(choice: str) -> Extractor:
         from fivefold.writing.extract.model import ModelExtractor
 
         return ModelExtractor(model)
-    raise InvalidInput(f"unknown extractor {choice!r}; known are rules, openai:MODEL")
+    made: Extractor = plugin_by_choice("extractors", choice, {"rules": "rules", "openai": "openai:MODEL"}, Extractor)
+    return made

@@ -1,0 +1,142 @@
+"""Parts that other installed packages add by entry points. They load when a name is used that is not built in."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping
+from inspect import getattr_static
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from fivefold.errors import FivefoldError, InvalidInput, PluginError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+T = TypeVar("T")
+
+Group = Literal["routes", "stages", "embedders", "extractors", "rerankers", "stores"]
+"""The entry points of `fivefold.routes` are in the group `routes`, and so on."""
+
+_log = logging.getLogger("fivefold")
+
+
+class Registry(dict[str, T]):
+    """Named parts of a recipe: the built-in ones, and those of other packages once their name is used.
+
+    Iterating gives the built-in names; `names()` asks the installed packages as well.
+    """
+
+    def __init__(self, group: Group, builtin: Mapping[str, T], needs: Collection[str]) -> None:
+        super().__init__(builtin)
+        self._group: Group = group
+        self._needs = needs
+        self._loaded: dict[str, T] = {}
+
+    def __missing__(self, name: str) -> T:
+        if name not in self._loaded:
+            found = plugin(self._group, name, self)
+            if found is None:
+                raise KeyError(name)
+            self._loaded[name] = found.part(self._needs)
+        return self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        if super().__contains__(name) or name in self._loaded:
+            return True
+        return isinstance(name, str) and name in plugin_names(self._group, self)
+
+    def names(self) -> tuple[str, ...]:
+        """Every name that a recipe may use."""
+        return (*self, *plugin_names(self._group, self))
+
+
+class Plugin:
+    """What an entry point names, with the package it comes from."""
+
+    def __init__(self, group: Group, entry: EntryPoint) -> None:
+        self.group = group
+        self.name = entry.name
+        self.package = _package(entry)
+        self.object = self._tried(entry.load)
+
+    def part(self, needs: Collection[str], *args: str) -> Any:
+        """The object, or what the class or function makes of `args`; an error names the attributes it lacks."""
+        part = self._tried(lambda: self.object(*args)) if callable(self.object) else self.object
+        missing = sorted(name for name in needs if not _has(part, name))
+        if missing:
+            raise self.failed(f"{type(part).__name__} has no {', '.join(missing)}")
+        return part
+
+    def failed(self, reason: str) -> PluginError:
+        return PluginError(self.group.removesuffix("s"), self.name, self.package, reason)
+
+    def _tried(self, step: Callable[[], Any]) -> Any:
+        try:
+            return step()
+        except FivefoldError:
+            raise
+        except Exception as error:
+            raise self.failed(f"{type(error).__name__}: {error}") from error
+
+
+def plugin(group: Group, name: str, builtin: Collection[str]) -> Plugin | None:
+    """What an installed package registers under `name`, or None; a built-in name is never looked up."""
+    found = [entry for entry in _entries(group, builtin) if entry.name == name]
+    if not found:
+        return None
+    if len(found) > 1:
+        others = " and ".join(sorted(_package(entry) for entry in found))
+        raise PluginError(group.removesuffix("s"), name, others, "each of them registers that name")
+    return Plugin(group, found[0])
+
+
+def plugin_names(group: Group, builtin: Collection[str]) -> tuple[str, ...]:
+    """The names that installed packages add to the built-in ones."""
+    return tuple(sorted({entry.name for entry in _entries(group, builtin)}))
+
+
+def plugin_by_choice(group: Group, choice: str, builtin: Mapping[str, str], protocol: type[Any]) -> Any:
+    """The plugin's part for `NAME` or `NAME:MODEL`, where the model is an argument; an unknown name is an error.
+
+    `builtin` says how each built-in name is written, for that error.
+    """
+    name, _, model = choice.partition(":")
+    found = plugin(group, name, builtin)
+    if found is None:
+        known = ", ".join((*builtin.values(), *plugin_names(group, builtin)))
+        raise InvalidInput(f"unknown {group.removesuffix('s')} {choice!r}; known are {known}")
+    return found.part(members_of(protocol), *([model] if model else []))
+
+
+def members_of(protocol: type[Any]) -> tuple[str, ...]:
+    """The attributes and methods that a protocol asks for, with those of the protocols it is made of."""
+    own = {name for base in protocol.__mro__ for name in (*getattr(base, "__annotations__", {}), *vars(base))}
+    return tuple(sorted(name for name in own if not name.startswith("_")))
+
+
+def _has(part: object, name: str) -> bool:
+    """Looks without asking, since a property may load a model."""
+    missing = object()
+    return getattr_static(part, name, missing) is not missing or hasattr(part, name)
+
+
+def _entries(group: Group, builtin: Collection[str]) -> list[EntryPoint]:
+    """All but those that take a built-in name, which are named in the log."""
+    from importlib.metadata import entry_points
+
+    free = []
+    for entry in entry_points(group=f"fivefold.{group}"):
+        if entry.name in tuple(builtin):
+            _log.warning(
+                "package %s registers the %s %r, which is built in; the built-in one is used. Rename the plugin's.",
+                _package(entry),
+                group.removesuffix("s"),
+                entry.name,
+            )
+        else:
+            free.append(entry)
+    return free
+
+
+def _package(entry: EntryPoint) -> str:
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else entry.module
