@@ -18,19 +18,17 @@ from fivefold.learning.adaptation import Adaptation, faded, restored
 from fivefold.learning.background_training import BackgroundTraining
 from fivefold.learning.reranker import Verdict
 from fivefold.learning.training import forget_reranker, learned_by, train_reranker
-from fivefold.models.embedders import DEFAULT, Embedder, vectors_by
+from fivefold.models.embedders import DEFAULT, Embedder
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.namespace import Namespace
 from fivefold.retrieval import pipeline
 from fivefold.retrieval.browse import Browsing
-from fivefold.retrieval.effort import at_effort, checked_effort
-from fivefold.retrieval.plan import plan as make_plan
 from fivefold.retrieval.prompt import Context, Count, compose
-from fivefold.retrieval.recipe import Recipe, load_recipe
+from fivefold.retrieval.request import RecipeChoice, checked_request
 from fivefold.retrieval.understand.question import understand
 from fivefold.settings import Settings, settings_of
 from fivefold.stores import open_store
-from fivefold.stores.protocol import Space, Store
+from fivefold.stores.protocol import Store
 from fivefold.text.progress import bar
 from fivefold.text.tokens import tokens
 from fivefold.transfer import jsonl
@@ -39,18 +37,8 @@ from fivefold.values.query import Query
 from fivefold.values.recall import Effort, Plan, Recall
 from fivefold.values.reports import Drift, Finding, Report
 from fivefold.values.serialize import Value, plain
-from fivefold.values.times import as_utc, utc_now
-from fivefold.values.validate import (
-    MAX_RECENT,
-    MAX_TOKENS,
-    checked_count,
-    checked_history,
-    checked_k,
-    checked_name,
-    checked_text,
-    record_of,
-)
-from fivefold.values.vectors import Vector
+from fivefold.values.times import utc_now
+from fivefold.values.validate import MAX_TOKENS, checked_count, checked_name, checked_text, record_of
 from fivefold.writing import drift, edit, rebuild
 from fivefold.writing.extract import Extractor
 from fivefold.writing.extract import extractor as load_extractor
@@ -199,7 +187,7 @@ class Engine(Browsing):
         question: str,
         k: int = 10,
         *,
-        recipe: str | os.PathLike[str] | Recipe = "default",
+        recipe: RecipeChoice = "default",
         now: datetime | str | None = None,
         history: Sequence[str] = (),
         overrides: Mapping[str, object] | None = None,
@@ -213,25 +201,18 @@ class Engine(Browsing):
         as in `{"fusion.k": 30, "routes.lexical.weight": 0.7}`, and `effort` makes it quicker or deeper.
         `recent_turns` brings the last turns along: of `session_id`, else of the session that spoke last.
         """
-        reader, settings = self._space.reader, self.settings
-        space = reader.space()
-        turns = settings.recent_turns if recent_turns is None else recent_turns
-        answer = pipeline.run(
-            checked_text(question, "the question"),
-            k=checked_k(k),
-            recipe=load_recipe(recipe, overrides),
+        request = checked_request(
+            question,
+            k,
+            recipe=recipe,
+            overrides=overrides,
             now=self._now(now),
-            history=checked_history(history),
-            reader=reader,
-            settings=settings,
-            space=space,
-            encode=partial(self._encode, space),
-            pool=self._pool,
-            learned=learned_by(self._space),
-            effort=checked_effort(effort),
-            recent_turns=checked_count(turns, "recent_turns", 0, MAX_RECENT),
-            session_id=None if session_id is None else checked_name(session_id, "session_id"),
+            history=history,
+            effort=effort,
+            recent_turns=recent_turns,
+            session_id=session_id,
         )
+        answer = pipeline.recall(request, self._space, self._pool)
         self.store.log(answer)
         observers.recalled(self.store, answer)
         return answer
@@ -242,7 +223,7 @@ class Engine(Browsing):
         k: int = 10,
         *,
         token_budget: int = 1000,
-        recipe: str | os.PathLike[str] | Recipe = "default",
+        recipe: RecipeChoice = "default",
         now: datetime | str | None = None,
         history: Sequence[str] = (),
         overrides: Mapping[str, object] | None = None,
@@ -274,26 +255,22 @@ class Engine(Browsing):
         question: str,
         k: int = 10,
         *,
-        recipe: str | os.PathLike[str] | Recipe = "default",
+        recipe: RecipeChoice = "default",
         now: datetime | str | None = None,
         history: Sequence[str] = (),
         overrides: Mapping[str, object] | None = None,
         effort: Effort = "normal",
     ) -> Plan:
         """What `recall` would do, without doing it."""
-        chosen, by_effort = at_effort(load_recipe(recipe, overrides), checked_effort(effort))
-        query = self.understand(question, now=now, history=history)
-        return make_plan(query, chosen, checked_k(k), self.settings, effort, by_effort)
+        request = checked_request(
+            question, k, recipe=recipe, overrides=overrides, now=self._now(now), history=history, effort=effort
+        )
+        return pipeline.prepare(request, self._space).plan
 
     def understand(self, question: str, *, now: datetime | str | None = None, history: Sequence[str] = ()) -> Query:
         """The question as the engine reads it."""
-        return understand(
-            checked_text(question, "the question"),
-            self._now(now),
-            checked_history(history),
-            self._space.reader,
-            self.settings,
-        )
+        request = checked_request(question, now=self._now(now), history=history)
+        return understand(request.question, request.now, request.history, self._space.reader, self.settings)
 
     def learned(self) -> LearnedFromUse:
         """What the namespace has learned from use so far, and how far it counts."""
@@ -308,7 +285,7 @@ class Engine(Browsing):
     @property
     def settings(self) -> Settings:
         """The namespace's settings, defaults where nothing is set."""
-        return settings_of(self._space.reader.settings())
+        return self._space.settings
 
     @observers.write
     def configure(self, /, **changes: Any) -> Settings:
@@ -385,12 +362,8 @@ class Engine(Browsing):
     ) -> None:
         self.close()
 
-    def _encode(self, space: Space | None, question: str) -> Vector:
-        vector: Vector = vectors_by(self._space.embedder_of(space), [question])[0]
-        return vector
-
-    def _now(self, now: datetime | str | None) -> datetime:
-        return self._space.clock() if now is None else as_utc(now, "now")[0]
+    def _now(self, now: datetime | str | None) -> datetime | str:
+        return self._space.clock() if now is None else now
 
 
 def _path(location: str | os.PathLike[str]) -> str:

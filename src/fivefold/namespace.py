@@ -10,6 +10,7 @@ from datetime import datetime
 from fivefold.errors import EmbedderError, EmbedderMismatch, InvalidInput, NotFound
 from fivefold.models.embedders import DEFAULT, Embedder, choice_of, is_remote
 from fivefold.models.embedders import embedder as load_embedder
+from fivefold.settings import Settings, settings_of
 from fivefold.stores.protocol import Reader, Space, Store, Writer
 from fivefold.values.memory import Memory
 from fivefold.values.validate import checked_name
@@ -33,6 +34,11 @@ class Namespace:
     @property
     def reader(self) -> Reader:
         return self.store.reader(self.namespace)
+
+    @property
+    def settings(self) -> Settings:
+        """The namespace's settings, defaults where nothing is set."""
+        return settings_of(self.reader.settings())
 
     @contextmanager
     def writing(self, model: Embedder) -> Iterator[Writer]:

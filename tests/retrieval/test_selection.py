@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from fivefold.retrieval.selection import answer, drop_not_yet_known
+from fivefold.retrieval.selection import drop_not_yet_known, select
 from fivefold.retrieval.stages import Pool
 from fivefold.values.memory import Kind
 from fivefold.values.recall import Candidate
@@ -20,7 +20,7 @@ def of(row: int, kind: Kind, session: str | None, score: float) -> Candidate:
 
 def test_ties_break_by_id() -> None:
     candidates = [Candidate(replace(memory(row), id=id), (), 0.5) for row, id in ((1, "c"), (2, "a"), (3, "b"))]
-    hits, dropped = answer(Pool(candidates), 2, "memory")
+    hits, dropped = select(Pool(candidates), 2, "memory")
     assert [hit.memory.id for hit in hits] == ["a", "b"]
     assert [hit.rank for hit in hits] == [1, 2]
     assert [(item.id, item.reason) for item in dropped] == [("c", "rank 3 of 3, beyond the 2 asked for")]
@@ -28,7 +28,7 @@ def test_ties_break_by_id() -> None:
 
 def test_a_step_reorders() -> None:
     strong, weak = Candidate(memory(1), (), 0.9), Candidate(memory(2), (), 0.6)
-    hits, _ = answer(Pool([strong.stepped("superseded", 0.45, "× 0.5"), weak]), 2, "memory")
+    hits, _ = select(Pool([strong.stepped("superseded", 0.45, "× 0.5"), weak]), 2, "memory")
     assert [hit.memory.row for hit in hits] == [2, 1]
 
 
@@ -36,7 +36,7 @@ def test_what_was_not_known_yet_is_left_out() -> None:
     told_later = Candidate(replace(memory(1), event_at=LATER, created_at=LATER), (), 0.9)
     planned = Candidate(replace(memory(2), event_at=LATER), (), 0.5)
     pool = drop_not_yet_known(Pool([told_later, planned]), NOW)
-    hits, dropped = answer(pool, 5, "memory")
+    hits, dropped = select(pool, 5, "memory")
     assert [hit.memory.row for hit in hits] == [2]
     assert dropped[0].reason == "not yet known on 01 Jan 2025"
 
@@ -48,7 +48,7 @@ def test_told_later_about_an_earlier_time_is_known() -> None:
 
 def test_by_turn_session_memories_are_named_as_dropped() -> None:
     pool = Pool([of(1, "session", "s", 0.9), of(2, "turn", "s", 0.5), of(3, "note", None, 0.4)])
-    hits, dropped = answer(pool, 5, "turn")
+    hits, dropped = select(pool, 5, "turn")
     assert [hit.memory.row for hit in hits] == [2, 3]
     assert [(item.id, item.reason) for item in dropped] == [("m00001", "a session, and only turns are wanted")]
 
@@ -64,7 +64,7 @@ def test_by_session_the_best_of_each_stands_for_it_and_notes_stand_alone() -> No
             of(6, "turn", "t", 0.4),
         ]
     )
-    hits, dropped = answer(pool, 3, "session")
+    hits, dropped = select(pool, 3, "session")
     assert [hit.memory.row for hit in hits] == [1, 3, 4]
     reasons = {item.id: item.reason for item in dropped}
     assert reasons["m00002"] == "its session is answered for by m00001"
@@ -75,6 +75,6 @@ def test_by_session_the_best_of_each_stands_for_it_and_notes_stand_alone() -> No
 def test_what_earlier_stages_dropped_stays_named() -> None:
     gone = of(1, "note", None, 0.9)
     pool = Pool([gone, of(2, "note", None, 0.5)]).without([(gone, "says nothing new")], "mmr")
-    hits, dropped = answer(pool, 5, "memory")
+    hits, dropped = select(pool, 5, "memory")
     assert [hit.memory.row for hit in hits] == [2]
     assert [(item.id, item.stage, item.score) for item in dropped] == [("m00001", "mmr", 0.9)]

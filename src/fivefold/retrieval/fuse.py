@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fivefold.retrieval.recipe import FusionSpec, Method
 from fivefold.retrieval.routes import ROUTES
 from fivefold.values.memory import Memory
-from fivefold.values.recall import Candidate, Evidence, Plan, RouteHit, RouteRun
+from fivefold.values.recall import SHOWN_TOP, Candidate, Evidence, Plan, RouteHit, RouteRun, TopHit
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +130,17 @@ def fuse(
         if row in memories
     ]
     return Fused(candidates, supporting)
+
+
+def name_top_hits(run: RouteRun, candidates: Sequence[Candidate]) -> RouteRun:
+    """The run with its first hits named, now that their memories are at hand."""
+    memories = {candidate.memory.row: candidate.memory for candidate in candidates}
+    top = [
+        TopHit(memories[hit.row].id, hit.score, memories[hit.row].content, hit.note)
+        for hit in run.hits[:SHOWN_TOP]
+        if hit.row in memories
+    ]
+    return replace(run, top=tuple(top))
 
 
 def _evidence(route: str, part: Part, weight: float) -> Evidence:

@@ -1,38 +1,40 @@
 """A recall from top to bottom. Start reading here.
 
-understand(question)  →  Query       what is asked
-plan(query, recipe)   →  Plan        which routes, how deep, and why
+prepare(request)      →  Prepared    what `plan` shows and `recall` runs:
+  understand(question)  →  Query       what the question asks for
+  plan(query, recipe)   →  Plan        which routes, how deep, and why
 retrieve(plan)        →  runs        every route's hits, in parallel
 fuse → boost → rerank →
                 select →  hits        candidates that carry their evidence
-Recall                               all of the above in one value, and the last turns of the talk
+Recall                               all of the above in one value, and the last turns of the conversation
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from datetime import datetime
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 from fivefold.errors import EmbedderError, FivefoldError
-from fivefold.learning.adaptation import adapted, restored
-from fivefold.learning.model_store import Learned
+from fivefold.learning.training import learned_by
+from fivefold.models.embedders import vectors_by
+from fivefold.namespace import Namespace
 from fivefold.retrieval.effort import at_effort
-from fivefold.retrieval.fuse import fuse
-from fivefold.retrieval.plan import plan, weighed
+from fivefold.retrieval.fuse import fuse, name_top_hits
+from fivefold.retrieval.plan import plan
 from fivefold.retrieval.recipe import Recipe
+from fivefold.retrieval.request import RecallRequest
 from fivefold.retrieval.retrieve import retrieve
 from fivefold.retrieval.routes import ROUTES, SearchContext
-from fivefold.retrieval.selection import answer, drop_not_yet_known
+from fivefold.retrieval.selection import drop_not_yet_known, select
 from fivefold.retrieval.stages import Pool, run_stages
 from fivefold.retrieval.understand.question import understand
+from fivefold.retrieval.weigh import apply_weights, predict_weights
 from fivefold.settings import Settings
-from fivefold.stores.protocol import Reader, Space
+from fivefold.stores.protocol import Space
 from fivefold.values.ids import new_id
-from fivefold.values.query import Query, Weights
-from fivefold.values.recall import SHOWN_TOP, Candidate, Effort, Plan, Recall, RouteRun, Timing, TopHit
+from fivefold.values.query import Query
+from fivefold.values.recall import Plan, Recall, Timing
 from fivefold.values.vectors import Vector
 
 
@@ -49,97 +51,85 @@ class Stopwatch:
         self._last = now
 
 
-def run(
-    question: str,
-    *,
-    k: int,
-    recipe: Recipe,
-    now: datetime,
-    history: Sequence[str],
-    reader: Reader,
-    settings: Settings,
-    space: Space | None,
-    encode: Callable[[str], Vector],
-    pool: ThreadPoolExecutor,
-    learned: Learned | None = None,
-    effort: Effort = "normal",
-    recent_turns: int = 0,
-    session_id: str | None = None,
-) -> Recall:
-    """Answer `question` from one namespace, with the whole trace."""
-    recipe, by_effort = at_effort(recipe, effort)
-    watch = Stopwatch()
-    query = understand(question, now, history, reader, settings)
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A request before any search: the recipe at its effort, the question understood, and the plan."""
+
+    recipe: Recipe
+    settings: Settings
+    query: Query
+    plan: Plan
+    watch: Stopwatch
+
+
+def prepare(request: RecallRequest, namespace: Namespace) -> Prepared:
+    """What a recall will do: `plan` stops here, `recall` goes on."""
+    recipe, by_effort = at_effort(request.recipe, request.effort)
+    settings, watch = namespace.settings, Stopwatch()
+    query = understand(request.question, request.now, request.history, namespace.reader, settings)
     watch.stage("understand")
-    chosen = plan(query, recipe, k, settings, effort, by_effort)
+    planned = plan(query, recipe, request.k, settings, request.effort, by_effort)
     watch.stage("plan")
-    vector = _encoded(chosen, question, encode)
+    return Prepared(recipe, settings, query, planned, watch)
+
+
+def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExecutor) -> Recall:
+    """Answer a request from one namespace, with the whole trace; the routes run on `threads`."""
+    reader, learned = namespace.reader, learned_by(namespace)
+    space = reader.space()
+    prepared = prepare(request, namespace)
+    recipe, settings, watch = prepared.recipe, prepared.settings, prepared.watch
+    query, planned = prepared.query, prepared.plan
+    vector = encode_question(query, planned, namespace, space)
     watch.stage("encode")
     if recipe.fusion.weights == "learned":
-        weights = predicted(query, vector, space, reader)
-        query, chosen = replace(query, weights=weights), weighed(chosen, weights)
+        weights = predict_weights(query, vector, space, reader)
+        query, planned = replace(query, weights=weights), apply_weights(planned, weights)
         watch.stage("weigh")
     id = new_id()
-    search = SearchContext(query, reader, settings, space, vector, k, id, recipe.unit, chosen, learned)
-    runs = retrieve(chosen, search, pool, recipe.fusion)
+    context = SearchContext(query, reader, settings, space, vector, request.k, id, recipe.unit, planned, learned)
+    runs = retrieve(planned, context, threads, recipe.fusion)
     watch.stage("retrieve")
-    fused = fuse(runs, chosen, recipe.fusion, reader.fetch)
-    runs = [with_top(run, fused.candidates) for run in runs]
+    fused = fuse(runs, planned, recipe.fusion, reader.fetch)
+    runs = [name_top_hits(run, fused.candidates) for run in runs]
     watch.stage("fuse")
-    found = run_stages(
-        drop_not_yet_known(Pool(fused.candidates, supporting=fused.supporting), now), search, recipe.boosts
-    )
+    pool = drop_not_yet_known(Pool(fused.candidates, supporting=fused.supporting), request.now)
+    pool = run_stages(pool, context, recipe.boosts)
     watch.stage("boost")
-    found = run_stages(found, search, recipe.rerank)
+    pool = run_stages(pool, context, recipe.rerank)
     watch.stage("rerank")
-    found = run_stages(found, search, recipe.select)
-    hits, dropped = answer(found, k, recipe.unit)
+    pool = run_stages(pool, context, recipe.select)
+    hits, dropped = select(pool, request.k, recipe.unit)
     watch.stage("select")
-    recent = reader.last_turns(session_id, now, recent_turns) if recent_turns else []
-    if recent_turns:
+    turns = settings.recent_turns if request.recent_turns is None else request.recent_turns
+    recent = reader.last_turns(request.session_id, request.now, turns) if turns else []
+    if turns:
         watch.stage("recent")
     return Recall(
         id=id,
         namespace=reader.namespace,
         query=query,
-        plan=chosen,
+        plan=planned,
         routes=tuple(runs),
         hits=tuple(hits),
         dropped=tuple(dropped),
         timings=tuple(watch.timings),
         embedder=space.embedder if space else "",
-        notes=found.notes,
+        notes=pool.notes,
         recent=tuple(recent),
     )
 
 
-def with_top(run: RouteRun, candidates: Sequence[Candidate]) -> RouteRun:
-    """The run with its first hits named, now that their memories are at hand."""
-    memories = {candidate.memory.row: candidate.memory for candidate in candidates}
-    top = [
-        TopHit(memories[hit.row].id, hit.score, memories[hit.row].content, hit.note)
-        for hit in run.hits[:SHOWN_TOP]
-        if hit.row in memories
-    ]
-    return replace(run, top=tuple(top))
-
-
-def predicted(query: Query, vector: Vector | FivefoldError | None, space: Space | None, reader: Reader) -> Weights:
-    """The weights a model reads out of the question, corrected by what use has taught the namespace (D3, D12)."""
-    from fivefold.models.weights import predict, without
-
-    if space is None or vector is None or isinstance(vector, FivefoldError):
-        return without("the question has no vector")
-    return adapted(predict(query.text, vector, space.embedder), restored(reader.learned("weights")), query.now)
-
-
-def _encoded(chosen: Plan, question: str, encode: Callable[[str], Vector]) -> Vector | FivefoldError | None:
+def encode_question(
+    query: Query, planned: Plan, namespace: Namespace, space: Space | None
+) -> Vector | FivefoldError | None:
     """The question's vector if a route needs it; a failing embedder fails those routes, not the recall."""
-    if not any(part.run and ROUTES[part.search].encodes for part in chosen.routes):
+    if not any(part.run and ROUTES[part.search].encodes for part in planned.routes):
         return None
     try:
-        return encode(question)
+        vector: Vector = vectors_by(namespace.embedder_of(space), [query.text])[0]
     except FivefoldError as error:
         return error
     except Exception as error:
         return EmbedderError(f"the question could not be encoded: {type(error).__name__}: {error}")
+    return vector

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from fivefold.retrieval.recipe import FusionSpec, Recipe, RouteSpec
 from fivefold.retrieval.routes import ROUTES
 from fivefold.settings import Settings
-from fivefold.values.query import Query, Weights
+from fivefold.values.query import Query
 from fivefold.values.recall import Effort, Plan, RoutePlan
 
 
@@ -24,18 +23,6 @@ def plan(
     routes = tuple(_route(spec, query, recipe, k, settings) for spec in recipe.routes)
     stages = tuple(stage.name for stage in (*recipe.boosts, *recipe.rerank, *recipe.select))
     return Plan(recipe.name, k, routes, _told(recipe.fusion), stages, effort, dict(by_effort or {}))
-
-
-def weighed(plan: Plan, weights: Weights) -> Plan:
-    """The plan with the weights predicted for this question (D1)."""
-    by_search = {"dense": weights.similarity, "recency": weights.recency, "frequency": weights.frequency}
-    return replace(
-        plan,
-        routes=tuple(
-            replace(part, weight=by_search[part.search], reason=f"{part.reason}: {by_search[part.search]:.3f}")
-            for part in plan.routes
-        ),
-    )
 
 
 def _route(spec: RouteSpec, query: Query, recipe: Recipe, k: int, settings: Settings) -> RoutePlan:

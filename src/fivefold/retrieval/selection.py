@@ -10,7 +10,7 @@ from fivefold.values.recall import Candidate, Dropped, Hit
 
 
 def drop_not_yet_known(pool: Pool, now: datetime) -> Pool:
-    """Asked as of an earlier time, what was neither told nor happened by then is left out."""
+    """Asked as of an earlier time, what was neither stored nor had happened by then is left out."""
     later = [
         (candidate, f"not yet known on {now:%d %b %Y}")
         for candidate in pool.candidates
@@ -19,7 +19,7 @@ def drop_not_yet_known(pool: Pool, now: datetime) -> Pool:
     return pool.without(later, "select") if later else pool
 
 
-def answer(pool: Pool, k: int, unit: Unit) -> tuple[list[Hit], list[Dropped]]:
+def select(pool: Pool, k: int, unit: Unit) -> tuple[list[Hit], list[Dropped]]:
     """The k best by score; by session, the best of each stands for it."""
     if unit == "turn":
         sessions = [

@@ -1,0 +1,35 @@
+"""Weights that a model predicts from the question, for recipes that ask for them (D1, D3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fivefold.errors import FivefoldError
+from fivefold.learning.adaptation import adapted, restored
+from fivefold.stores.protocol import Reader, Space
+from fivefold.values.query import Query, Weights
+from fivefold.values.recall import Plan
+from fivefold.values.vectors import Vector
+
+
+def predict_weights(
+    query: Query, vector: Vector | FivefoldError | None, space: Space | None, reader: Reader
+) -> Weights:
+    """The weights a model reads out of the question, corrected by the namespace's feedback (D3, D12)."""
+    from fivefold.models.weights import predict, without
+
+    if space is None or vector is None or isinstance(vector, FivefoldError):
+        return without("the question has no vector")
+    return adapted(predict(query.text, vector, space.embedder), restored(reader.learned("weights")), query.now)
+
+
+def apply_weights(plan: Plan, weights: Weights) -> Plan:
+    """The plan with the weights predicted for this question (D1)."""
+    by_search = {"dense": weights.similarity, "recency": weights.recency, "frequency": weights.frequency}
+    return replace(
+        plan,
+        routes=tuple(
+            replace(part, weight=by_search[part.search], reason=f"{part.reason}: {by_search[part.search]:.3f}")
+            for part in plan.routes
+        ),
+    )
