@@ -18,7 +18,8 @@ import pytest
 
 import fivefold
 from fivefold.cli.recipes import overrides_of
-from fivefold.retrieval.recipe import RACED, FusionSpec, RouteSpec, parse_recipe
+from fivefold.retrieval.recipe import RACED, FusionSpec, RouteSpec
+from fivefold.retrieval.recipe_file import parse_recipe
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.stages import STAGES
 from fivefold.stores.postgres.dsn import Options

@@ -40,7 +40,7 @@ _HOME = {
     "Cut": "retrieval.prompt",
     "Source": "retrieval.prompt",
     "Recipe": "retrieval.recipe",
-    "load_recipe": "retrieval.recipe",
+    "load_recipe": "retrieval.recipe_file",
     "Route": "retrieval.routes.base",
     "SearchContext": "retrieval.routes.base",
     "Searching": "retrieval.routes.base",
@@ -140,7 +140,7 @@ if TYPE_CHECKING:
     from fivefold.retrieval.prompt import Cut as Cut
     from fivefold.retrieval.prompt import Source as Source
     from fivefold.retrieval.recipe import Recipe as Recipe
-    from fivefold.retrieval.recipe import load_recipe as load_recipe
+    from fivefold.retrieval.recipe_file import load_recipe as load_recipe
     from fivefold.retrieval.routes.base import Route as Route
     from fivefold.retrieval.routes.base import SearchContext as SearchContext
     from fivefold.retrieval.routes.base import Searching as Searching

@@ -8,7 +8,7 @@ from fivefold.bench.ablate import Ablation, cut_name, cut_racers, worth_of
 from fivefold.bench.benchmark import Options, compete
 from fivefold.bench.data import Dataset
 from fivefold.errors import InvalidInput
-from fivefold.retrieval.recipe import load_recipe
+from fivefold.retrieval.recipe_file import load_recipe
 
 
 def scores(*values: float) -> dict[str, dict[str, float]]:

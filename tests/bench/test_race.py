@@ -12,7 +12,8 @@ from fivefold.bench.contestants import Racer, prepared, racers_of
 from fivefold.bench.data import Dataset
 from fivefold.bench.race import Race, run_race
 from fivefold.errors import InvalidInput, UnknownRecipe
-from fivefold.retrieval.recipe import RACED, load_recipe
+from fivefold.retrieval.recipe import RACED
+from fivefold.retrieval.recipe_file import load_recipe
 
 RECIPES = "dense,bm25,recipe:dense,recipe:lexical,default"
 DEPTH = 20

@@ -6,7 +6,7 @@ import pytest
 
 from fivefold.bench.server import Crowd, measure_server
 from fivefold.errors import InvalidInput
-from fivefold.retrieval.recipe import known_recipes
+from fivefold.retrieval.recipe_file import known_recipes
 from tests.support.postgres import Server
 
 SCHEMAS = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'fivefold_speed%'"

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from fivefold.cli.recipes import constants, overrides_of, route_constants, to_toml
-from fivefold.retrieval.recipe import Recipe, known_recipes, load_recipe, parse_recipe
+from fivefold.retrieval.recipe import Recipe
+from fivefold.retrieval.recipe_file import known_recipes, load_recipe, parse_recipe
 from tests.support.shell import Command, Small, process
 
 BESIDE = ("--set", "routes.vec_full_session.on=false", "--set", "routes.lexical_session.on=false")

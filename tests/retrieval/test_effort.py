@@ -8,7 +8,7 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
 from fivefold.retrieval.effort import at_effort
-from fivefold.retrieval.recipe import known_recipes, load_recipe
+from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.stages.noise import RERANKED
 from fivefold.values.recall import EFFORTS

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import fivefold
 from fivefold import sample
 from fivefold.engine import Engine
-from fivefold.retrieval.recipe import known_recipes, load_recipe
+from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 from fivefold.testing.recipes import steady
 from tests.retrieval.test_pipeline import lawful
 from tests.stores.test_sqlite import Toy, toy

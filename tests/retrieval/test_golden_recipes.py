@@ -11,7 +11,7 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.retrieval.recipe import load_recipe
+from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.values.ids import content_hash
 from tests.stores.test_sqlite import toy
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import fivefold
 from fivefold import sample
 from fivefold.engine import Engine
-from fivefold.retrieval.recipe import known_recipes
+from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.routes.lexical import Lexical
 

@@ -11,7 +11,8 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, UnknownRecipe
 from fivefold.retrieval.fuse import FORMULAS
-from fivefold.retrieval.recipe import METHODS, RACED, data, known_recipes, load_recipe, parse_recipe
+from fivefold.retrieval.recipe import METHODS, RACED, recipe_data
+from fivefold.retrieval.recipe_file import known_recipes, load_recipe, parse_recipe, without_part
 from tests.retrieval.test_pipeline import lawful
 
 PLAIN = """
@@ -34,7 +35,7 @@ def test_every_built_in_recipe_is_what_its_data_says(name: str) -> None:
     recipe = load_recipe(name)
     assert recipe.name == name
     assert recipe.summary
-    assert parse_recipe(name, data(recipe)) == recipe
+    assert parse_recipe(name, recipe_data(recipe)) == recipe
     assert recipe.to_dict()["name"] == name
 
 
@@ -49,9 +50,9 @@ def test_every_part_can_be_taken_out_or_its_absence_is_explained(name: str) -> N
     for part in recipe.parts():
         if part == f"routes.{recipe.routes[0].name}" and (name == "ditto" or len(recipe.routes) == 1):
             with pytest.raises(InvalidInput, match=r"exactly one dense route|routes is empty"):
-                recipe.without(part)
+                without_part(recipe, part)
             continue
-        without = recipe.without(part)
+        without = without_part(recipe, part)
         assert part not in without.parts()
         assert len(without.parts()) == len(recipe.parts()) - 1
 

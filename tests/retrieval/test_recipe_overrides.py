@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
-from fivefold.retrieval.recipe import METHODS, changed, data, known_recipes, load_recipe, parse_recipe
+from fivefold.retrieval.recipe import METHODS, recipe_data
+from fivefold.retrieval.recipe_file import known_recipes, load_recipe, override, parse_recipe, without_part
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.stages import STAGES
 from tests.retrieval.test_pipeline import lawful
@@ -45,7 +46,7 @@ def test_a_change_of_one_constant_leaves_the_others_beside_it() -> None:
 
 
 def test_a_change_of_a_changed_recipe_keeps_the_first() -> None:
-    recipe = changed(load_recipe("dense", {"fusion.pool": 7}), {"routes.dense.depth": 9})
+    recipe = override(load_recipe("dense", {"fusion.pool": 7}), {"routes.dense.depth": 9})
     assert (recipe.fusion.pool, recipe.routes[0].depth) == (7, 9)
 
 
@@ -92,7 +93,7 @@ def test_a_change_that_no_recall_could_follow_is_refused(path: str, value: str, 
 
 def test_without_a_part_that_is_not_there() -> None:
     with pytest.raises(InvalidInput, match=r"'boosts\.decay\.on' changes nothing in recipe 'dense'"):
-        load_recipe("dense").without("boosts.decay")
+        without_part(load_recipe("dense"), "boosts.decay")
 
 
 values = (
@@ -130,7 +131,7 @@ def test_a_change_gives_a_recipe_or_a_clear_error(name: str, chance: st.DataObje
         recipe = load_recipe(name, changes)
     except InvalidInput:
         return
-    assert parse_recipe(name, data(recipe)) == recipe
+    assert parse_recipe(name, recipe_data(recipe)) == recipe
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -9,7 +9,7 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.retrieval.recipe import known_recipes
+from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.stores.protocol import Store
 from fivefold.testing.pairs import Pair, in_memory, new_namespace
 from fivefold.testing.pairs import opened as engine_on

@@ -12,7 +12,7 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.retrieval import retrieve
 from fivefold.retrieval.in_store import search_together
-from fivefold.retrieval.recipe import known_recipes
+from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.stores.postgres.reader import PostgresReader
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.stores.protocol import Space

@@ -10,7 +10,7 @@ import numpy as np
 
 from fivefold.engine import Engine
 from fivefold.learning.model_store import Learned
-from fivefold.retrieval.recipe import load_recipe
+from fivefold.retrieval.recipe_file import load_recipe, without_part
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
 from fivefold.retrieval.stages.learned import LearnedBy, learned
@@ -90,7 +90,7 @@ def by_place(answer: Recall, chance: np.random.Generator) -> list[str]:
 def reranked(engine: Engine, question: str, known: Learned, k: int = 30) -> tuple[list[Hit], Pool]:
     """What a recall gave without the reranker, and its candidates after the stage has seen them."""
     recipe = load_recipe("default")
-    answer = engine.recall(question, k, recipe=recipe.without(STAGE) if STAGE in recipe.parts() else recipe)
+    answer = engine.recall(question, k, recipe=without_part(recipe, STAGE) if STAGE in recipe.parts() else recipe)
     reader = engine.store.reader(engine.namespace)
     search = Seeing(answer.query, reader, engine.settings, None, None, k, answer.id, learned=known, plan=answer.plan)
     return list(answer), learned(Pool([hit.candidate for hit in answer]), search, LearnedBy())

@@ -16,7 +16,7 @@ import fivefold
 from fivefold.errors import InvalidInput, PluginError
 from fivefold.models.embedders import embedder
 from fivefold.models.rerankers import Passage, reranker
-from fivefold.retrieval.recipe import load_recipe
+from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.stores import open_store
 from fivefold.writing.extract import extractor
 

@@ -8,7 +8,7 @@ import pytest
 
 import fivefold
 from fivefold.mcp.tools import TOOLS
-from fivefold.retrieval.recipe import load_recipe
+from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.service.responses import Turns
 from fivefold.values.paging import Page
 from fivefold.values.schema import definitions, name_of, schema_of

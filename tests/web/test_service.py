@@ -9,7 +9,7 @@ import pytest
 
 import fivefold
 from fivefold.errors import InvalidInput, StoreClosed, UnknownRecipe
-from fivefold.retrieval.recipe import known_recipes, load_recipe
+from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 from fivefold.service import engines
 from fivefold.service.recipes import recipe_named
 from fivefold.service.service import open_service

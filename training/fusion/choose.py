@@ -24,7 +24,8 @@ from fivefold.bench.cache import CachedEmbedder
 from fivefold.bench.data import Dataset, Question
 from fivefold.engine import Engine
 from fivefold.models.embedders import embedder
-from fivefold.retrieval.recipe import Recipe, load_recipe
+from fivefold.retrieval.recipe import Recipe
+from fivefold.retrieval.recipe_file import load_recipe, without_part
 from fivefold.stores import open_store
 from fivefold.text.progress import bar
 from fivefold.values.recall import Recall
@@ -72,7 +73,7 @@ def _without_reranking(recipe: Recipe) -> Recipe:
     """The fusion is chosen for what it finds; a reranker would hide it, and take most of the time."""
     for part in recipe.parts():
         if part.startswith("rerank."):
-            recipe = recipe.without(part)
+            recipe = without_part(recipe, part)
     return recipe
 
 

@@ -10,6 +10,7 @@ from fivefold.bench.scores import Scores
 from fivefold.bench.significance import compare
 from fivefold.errors import InvalidInput
 from fivefold.retrieval.recipe import Recipe
+from fivefold.retrieval.recipe_file import without_part
 from fivefold.values.serialize import Json, Value
 
 METRICS = ("recall@5", "recall@10", "ndcg@10")
@@ -43,7 +44,7 @@ def cut_racers(name: str, recipe: Recipe) -> tuple[list[Racer], dict[str, str]]:
     cut, kept = [], {}
     for part in recipe.parts():
         try:
-            cut.append(Racer(cut_name(name, part), recipe.without(part)))
+            cut.append(Racer(cut_name(name, part), without_part(recipe, part)))
         except InvalidInput as error:
             kept[part] = str(error)
     return cut, kept

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from fivefold.bench.data import Dataset, Unit
 from fivefold.errors import InvalidInput
-from fivefold.retrieval.recipe import RACED, Recipe, load_recipe
+from fivefold.retrieval.recipe import RACED, Recipe
+from fivefold.retrieval.recipe_file import load_recipe
 
 BASELINES = ("dense", "bm25")
 """What these two names mean in a race: plain searches without the engine."""

@@ -23,7 +23,7 @@ from fivefold.bench.speed import warm_up
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, MissingExtra
 from fivefold.models.embedders import Matrix
-from fivefold.retrieval.recipe import known_recipes
+from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.stores import POSTGRES
 from fivefold.stores.queries import Filter
 from fivefold.text.progress import bar

@@ -38,7 +38,8 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 @recipes.command("list")
 def list_(as_json: JsonOption = False) -> None:
     """List the recipes that come with fivefold."""
-    from fivefold.retrieval.recipe import STAGED, known_recipes, load_recipe
+    from fivefold.retrieval.recipe import STAGED
+    from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 
     found = [load_recipe(name) for name in known_recipes()]
     if as_json:
@@ -84,7 +85,7 @@ def show(
 
 def recipe_of(choice: str, overrides: Sequence[str] | None, still: bool = False) -> Recipe:
     """The recipe as `--recipe` and `--set` name it; `still`, without noise unless `--set` asks for it."""
-    from fivefold.retrieval.recipe import load_recipe
+    from fivefold.retrieval.recipe_file import load_recipe
 
     asked = overrides_of(overrides)
     recipe = load_recipe(choice)

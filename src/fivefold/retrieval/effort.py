@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from fivefold.errors import InvalidInput
-from fivefold.retrieval.recipe import MOST, Recipe, changed
+from fivefold.retrieval.recipe import MAX_DEPTH, Recipe
+from fivefold.retrieval.recipe_file import override
 from fivefold.retrieval.routes import ROUTES
 from fivefold.values.recall import EFFORTS, Effort
 
@@ -49,7 +50,7 @@ class _Same:
 @lru_cache(maxsize=32)
 def _made(same: _Same, effort: Effort) -> tuple[Recipe, Mapping[str, object]]:
     overrides = _low(same.recipe) if effort == "low" else _high(same.recipe)
-    return changed(same.recipe, overrides), overrides
+    return override(same.recipe, overrides), overrides
 
 
 def _low(recipe: Recipe) -> dict[str, object]:
@@ -69,11 +70,11 @@ def _low(recipe: Recipe) -> dict[str, object]:
 def _high(recipe: Recipe) -> dict[str, object]:
     """Longer lists, and a model that reads more of the candidates for as long as it takes."""
     made: dict[str, object] = {
-        f"routes.{route.name}.depth": min(MOST, route.depth * DEEP)
+        f"routes.{route.name}.depth": min(MAX_DEPTH, route.depth * DEEP)
         for route in recipe.routes
         if not ROUTES[route.search].of_candidates
     }
-    made["fusion.pool"] = min(MOST, recipe.fusion.pool * WIDE)
+    made["fusion.pool"] = min(MAX_DEPTH, recipe.fusion.pool * WIDE)
     for stage in recipe.rerank:
         if stage.name == "cross_encoder":
             made[f"rerank.{stage.name}.depth"] = min(1_000, stage.constants.depth * JUDGED)

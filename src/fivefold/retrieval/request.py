@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from fivefold.retrieval.effort import checked_effort
-from fivefold.retrieval.recipe import Recipe, load_recipe
+from fivefold.retrieval.recipe import Recipe
+from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.values.recall import Effort
 from fivefold.values.times import as_utc
 from fivefold.values.validate import MAX_RECENT, checked_count, checked_history, checked_k, checked_name, checked_text

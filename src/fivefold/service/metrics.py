@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from fivefold import __version__, observers
 from fivefold.observers import Write
-from fivefold.retrieval.recipe import known_recipes, load_recipe
+from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 from fivefold.stores.protocol import Store
 from fivefold.values.access import Refused
 from fivefold.values.recall import Recall

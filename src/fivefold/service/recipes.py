@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fivefold.errors import InvalidInput, UnknownRecipe
-from fivefold.retrieval.recipe import Recipe, known_recipes, load_recipe
+from fivefold.retrieval.recipe import Recipe
+from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 
 STILL: dict[str, object] = {"select.noise.sigma": 0}
 """What makes a recipe with noise answer the same each time."""

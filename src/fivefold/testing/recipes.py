@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fivefold.retrieval.recipe import Recipe, known_recipes, load_recipe
+from fivefold.retrieval.recipe import Recipe
+from fivefold.retrieval.recipe_file import known_recipes, load_recipe, without_part
 
 UNHURRIED_MS = 600_000
 """A time-out that no test meets."""
@@ -14,7 +15,7 @@ def steady(name: str) -> Recipe:
     if "rerank.cross_encoder" in recipe.parts():
         patient = {"rerank.cross_encoder.budget_ms": 0, "rerank.cross_encoder.timeout_ms": UNHURRIED_MS}
         recipe = load_recipe(recipe, patient)
-    return recipe.without("select.noise") if "select.noise" in recipe.parts() else recipe
+    return without_part(recipe, "select.noise") if "select.noise" in recipe.parts() else recipe
 
 
 def steady_recipes() -> list[Recipe]:

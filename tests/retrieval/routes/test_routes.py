@@ -10,7 +10,7 @@ import pytest
 import fivefold
 from fivefold import sample
 from fivefold.engine import Engine
-from fivefold.retrieval.recipe import load_recipe
+from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.routes.lexical import Lexical
 from fivefold.retrieval.routes.temporal import SPECULATIVE

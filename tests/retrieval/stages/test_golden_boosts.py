@@ -7,7 +7,7 @@ from math import log
 
 import pytest
 
-from fivefold.retrieval.recipe import load_recipe
+from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.stages import STAGES, Pool
 from fivefold.retrieval.stages.boosts import DecayByType
 from fivefold.values.decay import CURVES, Curve, Decay

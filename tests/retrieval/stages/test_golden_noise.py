@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fivefold.retrieval.recipe import load_recipe
+from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.stages.noise import RERANKED
 from tests.support.stage_pool import of, scores, search, stage
 

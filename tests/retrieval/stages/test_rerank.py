@@ -17,7 +17,8 @@ from fivefold.engine import Engine
 from fivefold.errors import StoreClosed
 from fivefold.models.rerankers.base import Passage
 from fivefold.models.rerankers.cached import Scores
-from fivefold.retrieval.recipe import Recipe, data, known_recipes, load_recipe, parse_recipe
+from fivefold.retrieval.recipe import Recipe, recipe_data
+from fivefold.retrieval.recipe_file import known_recipes, load_recipe, parse_recipe
 from fivefold.retrieval.stages import Pool, best_first, rerank
 from fivefold.retrieval.stages.rerank import FIRST_DEPTH, CrossEncoder, cross_encoder, log_odds
 from fivefold.values.recall import Recall, StageNote
@@ -51,10 +52,10 @@ def judged(row: int, fused: float, answers: float) -> Any:
 def reranked(name: str, **constants: object) -> Recipe:
     """A built-in recipe with a cross-encoder put in."""
     rerank = [{"name": "cross_encoder", **constants}]
-    return parse_recipe(f"{name}-reranked", {**data(load_recipe(name)), "rerank": rerank})
+    return parse_recipe(f"{name}-reranked", {**recipe_data(load_recipe(name)), "rerank": rerank})
 
 
-PLAIN = parse_recipe("plain", {**data(load_recipe("default")), "rerank": []})
+PLAIN = parse_recipe("plain", {**recipe_data(load_recipe("default")), "rerank": []})
 """The default recipe with nothing reranked."""
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from fivefold.retrieval.recipe import known_recipes
+from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.service.session import Session
 from fivefold.values.recall import EFFORTS
 from fivefold.values.reports import Stats

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from fivefold.retrieval.recipe import known_recipes
+from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.values.recall import EFFORTS
 from fivefold.web.inspector.question import AskedBy, Posed
 from fivefold.web.inspector.rendering import address, is_fragment, page

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from fivefold.engine import Engine
 from fivefold.errors import FivefoldError, InvalidInput
-from fivefold.retrieval.recipe import Recipe, RouteSpec, load_recipe
+from fivefold.retrieval.recipe import Recipe, RouteSpec
+from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.service.recipes import recipe_named
 from fivefold.service.session import Session
 from fivefold.settings import Settings

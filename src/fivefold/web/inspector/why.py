@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from fivefold.retrieval.recipe import known_recipes
+from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.values.recall import EFFORTS
 from fivefold.web.inspector import trace
 from fivefold.web.inspector.question import AskedBy, answered

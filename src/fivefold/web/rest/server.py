@@ -10,7 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fivefold import __version__
-from fivefold.retrieval.recipe import STAGED, known_recipes, load_recipe
+from fivefold.retrieval.recipe import STAGED
+from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 from fivefold.service.responses import Health, Namespace, Readiness, RecipeInBrief, Who
 from fivefold.values.access import AuditEntry
 from fivefold.values.paging import Page, paged, read
