@@ -8,7 +8,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Engine": "engine",
-    "LearnedFromUse": "engine",
+    "LearnedFromUse": "learning.from_use",
     "open": "engine",
     "DiskFull": "errors",
     "EmbedderError": "errors",
@@ -99,7 +99,7 @@ _HOME = {
     "Merged": "values.reports",
     "Report": "values.reports",
     "Stats": "values.reports",
-    "Extractor": "writing.extract",
+    "Extractor": "values.extraction",
     "Graph": "writing.graph",
 }
 """Where each public name lives. Modules load when first asked for, so `import fivefold` costs nothing."""
@@ -108,7 +108,6 @@ __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - built from names
 
 if TYPE_CHECKING:
     from fivefold.engine import Engine as Engine
-    from fivefold.engine import LearnedFromUse as LearnedFromUse
     from fivefold.engine import open as open  # noqa: A004 - the public name
     from fivefold.errors import DiskFull as DiskFull
     from fivefold.errors import EmbedderError as EmbedderError
@@ -127,6 +126,7 @@ if TYPE_CHECKING:
     from fivefold.errors import StoreError as StoreError
     from fivefold.errors import UnknownRecipe as UnknownRecipe
     from fivefold.learning.adaptation import Adaptation as Adaptation
+    from fivefold.learning.from_use import LearnedFromUse as LearnedFromUse
     from fivefold.learning.reranker import Figures as Figures
     from fivefold.learning.reranker import Verdict as Verdict
     from fivefold.models.binary import BadModel as BadModel
@@ -162,6 +162,7 @@ if TYPE_CHECKING:
     from fivefold.values.access import Unauthorized as Unauthorized
     from fivefold.values.extraction import Correction as Correction
     from fivefold.values.extraction import Extraction as Extraction
+    from fivefold.values.extraction import Extractor as Extractor
     from fivefold.values.extraction import Mention as Mention
     from fivefold.values.extraction import Span as Span
     from fivefold.values.extraction import Statement as Statement
@@ -199,7 +200,6 @@ if TYPE_CHECKING:
     from fivefold.values.reports import Merged as Merged
     from fivefold.values.reports import Report as Report
     from fivefold.values.reports import Stats as Stats
-    from fivefold.writing.extract import Extractor as Extractor
     from fivefold.writing.graph import Graph as Graph
 
 

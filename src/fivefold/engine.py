@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Unpack
 
 from fivefold import observers
-from fivefold.errors import InvalidInput, NotFound
-from fivefold.learning.adaptation import Adaptation, faded, restored
+from fivefold.errors import InvalidInput
 from fivefold.learning.background_training import BackgroundTraining
+from fivefold.learning.feedback import give_feedback
+from fivefold.learning.from_use import LearnedFromUse, learned_from_use, unlearn
 from fivefold.learning.reranker import Verdict
-from fivefold.learning.training import forget_reranker, learned_by, train_reranker
+from fivefold.learning.training import train_reranker
 from fivefold.models.embedders import DEFAULT, Embedder
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.namespace import Namespace
 from fivefold.retrieval import pipeline
-from fivefold.retrieval.browse import Browsing
+from fivefold.retrieval.browse import Browser
 from fivefold.retrieval.prompt import Context, Count, compose
 from fivefold.retrieval.request import RecipeChoice, checked_request
 from fivefold.retrieval.understand.question import understand
@@ -32,20 +31,19 @@ from fivefold.stores.protocol import Store
 from fivefold.text.progress import bar
 from fivefold.text.tokens import tokens
 from fivefold.transfer import jsonl
-from fivefold.values.memory import Memory, Record
+from fivefold.transfer.import_jsonl import import_jsonl
+from fivefold.values.extraction import Extractor
+from fivefold.values.memory import Kind, Memory, RecordChanges, RecordInput, Type
 from fivefold.values.query import Query
 from fivefold.values.recall import Effort, Plan, Recall
 from fivefold.values.reports import Drift, Finding, Report
-from fivefold.values.serialize import Value, plain
+from fivefold.values.serialize import plain
 from fivefold.values.times import utc_now
 from fivefold.values.validate import MAX_TOKENS, checked_count, checked_name, checked_text, record_of
 from fivefold.writing import drift, edit, rebuild
-from fivefold.writing.extract import Extractor
 from fivefold.writing.extract import extractor as load_extractor
 from fivefold.writing.graph import Graph
-from fivefold.writing.pipeline import Draft, ReportBuilder
-
-T = TypeVar("T", Draft, Record)
+from fivefold.writing.pipeline import write, write_checked
 
 
 def open(
@@ -61,31 +59,20 @@ def open(
     Any object with `pin`, `dimension` and `embed` serves as an embedder too.
     """
     checked_name(namespace, "namespace")
-    reads = load_extractor(extractor)
+    loaded = load_extractor(extractor)
     if isinstance(embedder, str):
         load_embedder(embedder)
     elif embedder is not None and not all(hasattr(embedder, name) for name in ("pin", "dimension", "embed")):
         raise InvalidInput("an embedder is a name, or an object with pin, dimension and embed")
     store = open_store(_path(location))
     try:
-        return Engine(store, namespace, embedder, reads)
+        return Engine(store, namespace, embedder, loaded)
     except BaseException:
         store.close()
         raise
 
 
-@dataclass(frozen=True, slots=True)
-class LearnedFromUse(Value):
-    """What feedback has taught a namespace: the verdict on its reranker, and the correction of predicted weights."""
-
-    reranker: Verdict | None
-    reason: str
-    """Why the reranker is on or off."""
-    weights: Adaptation
-    """As time has left it."""
-
-
-class Engine(Browsing):
+class Engine(Browser):
     """Memory for an agent. Safe to share between threads; close it, or use it in a `with` block."""
 
     def __init__(
@@ -96,89 +83,109 @@ class Engine(Browsing):
         extractor: str | Extractor = "rules",
         clock: Callable[[], datetime] = utc_now,
         pool: ThreadPoolExecutor | None = None,
-        otherwise: str = DEFAULT,
+        default_embedder: str = DEFAULT,
     ) -> None:
         """`pool` runs the routes; engines of several namespaces may share one.
 
-        `otherwise` is the embedder of a namespace that is pinned to none yet, where `embedder` is not given.
+        `default_embedder` is for a namespace without a pin, where `embedder` is None.
         """
         self.store = store
         self.namespace = checked_name(namespace, "namespace")
-        reads = load_extractor(extractor) if isinstance(extractor, str) else extractor
-        self._space = Namespace(store, self.namespace, embedder, reads, clock, otherwise)
+        extractor = load_extractor(extractor) if isinstance(extractor, str) else extractor
+        super().__init__(Namespace(store, self.namespace, embedder, extractor, clock, default_embedder))
         self._pool = pool or ThreadPoolExecutor(max_workers=8, thread_name_prefix="fivefold-route")
-        self._apprentice = BackgroundTraining(self._space)
+        self._training = BackgroundTraining(self._namespace)
         if embedder is not None:
-            self._space.embedder()
+            self._namespace.embedder()
 
     # writing
 
     @observers.write
-    def remember(self, /, content: str = "", **given: Any) -> Report:
-        """Remember one text. Keywords are the fields of `Record`: speaker, session_id, event_at, tags, type, …"""
-        tally = ReportBuilder()
-        edit.store_records(self._space, [record_of({"content": content, **given})], tally)
-        return tally.report()
+    def remember(
+        self,
+        content: str = "",
+        *,
+        id: str | None = None,
+        speaker: str | None = None,
+        session_id: str | None = None,
+        turn_index: int | None = None,
+        kind: Kind | None = None,
+        type: Type | None = None,
+        predicate: str | None = None,
+        user_text: str | None = None,
+        assistant_text: str | None = None,
+        next_user_text: str | None = None,
+        tags: Collection[str] = (),
+        task_tag: str | None = None,
+        event_at: datetime | str | None = None,
+        valid_from: datetime | str | None = None,
+        valid_to: datetime | str | None = None,
+        importance: float | None = None,
+        memory_score: float | None = None,
+        confidence: float | None = None,
+        metadata: Mapping[str, object] | None = None,
+    ) -> Report:
+        """Remember one text. The keywords are the fields of a `Record`; only the text is needed."""
+        fields = {name: value for name, value in locals().items() if name != "self"}
+        return write_checked(self._namespace, [record_of(fields)], 1)
 
     @observers.write
-    def remember_many(self, records: Iterable[object], progress: bool = False) -> Report:
-        """Remember texts, mappings or dataclasses. All are checked first; each batch is stored whole or not at all."""
+    def remember_many(self, records: Iterable[RecordInput], *, progress: bool = False) -> Report:
+        """Remember texts, mappings or records. All are checked first; each batch is stored whole or not at all."""
         if isinstance(records, str | Mapping) or not isinstance(records, Iterable):
             raise InvalidInput("remember_many takes a list of records; use remember for one")
-        checked = []
-        for number, item in enumerate(records, 1):
-            try:
-                checked.append(record_of(item))
-            except InvalidInput as error:
-                raise InvalidInput(f"record {number}: {error}") from None
-        tally = ReportBuilder()
-        edit.store_records(self._space, checked, tally, progress, len(checked))
-        return tally.report()
+        return write(self._namespace, records, progress=progress)
 
     @observers.write
-    def update(self, /, id: str, **changes: Any) -> Memory:
-        """Change fields of a memory; everything derived from it follows."""
-        edit.update(self._space, id, changes)
+    def update(self, id: str, **changes: Unpack[RecordChanges]) -> Memory:
+        """Change fields of a memory, None to clear one; everything derived from it follows."""
+        edit.update(self._namespace, id, changes)
         return self.get(id)
 
     @observers.write
-    def supersede(self, old_id: str, new_record: object) -> Report:
-        """Remember `new_record` as what replaces `old_id`, which keeps its history and stops winning."""
-        tally = ReportBuilder()
-        edit.supersede(self._space, old_id, record_of(new_record), tally)
-        return tally.report()
+    def supersede(self, old_id: str, new_record: RecordInput) -> Report:
+        """Remember `new_record` as what replaces `old_id`, which keeps its history and no longer counts as current."""
+        return edit.supersede(self._namespace, old_id, record_of(new_record))
 
     @observers.write
     def reinstate(self, id: str) -> Memory:
-        """A superseded memory holds again: the way back from a statement that was read wrongly."""
-        edit.reinstate(self._space, id)
+        """Make a superseded memory current again, where a statement was read wrongly."""
+        edit.reinstate(self._namespace, id)
         return self.get(id)
 
     @observers.write
     def forget(self, id: str) -> Memory:
-        """Remove a memory and everything derived from it for good; gives what was forgotten."""
-        return edit.forget(self._space, id)
+        """Remove a memory and everything derived from it for good; returns what was forgotten."""
+        return edit.forget(self._namespace, id)
 
     @observers.write
     def forget_session(self, session_id: str) -> int:
-        """Remove a session with all its turns; gives how many there were."""
-        return edit.forget_session(self._space, session_id)
+        """Remove a session with all its turns; returns how many there were."""
+        return edit.forget_session(self._namespace, session_id)
+
+    # learning
 
     @observers.write
     def feedback(self, recall: Recall | str, *, used: Sequence[str] = (), not_used: Sequence[str] = ()) -> None:
         """Say which returned memories were used and which were of no use; the last feedback on a memory counts."""
-        edit.mark_used(self._space, recall, used, not_used)
-        self._apprentice.notice(self.settings.learn_after)
+        give_feedback(self._namespace, recall, used, not_used)
+        self._training.count_feedback(self.settings.learn_after)
 
-    def train_reranker(self, progress: bool = False) -> Verdict:
-        """Learn from the namespace's feedback which hits are used; it serves only if that wins on unseen feedback."""
-        return train_reranker(self._space, progress)
+    def feedback_count(self) -> int:
+        """How many recalls have feedback."""
+        return self._namespace.reader.feedback_count()
+
+    def train_reranker(self, *, progress: bool = False) -> Verdict:
+        """Learn from the feedback which hits are used; the reranker is on only if it wins on unseen feedback."""
+        return train_reranker(self._namespace, progress)
+
+    def learned(self) -> LearnedFromUse:
+        """What the namespace has learned from use so far, and how far it counts."""
+        return learned_from_use(self._namespace)
 
     def unlearn(self) -> None:
         """Forget what was learned from use: the reranker and the correction of the weights. The feedback stays."""
-        forget_reranker(self._space)
-        with self._space.editing() as txn:
-            txn.save_learned("weights", None)
+        unlearn(self._namespace)
 
     # reading
 
@@ -212,7 +219,7 @@ class Engine(Browsing):
             recent_turns=recent_turns,
             session_id=session_id,
         )
-        answer = pipeline.recall(request, self._space, self._pool)
+        answer = pipeline.recall(request, self._namespace, self._pool)
         self.store.log(answer)
         observers.recalled(self.store, answer)
         return answer
@@ -265,89 +272,76 @@ class Engine(Browsing):
         request = checked_request(
             question, k, recipe=recipe, overrides=overrides, now=self._now(now), history=history, effort=effort
         )
-        return pipeline.prepare(request, self._space).plan
+        return pipeline.prepare(request, self._namespace).plan
 
     def understand(self, question: str, *, now: datetime | str | None = None, history: Sequence[str] = ()) -> Query:
         """The question as the engine reads it."""
         request = checked_request(question, now=self._now(now), history=history)
-        return understand(request.question, request.now, request.history, self._space.reader, self.settings)
-
-    def learned(self) -> LearnedFromUse:
-        """What the namespace has learned from use so far, and how far it counts."""
-        reranker, weights = learned_by(self._space), restored(self._space.reader.learned("weights"))
-        return LearnedFromUse(reranker.verdict, reranker.reason, faded(weights, self._space.clock()))
+        return understand(request.question, request.now, request.history, self._namespace.reader, self.settings)
 
     @property
     def graph(self) -> Graph:
-        """The entity graph, to look at and to put right by hand."""
-        return Graph(self._space)
+        """The entity graph, to look at and to edit."""
+        return Graph(self._namespace)
+
+    # the namespace and its store
 
     @property
     def settings(self) -> Settings:
         """The namespace's settings, defaults where nothing is set."""
-        return self._space.settings
+        return self._namespace.settings
+
+    def own_settings(self) -> dict[str, Any]:
+        """Only the settings that differ from the defaults because they were set."""
+        return self._namespace.reader.settings()
 
     @observers.write
     def configure(self, /, **changes: Any) -> Settings:
         """Change settings of the namespace; None brings a default back."""
         settings_of({name: value for name, value in changes.items() if value is not None})
-        with self._space.editing() as txn:
-            stored = {**txn.settings(), **changes}
-            kept = {name: value for name, value in stored.items() if value is not None}
-            settings = settings_of(kept)
-            txn.save_settings(plain(kept))
+        with self._namespace.transaction() as txn:
+            merged = {**txn.settings(), **changes}
+            stored = {name: value for name, value in merged.items() if value is not None}
+            settings = settings_of(stored)
+            txn.save_settings(plain(stored))
         return settings
 
-    # moving and care
+    @property
+    def location(self) -> str:
+        """Where the store is: a path, ':memory:' or an address without its password."""
+        return self.store.location
+
+    def namespaces(self) -> tuple[str, ...]:
+        """The namespaces of the store."""
+        return self.store.namespaces()
+
+    def export_lines(self) -> Iterator[str]:
+        """Every memory of the namespace as a line of JSON, oldest first."""
+        return jsonl.export_lines(self._namespace.reader)
 
     def export_jsonl(self, path: str | os.PathLike[str]) -> int:
-        """Write every memory of the namespace as JSON lines; gives how many."""
-        target = Path(path)
-        if any(target.resolve() == Path(self.store.location + end).resolve() for end in ("", "-wal", "-shm")):
-            raise InvalidInput(f"{str(path)!r} is the store itself; export to another file")
-        return jsonl.write_lines(target, jsonl.export_lines(self._space.reader))
+        """Write every memory of the namespace to a file of JSON lines; returns how many."""
+        return jsonl.export_jsonl(self._namespace, Path(path))
 
     @observers.write
     def import_jsonl(self, path: str | os.PathLike[str], *, progress: bool = False) -> Report:
-        """Read JSON lines: exported memories come back as they were, others are remembered. A replay adds nothing."""
-        source, tally = Path(path), ReportBuilder()
-        held = jsonl.check_lines(source, self.namespace)
+        """Read JSON lines: exported memories are restored as they were, others remembered. Again, it adds nothing."""
+        return import_jsonl(self._namespace, Path(path), progress=progress)
 
-        def each(kind: type[T]) -> Iterator[T]:
-            return (item for item in jsonl.read_lines(source, self.namespace) if isinstance(item, kind))
-
-        if held[Draft]:
-            edit.restore(self._space, partial(each, Draft), tally, progress)
-        if held[Record]:
-            edit.store_records(self._space, each(Record), tally, progress, held[Record])
-        return tally.report()
-
-    def doctor(self, repair: bool = False, progress: bool = False) -> list[Finding]:
+    def doctor(self, *, repair: bool = False, progress: bool = False) -> list[Finding]:
         """Check the store and this namespace; with `repair`, first rebuild all that can be derived."""
-        if repair and self._space.reader.exists():
-            with bar("Rebuilding", self.stats().memories, show=progress) as advance:
-                rebuild.rebuild(self._space, advance)
+        if repair and self.exists():
+            rebuild.rebuild(self._namespace, progress=progress)
         return list(self.store.check(self.namespace))
 
-    def check_drift(self, progress: bool = False) -> Drift:
-        """Compare the vocabulary with that of the last check; if it has become another one, index all words anew."""
-        with bar("Indexing words anew", self.stats().memories, show=progress) as advance:
-            return drift.check(self.store, self.namespace, self._space.clock(), advance)
+    def check_drift(self, *, progress: bool = False) -> Drift:
+        """Compare the vocabulary with that of the last check; if it differs much, rebuild the lexical index."""
+        with bar("Rebuilding the lexical index", self.stats().memories, show=progress) as advance:
+            return drift.check(self.store, self.namespace, self._namespace.clock(), advance)
 
-    def reembed(self, choice: str | Embedder, progress: bool = False) -> str:
-        """Move the namespace to another embedder; the old vectors serve until the switch. Gives the new pin."""
-        model = load_embedder(choice) if isinstance(choice, str) else choice
-        space = self._space.reader.space()
-        if space is None:
-            raise NotFound(f"namespace {self.namespace!r} holds no vectors yet; open it with embedder={choice!r}")
-        if space.embedder != model.pin:
-            with bar(f"Embedding with {model.pin}", self.stats().memories, show=progress) as advance:
-                rebuild.reembed(self.store, self.namespace, model, advance)
-        else:
-            with self._space.editing() as txn:
-                txn.drop_space("building")  # a move elsewhere that was begun and given up
-        self._space.choice = choice
-        return model.pin
+    def reembed(self, embedder: str | Embedder, *, progress: bool = False) -> str:
+        """Move the namespace to another embedder; the old vectors serve until the switch. Returns the new pin."""
+        return rebuild.reembed(self._namespace, embedder, progress=progress)
 
     def close(self) -> None:
         """End the engine; using it afterwards is an error."""
@@ -363,7 +357,7 @@ class Engine(Browsing):
         self.close()
 
     def _now(self, now: datetime | str | None) -> datetime | str:
-        return self._space.clock() if now is None else now
+        return self._namespace.clock() if now is None else now
 
 
 def _path(location: str | os.PathLike[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,28 +12,28 @@ from fivefold.models.embedders import DEFAULT, Embedder, choice_of, is_remote
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.settings import Settings, settings_of
 from fivefold.stores.protocol import Reader, Space, Store, Writer
+from fivefold.values.extraction import Extraction, Extractor
 from fivefold.values.memory import Memory
 from fivefold.values.validate import checked_name
-from fivefold.writing.extract import Extractor
 
 
 @dataclass(slots=True)
 class Namespace:
-    """`choice` is the embedder the caller named or made, or None to take the one the namespace is pinned to.
+    """`embedder_choice` is the embedder that the caller names or makes; None takes the one of the namespace's pin.
 
-    `otherwise` is for a namespace that is pinned to none yet.
+    `default_embedder` is for a namespace that has no pin yet.
     """
 
     store: Store
-    namespace: str
-    choice: str | Embedder | None
+    name: str
+    embedder_choice: str | Embedder | None
     extractor: Extractor
     clock: Callable[[], datetime]
-    otherwise: str = DEFAULT
+    default_embedder: str = DEFAULT
 
     @property
     def reader(self) -> Reader:
-        return self.store.reader(self.namespace)
+        return self.store.reader(self.name)
 
     @property
     def settings(self) -> Settings:
@@ -41,52 +41,60 @@ class Namespace:
         return settings_of(self.reader.settings())
 
     @contextmanager
-    def writing(self, model: Embedder) -> Iterator[Writer]:
-        """A transaction whose vectors are the model's; a namespace that moved to another one meanwhile says so."""
-        with self.store.write(self.namespace) as txn:
-            space = txn.pin(model.pin, model.dimension)
-            if space.embedder != model.pin:
-                raise EmbedderMismatch(self.namespace, space.embedder, model.pin)
+    def transaction(self, model: Embedder | None = None) -> Iterator[Writer]:
+        """A write to the namespace, all or nothing. With `model`, its vectors must be those of that model.
+
+        A namespace that has moved to another model meanwhile raises EmbedderMismatch.
+        """
+        with self.store.write(self.name) as txn:
+            if model is not None:
+                pinned = txn.pin(model.pin, model.dimension)
+                if pinned.embedder != model.pin:
+                    raise EmbedderMismatch(self.name, pinned.embedder, model.pin)
             yield txn
 
-    def editing(self) -> AbstractContextManager[Writer]:
-        """A transaction that makes no vectors and so needs no model."""
-        return self.store.write(self.namespace)
-
     def embedder(self) -> Embedder:
-        """The namespace's model; naming another one is an error that says how to move (R3)."""
+        """The namespace's model; choosing another one is an error that says how to move (R3)."""
         return self.embedder_of(self.reader.space())
 
-    def embedder_of(self, space: Space | None) -> Embedder:
-        model = self._chosen(space)
-        if space is not None and space.embedder != model.pin:
-            raise EmbedderMismatch(self.namespace, space.embedder, model.pin)
+    def embedder_of(self, pinned: Space | None) -> Embedder:
+        """The model for vectors of that space."""
+        model = self._chosen_model(pinned)
+        if pinned is not None and pinned.embedder != model.pin:
+            raise EmbedderMismatch(self.name, pinned.embedder, model.pin)
         return model
 
-    def _chosen(self, space: Space | None) -> Embedder:
-        if self.choice is not None:
-            return load_embedder(self.choice) if isinstance(self.choice, str) else self.choice
-        if space is None:
-            return load_embedder(self.otherwise)
-        choice = choice_of(space.embedder)
-        if is_remote(choice) and choice != self.otherwise:
+    def _chosen_model(self, pinned: Space | None) -> Embedder:
+        if self.embedder_choice is not None:
+            choice = self.embedder_choice
+            return load_embedder(choice) if isinstance(choice, str) else choice
+        if pinned is None:
+            return load_embedder(self.default_embedder)
+        name = choice_of(pinned.embedder)
+        if is_remote(name) and name != self.default_embedder:
             raise EmbedderError(
-                f"namespace {self.namespace!r} is embedded by {choice!r}, which sends texts to a server; "
-                f"open it with embedder={choice!r} to allow that"
+                f"namespace {self.name!r} is embedded by {name!r}, which sends texts to a server; "
+                f"open it with embedder={name!r} to allow that"
             )
         try:
-            return load_embedder(choice)
+            return load_embedder(name)
         except InvalidInput:
             raise EmbedderError(
-                f"namespace {self.namespace!r} is pinned to {space.embedder!r}, an embedder of your own; "
+                f"namespace {self.name!r} is pinned to {pinned.embedder!r}, an embedder of your own; "
                 "open it with embedder= and that object"
             ) from None
 
     def get(self, id: str) -> Memory:
+        """The memory with that id; NotFound where there is none."""
         try:
             memory = self.reader.get(checked_name(id, "id"))
         except InvalidInput:
             memory = None
         if memory is None:
-            raise NotFound(f"namespace {self.namespace!r} has no memory {id!r}")
+            raise NotFound(f"namespace {self.name!r} has no memory {id!r}")
         return memory
+
+    def extraction_of(self, memory: Memory) -> Extraction:
+        """What was extracted from a memory when it was stored."""
+        stored = self.reader.scan(memory.row - 1, 1)
+        return stored[0][1] if stored and stored[0][0].row == memory.row else Extraction()

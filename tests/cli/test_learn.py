@@ -13,9 +13,9 @@ import pytest
 
 import fivefold
 from fivefold.cli.learn import NEEDED, checkout, lines
-from fivefold.engine import LearnedFromUse
 from fivefold.errors import MissingExtra, NotFound
 from fivefold.learning.adaptation import NONE, Adaptation
+from fivefold.learning.from_use import LearnedFromUse
 from fivefold.learning.model_store import NEVER
 from tests.support.shell import Command, Small
 from tests.support.synthetic_users import after_the_preferred, furnished, talk

@@ -16,23 +16,23 @@ from tests.support.synthetic_users import after_the_preferred, furnished, talk
 
 def test_it_trains_after_enough_feedback_and_not_before(store_path: str) -> None:
     with furnished(store_path, notes=60) as engine:
-        apprentice = BackgroundTraining(engine._space)
+        background = BackgroundTraining(engine._namespace)
         for _ in range(3):
             talk(engine, after_the_preferred, 1)
-            apprentice.notice(after=0)
-            apprentice.notice(after=60)
-        apprentice.wait()
-        assert learned_by(engine._space).verdict is None
+            background.count_feedback(train_after=0)
+            background.count_feedback(train_after=60)
+        background.wait()
+        assert learned_by(engine._namespace).verdict is None
         talk(engine, after_the_preferred, 60)
-        BackgroundTraining(engine._space).notice(after=100)
-        fresh = BackgroundTraining(engine._space)
-        fresh.notice(after=60)
+        BackgroundTraining(engine._namespace).count_feedback(train_after=100)
+        fresh = BackgroundTraining(engine._namespace)
+        fresh.count_feedback(train_after=60)
         fresh.wait()
-        verdict = learned_by(engine._space).verdict
+        verdict = learned_by(engine._namespace).verdict
         assert verdict is not None
         assert verdict.noted == 63
-        again = BackgroundTraining(engine._space)
-        again.notice(after=1)
+        again = BackgroundTraining(engine._namespace)
+        again.count_feedback(train_after=1)
         assert not again.at_work
 
 
@@ -48,15 +48,15 @@ def test_recalls_go_on_while_it_trains(store_path: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(training, "fit", slow)
     with furnished(store_path, notes=60) as engine:
         talk(engine, after_the_preferred, 60)
-        apprentice = BackgroundTraining(engine._space)
-        apprentice.notice(after=50)
+        background = BackgroundTraining(engine._namespace)
+        background.count_feedback(train_after=50)
         assert begun.wait(30)
-        assert apprentice.at_work
+        assert background.at_work
         talk(engine, after_the_preferred, 3)
-        apprentice.notice(after=1)
+        background.count_feedback(train_after=1)
         go_on.set()
-        apprentice.wait()
-        assert learned_by(engine._space).verdict is not None
+        background.wait()
+        assert learned_by(engine._namespace).verdict is not None
 
 
 def test_a_training_that_fails_is_logged_and_breaks_nothing(
@@ -68,18 +68,18 @@ def test_a_training_that_fails_is_logged_and_breaks_nothing(
     monkeypatch.setattr(training, "fit", broken)
     with furnished(store_path, notes=60) as engine:
         talk(engine, after_the_preferred, 60)
-        apprentice = BackgroundTraining(engine._space)
+        background = BackgroundTraining(engine._namespace)
         with caplog.at_level(logging.WARNING, "fivefold"):
-            apprentice.notice(after=50)
-            apprentice.wait()
+            background.count_feedback(train_after=50)
+            background.wait()
         assert "could not be trained" in caplog.text
         assert len(engine.recall("harbour")) == 10
 
 
 def test_a_store_closed_meanwhile_is_only_logged(store_path: str, caplog: pytest.LogCaptureFixture) -> None:
     engine = furnished(store_path, notes=10)
-    apprentice = BackgroundTraining(engine._space)
+    background = BackgroundTraining(engine._namespace)
     engine.close()
     with caplog.at_level(logging.WARNING, "fivefold"):
-        apprentice._train()
+        background._train()
     assert "could not be trained" in caplog.text

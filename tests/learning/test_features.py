@@ -12,7 +12,7 @@ import pytest
 
 import fivefold
 from fivefold.learning.features import NAMES, VERSION, base_score, packed, retention, rows_of, searches, unpacked
-from fivefold.learning.feedback import lessons
+from fivefold.learning.lessons import lessons
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.schema import migrate, migrations
 from fivefold.values.recall import Candidate, Evidence, Plan, RoutePlan

@@ -9,8 +9,8 @@ import pytest
 
 from fivefold.learning import training
 from fivefold.learning.features import NAMES, VERSION
-from fivefold.learning.feedback import Lesson, lesson_of
 from fivefold.learning.fitting import fit, lists_of, loss
+from fivefold.learning.lessons import Lesson, lesson_of
 from fivefold.learning.reranker import HIDDEN
 from fivefold.learning.training import judge, least_gain, ndcg, weights
 from fivefold.stores.protocol import Feedback

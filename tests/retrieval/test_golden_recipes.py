@@ -13,6 +13,7 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.values.ids import content_hash
+from fivefold.values.serialize import Json
 from tests.stores.test_sqlite import toy
 
 UNREAD = {"rerank.cross_encoder.on": False}
@@ -28,7 +29,7 @@ ROUTES_M1 = (
     "facet_preferences",
     "facet_events",
 )
-AT = {"event_at": "2025-05-14T09:00:00Z"}
+AT: Json = {"event_at": "2025-05-14T09:00:00Z"}
 
 
 class Words:

@@ -295,11 +295,11 @@ def test_enough_feedback_trains_the_reranker_in_the_background(store_path: str) 
     with furnished(store_path, notes=60) as engine:
         engine.configure(learn_after=LEAST)
         talk(engine, after_the_preferred, LEAST - 1)
-        engine._apprentice.wait()
-        assert learned_by(engine._space).verdict is None
+        engine._training.wait()
+        assert learned_by(engine._namespace).verdict is None
         talk(engine, after_the_preferred, 1)
-        engine._apprentice.wait()
-        verdict = learned_by(engine._space).verdict
+        engine._training.wait()
+        verdict = learned_by(engine._namespace).verdict
         assert verdict is not None
         assert verdict.noted == LEAST
         assert len(engine.recall("harbour")) == 10
@@ -308,8 +308,8 @@ def test_enough_feedback_trains_the_reranker_in_the_background(store_path: str) 
 def test_nothing_trains_by_itself_unless_asked_to(store_path: str) -> None:
     with furnished(store_path, notes=60) as engine:
         talk(engine, after_the_preferred, LEAST + 5)
-        engine._apprentice.wait()
-        assert learned_by(engine._space).verdict is None
+        engine._training.wait()
+        assert learned_by(engine._namespace).verdict is None
 
 
 def test_unlearning_takes_the_reranker_away(store_path: str) -> None:
@@ -317,7 +317,7 @@ def test_unlearning_takes_the_reranker_away(store_path: str) -> None:
         talk(engine, after_the_preferred, LEAST)
         assert engine.train_reranker().feedbacks == LEAST
         engine.unlearn()
-        assert learned_by(engine._space).verdict is None
+        assert learned_by(engine._namespace).verdict is None
         assert engine.train_reranker().feedbacks == LEAST
 
 

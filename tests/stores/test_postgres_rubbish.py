@@ -16,6 +16,7 @@ from fivefold.testing.pairs import opened as engine_on
 from fivefold.testing.recipes import steady
 from fivefold.testing.strategies import WORDS
 from fivefold.values.extraction import Statement
+from fivefold.values.serialize import Json
 from tests.support.postgres import Server
 from tests.support.store_places import opened
 
@@ -104,7 +105,7 @@ def test_a_name_that_is_none_is_refused(location: str, name: str) -> None:
 
 @pytest.mark.parametrize("text", INJECTED)
 def test_what_looks_like_sql_is_a_text_in_every_field(engine: Engine, text: str) -> None:
-    given = {
+    given: Json = {
         "id": text,
         "speaker": text,
         "session_id": text,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fivefold.learning.features import NAMES
-from fivefold.learning.feedback import Lesson
+from fivefold.learning.lessons import Lesson
 
 AGE, EVENT = NAMES.index("age"), NAMES.index("event")
 SIZE = 10

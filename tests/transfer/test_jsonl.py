@@ -17,7 +17,7 @@ from fivefold.errors import InvalidInput
 from fivefold.testing.recipes import steady
 from fivefold.transfer.jsonl import read_lines
 from fivefold.values.memory import Record
-from fivefold.writing import edit
+from fivefold.writing import pipeline
 
 
 def test_an_export_comes_back_as_it_was(sample_engine: Engine, tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ def test_an_export_comes_back_in_batches_of_any_size(
     engine.export_jsonl(path)
     lines = path.read_text("utf-8").splitlines()
     path.write_text("\n".join([*reversed(lines), '{"content": "One more", "id": "more"}']) + "\n", "utf-8")
-    monkeypatch.setattr(edit, "BATCH", size)
+    monkeypatch.setattr(pipeline, "BATCH", size)
     with fivefold.open(tmp_path / "copy.db", embedder="wordllama") as copy:
         report = copy.import_jsonl(path)
         assert len(report.stored) == len(lines) + 1

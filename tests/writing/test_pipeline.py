@@ -10,7 +10,7 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.writing import pipeline as write_path
+from fivefold.writing import draft, edit, pipeline, sessions
 
 
 def test_a_note_is_stored_with_what_was_read_out_of_it(engine: Engine) -> None:
@@ -122,7 +122,7 @@ def test_a_session_has_a_memory_of_its_own(engine: Engine) -> None:
 
 def test_a_session_vector_is_the_centre_of_its_turns() -> None:
     turns = [np.array([1, 0], np.float32), np.array([0, 1], np.float32)]
-    assert write_path.centre(turns).tolist() == pytest.approx([2**-0.5, 2**-0.5])
+    assert sessions.centre(turns).tolist() == pytest.approx([2**-0.5, 2**-0.5])
 
 
 def test_a_long_session_is_refreshed_now_and_then(engine: Engine) -> None:
@@ -233,7 +233,7 @@ def test_update_of_a_user_turn_follows_to_the_turn_before(engine: Engine) -> Non
 def test_update_refuses_what_says_which_memory_it_is(engine: Engine) -> None:
     id = engine.remember("a thing worth keeping").id
     with pytest.raises(fivefold.InvalidInput, match="'kind' cannot be changed"):
-        engine.update(id, kind="turn")
+        engine.update(id, kind="turn")  # type: ignore[call-arg]
     with pytest.raises(fivefold.InvalidInput, match="content is empty"):
         engine.update(id, content=" ")
     assert engine.get(id).content == "a thing worth keeping"
@@ -448,19 +448,17 @@ def test_a_corrected_value_can_be_replaced_later(engine: Engine, tmp_path: Path,
 
 
 def test_an_update_begins_again_when_someone_else_was_faster(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fivefold.writing import edit
-
     engine.remember("the first wording", id="x")
-    embedded = write_path.add_vectors
+    embed = draft.embed_drafts
     calls: list[int] = []
 
     def meanwhile(drafts: object, model: object) -> None:
-        embedded(drafts, model)  # type: ignore[arg-type]
+        embed(drafts, model)  # type: ignore[arg-type]
         calls.append(1)
         if len(calls) == 1:
             engine.update("x", metadata={"by": "another"})
 
-    monkeypatch.setattr(edit, "add_vectors", meanwhile)
+    monkeypatch.setattr(edit, "embed_drafts", meanwhile)
     engine.update("x", content="the second wording")
     memory = engine.get("x")
     assert (memory.content, memory.metadata) == ("the second wording", {"by": "another"})
@@ -469,20 +467,18 @@ def test_an_update_begins_again_when_someone_else_was_faster(engine: Engine, mon
 def test_a_write_follows_a_namespace_that_moves_to_another_model(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fivefold.writing import edit
-
     engine.remember("there before the move")
-    embedded = write_path.embed_drafts
+    embed = pipeline.embed
     calls: list[int] = []
 
-    def meanwhile(drafts: object, reader: object, model: object) -> None:
-        embedded(drafts, reader, model)  # type: ignore[arg-type]
+    def meanwhile(drafts: object, reader: object, model: object, *advance: object) -> None:
+        embed(drafts, reader, model, *advance)  # type: ignore[arg-type]
         calls.append(1)
         if len(calls) == 1:
             other = Engine(engine.store)
             other.reembed("wordllama")
 
-    monkeypatch.setattr(edit, "embed_drafts", meanwhile)
+    monkeypatch.setattr(pipeline, "embed", meanwhile)
     engine.remember("written while the namespace moved")
     assert all(finding.ok for finding in engine.doctor())
     answer = engine.recall("written while the namespace moved")

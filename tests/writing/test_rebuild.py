@@ -133,14 +133,14 @@ def test_a_killed_reembedding_goes_on_where_it_stopped(store_path: str) -> None:
     child = textwrap.dedent(f"""
         import time
         import fivefold, fivefold.writing.rebuild as care
-        fill = care._embedded
-        def slow(wanted, model, calls=[]):
+        fill = care.embed_fields
+        def slow(texts, model, calls=[]):
             calls.append(1)
             if len(calls) == 2:
                 print("halfway", flush=True)
                 time.sleep(60)
-            return fill(wanted, model)
-        care._embedded = slow
+            return fill(texts, model)
+        care.embed_fields = slow
         fivefold.open({store_path!r}).reembed("wordllama")
     """)
     with subprocess.Popen([sys.executable, "-c", child], stdout=subprocess.PIPE, text=True) as process:
@@ -163,19 +163,20 @@ def test_a_killed_reembedding_goes_on_where_it_stopped(store_path: str) -> None:
 
 
 def test_writes_during_a_reembedding_are_not_lost(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    import fivefold.writing.rebuild as care
+    from fivefold.writing import indexing
+    from fivefold.writing import rebuild as care
 
     with fivefold.open(store_path) as engine:
         engine.remember_many([f"{TEXTS[i % 4]} number {i}" for i in range(10)])
-        fill = care._embedded
+        fill = indexing.embed_fields
         written: list[str] = []
 
-        def interrupted(wanted: object, model: object) -> object:
+        def interrupted(texts: object, model: object) -> object:
             if not written:
                 written.append(engine.remember("Written while the vectors were being made").id)
-            return fill(wanted, model)  # type: ignore[arg-type]
+            return fill(texts, model)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(care, "_embedded", interrupted)
+        monkeypatch.setattr(care, "embed_fields", interrupted)
         engine.reembed("wordllama")
         assert engine.stats().vectors == 11
         assert engine.recall("written while vectors were made")[0].memory.id == written[0]

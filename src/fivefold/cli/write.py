@@ -81,7 +81,7 @@ def update(
     as_json: JsonOption = False,
 ) -> None:
     """Change a memory; what is not named stays."""
-    given = {
+    given: dict[str, Any] = {
         "content": content,
         "speaker": speaker,
         "event_at": at,

@@ -15,19 +15,19 @@ _log = logging.getLogger("fivefold")
 class BackgroundTraining:
     """Counts a namespace's feedback and trains its reranker anew after every so many recalls with some."""
 
-    def __init__(self, space: Namespace) -> None:
-        self._space = space
+    def __init__(self, namespace: Namespace) -> None:
+        self._namespace = namespace
         self._waiting: int | None = None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
-    def notice(self, after: int) -> None:
-        """A recall was given feedback; `after` so many new ones training begins. 0 never trains."""
-        if after <= 0:
+    def count_feedback(self, train_after: int) -> None:
+        """A recall has got feedback; training starts once `train_after` recalls have new feedback, never at 0."""
+        if train_after <= 0:
             return
         with self._lock:
             self._waiting = self._untaught() if self._waiting is None else self._waiting + 1
-            if self._waiting >= after and not self.at_work:
+            if self._waiting >= train_after and not self.at_work:
                 self._waiting = 0
                 self._thread = threading.Thread(target=self._train, name="fivefold-training", daemon=True)
                 self._thread.start()
@@ -43,15 +43,15 @@ class BackgroundTraining:
 
     def _untaught(self) -> int:
         """Recalls with feedback since the last training."""
-        verdict = learned_by(self._space).verdict
-        return self._space.reader.feedback_count() - (0 if verdict is None else verdict.noted)
+        verdict = learned_by(self._namespace).verdict
+        return self._namespace.reader.feedback_count() - (0 if verdict is None else verdict.noted)
 
     def _train(self) -> None:
         try:
-            verdict = train_reranker(self._space)
+            verdict = train_reranker(self._namespace)
         except FivefoldError as error:
             _log.warning("the reranker could not be trained: %s", error)
         except Exception:
             _log.exception("the reranker could not be trained")
         else:
-            _log.info("the reranker of namespace %r was trained: %s", self._space.namespace, verdict.describe())
+            _log.info("the reranker of namespace %r was trained: %s", self._namespace.name, verdict.describe())

@@ -1,65 +1,55 @@
-"""Feedback as lessons: what a recall had shown, with its features, and which of it was used."""
+"""Feedback on a recall: which of the returned memories were used, and which were of no use."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
-
-from fivefold.learning.features import unpacked
-from fivefold.stores.protocol import Feedback, Reader
-from fivefold.values.vectors import Matrix, Vector
-
-MOST = 5_000
-"""The newest recalls with feedback that are learned from."""
-
-DEEPEST = 50
-"""How far down a list one looks; what stood lower was hardly seen."""
-
-Flags = npt.NDArray[np.bool_]
+from fivefold.errors import InvalidInput, NotFound
+from fivefold.learning.adaptation import after_use, restored, signals_of
+from fivefold.namespace import Namespace
+from fivefold.values.recall import Recall
+from fivefold.values.validate import checked_name
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """One recall: a row a hit in the order shown."""
-
-    base: Vector
-    features: Matrix
-    used: Flags
-
-    def places(self, scores: npt.ArrayLike) -> npt.NDArray[np.int_]:
-        """For each used hit its place among those not used when ordered by `scores`; of equals, the one shown first."""
-        ordered = np.argsort(-np.asarray(scores), kind="stable")
-        unused_above = np.cumsum(~self.used[ordered])
-        place = np.empty(len(ordered), dtype=int)
-        place[ordered] = 1 + unused_above
-        return place[self.used]
-
-    @property
-    def ranks(self) -> npt.NDArray[np.int_]:
-        """Where each used hit was shown."""
-        return np.flatnonzero(self.used) + 1
+def give_feedback(namespace: Namespace, recall: Recall | str, used: Sequence[str], not_used: Sequence[str]) -> None:
+    """Store the feedback; the first one on a recall also corrects the predicted weights (D12)."""
+    _check(namespace, recall, used, not_used)
+    signals = signals_of(recall) if isinstance(recall, Recall) else namespace.reader.signals(recall)
+    with namespace.transaction() as txn:
+        rows, refused = (
+            [memory.row for memory in map(txn.get, dict.fromkeys(ids)) if memory is not None]
+            for ids in (used, not_used)
+        )
+        if txn.mark_used(recall, rows, namespace.clock(), refused) and signals is not None:
+            adapted = after_use(restored(txn.learned("weights")), signals, set(used), namespace.clock())
+            txn.save_learned("weights", adapted.to_dict())
 
 
-def lessons(reader: Reader) -> list[Lesson]:
-    """What the namespace's feedback teaches, oldest first."""
-    found = (lesson_of(item) for item in reader.feedback(MOST))
-    return [lesson for lesson in found if lesson is not None]
+def _check(namespace: Namespace, recall: Recall | str, used: Sequence[str], not_used: Sequence[str]) -> None:
+    """The recall is one of this namespace, and it returned all that the feedback names."""
+    if not isinstance(recall, Recall | str) or any(
+        isinstance(ids, str) or not isinstance(ids, Sequence) for ids in (used, not_used)
+    ):
+        raise InvalidInput("feedback takes a Recall or its id, and lists of the ids that were used and not used")
+    both = next((id for id in used if id in not_used), None)
+    if both is not None:
+        raise InvalidInput(f"{both!r} cannot be both used and of no use; name it once")
+    recall_id = recall if isinstance(recall, str) else recall.id
+    returned = _returned(namespace, recall)
+    if returned is None:
+        raise NotFound(f"namespace {namespace.name!r} has no recall {recall_id!r} in its log")
+    stray = next((id for id in (*used, *not_used) if id not in returned), None)
+    if stray is not None:
+        raise InvalidInput(f"{stray!r} was not returned by recall {recall_id}")
 
 
-def lesson_of(feedback: Feedback) -> Lesson | None:
-    """None where nothing can be learned: no sound features were logged, or all that was shown was used.
-
-    Where nothing was used, all that was not refused is preferred to what was.
-    """
-    rows = unpacked(feedback.features)
-    if rows is None or len(rows) != len(feedback.returned) or not np.isfinite(rows[:, 0]).all() or np.isinf(rows).any():
+def _returned(namespace: Namespace, recall: Recall | str) -> tuple[str, ...] | None:
+    """The ids that the recall returned; None where the log has no such recall."""
+    if isinstance(recall, Recall):
+        if recall.namespace != namespace.name:
+            raise InvalidInput(f"recall {recall.id} was made in namespace {recall.namespace!r}, not here")
+        return tuple(hit.memory.id for hit in recall)
+    try:
+        return namespace.reader.recalled(checked_name(recall, "a recall's id"))
+    except InvalidInput:
         return None
-    shown = feedback.returned[:DEEPEST]
-    used = np.array([id in feedback.used for id in shown], dtype=bool)
-    if not used.any():
-        used = np.array([id not in feedback.refused for id in shown], dtype=bool)
-    if not used.any() or used.all():
-        return None
-    return Lesson(rows[:DEEPEST, 0], rows[:DEEPEST, 1:], used)

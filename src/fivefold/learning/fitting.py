@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fivefold.learning.features import NAMES
-from fivefold.learning.feedback import Lesson
+from fivefold.learning.lessons import Lesson
 from fivefold.learning.position_bias import Lists, Pull, pull_of
 from fivefold.learning.reranker import HIDDEN, Ranker, Tensor, standing
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fivefold.learning.feedback import Flags
+from fivefold.learning.lessons import Flags
 from fivefold.values.serialize import Value
 
 STEEPEST = 2.0

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fivefold.errors import NotFound
-from fivefold.learning.feedback import Lesson, lessons
 from fivefold.learning.fitting import STEPS, fit
+from fivefold.learning.lessons import Lesson, lessons
 from fivefold.learning.model_store import Learned, shelf_of
 from fivefold.learning.reranker import Figures, Ranker, Tensor, Verdict
 from fivefold.namespace import Namespace
@@ -33,16 +33,16 @@ HEAVIEST = 5.0
 """The most that one use counts for having happened far down a list."""
 
 
-def train_reranker(space: Namespace, progress: bool = False, seed: int = 0) -> Verdict:
+def train_reranker(namespace: Namespace, progress: bool = False, seed: int = 0) -> Verdict:
     """Train on the namespace's feedback, judge on the newest part of it, and keep model and verdict."""
-    if not space.reader.exists():
-        raise NotFound(f"namespace {space.namespace!r} does not exist yet; remember something in it first")
-    shelf = shelf_of(space.store, space.namespace)
+    if not namespace.reader.exists():
+        raise NotFound(f"namespace {namespace.name!r} does not exist yet; remember something in it first")
+    shelf = shelf_of(namespace.store, namespace.name)
     shelf.check_writable()
-    noted, taught = space.reader.feedback_count(), lessons(space.reader)
+    noted, taught = namespace.reader.feedback_count(), lessons(namespace.reader)
     if len(taught) < LEAST:
         reason = f"{len(taught)} of the {LEAST} recalls with feedback that it takes; give feedback after recalls"
-        verdict = Verdict(False, reason, "", space.clock(), noted, len(taught))
+        verdict = Verdict(False, reason, "", namespace.clock(), noted, len(taught))
         shelf.put(None, verdict)
         return verdict
     cut = len(taught) - max(LEAST_HELD_OUT, round(HELD_OUT * len(taught)))
@@ -52,19 +52,19 @@ def train_reranker(space: Namespace, progress: bool = False, seed: int = 0) -> V
     on = figures.gain >= MARGIN and figures.least_gain > 0
     needed = "" if on else f", and it must gain {MARGIN:g} and more than luck might give"
     reason = f"{figures.gain:+.3f} nDCG on feedback it had not seen{needed}"
-    verdict = Verdict(on, reason, fitted.ranker.name, space.clock(), noted, len(taught), figures)
+    verdict = Verdict(on, reason, fitted.ranker.name, namespace.clock(), noted, len(taught), figures)
     shelf.put(fitted.ranker, verdict)
     return verdict
 
 
-def learned_by(space: Namespace) -> Learned:
+def learned_by(namespace: Namespace) -> Learned:
     """What the namespace has learned so far, for its recalls and its stats."""
-    return shelf_of(space.store, space.namespace).learned()
+    return shelf_of(namespace.store, namespace.name).learned()
 
 
-def forget_reranker(space: Namespace) -> None:
+def forget_reranker(namespace: Namespace) -> None:
     """Take the namespace's reranker away; the feedback stays, and it can be trained anew."""
-    shelf_of(space.store, space.namespace).remove()
+    shelf_of(namespace.store, namespace.name).remove()
 
 
 def judge(ranker: Ranker, held_out: Sequence[Lesson], bias: float, seed: int) -> Figures:

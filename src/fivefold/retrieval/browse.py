@@ -1,9 +1,10 @@
-"""Looking through a namespace without a question: lists page by page, a conversation, a memory's history."""
+"""Looking through a namespace without a question: pages of memories and sessions, a conversation, a history."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import cast
 
 from fivefold.errors import InvalidInput, NotFound
@@ -16,7 +17,8 @@ from fivefold.values.reports import Link, Stats
 from fivefold.values.serialize import Value
 from fivefold.values.times import as_utc, to_micros
 from fivefold.values.validate import MAX_NAME, checked_limit, checked_name, checked_text
-from fivefold.writing import edit
+
+LATEST = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +33,24 @@ class History(Value):
     links: tuple[Link, ...]
 
 
-class Browsing:
-    """What an engine shows of its namespace as it is."""
+class Browser:
+    """Reads a namespace as it is; the engine adds recall and writes to it."""
 
-    _space: Namespace
+    def __init__(self, namespace: Namespace) -> None:
+        self._namespace = namespace
+
+    def exists(self) -> bool:
+        """Whether anything was ever written to the namespace."""
+        return self._namespace.reader.exists()
+
+    def embedder_pin(self) -> str | None:
+        """The pin of the namespace's embedding model; None before the first write."""
+        pinned = self._namespace.reader.space()
+        return None if pinned is None else pinned.embedder
 
     def get(self, id: str) -> Memory:
         """The memory with that id."""
-        return self._space.get(id)
+        return self._namespace.get(id)
 
     def memories(
         self,
@@ -55,57 +67,82 @@ class Browsing:
         cursor: str | None = None,
         limit: int = 50,
     ) -> Page[Memory]:
-        """Memories, latest first, all or those asked for; session memories, which repeat turns, only by their kind.
+        """Memories, latest first, all or those that match; session memories, which repeat turns, only by their kind.
 
-        `text` is words that must all be there, letter case aside; `until` itself is left out.
+        `text` is words that must all occur, in any letter case; `since` is included, `until` is not.
         """
         limit = checked_limit(limit)
-        wanted = MemoryFilter(
+        matching = MemoryFilter(
             kind=cast(Kind | None, _one_of(kind, KINDS, "kind")),
             type=cast(Type | None, _one_of(type, TYPES, "type")),
-            speaker=_named(speaker, "speaker"),
-            session_id=_named(session_id, "session_id"),
-            tag=_named(tag, "tag"),
+            speaker=_optional_name(speaker, "speaker"),
+            session_id=_optional_name(session_id, "session_id"),
+            tag=_optional_name(tag, "tag"),
             words=_words(text),
-            superseded=_whether(superseded),
+            superseded=_optional_flag(superseded, "superseded"),
             since=None if since is None else as_utc(since, "since")[0],
             until=None if until is None else as_utc(until, "until")[0],
         )
         after = cast(tuple[int, int] | None, read(cursor, "memories", int, int))
-        found = self._space.reader.memories(wanted, after, limit + 1)
-        return paged(found, limit, "memories", lambda memory: (to_micros(memory.event_at), memory.row))
+        rows = self._namespace.reader.memories(matching, after, limit + 1)
+        return paged(rows, limit, "memories", lambda memory: (to_micros(memory.event_at), memory.row))
 
     def sessions(self, limit: int = 50, cursor: str | None = None) -> Page[Session]:
         """The session log, latest first."""
         limit = checked_limit(limit)
         after = cast(tuple[int, str] | None, read(cursor, "sessions", int, str))
-        found = self._space.reader.sessions(limit + 1, after)
-        return paged(found, limit, "sessions", lambda session: (to_micros(session.ended_at), session.id))
+        rows = self._namespace.reader.sessions(limit + 1, after)
+        return paged(rows, limit, "sessions", lambda session: (to_micros(session.ended_at), session.id))
 
     def turns(self, session_id: str) -> list[Memory]:
         """A conversation, turn by turn."""
         try:
-            found = self._space.reader.turns(checked_name(session_id, "session_id"))
+            turns = self._namespace.reader.turns(checked_name(session_id, "session_id"))
         except InvalidInput:
-            found = []
-        if not found:
-            raise NotFound(f"namespace {self._space.namespace!r} has no session {session_id!r}")
-        return found
+            turns = []
+        if not turns:
+            raise NotFound(f"namespace {self._namespace.name!r} has no session {session_id!r}")
+        return turns
+
+    def last_turns(self, session_id: str, limit: int) -> list[Memory]:
+        """The last turns of a conversation in their order, without reading the others; [] for an unknown session."""
+        name = checked_name(session_id, "session_id")
+        return self._namespace.reader.last_turns(name, LATEST, checked_limit(limit))
+
+    def session_memories(self, session_ids: Sequence[str]) -> dict[str, Memory]:
+        """The memory of each session that has one, by the session's id."""
+        rows = self._namespace.reader.session_rows(session_ids)
+        stored = self._namespace.reader.fetch(list(rows.values()))
+        return {id: stored[row] for id, row in rows.items() if row in stored}
+
+    def neighbours(self, memories: Sequence[Memory]) -> dict[str, tuple[Memory | None, Memory | None]]:
+        """By id, the turns before and after each of these turns in its session."""
+        reader = self._namespace.reader
+        beside = reader.neighbours([memory.row for memory in memories])
+        stored = reader.fetch(sorted({row for pair in beside.values() for row in pair if row is not None}))
+        return {
+            memory.id: cast(
+                tuple[Memory | None, Memory | None],
+                tuple(None if row is None else stored.get(row) for row in beside[memory.row]),
+            )
+            for memory in memories
+            if memory.row in beside
+        }
 
     def history(self, id: str) -> History:
         """What a memory replaced, what replaced it, and why."""
-        memory, reader = self._space.get(id), self._space.reader
+        memory, reader = self._namespace.get(id), self._namespace.reader
         chain = reader.lineage(memory.row)
         links = reader.ties(memory.row, [other.row for other in chain])
         return History(memory, tuple(chain), tuple(links))
 
     def extraction(self, id: str) -> Extraction:
-        """What was read out of a memory when it was stored: whom it mentions, what it states, which dates it names."""
-        return edit.extraction_of(self._space, self._space.get(id))
+        """What was extracted from a memory: whom it mentions, what it states, which dates it names."""
+        return self._namespace.extraction_of(self._namespace.get(id))
 
     def stats(self) -> Stats:
         """What the namespace holds."""
-        return self._space.reader.stats()
+        return self._namespace.reader.stats()
 
 
 def _one_of(value: object, known: tuple[str, ...], field: str) -> object:
@@ -114,13 +151,13 @@ def _one_of(value: object, known: tuple[str, ...], field: str) -> object:
     return value
 
 
-def _named(value: object, field: str) -> str | None:
+def _optional_name(value: object, field: str) -> str | None:
     return None if value is None else checked_name(value, field)
 
 
-def _whether(value: object) -> bool | None:
+def _optional_flag(value: object, field: str) -> bool | None:
     if value is not None and not isinstance(value, bool):
-        raise InvalidInput(f"superseded is True, False or None, not {value!r}")
+        raise InvalidInput(f"{field} is True, False or None, not {value!r}")
     return value
 
 

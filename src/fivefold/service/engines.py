@@ -36,7 +36,7 @@ class Engines:
     def of(self, namespace: str) -> Engine:
         name = checked_name(namespace, "namespace")
         engine = self._held.get(name) or Engine(
-            self.store, name, extractor=self._extractor, pool=self._pool, otherwise=self._embedder
+            self.store, name, extractor=self._extractor, pool=self._pool, default_embedder=self._embedder
         )
         with self._lock:
             engine = self._held.setdefault(name, engine)

@@ -14,10 +14,11 @@ from fivefold.testing.places import Places
 from fivefold.testing.recipes import steady
 from fivefold.testing.searches import dense, words
 from fivefold.testing.vectors import Failing, WordVectors
+from fivefold.values.serialize import Json
 from fivefold.values.validate import record_of
-from fivefold.writing import edit
+from fivefold.writing import pipeline
+from fivefold.writing.draft import draft
 from fivefold.writing.extract import extractor
-from fivefold.writing.pipeline import draft
 
 ODD = (
     "plain words",
@@ -106,7 +107,7 @@ class MemoryLaws(Places):
     # told again
 
     def test_the_same_id_is_stored_once(self, pair: Pair) -> None:
-        record = {"content": "told once", "id": "x", "session_id": "s", "event_at": "2025-02-01T00:00:00Z"}
+        record: Json = {"content": "told once", "id": "x", "session_id": "s", "event_at": "2025-02-01T00:00:00Z"}
         pair.remember(record, record)
         again = pair.both(lambda engine: engine.remember(**{**record, "content": "told otherwise"}))
         assert (again.stored, [merge.id for merge in again.merged]) == ((), ["x"])
@@ -122,7 +123,7 @@ class MemoryLaws(Places):
         pair.same()
 
     def test_equal_turns_stay_and_are_linked(self, pair: Pair) -> None:
-        turn = {"content": "yes, please", "session_id": "s", "speaker": "user"}
+        turn: Json = {"content": "yes, please", "session_id": "s", "speaker": "user"}
         pair.remember({**turn, "id": "one"}, {**turn, "id": "two"})
         pair.both(lambda engine: engine.remember(**turn, id="three", event_at="2025-02-01T00:00:00Z"))
         pair.both(lambda engine: engine.remember(**turn, id="four", event_at="2025-02-01T00:00:00Z"))
@@ -213,7 +214,7 @@ class MemoryLaws(Places):
         pair.both(lambda engine: engine.update(session[engine], content="else"))
         pair.both(lambda engine: engine.forget(session[engine]))
         pair.both(lambda engine: engine.update("nobody", content="else"))
-        pair.both(lambda engine: engine.update("x", kind="note"))
+        pair.both(lambda engine: engine.update("x", kind="note"))  # type: ignore[call-arg]
         pair.both(lambda engine: engine.supersede("x", {"content": "else", "id": "x"}))
         pair.same()
 
@@ -252,8 +253,8 @@ class MemoryLaws(Places):
     def test_a_batch_that_fails_leaves_nothing_and_the_one_before_stays(
         self, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(edit, "BATCH", 4)
-        monkeypatch.setattr(edit, "EMBEDDED", 2)
+        monkeypatch.setattr(pipeline, "BATCH", 4)
+        monkeypatch.setattr(pipeline, "EMBEDDED", 2)
         engine = opened(store, embedder=Failing(after=3))
         with pytest.raises(RuntimeError, match="went away"):
             engine.remember_many(

@@ -20,6 +20,7 @@ from fivefold.testing.recipes import UNHURRIED_MS, steady_recipes
 from fivefold.testing.vectors import WordVectors
 from fivefold.transfer.jsonl import export_lines
 from fivefold.values.graph import Edge, Entity
+from fivefold.values.memory import RecordInput
 from fivefold.values.paging import Page
 from fivefold.values.recall import Recall
 from fivefold.values.reports import Stats
@@ -76,7 +77,7 @@ class Pair:
         self.clock.tick()
         return found
 
-    def remember(self, *records: object) -> None:
+    def remember(self, *records: RecordInput) -> None:
         """Remember these on both sides, in one batch."""
         self.both(lambda engine: engine.remember_many(records))
 

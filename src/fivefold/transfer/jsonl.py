@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from fivefold.errors import InvalidInput, StoreError
+from fivefold.namespace import Namespace
 from fivefold.stores.protocol import Reader
 from fivefold.values.extraction import Extraction
 from fivefold.values.extraction_json import kept, one_of, restored, share, sound, whole
@@ -23,7 +24,7 @@ from fivefold.values.reports import LINK_KINDS, Link
 from fivefold.values.serialize import Json
 from fivefold.values.times import as_utc
 from fivefold.values.validate import MAX_DEPTH, MAX_NAME, checked_name, checked_text, record_of, too_deep
-from fivefold.writing.pipeline import Draft
+from fivefold.writing.draft import Draft
 
 _RECORD = frozenset(field.name for field in dataclasses.fields(Record)) - {"notes"}
 _MEMORY = frozenset(field.name for field in dataclasses.fields(Memory)) - {"namespace", "row"}
@@ -45,6 +46,14 @@ def export_lines(reader: Reader) -> Iterator[str]:
             shown["links"] = [[link.relation, link.target, link.why] for link in links.get(memory.row, ())]
             yield json.dumps(shown, ensure_ascii=False)
         after = batch[-1][0].row
+
+
+def export_jsonl(namespace: Namespace, path: Path) -> int:
+    """Write every memory of the namespace to a file; returns how many."""
+    store = namespace.store.location
+    if any(path.resolve() == Path(store + end).resolve() for end in ("", "-wal", "-shm")):
+        raise InvalidInput(f"{str(path)!r} is the store itself; export to another file")
+    return write_lines(path, export_lines(namespace.reader))
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> int:

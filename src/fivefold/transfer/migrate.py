@@ -20,10 +20,10 @@ from fivefold.stores import POSTGRES, open_store
 from fivefold.stores.protocol import Entry, Store, Writer
 from fivefold.stores.sql.rows import COLUMNS, memory_of
 from fivefold.stores.sql.snapshot import FAMILIES, MARK, MEMORIES, NAMESPACES, TABLES, Family, Row, Snapshot, Table
-from fivefold.text import passages
 from fivefold.text.progress import bar
 from fivefold.values.extraction import Extraction
 from fivefold.values.serialize import Value
+from fivefold.writing.indexing import index_entry
 
 BATCH_ROWS = 2_000
 BATCH_SIZE = 16_000_000
@@ -271,11 +271,7 @@ def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
 
 def _entry(namespace: str, row: Row) -> Entry:
     """A memory as its words are indexed; all else of it is copied as it is."""
-    memory = memory_of(namespace, row[: len(COLUMNS.split(","))])
-    predicate, content = passages.indexed(memory)
-    return Entry(
-        memory=memory, extraction=Extraction(), content_hash=b"", predicate_lexemes=predicate, content_lexemes=content
-    )
+    return index_entry(memory_of(namespace, row[: len(COLUMNS.split(","))]), Extraction())
 
 
 def _must_stand(txn: Writer, goal: Store, copy: _Copy) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Protocol
 
 from fivefold.values.graph import EntityKind, Relation
-from fivefold.values.memory import Facet, Type
+from fivefold.values.memory import Facet, Record, Type
 from fivefold.values.serialize import Value
 
 
@@ -56,9 +57,17 @@ class Extraction(Value):
     importance: float = 0.5
     memory_score: float = 0.5
     mentions: tuple[Mention, ...] = ()
-    slots: tuple[Statement, ...] = ()
+    statements: tuple[Statement, ...] = ()
     relations: tuple[Relation, ...] = ()
     dates: tuple[Span, ...] = ()
     facets: Mapping[Facet, str] = field(default_factory=dict)
     refers_back: Correction | None = None
     source: str = "rules"
+
+
+class Extractor(Protocol):
+    """Reads a record and returns what it says. It never fails; at worst the extraction says little."""
+
+    name: str
+
+    def extract(self, record: Record) -> Extraction: ...

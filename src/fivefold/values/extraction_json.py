@@ -16,19 +16,19 @@ from fivefold.values.validate import checked_text
 _SORTS: tuple[EntityKind, ...] = get_args(EntityKind)
 _PARTS = ("mentions", "slots", "relations", "dates", "facets", "source")
 _MENTION = ("name", "kind", "count")
-_SLOT = ("subject", "attribute", "value")
+_STATEMENT = ("subject", "attribute", "value")
 _RELATION = ("source", "relation", "target", "kind", "ended", "confidence")
 _SPAN = ("start", "end", "text")
 _T = TypeVar("_T")
 
 
 def kept(extraction: Extraction) -> Json:
-    """What was read out of a memory, so that links and slots can be rebuilt without reading it again."""
+    """What was read out of a memory, so that links and statements can be rebuilt without reading it again."""
     parts: Json = {}
     if extraction.mentions:
         parts["mentions"] = [[item.name, item.kind, item.count] for item in extraction.mentions]
-    if extraction.slots:
-        parts["slots"] = [[slot.subject, slot.attribute, slot.value] for slot in extraction.slots]
+    if extraction.statements:
+        parts["slots"] = [[item.subject, item.attribute, item.value] for item in extraction.statements]
     if extraction.relations:
         parts["relations"] = [
             [item.source, item.relation, item.target, item.kind, item.ended, item.confidence]
@@ -54,7 +54,7 @@ def restored(memory: Memory, parts: Json) -> Extraction:
         importance=memory.importance,
         memory_score=memory.memory_score,
         mentions=tuple(map(_mention, _lists(parts, "mentions", _MENTION))),
-        slots=tuple(map(_slot, _lists(parts, "slots", _SLOT))),
+        statements=tuple(map(_statement, _lists(parts, "slots", _STATEMENT))),
         relations=tuple(map(_relation, _lists(parts, "relations", _RELATION))),
         dates=tuple(map(_span, _entries(parts, "dates"))),
         facets=_facets(parts.get("facets", {})),
@@ -115,9 +115,9 @@ def _mention(item: list[object]) -> Mention:
     )
 
 
-def _slot(item: list[object]) -> Statement:
+def _statement(item: list[object]) -> Statement:
     subject, attribute, value = (
-        sound(text, f"extracted slots: {name}") for name, text in zip(_SLOT, item, strict=True)
+        sound(text, f"extracted slots: {name}") for name, text in zip(_STATEMENT, item, strict=True)
     )
     return Statement(subject, attribute, value)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypedDict, get_args
 
 from fivefold.values.serialize import Value, hidden
 
@@ -46,6 +46,37 @@ class Record(Value):
     confidence: float | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = hidden(default=())
+
+
+class AnyDataclass(Protocol):
+    """A dataclass of the caller's own; its fields are those of a record."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+RecordInput: TypeAlias = str | Record | Mapping[str, object] | AnyDataclass
+"""What a caller may hand in as a record."""
+
+
+class RecordChanges(TypedDict, total=False):
+    """The fields of a memory that an update may change; None clears one, a field left out stays."""
+
+    content: str
+    type: Type | None
+    speaker: str | None
+    predicate: str | None
+    user_text: str | None
+    assistant_text: str | None
+    next_user_text: str | None
+    tags: Collection[str] | None
+    task_tag: str | None
+    event_at: datetime | str | None
+    valid_from: datetime | str | None
+    valid_to: datetime | str | None
+    importance: float | None
+    memory_score: float | None
+    confidence: float | None
+    metadata: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,82 +1,66 @@
-"""Vocabulary drift: when a namespace comes to talk of other things, its lexical index is made anew (R5)."""
+"""Vocabulary drift: when a namespace speaks of other things than before, its lexical index is rebuilt (R5)."""
 
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from hashlib import blake2b
 
-from fivefold.stores.protocol import VOCABULARY, Entry, Store, Writer
-from fivefold.text import passages
+from fivefold.stores.protocol import VOCABULARY, Store
 from fivefold.values.reports import Drift
 from fivefold.values.times import to_micros
+from fivefold.writing.indexing import all_entries
 
 MOST = 5_000
-"""Lexemes that are compared, those of most memories."""
+"""Lexemes that are compared: those that most memories contain."""
 
 LEAST = 0.7
-"""Below this Jaccard index the vocabulary counts as another one."""
+"""Below this Jaccard index the vocabulary counts as a different one."""
 
 WIDTH = 5
-"""Bytes kept of each lexeme."""
+"""Bytes stored for each lexeme."""
 
 
-def check(store: Store, namespace: str, now: datetime, advance: Callable[[int], None]) -> Drift:
-    """Compare the vocabulary with that of the last look; reindex if it is another one, and keep it for the next."""
+def check(store: Store, namespace: str, now: datetime, advance: Callable[[int], None] = lambda done: None) -> Drift:
+    """Compare the vocabulary with that of the last check, rebuild the lexical index if it differs, and store it."""
     reader = store.reader(namespace)
     if not reader.exists():
         return Drift(now, 0, None, False)
-    marks = {_mark(namespace, lexeme) for lexeme in reader.vocabulary(MOST)}
+    digests = {_digest(namespace, lexeme) for lexeme in reader.vocabulary(MOST)}
     with store.write(namespace) as txn:
         last = txn.learned(VOCABULARY)
-        shared = None if last is None else jaccard(marks, _unpacked(last["marks"]))
-        drifted = shared is not None and shared < LEAST
+        similarity = None if last is None else jaccard(digests, _unpack(last["marks"]))
+        drifted = similarity is not None and similarity < LEAST
         if drifted:
-            txn.rebuild_words(_entries(txn, advance))
+            txn.rebuild_words(all_entries(txn, advance))
         txn.save_learned(
             VOCABULARY,
             {
                 "at": to_micros(now),
-                "lexemes": len(marks),
-                "jaccard": shared,
+                "lexemes": len(digests),
+                "jaccard": similarity,
                 "reindexed": drifted,
-                "marks": _packed(marks),
+                "marks": _pack(digests),
             },
         )
-    return Drift(now, len(marks), shared, drifted)
+    return Drift(now, len(digests), similarity, drifted)
 
 
 def jaccard(one: set[bytes], other: set[bytes]) -> float:
-    """How alike two sets are; two empty ones are."""
+    """How similar two sets are; two empty ones are equal."""
     return len(one & other) / len(one | other) if one or other else 1.0
 
 
-def _entries(txn: Writer, advance: Callable[[int], None]) -> Iterator[Entry]:
-    after = 0
-    while batch := txn.scan(after):
-        for memory, extraction in batch:
-            predicate, content = passages.indexed(memory)
-            yield Entry(
-                memory=memory,
-                extraction=extraction,
-                content_hash=b"",
-                predicate_lexemes=predicate,
-                content_lexemes=content,
-            )
-        after = batch[-1][0].row
-        advance(len(batch))
-
-
-def _mark(namespace: str, lexeme: str) -> bytes:
-    """Stands for a lexeme where it must not be kept itself: a forgotten memory's words shall be nowhere."""
+def _digest(namespace: str, lexeme: str) -> bytes:
+    """Stored in place of the lexeme, so that no word of a forgotten memory stays in the store."""
     return blake2b(f"{namespace}\n{lexeme}".encode(), digest_size=WIDTH).digest()
 
 
-def _packed(marks: set[bytes]) -> str:
-    return b64encode(b"".join(sorted(marks))).decode()
+def _pack(digests: set[bytes]) -> str:
+    return b64encode(b"".join(sorted(digests))).decode()
 
 
-def _unpacked(text: str) -> set[bytes]:
-    sent = b64decode(text)
-    return {sent[place : place + WIDTH] for place in range(0, len(sent), WIDTH)}
+def _unpack(text: str) -> set[bytes]:
+    data = b64decode(text)
+    return {data[start : start + WIDTH] for start in range(0, len(data), WIDTH)}

@@ -19,48 +19,54 @@ from fivefold.values.validate import checked_limit, checked_name, checked_text
 class Graph:
     """`mem.graph`. An entity is named by its id, or by a name or alias that only it has."""
 
-    def __init__(self, space: Namespace) -> None:
-        self._space = space
+    def __init__(self, namespace: Namespace) -> None:
+        self._namespace = namespace
 
     def entities(self, name: str | None = None, limit: int = 50, cursor: str | None = None) -> Page[Entity]:
         """Entities under that name or alias, or all but topics; the most mentioned first."""
         limit = checked_limit(limit)
         alias = None if name is None else folded(checked_text(name, "an entity's name", empty=True))
         after = cast(tuple[int, int] | None, read(cursor, "entities", int, int))
-        found = self._space.reader.entities(alias, limit + 1, after)
+        found = self._namespace.reader.entities(alias, limit + 1, after)
         return paged(found, limit, "entities", lambda entity: (entity.links, entity.id))
 
     def entity(self, which: str | int) -> Entity:
         """The one entity meant; an unknown or ambiguous name is an error that lists the candidates."""
         if isinstance(which, int):
-            found = self._space.reader.entities_at([which]) if abs(which) < LARGEST else []
+            found = self._namespace.reader.entities_at([which]) if abs(which) < LARGEST else []
         else:
             found = list(self.entities(which))
         exact = [item for item in found if folded(item.name) == folded(str(which))]
         if not found:
-            raise NotFound(f"namespace {self._space.namespace!r} has no entity {which!r}")
+            raise NotFound(f"namespace {self._namespace.name!r} has no entity {which!r}")
         if len(found) > 1 and len(exact) != 1:
             names = ", ".join(f"{item.name} (id {item.id})" for item in found[:5])
             raise InvalidInput(f"{which!r} may be {names}; say which by its id")
         return exact[0] if len(exact) == 1 else found[0]
 
     def entities_by_id(self, ids: Sequence[int]) -> list[Entity]:
-        """The entities with these ids in their order; unknown ids are left out."""
-        found = {item.id: item for item in self._space.reader.entities_at(ids)}
-        return [found[id] for id in ids if id in found]
+        """The entities with these ids, in their order; unknown ids are left out."""
+        stored = {item.id: item for item in self._namespace.reader.entities_at(ids)}
+        return [stored[id] for id in ids if id in stored]
+
+    def named(self, names: Sequence[str]) -> dict[str, int]:
+        """The id of the entity that each of these names or aliases means; unknown names are left out."""
+        matches = self._namespace.reader.called([folded(name) for name in names])
+        known = {match.alias: match.entity for match in reversed(matches)}
+        return {name: known[folded(name)] for name in names if folded(name) in known}
 
     def edges(self, which: str | int, limit: int = 100, cursor: str | None = None) -> Page[Edge]:
         """The relations of an entity, surest first."""
         limit = checked_limit(limit)
         after = cast(tuple[int, float, int] | None, read(cursor, "edges", int, float, int))
-        found = self._space.reader.edges(self.entity(which).id, limit + 1, after)
-        return paged(found, limit, "edges", _place)
+        found = self._namespace.reader.edges(self.entity(which).id, limit + 1, after)
+        return paged(found, limit, "edges", _edge_key)
 
     def memories(self, which: str | int, limit: int = 50, cursor: str | None = None) -> Page[Memory]:
         """What speaks of an entity, latest first."""
         limit = checked_limit(limit)
         after = cast(tuple[int, int] | None, read(cursor, "memories", int, int))
-        found = self._space.reader.mentioning(self.entity(which).id, limit + 1, after)
+        found = self._namespace.reader.mentioning(self.entity(which).id, limit + 1, after)
         return paged(found, limit, "memories", lambda memory: (to_micros(memory.event_at), memory.row))
 
     def add(self, name: str, kind: str = "name", aliases: Sequence[str] = ()) -> Entity:
@@ -69,7 +75,7 @@ class Graph:
         others = [checked_name(alias, "an alias") for alias in aliases]
         if kind not in ("person", "name", "identifier", "topic"):
             raise InvalidInput(f"kind {kind!r} is unknown; it is one of person, name, identifier, topic")
-        with self._space.editing() as txn:
+        with self._namespace.transaction() as txn:
             key = txn.make_entity(Mention(name, kind), by_hand=True)  # type: ignore[arg-type]
             for alias in others:
                 txn.add_alias(key, folded(alias))
@@ -78,14 +84,14 @@ class Graph:
     def alias(self, which: str | int, alias: str) -> Entity:
         """One more name for an entity."""
         key = self.entity(which).id
-        with self._space.editing() as txn:
+        with self._namespace.transaction() as txn:
             txn.add_alias(key, folded(checked_name(alias, "an alias")))
         return self.entity(key)
 
     def rename(self, which: str | int, name: str) -> Entity:
         """A new name; the old one stays as an alias."""
         key, name = self.entity(which).id, checked_name(name, "an entity's name")
-        with self._space.editing() as txn:
+        with self._namespace.transaction() as txn:
             txn.rename_entity(key, name)
         return self.entity(key)
 
@@ -94,17 +100,17 @@ class Graph:
         into, out = self.entity(kept).id, self.entity(gone).id
         if into == out:
             raise InvalidInput("an entity cannot be merged into itself")
-        with self._space.editing() as txn:
+        with self._namespace.transaction() as txn:
             txn.merge_entities(into, out)
         return self.entity(into)
 
     def split(self, which: str | int, name: str, memories: Sequence[str]) -> Entity:
         """One entity was two: these memories speak of another one, called `name`."""
         key, name = self.entity(which).id, checked_name(name, "an entity's name")
-        rows = [self._space.get(id).row for id in memories]
+        rows = [self._namespace.get(id).row for id in memories]
         if not rows:
             raise InvalidInput("name at least one memory that speaks of the other entity")
-        with self._space.editing() as txn:
+        with self._namespace.transaction() as txn:
             new = txn.split_entity(key, name, rows)
         return self.entity(new)
 
@@ -127,7 +133,7 @@ class Graph:
         relation = checked_name(relation, "a relation")
         since = None if valid_from is None else as_utc(valid_from, "valid_from")[0]
         until = None if valid_to is None else as_utc(valid_to, "valid_to")[0]
-        with self._space.editing() as txn:
+        with self._namespace.transaction() as txn:
             key = txn.put_edge(one, other, relation, kind, confidence, since, until, by_hand=True)
         return self._edge(one, key)
 
@@ -139,17 +145,17 @@ class Graph:
                 if edge.id == key:
                     return edge
             if page.cursor is None:
-                raise NotFound(f"namespace {self._space.namespace!r} has no edge {key!r} any more")
+                raise NotFound(f"namespace {self._namespace.name!r} has no edge {key!r} any more")
             cursor = page.cursor
 
     def unrelate(self, edge_id: int) -> None:
         """Take a relation away."""
-        with self._space.editing() as txn:
+        with self._namespace.transaction() as txn:
             if not isinstance(edge_id, int) or abs(edge_id) >= LARGEST or not txn.drop_edge(edge_id):
-                raise NotFound(f"namespace {self._space.namespace!r} has no edge {edge_id!r}")
+                raise NotFound(f"namespace {self._namespace.name!r} has no edge {edge_id!r}")
 
 
-def _place(edge: Edge) -> tuple[int, float, int]:
+def _edge_key(edge: Edge) -> tuple[int, float, int]:
     return int(edge.kind == "semantic"), float(edge.confidence), edge.id
 
 

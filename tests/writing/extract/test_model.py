@@ -96,7 +96,7 @@ def test_a_good_answer_is_merged_with_what_the_rules_read(endpoint: Endpoint) ->
         Mention("River Avon", "name"),
     )
     assert found.facets == {"personal_info": "lives in Bristol", "events": "moved house"}
-    assert found.slots == ruled.slots == (Statement("maya", "lives in", "Bristol", True),)
+    assert found.statements == ruled.statements == (Statement("maya", "lives in", "Bristol", True),)
     assert found.dates == ruled.dates != ()
     assert found.memory_score == ruled.memory_score
 

@@ -31,7 +31,7 @@ def test_a_statement_about_oneself() -> None:
         importance=0.72,
         memory_score=found.memory_score,
         mentions=(Mention("E-47821", "identifier"), Mention("badge", "topic")),
-        slots=(Statement("user", "badge id", "E-47821"),),
+        statements=(Statement("user", "badge id", "E-47821"),),
         facets={"personal_info": "My badge ID is E-47821"},
     )
 
@@ -40,7 +40,7 @@ def test_a_move_told_by_a_person() -> None:
     found = read("Yesterday I moved from Leeds to Bristol", "Maya")
     assert found.type == "event"
     assert found.predicate == "lives in Bristol"
-    assert found.slots == (Statement("maya", "lives in", "Bristol", True),)
+    assert found.statements == (Statement("maya", "lives in", "Bristol", True),)
     assert [(item.name, item.kind) for item in found.mentions] == [
         ("Maya", "person"),
         ("Leeds", "name"),
@@ -54,19 +54,19 @@ def test_a_preference_with_a_name_and_a_figure() -> None:
     found = read("I prefer morning meetings with Priya Raman, nine to 11 if possible")
     assert found.type == "preference"
     assert Mention("Priya Raman", "name") in found.mentions
-    assert Statement("user", "prefers morn", "morning meetings with Priya Raman") in found.slots
+    assert Statement("user", "prefers morn", "morning meetings with Priya Raman") in found.statements
     assert set(found.facets) == {"preferences"}
 
 
 def test_a_correction() -> None:
     found = read("Actually it's 45 now")
     assert found.refers_back == Correction("45")
-    assert found.slots == ()
+    assert found.statements == ()
 
 
 def test_an_assistant_only_names_things() -> None:
     found = read("I live in the cloud, but Leeds is your home and JIRA-9921 your ticket", "assistant")
-    assert found.slots == ()
+    assert found.statements == ()
     assert found.predicate is None
     assert {"Leeds", "JIRA-9921"} <= {item.name for item in found.mentions}
 
@@ -97,8 +97,8 @@ def test_what_was_read_is_kept_as_json_and_restored() -> None:
         record = record_of(item)
         found = Rules().extract(record)
         again = restored(_memory(record, found), json.loads(json.dumps(kept(found))))
-        assert [(slot.subject, slot.attribute, slot.value) for slot in again.slots] == [
-            (slot.subject, slot.attribute, slot.value) for slot in found.slots
+        assert [(statement.subject, statement.attribute, statement.value) for statement in again.statements] == [
+            (statement.subject, statement.attribute, statement.value) for statement in found.statements
         ]
         assert (again.mentions, again.dates, dict(again.facets)) == (found.mentions, found.dates, dict(found.facets))
         assert (again.type, again.predicate, again.source) == (found.type, found.predicate, "rules")

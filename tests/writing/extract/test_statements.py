@@ -5,11 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.values.extraction import Correction, Statement
-from fivefold.writing.extract.statements import predicate_of, refers_back, same_value, single_valued, slots
+from fivefold.writing.extract.statements import predicate_of, refers_back, same_value, single_valued, statements
 
 
 @pytest.mark.parametrize(
-    ("text", "slot"),
+    ("text", "statement"),
     [
         ("I live in Leeds", Statement("user", "lives in", "Leeds")),
         ("I'm living in New York these days", Statement("user", "lives in", "New York")),
@@ -90,20 +90,21 @@ from fivefold.writing.extract.statements import predicate_of, refers_back, same_
         ("Maya: I live in Leeds", Statement("maya", "lives in", "Leeds")),
     ],
 )
-def test_statements_are_read(text: str, slot: Statement) -> None:
-    assert slot in slots(text, "Maya" if slot.subject == "maya" else "user")
+def test_statements_are_read(text: str, statement: Statement) -> None:
+    assert statement in statements(text, "Maya" if statement.subject == "maya" else "user")
 
 
 def test_a_preference_is_stated_of_each_of_its_words() -> None:
-    assert slots("I'd prefer the window seat", "user") == (
+    assert statements("I'd prefer the window seat", "user") == (
         Statement("user", "prefers window", "the window seat"),
         Statement("user", "prefers seat", "the window seat"),
     )
 
 
 def test_several_statements_of_a_text_are_all_read() -> None:
-    found = slots("I'm 34. I live in Leeds and work. My dentist is Dr Okafor, my favourite colour is green", "user")
-    assert {(slot.attribute, slot.value) for slot in found} == {
+    text = "I'm 34. I live in Leeds and work. My dentist is Dr Okafor, my favourite colour is green"
+    found = statements(text, "user")
+    assert {(statement.attribute, statement.value) for statement in found} == {
         ("age", "34"),
         ("lives in", "Leeds"),
         ("dentist", "Dr Okafor"),
@@ -126,32 +127,33 @@ def test_several_statements_of_a_text_are_all_read() -> None:
     ],
 )
 def test_a_value_ends_where_the_next_clause_begins(text: str, values: list[str]) -> None:
-    assert [slot.value for slot in slots(text, "user")] == values
+    assert [statement.value for statement in statements(text, "user")] == values
 
 
 def test_a_value_is_cut_between_words() -> None:
-    (slot,) = slots("My tagline is Every word of this one counts, and then some", "user")
-    assert slot.value == "Every word of this one counts"
-    (slot,) = slots("My tagline is Every single word of this far too long tagline counts for something", "user")
-    assert slot.value == "Every single word of this far too long tagline counts for"
-    assert slots("My site is https://" + "x" * 80, "user") == ()
+    (statement,) = statements("My tagline is Every word of this one counts, and then some", "user")
+    assert statement.value == "Every word of this one counts"
+    text = "My tagline is Every single word of this far too long tagline counts for something"
+    (statement,) = statements(text, "user")
+    assert statement.value == "Every single word of this far too long tagline counts for"
+    assert statements("My site is https://" + "x" * 80, "user") == ()
 
 
 @pytest.mark.parametrize("before", ["Hello there. ", "Good news! ", "Two things: ", "Right; "])
 @pytest.mark.parametrize(
-    ("text", "slot"),
+    ("text", "statement"),
     [
         ("My dentist is Dr Okafor", Statement("user", "dentist", "Dr Okafor")),
         ("Our vet is called Rowan", Statement("user", "vet name", "Rowan")),
         ("The capital is Lisbon", Statement("user", "capital", "Lisbon")),
     ],
 )
-def test_a_statement_is_read_in_any_sentence(before: str, text: str, slot: Statement) -> None:
-    assert slots(text, "user") == slots(before + text, "user") == (slot,)
+def test_a_statement_is_read_in_any_sentence(before: str, text: str, statement: Statement) -> None:
+    assert statements(text, "user") == statements(before + text, "user") == (statement,)
 
 
 def test_of_two_values_for_one_attribute_the_later_stands() -> None:
-    assert slots("My port is 80. My port is 81.", "user") == (Statement("user", "port", "81"),)
+    assert statements("My port is 80. My port is 81.", "user") == (Statement("user", "port", "81"),)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +192,7 @@ def test_of_two_values_for_one_attribute_the_later_stands() -> None:
     ],
 )
 def test_talk_states_nothing(text: str) -> None:
-    assert slots(text, "user") == ()
+    assert statements(text, "user") == ()
 
 
 @pytest.mark.parametrize(
@@ -220,7 +222,7 @@ def test_talk_states_nothing(text: str) -> None:
     ],
 )
 def test_what_is_not_claimed_to_hold_now_is_unread(text: str) -> None:
-    assert slots(text, "user") == ()
+    assert statements(text, "user") == ()
 
 
 @pytest.mark.parametrize(
@@ -232,18 +234,18 @@ def test_what_is_not_claimed_to_hold_now_is_unread(text: str) -> None:
 )
 @pytest.mark.parametrize("who", ["I", "We", "Daniel"])
 def test_not_every_move_is_a_move_of_home(who: str, place: str) -> None:
-    assert slots(f"{who} moved to {place}", "user") == ()
+    assert statements(f"{who} moved to {place}", "user") == ()
 
 
 def test_what_others_do_is_not_said_of_the_speaker() -> None:
-    assert slots("My sister moved to Oslo", "user") == ()
-    assert slots("Our stand-up moved to Slack", "user") == ()
-    assert slots("The meeting was moved to Room 4", "user") == slots("I moved to Thursday", "user") == ()
-    assert slots("Who lives in Leeds", "user") == ()
+    assert statements("My sister moved to Oslo", "user") == ()
+    assert statements("Our stand-up moved to Slack", "user") == ()
+    assert statements("The meeting was moved to Room 4", "user") == statements("I moved to Thursday", "user") == ()
+    assert statements("Who lives in Leeds", "user") == ()
     assert (
-        slots("I joined Ana for lunch", "user")
-        == slots("We joined Ana", "user")
-        == slots("I joined Reddit", "user")
+        statements("I joined Ana for lunch", "user")
+        == statements("We joined Ana", "user")
+        == statements("I joined Reddit", "user")
         == ()
     )
 
@@ -251,18 +253,18 @@ def test_what_others_do_is_not_said_of_the_speaker() -> None:
 @pytest.mark.parametrize("state", "expired broken gone lost late fine ready blocked missing weak hopeless".split())
 @pytest.mark.parametrize("adverb", ["", "now ", "really ", "finally ", "not ", "too ", "very "])
 def test_a_state_is_no_value(adverb: str, state: str) -> None:
-    assert slots(f"My password is {adverb}{state}", "user") == ()
-    assert slots(f"My car is {adverb}{state}", "user") == ()
+    assert statements(f"My password is {adverb}{state}", "user") == ()
+    assert statements(f"My car is {adverb}{state}", "user") == ()
 
 
 @pytest.mark.parametrize("text", ["My car is now in the garage", "My desk is now tidy", "My cat is now 5 kilos"])
 def test_news_of_a_thing_is_not_another_thing(text: str) -> None:
-    assert not any(slot.update for slot in slots(text, "user"))
+    assert not any(statement.update for statement in statements(text, "user"))
 
 
 @pytest.mark.parametrize("speaker", ["assistant", "Assistant", "system", "ai", "tool"])
 def test_an_assistant_states_nothing(speaker: str) -> None:
-    assert slots("I live in Leeds. My name is Bot. I'm 34", speaker) == ()
+    assert statements("I live in Leeds. My name is Bot. I'm 34", speaker) == ()
 
 
 @pytest.mark.parametrize(
@@ -270,7 +272,7 @@ def test_an_assistant_states_nothing(speaker: str) -> None:
     [(None, "user"), ("user", "user"), ("Human", "user"), ("Maya", "maya"), ("Maya Lindqvist", "maya lindqvist")],
 )
 def test_first_person_means_the_speaker(speaker: str | None, subject: str) -> None:
-    assert [slot.subject for slot in slots("I live in Leeds", speaker)] == [subject]
+    assert [statement.subject for statement in statements("I live in Leeds", speaker)] == [subject]
 
 
 @pytest.mark.parametrize(
@@ -370,7 +372,7 @@ def test_talk_corrects_nothing(text: str) -> None:
     ],
 )
 def test_the_predicate_is_the_first_statement_as_a_phrase(text: str, predicate: str | None) -> None:
-    assert predicate_of(slots(text, "user")) == predicate
+    assert predicate_of(statements(text, "user")) == predicate
 
 
 @pytest.mark.parametrize(("one", "other"), [("Leeds", "leeds"), ("45 seconds", "the 45 seconds"), ("45,000", "45000")])
@@ -389,7 +391,7 @@ def test_other_values_are_not_the_same(one: str, other: str) -> None:
     "unit", ["my a is ", "I live in Leeds and ", "I moved from A-A ", '"', "“", "...", "A: ", "a.m. "]
 )
 def test_long_texts_are_read_too(unit: str) -> None:
-    assert len(slots(unit * 20_000, "user")) <= 2
+    assert len(statements(unit * 20_000, "user")) <= 2
 
 
 WORDS = (
@@ -401,8 +403,8 @@ WORDS = (
 @settings(deadline=None)
 @given(st.text() | st.lists(st.sampled_from(WORDS)).map(" ".join), st.sampled_from(["user", "Maya", None]))
 def test_any_text_states_whole_statements_once(text: str, speaker: str | None) -> None:
-    found = slots(text, speaker)
-    assert len({(slot.subject, slot.attribute) for slot in found}) == len(found)
-    assert all(slot.subject and slot.attribute and 0 < len(slot.value) <= 61 for slot in found)
+    found = statements(text, speaker)
+    assert len({(statement.subject, statement.attribute) for statement in found}) == len(found)
+    assert all(statement.subject and statement.attribute and 0 < len(statement.value) <= 61 for statement in found)
     correction = refers_back(text)
     assert correction is None or correction.value

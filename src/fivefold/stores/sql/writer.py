@@ -108,7 +108,7 @@ class SqlWriter(Turns, Statements, Edges):
         self.index_words(row, entry)
         for where, vector in entry.vectors.items():
             self.put_vector(row, where, memory, vector)
-        self.state(row, entry.extraction.slots)
+        self.state(row, entry.extraction.statements)
         if memory.kind != "session":
             self.tie(self.link(row, entry.extraction.mentions))
             self.state_relations(row, entry.extraction.relations, memory.event_at)

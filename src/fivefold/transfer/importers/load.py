@@ -16,7 +16,7 @@ from fivefold.transfer.importers.detect import NAMES, Format, detected
 from fivefold.transfer.importers.reading import known_format, records_of
 from fivefold.transfer.importers.records import digest_of
 from fivefold.values.ids import content_hash
-from fivefold.values.memory import Record
+from fivefold.values.memory import Record, RecordChanges
 from fivefold.values.reports import Link, Merged, Report
 from fivefold.values.serialize import Value
 
@@ -161,10 +161,13 @@ def _sorted_out(engine: Engine | None, records: list[Record], noted: set[bytes])
 
 def _change(engine: Engine, record: Record) -> None:
     """The memory follows its source; what was put into its metadata here stays."""
-    told = {"speaker": record.speaker, "event_at": record.event_at}
-    given = {name: value for name, value in told.items() if value is not None}
     metadata = {**engine.get(str(record.id)).metadata, **record.metadata}
-    engine.update(str(record.id), content=record.content, tags=record.tags, metadata=metadata, **given)
+    changes: RecordChanges = {"content": record.content, "tags": record.tags, "metadata": metadata}
+    if record.speaker is not None:
+        changes["speaker"] = record.speaker
+    if record.event_at is not None:
+        changes["event_at"] = record.event_at
+    engine.update(str(record.id), **changes)
 
 
 def _hash(record: Record) -> bytes | None:

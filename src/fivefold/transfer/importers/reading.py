@@ -42,7 +42,7 @@ def records_of(path: Path, format: Format, account: Account) -> Iterator[Record]
 def _lines(path: Path, account: Account) -> Iterator[Record]:
     """Lines of any kind as records; what an export says of whole sessions follows from their turns."""
     from fivefold.transfer.jsonl import read_lines
-    from fivefold.writing.pipeline import Draft
+    from fivefold.writing.draft import Draft
 
     for item in read_lines(path, "default"):
         record = item.record if isinstance(item, Draft) else item

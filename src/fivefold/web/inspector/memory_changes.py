@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, cast
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
 from fivefold.errors import InvalidInput
-from fivefold.values.memory import TYPES
+from fivefold.values.memory import TYPES, Type
 from fivefold.web.inspector import memory
 from fivefold.web.inspector.acting import acting, onward
 from fivefold.web.inspector.memory_typed import EDITED, changed, mark, number, tags_of
@@ -51,7 +51,7 @@ def remember(
                 content,
                 speaker=speaker or None,
                 session_id=session_id or None,
-                type=type or None,
+                type=cast(Type, type) if type else None,
                 tags=tags_of(tags),
                 importance=number(importance, "importance") if importance else None,
                 event_at=event_at or None,

@@ -9,8 +9,8 @@ from fastapi import Body, Depends
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from fivefold.engine import LearnedFromUse
 from fivefold.errors import InvalidInput
+from fivefold.learning.from_use import LearnedFromUse
 from fivefold.service.limits import Limits, TooMuch
 from fivefold.service.responses import Unlearned
 from fivefold.settings import Settings

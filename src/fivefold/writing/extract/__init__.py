@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from fivefold.errors import InvalidInput
-from fivefold.values.extraction import Extraction
-from fivefold.values.memory import Record
+from fivefold.values.extraction import Extractor
 from fivefold.values.plugins import plugin_by_choice
-
-
-class Extractor(Protocol):
-    """One record in, what can be read out of it out. It never fails; at worst it says little."""
-
-    name: str
-
-    def extract(self, record: Record) -> Extraction: ...
 
 
 def extractor(choice: str) -> Extractor:

@@ -10,18 +10,18 @@ from fivefold.values.times import utc_now
 from fivefold.writing.extract import importance
 from fivefold.writing.extract.kinds import facets_of, type_of
 from fivefold.writing.extract.relations import relations
-from fivefold.writing.extract.statements import predicate_of, refers_back, slots
+from fivefold.writing.extract.statements import predicate_of, refers_back, statements
 
 
 class Rules:
-    """Reads entities, type, statements, dates, facets and worth out of a record, offline."""
+    """Reads entities, type, statements, dates, facets and importance out of a record, offline."""
 
     name = "rules"
 
     def extract(self, record: Record) -> Extraction:
         text = record.content
         named = mentions(text, record.speaker)
-        stated = slots(text, record.speaker)
+        stated = statements(text, record.speaker)
         kind = record.type or type_of(text)
         return Extraction(
             type=kind,
@@ -29,7 +29,7 @@ class Rules:
             importance=importance.importance(text, kind, named, bool(stated)),
             memory_score=importance.memory_score(text, named),
             mentions=named,
-            slots=stated,
+            statements=stated,
             relations=relations(text, record.speaker),
             dates=dates_in(text, record.event_at or utc_now()),
             facets=facets_of(text),

@@ -14,7 +14,7 @@ from fivefold.values.extraction import Correction, Statement
 from fivefold.values.memory import ROLES
 from fivefold.writing.extract.assertions import DAY, KIN, ONE_HOLDER, Claim, Telling, fits, is_state, single_valued
 
-__all__ = ["predicate_of", "refers_back", "same_value", "single_valued", "slots"]
+__all__ = ["predicate_of", "refers_back", "same_value", "single_valued", "statements"]
 
 _LONGEST = 60
 _DOT = "\u2024"
@@ -149,7 +149,7 @@ _Reading = tuple[Statement, int, int, Claim]
 """A statement, where it stands, and what it claims, before its sentence is asked whether it means it."""
 
 
-def slots(text: str, speaker: str | None) -> tuple[Statement, ...]:
+def statements(text: str, speaker: str | None) -> tuple[Statement, ...]:
     """The statements of `text`. First person means the speaker; an assistant's 'I' states nothing."""
     owner = (speaker or "user").casefold()
     if owner in ROLES and owner not in ("user", "human"):
@@ -160,8 +160,8 @@ def slots(text: str, speaker: str | None) -> tuple[Statement, ...]:
     if not readings:
         return ()
     telling = Telling(text, owner)
-    held = {(slot.subject, slot.attribute): slot for slot, a, b, claim in readings if telling.holds(a, b, claim)}
-    return tuple(held.values())
+    asserted = (statement for statement, start, end, claim in readings if telling.holds(start, end, claim))
+    return tuple({(statement.subject, statement.attribute): statement for statement in asserted}.values())
 
 
 def refers_back(text: str) -> Correction | None:
@@ -213,8 +213,8 @@ def _find(text: str, owner: str) -> Iterator[_Reading]:
     for match in _PREFERS.finditer(text):
         value = _cut(_until_tail(match["value"]))
         for word in lexemes(re.split(r" (?:to|over|than|rather than|instead of) ", value)[0])[:4]:
-            slot = Statement(owner, f"prefers {word}", value, bool(match["now"] or _CUE.search(value)))
-            yield slot, match.start(), match.end(), "now"
+            statement = Statement(owner, f"prefers {word}", value, bool(match["now"] or _CUE.search(value)))
+            yield statement, match.start(), match.end(), "now"
 
 
 def _residence(match: re.Match[str], owner: str, update: bool) -> Iterator[_Reading]:
@@ -237,8 +237,8 @@ def _employment(match: re.Match[str], owner: str, update: bool) -> Iterator[_Rea
 def _of_person(match: re.Match[str], owner: str, attribute: str, value: str, update: bool) -> Iterator[_Reading]:
     who = match["who"].casefold()
     if who in ("i", "we") or who not in _NO_ATTRIBUTE:
-        slot = Statement(owner if who in ("i", "we") else who, attribute, value.replace(_DOT, "."), update)
-        yield slot, match.start(), match.end("value"), "place"
+        statement = Statement(owner if who in ("i", "we") else who, attribute, value.replace(_DOT, "."), update)
+        yield statement, match.start(), match.end("value"), "place"
 
 
 def _stated(text: str, match: re.Match[str], subject: str, article: str) -> Iterator[_Reading]:

@@ -1,0 +1,84 @@
+"""Importing JSON lines: exported memories are restored as they were, other records are remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from fivefold.models.embedders import Embedder
+from fivefold.namespace import Namespace
+from fivefold.stores.protocol import Writer
+from fivefold.text.progress import bar
+from fivefold.transfer.jsonl import check_lines, read_lines
+from fivefold.values.memory import Record
+from fivefold.values.reports import Link, Merged, Report
+from fivefold.writing.draft import Draft
+from fivefold.writing.pipeline import batches, write_checked
+from fivefold.writing.rebuild import fill
+from fivefold.writing.report import ReportBuilder
+
+T = TypeVar("T", Draft, Record)
+
+
+def import_jsonl(namespace: Namespace, path: Path, *, progress: bool = False) -> Report:
+    """Check every line, then restore the exported memories and remember the rest. A second import adds nothing."""
+    report = ReportBuilder()
+    counts = check_lines(path, namespace.name)
+
+    def lines(kind: type[T]) -> Iterator[T]:
+        return (item for item in read_lines(path, namespace.name) if isinstance(item, kind))
+
+    if counts[Draft]:
+        report.include(restore(namespace, partial(lines, Draft), progress=progress))
+    if counts[Record]:
+        report.include(write_checked(namespace, lines(Record), counts[Record], progress=progress))
+    return report.build()
+
+
+def restore(namespace: Namespace, read: Callable[[], Iterable[Draft]], *, progress: bool = False) -> ReportBuilder:
+    """Restore exported memories as they were: rows first, turns before their sessions, then the vectors.
+
+    `read` starts with the first of them each time, so that memory need not hold all of them.
+    """
+    report, model = ReportBuilder(), namespace.embedder()
+    links: list[Link] = []
+    for sessions in (False, True):
+        for batch in batches(item for item in read() if (item.memory.kind == "session") == sessions):
+            _restore_batch(namespace, model, batch, report)
+            links += [link for item in batch for link in item.links]
+    with namespace.transaction(model) as txn:
+        for link in links:
+            source, target = txn.get(link.source), txn.get(link.target)
+            if source is not None and target is not None:
+                txn.connect(source.row, target.row, link.relation, link.why)
+        txn.settle()
+    with bar("Embedding", len(report.stored), show=progress) as advance:
+        fill(namespace, model, "active", advance)
+    return report
+
+
+def _restore_batch(namespace: Namespace, model: Embedder, batch: Sequence[Draft], report: ReportBuilder) -> None:
+    """One transaction over those that are not stored yet."""
+    known = namespace.reader.known([item.memory.id for item in batch])
+    new = [item for item in batch if item.memory.id not in known]
+    for item in batch:
+        if item.memory.id in known:
+            report.merged.append(Merged(item.memory.id, "a memory with this id is already stored"))
+    if new:
+        with namespace.transaction(model) as txn:
+            for item in new:
+                _restore_one(txn, item, report)
+
+
+def _restore_one(txn: Writer, item: Draft, report: ReportBuilder) -> None:
+    memory = item.memory
+    if memory.kind == "turn" and memory.session_id:
+        txn.log_turn(memory.session_id, memory.event_at)
+        report.sessions.setdefault(memory.session_id)
+    row = txn.add(item.entry())
+    if memory.kind == "session" and memory.session_id:
+        turns, _, _ = txn.session_size(memory.session_id)
+        txn.session_built(memory.session_id, row, turns)
+    report.stored.append(memory.id)

@@ -1,0 +1,75 @@
+"""A draft: the memory that a record becomes, with what the extractor reads out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from fivefold.models.embedders import Embedder
+from fivefold.stores.protocol import Entry
+from fivefold.text import passages
+from fivefold.values.extraction import Extraction, Extractor
+from fivefold.values.ids import content_hash, new_id
+from fivefold.values.memory import Memory, Record
+from fivefold.values.reports import Link
+from fivefold.values.vectors import Field, Vector
+from fivefold.writing.indexing import embed_fields, index_entry
+
+
+@dataclass(slots=True)
+class Draft:
+    """A record on its way into the store."""
+
+    record: Record
+    memory: Memory
+    extraction: Extraction
+    content_hash: bytes
+    vectors: Mapping[Field, Vector] = field(default_factory=dict)
+    links: tuple[Link, ...] = ()
+
+    def entry(self) -> Entry:
+        return index_entry(self.memory, self.extraction, self.content_hash, self.vectors)
+
+
+def draft(record: Record, namespace: str, extractor: Extractor, now: datetime) -> Draft:
+    """Extract what the record says and lay out the memory that it becomes."""
+    event_at = record.event_at or now
+    extraction = extractor.extract(record if record.event_at else replace(record, event_at=event_at))
+    kind = record.kind or ("turn" if record.session_id else "note")
+    memory = Memory(
+        id=record.id or new_id(),
+        namespace=namespace,
+        content=record.content,
+        kind=kind,
+        type=extraction.type,
+        speaker=record.speaker,
+        session_id=record.session_id,
+        turn_index=record.turn_index,
+        predicate=extraction.predicate,
+        user_text=record.user_text,
+        assistant_text=record.assistant_text,
+        next_user_text=record.next_user_text,
+        tags=record.tags,
+        task_tag=record.task_tag,
+        event_at=event_at,
+        created_at=now,
+        valid_from=record.valid_from,
+        valid_to=record.valid_to,
+        superseded_by=None,
+        importance=extraction.importance if record.importance is None else record.importance,
+        memory_score=extraction.memory_score if record.memory_score is None else record.memory_score,
+        confidence=1.0 if record.confidence is None else record.confidence,
+        seen_count=1,
+        access_count=0,
+        last_accessed_at=None,
+        metadata=record.metadata,
+    )
+    return Draft(record, memory, extraction, content_hash(record.speaker, record.content))
+
+
+def embed_drafts(drafts: Sequence[Draft], model: Embedder) -> None:
+    """Give the drafts their vectors."""
+    texts = [passages.embedded(item.memory, item.extraction.facets) for item in drafts]
+    for item, vectors in zip(drafts, embed_fields(texts, model), strict=True):
+        item.vectors = vectors

@@ -1,0 +1,47 @@
+"""Records that say what is already stored: the same id, the same note, the same turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fivefold.stores.protocol import Reader, Writer
+from fivefold.values.reports import Link, Merged
+from fivefold.writing.draft import Draft
+from fivefold.writing.report import ReportBuilder
+
+
+def new_drafts(drafts: Sequence[Draft], reader: Reader) -> list[Draft]:
+    """The drafts whose id and text are not stored yet, as far as can be seen before the transaction."""
+    known = reader.known([item.memory.id for item in drafts if item.record.id])
+    noted = reader.noted([item.content_hash for item in drafts if item.memory.kind == "note"])
+    return [item for item in drafts if item.memory.id not in known and item.content_hash not in noted]
+
+
+def merge(item: Draft, txn: Writer) -> Merged | None:
+    """Merge the draft into the memory that already says the same; None where there is no such memory."""
+    memory = item.memory
+    if item.record.id and txn.get(memory.id):
+        return Merged(memory.id, "a memory with this id is already stored")
+    if memory.kind == "note":
+        row = txn.note_with(item.content_hash)
+        if row is None:
+            return None
+        txn.seen_again(row, memory.tags)
+        known = txn.at(row)
+        assert known is not None
+        return Merged(known.id, f"the same note was remembered before; seen {known.seen_count} times now")
+    if item.record.event_at and memory.session_id:
+        twin = txn.turn_like(memory.session_id, item.content_hash, memory.event_at)
+        if twin:
+            return Merged(twin, "the same turn at the same time is already in this session")
+    return None
+
+
+def link_equal_turn(item: Draft, txn: Writer, report: ReportBuilder) -> None:
+    """Link a stored turn to an earlier one with the same text; both stay."""
+    twin = txn.earlier_equal(item.content_hash, item.memory.row)
+    earlier = None if twin is None else txn.at(twin)
+    if earlier is not None:
+        why = "says the same as an earlier turn"
+        txn.connect(item.memory.row, earlier.row, "equal", why)
+        report.linked.append(Link(item.memory.id, earlier.id, "equal", why))

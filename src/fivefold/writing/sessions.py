@@ -1,0 +1,134 @@
+"""Sessions: each has a memory of its own that follows its turns, and each turn knows what was said next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
+
+from fivefold.models.embedders import unit
+from fivefold.namespace import Namespace
+from fivefold.stores.protocol import Entry, Writer
+from fivefold.values.extraction import Extraction
+from fivefold.values.ids import content_hash, new_id
+from fivefold.values.memory import Memory
+from fivefold.values.vectors import Vector
+from fivefold.writing.draft import Draft
+from fivefold.writing.indexing import index_entry
+
+SESSION_REFRESH = 64
+"""A session memory is built again with each turn up to this number of turns, then whenever a tenth is new."""
+
+SESSION_TEXT = 60_000
+"""Characters of a session memory; the turns beyond are still memories of their own."""
+
+
+def log_turn(item: Draft, txn: Writer) -> None:
+    """Enter a turn in the log of its session; a turn without an index gets the next one."""
+    assert item.memory.session_id is not None
+    next_index = txn.log_turn(item.memory.session_id, item.memory.event_at)
+    if item.memory.turn_index is None:
+        item.memory = replace(item.memory, turn_index=next_index)
+
+
+def backfill_previous(item: Draft, txn: Writer) -> None:
+    """What the other side said next is part of how a turn is found (M1)."""
+    memory = item.memory
+    assert memory.session_id is not None
+    if (memory.speaker or "").casefold() == "assistant":
+        return
+    before = txn.turn_before(memory.session_id, memory.row)
+    if before is not None and before.next_user_text is None and before.speaker != memory.speaker:
+        txn.backfill(before.row, memory.content, item.vectors["full"])
+
+
+def follow_change(session_id: str, old: str, new: Draft | None, namespace: Namespace, txn: Writer) -> None:
+    """After a turn's text `old` has changed to `new` or is gone: the turn before it and its session follow."""
+    text, vector = (None, None) if new is None else (new.memory.content, new.vectors["full"])
+    for turn in txn.told_next(session_id, old):
+        txn.backfill(turn.row, text, vector)
+    txn.close_gap(session_id)
+    refresh_session(session_id, namespace, txn, at_once=True)
+
+
+def refresh_sessions(session_ids: Iterable[str], namespace: Namespace, txn: Writer) -> None:
+    for session_id in session_ids:
+        refresh_session(session_id, namespace, txn)
+
+
+def refresh_session(session_id: str, namespace: Namespace, txn: Writer, *, at_once: bool = False) -> None:
+    """Build the session's own memory from its turns: their texts together, the centre of their vectors.
+
+    A long session waits until a tenth of it is new, unless `at_once`.
+    """
+    turns, built_from, row = txn.session_size(session_id)
+    if turns == 0:
+        row = txn.session_memory(session_id)
+        if row is not None:
+            txn.remove(row)
+        return
+    if not at_once and turns > SESSION_REFRESH and built_from and built_from < turns < built_from * 1.1:
+        return
+    members = txn.turns(session_id)
+    vectors = txn.vectors_of([turn.row for turn in members], "full")
+    if not vectors:
+        return
+    entry = _session_entry(session_id, namespace.name, members, centre(list(vectors.values())), namespace.clock())
+    known = None if row is None else txn.at(row)
+    row = txn.add(entry) if known is None else _replace(known, entry, txn)
+    txn.session_built(session_id, row, turns)
+
+
+def centre(vectors: Sequence[Vector]) -> Vector:
+    """What a session is about: the mean of what its turns are about, at unit length."""
+    mean: Vector = unit(np.stack(vectors).mean(axis=0, keepdims=True, dtype=np.float32))[0]
+    return mean
+
+
+def _replace(known: Memory, entry: Entry, txn: Writer) -> int:
+    """The session memory keeps its id, its age and how often it was used."""
+    memory = replace(
+        entry.memory,
+        id=known.id,
+        created_at=known.created_at,
+        access_count=known.access_count,
+        last_accessed_at=known.last_accessed_at,
+    )
+    txn.replace(known.row, replace(entry, memory=memory))
+    return known.row
+
+
+def _session_entry(session_id: str, namespace: str, turns: Sequence[Memory], vector: Vector, now: datetime) -> Entry:
+    content = "\n".join(f"{turn.speaker}: {turn.content}" if turn.speaker else turn.content for turn in turns)
+    content = content[:SESSION_TEXT]
+    memory = Memory(
+        id=new_id(),
+        namespace=namespace,
+        content=content,
+        kind="session",
+        type="fact",
+        speaker=None,
+        session_id=session_id,
+        turn_index=None,
+        predicate=None,
+        user_text=None,
+        assistant_text=None,
+        next_user_text=None,
+        tags=tuple(dict.fromkeys(tag for turn in turns for tag in turn.tags)),
+        task_tag=next((turn.task_tag for turn in turns if turn.task_tag), None),
+        event_at=turns[0].event_at,
+        created_at=now,
+        valid_from=None,
+        valid_to=None,
+        superseded_by=None,
+        importance=max(turn.importance for turn in turns),
+        memory_score=round(sum(turn.memory_score for turn in turns) / len(turns), 3),
+        confidence=1.0,
+        seen_count=1,
+        access_count=0,
+        last_accessed_at=None,
+        metadata={},
+    )
+    return index_entry(memory, Extraction(), content_hash(session_id, content), {"session": vector})

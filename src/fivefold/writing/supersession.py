@@ -1,0 +1,70 @@
+"""Statements that replace earlier ones, and corrections that refer back to one."""
+
+from __future__ import annotations
+
+from fivefold.stores.protocol import Writer
+from fivefold.values.extraction import Correction, Statement
+from fivefold.values.memory import Memory
+from fivefold.values.reports import Link
+from fivefold.writing.draft import Draft
+from fivefold.writing.extract.statements import same_value, single_valued
+from fivefold.writing.report import ReportBuilder
+
+LOOK_BACK = 6
+"""How many turns back 'actually it's 45 now' may refer."""
+
+REPLACEABLE = 400
+"""A longer text says more than the one statement, so a new value of that statement does not end all of it."""
+
+
+def replace_statements(item: Draft, txn: Writer, report: ReportBuilder) -> None:
+    """End what a new statement replaces. Of two statements the older one ends, also when it is stored later."""
+    for statement in item.extraction.statements:
+        for row, stated in txn.stated(statement.subject, statement.attribute):
+            other = txn.at(row)
+            if other is not None and _contradicts(item.memory, statement, other, stated):
+                if item.memory.event_at >= other.event_at:
+                    _end(txn, report, other, stated, item.memory, statement)
+                else:
+                    _end(txn, report, item.memory, statement, other, stated)
+
+
+def corrected_statement(correction: Correction, memory: Memory, txn: Writer) -> Statement | None:
+    """The statement that a correction makes: of the old value it repeats, else of the last one in its session."""
+    if correction.old:
+        stated = txn.stated_as(correction.old)
+        one = len({(statement.subject, statement.attribute) for statement in stated}) == 1
+        return Statement(stated[0].subject, stated[0].attribute, correction.value, True) if one else None
+    if memory.session_id is None:
+        return None
+    numeric = _has_digit(correction.value)
+    for turn in reversed(txn.turns(memory.session_id)[-LOOK_BACK:]):
+        if turn.speaker == memory.speaker:
+            for statement in txn.slots_at(turn.row):
+                if _has_digit(statement.value) == numeric:
+                    return Statement(statement.subject, statement.attribute, correction.value, True)
+    return None
+
+
+def _end(
+    txn: Writer, report: ReportBuilder, old: Memory, replaced: Statement, new: Memory, replacement: Statement
+) -> None:
+    """End one statement of `old`. The whole memory ends when nothing else that it states still holds."""
+    why = f"{replacement.attribute}: {replacement.value!r} replaces {replaced.value!r}"
+    remaining = txn.end_statement(old.row, replaced, new.row)
+    if remaining == 0 and len(old.content) <= REPLACEABLE:
+        txn.supersede(old, new, why)
+        report.superseded.append(Link(new.id, old.id, "supersedes", why))
+    else:
+        txn.connect(new.row, old.row, "supersedes", why)
+        report.linked.append(Link(new.id, old.id, "supersedes", f"{why}; the rest of it still holds"))
+
+
+def _contradicts(memory: Memory, statement: Statement, other: Memory, stated: Statement) -> bool:
+    if other.row == memory.row or same_value(statement.value, stated.value):
+        return False
+    return statement.update or single_valued(statement.attribute)
+
+
+def _has_digit(value: str) -> bool:
+    return any(map(str.isdigit, value))
