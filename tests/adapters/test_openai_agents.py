@@ -132,8 +132,8 @@ def test_a_runner_goes_on_where_the_session_stopped(mem: Engine) -> None:
     agent = Agent(name="guide", model=model, tools=[weather])
     first = asyncio.run(Runner.run(agent, "Weather in Oslo?", session=FivefoldSession(mem, "trip")))
     assert first.final_output == "It rains."
-    kept = asyncio.run(FivefoldSession(mem, "trip").get_items())
-    assert [cast(Json, item).get("type", "message") for item in kept] == [
+    original_message = asyncio.run(FivefoldSession(mem, "trip").get_items())
+    assert [cast(Json, item).get("type", "message") for item in original_message] == [
         "message",
         "function_call",
         "function_call_output",

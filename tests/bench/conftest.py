@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from fivefold.bench.contestants import racers_of
+from fivefold.bench.contestants import contestants_for
 from fivefold.bench.data import Dataset
-from fivefold.bench.race import Race, run_race
-from fivefold.bench.results import scored_of
+from fivefold.bench.results import score_run
+from fivefold.bench.run import Run, run_contestants
 from fivefold.bench.scores import LISTED, Scores
 from tests.support import bench_data
 
@@ -33,14 +33,16 @@ def mill(tmp_path: Path) -> Dataset:
 
 
 @pytest.fixture(scope="session")
-def race(tmp_path_factory: pytest.TempPathFactory, cache_folder: Path) -> Race:
+def run(tmp_path_factory: pytest.TempPathFactory, cache_folder: Path) -> Run:
     """The eight turns asked by both baselines and two recipes."""
     mill = bench_data.dataset(tmp_path_factory.mktemp("mill"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FIVEFOLD_CACHE", str(cache_folder))
-        return run_race(mill, racers_of("dense,bm25,recipe:dense,default", {}, mill.unit)[0], "wordllama", 20)
+        return run_contestants(
+            mill, contestants_for("dense,bm25,recipe:dense,default", {}, mill.unit)[0], "wordllama", 20
+        )
 
 
 @pytest.fixture(scope="session")
-def scored(race: Race) -> dict[str, Scores]:
-    return scored_of(race, LISTED)
+def scored(run: Run) -> dict[str, Scores]:
+    return score_run(run, LISTED)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fivefold.bench.ablate import Ablation, cut_name, cut_racers, worth_of
-from fivefold.bench.benchmark import Options, compete
+from fivefold.bench.ablate import Ablation, reduced_contestants, reduced_name, worth_of
+from fivefold.bench.benchmark import Options, run_benchmark
 from fivefold.bench.data import Dataset
 from fivefold.errors import InvalidInput
 from fivefold.retrieval.recipe_file import load_recipe
@@ -20,16 +20,18 @@ def scores(*values: float) -> dict[str, dict[str, float]]:
 
 def test_every_part_is_cut_once() -> None:
     recipe = load_recipe("recall")
-    cut, kept = cut_racers("recall", recipe)
-    assert [racer.name for racer in cut] == [cut_name("recall", part) for part in recipe.parts() if part not in kept]
-    for racer in cut:
-        assert racer.recipe is not None
-        assert len(racer.recipe.parts()) == len(recipe.parts()) - 1
+    cut, kept = reduced_contestants("recall", recipe)
+    assert [contestant.name for contestant in cut] == [
+        reduced_name("recall", part) for part in recipe.parts() if part not in kept
+    ]
+    for contestant in cut:
+        assert contestant.recipe is not None
+        assert len(contestant.recipe.parts()) == len(recipe.parts()) - 1
 
 
 def test_a_part_the_recipe_cannot_do_without_stays_with_the_reason() -> None:
     recipe = load_recipe("dense")
-    assert "routes.dense" in cut_racers("dense", recipe)[1]
+    assert "routes.dense" in reduced_contestants("dense", recipe)[1]
 
 
 def test_worth_is_what_the_whole_has_over_the_cut() -> None:
@@ -40,8 +42,8 @@ def test_worth_is_what_the_whole_has_over_the_cut() -> None:
         recipe,
         {
             "recall": scores(1, 1, 1, 0),
-            cut_name("recall", first): scores(0, 0, 0, 1),
-            **{cut_name("recall", part): scores(1, 1, 1, 1) for part in others},
+            reduced_name("recall", first): scores(0, 0, 0, 1),
+            **{reduced_name("recall", part): scores(1, 1, 1, 1) for part in others},
         },
         {},
         seed=0,
@@ -55,7 +57,7 @@ def test_worth_is_what_the_whole_has_over_the_cut() -> None:
 
 def test_the_whole_way(mill: Dataset) -> None:
     """Without the lexical route nothing else knows the words, and the cut recipes stay out of the table."""
-    results, files = compete(lambda: mill, Options(ablate="recall", embedder="wordllama"))
+    results, files = run_benchmark(lambda: mill, Options(ablate="recall", embedder="wordllama"))
     assert files == []
     assert list(results["recipes"]) == ["recall"]
     assert results["ablation"]["recipe"] == "recall"
@@ -65,7 +67,7 @@ def test_the_whole_way(mill: Dataset) -> None:
 
 
 def test_the_ablated_recipe_joins_those_that_race(mill: Dataset) -> None:
-    results, _ = compete(lambda: mill, Options("bm25", ablate="recipe:dense", embedder="wordllama"))
+    results, _ = run_benchmark(lambda: mill, Options("bm25", ablate="recipe:dense", embedder="wordllama"))
     assert list(results["recipes"]) == ["bm25", "recipe:dense"]
     last = results["ablation"]["parts"][-1]
     assert last["part"] == "routes.dense"
@@ -76,7 +78,7 @@ def test_the_ablated_recipe_joins_those_that_race(mill: Dataset) -> None:
 @pytest.mark.parametrize("choice", ["bm25", "recall,default"])
 def test_only_one_recipe_can_be_taken_apart(choice: str, mill: Dataset) -> None:
     with pytest.raises(InvalidInput, match="--ablate takes one recipe"):
-        compete(lambda: mill, Options("bm25", ablate=choice))
+        run_benchmark(lambda: mill, Options("bm25", ablate=choice))
 
 
 def test_an_ablation_is_plain_data() -> None:

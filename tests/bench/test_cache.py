@@ -23,7 +23,7 @@ from fivefold.models.embedders.minilm import MiniLM
 TEXTS = ["the heron", "a grey heron by the weir", "bread", "the heron"]
 
 
-class Counted:
+class CountingEmbedder:
     """Counts letters into eight places, and the texts it was asked for."""
 
     def __init__(self, pin: str = "counted@1", dimension: int = 8) -> None:
@@ -47,7 +47,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_text_is_embedded_once(path: Path) -> None:
-    first, second = Counted(), Counted()
+    first, second = CountingEmbedder(), CountingEmbedder()
     with CachedEmbedder(first, path) as cached:
         fresh = cached.embed(TEXTS)
         assert (cached.pin, cached.dimension) == ("counted@1", 8)
@@ -57,8 +57,8 @@ def test_a_text_is_embedded_once(path: Path) -> None:
         assert (cached.hits, cached.misses) == (4, 1)
     assert sorted(first.asked) == sorted(set(TEXTS))
     assert second.asked == ["new"]
-    np.testing.assert_array_equal(fresh, Counted().embed(TEXTS))
-    np.testing.assert_array_equal(kept, Counted().embed([*TEXTS, "new"]))
+    np.testing.assert_array_equal(fresh, CountingEmbedder().embed(TEXTS))
+    np.testing.assert_array_equal(kept, CountingEmbedder().embed([*TEXTS, "new"]))
 
 
 def test_a_real_models_vectors_come_back_to_the_bit(path: Path) -> None:
@@ -73,20 +73,20 @@ def test_a_real_models_vectors_come_back_to_the_bit(path: Path) -> None:
 
 
 def test_models_do_not_share_vectors(path: Path) -> None:
-    with CachedEmbedder(Counted(), path) as cached:
+    with CachedEmbedder(CountingEmbedder(), path) as cached:
         cached.embed(TEXTS)
-    with CachedEmbedder(Counted("counted@2"), path) as other:
+    with CachedEmbedder(CountingEmbedder("counted@2"), path) as other:
         other.embed(TEXTS)
         assert other.misses == 3
-    with CachedEmbedder(Counted(dimension=4), path) as narrow:
-        np.testing.assert_array_equal(narrow.embed(TEXTS), Counted(dimension=4).embed(TEXTS))
+    with CachedEmbedder(CountingEmbedder(dimension=4), path) as narrow:
+        np.testing.assert_array_equal(narrow.embed(TEXTS), CountingEmbedder(dimension=4).embed(TEXTS))
         narrow.embed(TEXTS)
         assert (narrow.hits, narrow.misses) == (5, 3)
 
 
 def test_progress_adds_up_to_the_texts(path: Path) -> None:
     done: list[int] = []
-    with CachedEmbedder(Counted(), path) as cached:
+    with CachedEmbedder(CountingEmbedder(), path) as cached:
         cached.embed(TEXTS, done.append)
         assert sum(done) == 4
         cached.embed([*TEXTS, "new"], done.append)
@@ -94,7 +94,7 @@ def test_progress_adds_up_to_the_texts(path: Path) -> None:
 
 
 def test_no_texts_give_no_vectors(path: Path) -> None:
-    with CachedEmbedder(Counted(), path) as cached:
+    with CachedEmbedder(CountingEmbedder(), path) as cached:
         assert cached.embed([]).shape == (0, 8)
 
 
@@ -106,7 +106,7 @@ def test_it_lies_in_the_users_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert default_path() == tmp_path / "xdg" / "fivefold" / "vectors.db"
     monkeypatch.setenv("FIVEFOLD_CACHE", str(tmp_path / "mine"))
-    with CachedEmbedder(Counted()) as cached:
+    with CachedEmbedder(CountingEmbedder()) as cached:
         cached.embed(TEXTS)
     assert (tmp_path / "mine" / "vectors.db").exists()
 
@@ -123,8 +123,8 @@ def test_a_broken_file_is_set_aside_and_the_vectors_come(
 ) -> None:
     path.parent.mkdir()
     path.write_bytes(content)
-    with caplog.at_level(logging.WARNING, "fivefold"), CachedEmbedder(Counted(), path) as cached:
-        np.testing.assert_array_equal(cached.embed(TEXTS), Counted().embed(TEXTS))
+    with caplog.at_level(logging.WARNING, "fivefold"), CachedEmbedder(CountingEmbedder(), path) as cached:
+        np.testing.assert_array_equal(cached.embed(TEXTS), CountingEmbedder().embed(TEXTS))
         cached.embed(TEXTS)
         assert cached.misses == 3
     assert "is broken" in caplog.text
@@ -135,29 +135,32 @@ def test_a_broken_file_is_set_aside_and_the_vectors_come(
 
 def test_a_file_damaged_in_the_middle_is_set_aside(path: Path, caplog: pytest.LogCaptureFixture) -> None:
     texts = [f"heron {number}" for number in range(600)]
-    with CachedEmbedder(Counted(), path) as cached:
+    with CachedEmbedder(CountingEmbedder(), path) as cached:
         cached.embed(texts)
     content = path.read_bytes()
     path.write_bytes(content[:4096] + b"\x5a" * (len(content) - 4096))
-    with caplog.at_level(logging.WARNING, "fivefold"), CachedEmbedder(Counted(), path) as cached:
-        np.testing.assert_array_equal(cached.embed(texts), Counted().embed(texts))
+    with caplog.at_level(logging.WARNING, "fivefold"), CachedEmbedder(CountingEmbedder(), path) as cached:
+        np.testing.assert_array_equal(cached.embed(texts), CountingEmbedder().embed(texts))
     assert "it was set aside as vectors.db.broken-" in caplog.text
-    with CachedEmbedder(Counted(), path) as cached:
+    with CachedEmbedder(CountingEmbedder(), path) as cached:
         cached.embed(texts)
         assert cached.misses == 0
 
 
 def test_a_place_that_cannot_be_used_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("in the way")
-    with caplog.at_level(logging.WARNING, "fivefold"), CachedEmbedder(Counted(), tmp_path / "file" / "v.db") as cached:
+    with (
+        caplog.at_level(logging.WARNING, "fivefold"),
+        CachedEmbedder(CountingEmbedder(), tmp_path / "file" / "v.db") as cached,
+    ):
         for _ in range(2):
-            np.testing.assert_array_equal(cached.embed(TEXTS), Counted().embed(TEXTS))
+            np.testing.assert_array_equal(cached.embed(TEXTS), CountingEmbedder().embed(TEXTS))
         assert cached.misses == 6
     assert [record.getMessage().partition(" is not used: ")[1] for record in caplog.records] == [" is not used: "]
 
 
 def test_what_was_embedded_before_a_failure_is_kept(path: Path) -> None:
-    class Failing(Counted):
+    class Failing(CountingEmbedder):
         def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
             if len(self.asked) >= 2 * BATCH:
                 raise EmbedderError("the server is gone")
@@ -166,13 +169,13 @@ def test_what_was_embedded_before_a_failure_is_kept(path: Path) -> None:
     texts = [f"heron {number}" for number in range(3 * BATCH)]
     with CachedEmbedder(Failing(), path) as cached, pytest.raises(EmbedderError, match="the server is gone"):
         cached.embed(texts)
-    with CachedEmbedder(Counted(), path) as cached:
+    with CachedEmbedder(CountingEmbedder(), path) as cached:
         cached.embed(texts)
         assert (cached.hits, cached.misses) == (2 * BATCH, BATCH)
 
 
 def test_a_model_that_gives_a_wrong_shape_is_named(path: Path) -> None:
-    class Wrong(Counted):
+    class Wrong(CountingEmbedder):
         def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
             return super().embed(texts)[1:]
 
@@ -186,8 +189,8 @@ def test_a_model_that_gives_a_wrong_shape_is_named(path: Path) -> None:
 CHILD = textwrap.dedent("""
     import sys
     from fivefold.bench.cache import CachedEmbedder
-    from tests.bench.test_cache import Counted
-    with CachedEmbedder(Counted(), sys.argv[1]) as cached:
+    from tests.bench.test_cache import CountingEmbedder
+    with CachedEmbedder(CountingEmbedder(), sys.argv[1]) as cached:
         for start in range(int(sys.argv[2]), int(sys.argv[3]), 10):
             cached.embed([f"text {number}" for number in range(start, start + 10)])
             print(start, flush=True)
@@ -205,14 +208,14 @@ def test_a_killed_run_resumes(path: Path) -> None:
         said = [process.stdout.readline() for _ in range(5)]
         process.send_signal(signal.SIGKILL)
         said += [line for line in process.stdout if line.endswith("\n")]
-    with CachedEmbedder(Counted(), path) as cached:
+    with CachedEmbedder(CountingEmbedder(), path) as cached:
         cached.embed([f"text {number}" for number in range(10 * len(said))])
         assert cached.misses == 0
 
 
 def test_several_processes_fill_one_file(path: Path) -> None:
     _run_together(path)
-    with CachedEmbedder(Counted(), path) as cached:
+    with CachedEmbedder(CountingEmbedder(), path) as cached:
         cached.embed([f"text {number}" for number in range(800)])
         assert cached.misses == 0
 
@@ -222,7 +225,7 @@ def test_several_processes_that_find_it_broken_all_go_on(path: Path) -> None:
     path.write_bytes(b"not a database at all, " * 50)
     _run_together(path)
     assert list(path.parent.glob("vectors.db.broken-*"))
-    with CachedEmbedder(Counted(), path) as cached:
+    with CachedEmbedder(CountingEmbedder(), path) as cached:
         cached.embed(TEXTS)
         cached.embed(TEXTS)
         assert cached.misses == 3
@@ -236,7 +239,7 @@ def _run_together(path: Path) -> None:
 
 
 def test_threads_share_one_cache(path: Path) -> None:
-    with CachedEmbedder(Counted(), path) as cached:
+    with CachedEmbedder(CountingEmbedder(), path) as cached:
         results: dict[int, Matrix] = {}
 
         def work(number: int) -> None:
@@ -249,4 +252,4 @@ def test_threads_share_one_cache(path: Path) -> None:
             thread.join()
         assert cached.hits + cached.misses == 16
     for number in range(8):
-        np.testing.assert_array_equal(results[number], Counted().embed([f"text {number}", "common"]))
+        np.testing.assert_array_equal(results[number], CountingEmbedder().embed([f"text {number}", "common"]))

@@ -11,39 +11,39 @@ from pathlib import Path
 import pytest
 
 from fivefold.bench.diff import diff
-from fivefold.bench.race import Race
-from fivefold.bench.results import QUESTIONS, RESULTS, results_of, scored_of, write_questions
-from fivefold.bench.runner import Answered
+from fivefold.bench.results import QUESTIONS, RESULTS, collect_results, score_run, write_questions
+from fivefold.bench.run import Run
+from fivefold.bench.runner import Answer
 from fivefold.bench.scores import LISTED, Scores
 from fivefold.errors import InvalidInput
 
-Written = Callable[[str, Race], Path]
+Written = Callable[[str, Run], Path]
 
 
 @pytest.fixture
 def written(tmp_path: Path) -> Written:
-    def write(name: str, race: Race) -> Path:
-        folder, scored = tmp_path / name, scored_of(race, LISTED)
+    def write(name: str, run: Run) -> Path:
+        folder, scored = tmp_path / name, score_run(run, LISTED)
         folder.mkdir()
-        (folder / RESULTS).write_text(json.dumps(results_of(race, scored, ks=(5, 10, 20), seed=None)), "utf-8")
-        write_questions(folder / QUESTIONS, race, scored)
+        (folder / RESULTS).write_text(json.dumps(collect_results(run, scored, ks=(5, 10, 20), seed=None)), "utf-8")
+        write_questions(folder / QUESTIONS, run, scored)
         return folder / RESULTS
 
     return write
 
 
-def with_rankings(race: Race, name: str, **rankings: tuple[str, ...]) -> Race:
-    """The race as if `name` had found these."""
+def with_rankings(run: Run, name: str, **rankings: tuple[str, ...]) -> Run:
+    """The run as if `name` had found these."""
     given = [
-        Answered(answer.question, rankings.get(answer.question, answer.ranking), 1.0, explained=answer.explained)
-        for answer in race.answers[name]
+        Answer(answer.question, rankings.get(answer.question, answer.ranking), 1.0, explained=answer.explained)
+        for answer in run.answers[name]
     ]
-    return replace(race, answers={**race.answers, name: given})
+    return replace(run, answers={**run.answers, name: given})
 
 
-def test_losses_come_first_and_the_worst_at_the_top(race: Race, written: Written) -> None:
-    before = written("a", with_rankings(race, "default", q0=("D2:2",), q1=("D1:2",), q2=()))
-    after = written("b", with_rankings(race, "default", q0=(), q1=(), q2=("D1:3",)))
+def test_losses_come_first_and_the_worst_at_the_top(run: Run, written: Written) -> None:
+    before = written("a", with_rankings(run, "default", q0=("D2:2",), q1=("D1:2",), q2=()))
+    after = written("b", with_rankings(run, "default", q0=(), q1=(), q2=("D1:3",)))
     found = diff(before, after)
     assert [(change.question, change.change) for change in found.changes] == [("q1", -1), ("q0", -0.5), ("q2", 1)]
     assert (found.questions, found.better, found.worse, found.same) == (6, 1, 2, 3)
@@ -51,10 +51,10 @@ def test_losses_come_first_and_the_worst_at_the_top(race: Race, written: Written
     assert (found.a, found.b) == (f"{before}: default", f"{after}: default")
 
 
-def test_both_sides_are_explained(race: Race, written: Written) -> None:
-    ranking = race.rankings("default")["q4"]
+def test_both_sides_are_explained(run: Run, written: Written) -> None:
+    ranking = run.rankings("default")["q4"]
     moved = (*(id for id in ranking if id != "D2:3"), "D2:3")
-    path, other = written("a", race), written("b", with_rankings(race, "default", q4=moved))
+    path, other = written("a", run), written("b", with_rankings(run, "default", q4=moved))
     (change,) = diff(path, other, metric="mrr").changes
     assert change.text == "What is Olaf's badge number?"
     assert change.a.gold == {"D2:3": 1}
@@ -64,8 +64,8 @@ def test_both_sides_are_explained(race: Race, written: Written) -> None:
     assert any(text.startswith("gold D2:3") for text in change.b.explained)
 
 
-def test_two_recipes_of_one_run(race: Race, written: Written) -> None:
-    path = written("a", with_rankings(race, "default", q3=()))
+def test_two_recipes_of_one_run(run: Run, written: Written) -> None:
+    path = written("a", with_rankings(run, "default", q3=()))
     found = diff(path, path, "bm25,default")
     assert (found.a, found.b) == ("bm25", "default")
     change = found.changes[0]
@@ -74,18 +74,18 @@ def test_two_recipes_of_one_run(race: Race, written: Written) -> None:
     assert change.b.gold == {"D2:1": None}
 
 
-def test_equal_runs_differ_in_nothing(race: Race, written: Written) -> None:
-    found = diff(written("a", race), written("b", race))
+def test_equal_runs_differ_in_nothing(run: Run, written: Written) -> None:
+    found = diff(written("a", run), written("b", run))
     assert (found.changes, found.same, found.mean) == ((), 6, 0)
 
 
-def test_without_default_the_recipe_both_have_is_taken(race: Race, written: Written) -> None:
-    only = replace(race, racers=race.racers[1:2])
-    assert diff(written("a", only), written("b", race)).a.endswith(": bm25")
+def test_without_default_the_recipe_both_have_is_taken(run: Run, written: Written) -> None:
+    only = replace(run, contestants=run.contestants[1:2])
+    assert diff(written("a", only), written("b", run)).a.endswith(": bm25")
 
 
-def test_json_has_both_sides(race: Race, written: Written) -> None:
-    shown = diff(written("a", race), written("b", with_rankings(race, "default", q0=()))).to_dict()
+def test_json_has_both_sides(run: Run, written: Written) -> None:
+    shown = diff(written("a", run), written("b", with_rankings(run, "default", q0=()))).to_dict()
     assert set(shown["changes"][0]) == {"question", "text", "category", "change", "a", "b"}
     assert set(shown["changes"][0]["a"]) == {"score", "gold", "explained"}
     json.dumps(shown)
@@ -102,26 +102,26 @@ def test_json_has_both_sides(race: Race, written: Written) -> None:
     ],
 )
 def test_what_cannot_be_compared_is_said(
-    recipes: str | None, metric: str, told: str, race: Race, written: Written
+    recipes: str | None, metric: str, told: str, run: Run, written: Written
 ) -> None:
-    path = written("a", race)
+    path = written("a", run)
     with pytest.raises(InvalidInput, match=told):
         diff(path, path, recipes, metric)
 
 
-def test_other_questions_cannot_be_compared(race: Race, written: Written) -> None:
-    questions = [replace(question, id=f"other {question.id}") for question in race.dataset.questions]
-    answers: Mapping[str, list[Answered]] = {
+def test_other_questions_cannot_be_compared(run: Run, written: Written) -> None:
+    questions = [replace(question, id=f"other {question.id}") for question in run.dataset.questions]
+    answers: Mapping[str, list[Answer]] = {
         name: [replace(answer, question=f"other {answer.question}") for answer in given]
-        for name, given in race.answers.items()
+        for name, given in run.answers.items()
     }
-    other = replace(race, dataset=replace(race.dataset, questions=questions), answers=answers)
+    other = replace(run, dataset=replace(run.dataset, questions=questions), answers=answers)
     with pytest.raises(InvalidInput, match="no question in common"):
-        diff(written("a", race), written("b", other))
+        diff(written("a", run), written("b", other))
 
 
-def test_a_missing_sibling_is_named(race: Race, scored: Mapping[str, Scores], written: Written) -> None:
-    path = written("a", race)
+def test_a_missing_sibling_is_named(run: Run, scored: Mapping[str, Scores], written: Written) -> None:
+    path = written("a", run)
     path.with_name("questions.jsonl.gz").unlink()
     with pytest.raises(InvalidInput, match=r"questions.jsonl.gz is missing beside .*results.json"):
         diff(path, path, "bm25,default")
@@ -137,15 +137,15 @@ def test_a_missing_sibling_is_named(race: Race, scored: Mapping[str, Scores], wr
         b"\x1f\x8b",
     ],
 )
-def test_a_damaged_sibling_is_said(data: bytes, race: Race, written: Written) -> None:
-    path = written("a", race)
+def test_a_damaged_sibling_is_said(data: bytes, run: Run, written: Written) -> None:
+    path = written("a", run)
     path.with_name("questions.jsonl.gz").write_bytes(data)
     with pytest.raises(InvalidInput, match="is damaged"):
         diff(path, path, "bm25,default")
 
 
-def test_a_sibling_of_another_run_is_said(race: Race, written: Written) -> None:
-    path = written("a", race)
+def test_a_sibling_of_another_run_is_said(run: Run, written: Written) -> None:
+    path = written("a", run)
     path.with_name("questions.jsonl.gz").write_bytes(gzip.compress(b""))
     with pytest.raises(InvalidInput, match="not of the same run"):
         diff(path, path, "bm25,default")

@@ -14,9 +14,9 @@ import pytest
 from fivefold.bench import load as loads
 from fivefold.bench import load_server
 from fivefold.bench.load import Load, Loaded, put_load
+from fivefold.bench.load_api import Failed, InProcess, OverHttp, Record
 from fivefold.bench.load_client import MIX, Account, Client, mix_of
 from fivefold.bench.load_server import ServerFailed, Target, serving
-from fivefold.bench.load_ways import Failed, InProcess, OverHttp, Record
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
 from tests.stores.test_sqlite import toy

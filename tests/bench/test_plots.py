@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from fivefold.bench.plots import COLOURS, GREYS, _largest, _looks, box, draw, need_plots, raised, wrapped
-from fivefold.bench.race import Race
-from fivefold.bench.results import PLOTS, results_of
+from fivefold.bench.plots import COLOURS, GREYS, _largest, _looks, box, draw, raised, require_plots, wrapped
+from fivefold.bench.results import PLOTS, collect_results
+from fivefold.bench.run import Run
 from fivefold.bench.scores import Scores
 from fivefold.errors import MissingExtra
 from fivefold.retrieval.recipe import RACED
 
 
-def test_every_plot_is_a_picture_with_all_colours(race: Race, scored: Mapping[str, Scores], tmp_path: Path) -> None:
-    draw(tmp_path, race, results_of(race, scored, ks=(5, 10, 20), seed=None))
+def test_every_plot_is_a_picture_with_all_colours(run: Run, scored: Mapping[str, Scores], tmp_path: Path) -> None:
+    draw(tmp_path, run, collect_results(run, scored, ks=(5, 10, 20), seed=None))
     assert {path.name for path in tmp_path.iterdir()} == set(PLOTS)
     wanted = {look["color"] for look in _looks(list(scored)).values()}
     for name in PLOTS:
@@ -74,4 +74,4 @@ def test_long_category_names_are_wrapped_and_many_categories_cut() -> None:
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"pip install 'fivefold\[bench\]'"):
-        need_plots()
+        require_plots()

@@ -1,4 +1,4 @@
-"""What a race leaves behind: a fixed schema, whole files, and a folder that is never mixed with anything else."""
+"""What a run leaves behind: a fixed schema, whole files, and a folder that is never mixed with anything else."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import ir_measures
 import pytest
 
 from fivefold.bench import plots
-from fivefold.bench.race import Race
-from fivefold.bench.results import OWN, check_folder, results_of, scored_of, write_folder
-from fivefold.bench.runner import Answered
+from fivefold.bench.results import OWN, check_folder, collect_results, score_run, write_folder
+from fivefold.bench.run import Run
+from fivefold.bench.runner import Answer
 from fivefold.bench.scores import LISTED, Scores, means, metric_names
 from fivefold.bench.tables import markdown, overall
 from fivefold.errors import InvalidInput, StoreError
@@ -25,15 +25,15 @@ Scored = Mapping[str, Scores]
 
 
 @pytest.fixture(scope="module")
-def results(race: Race, scored: Scored) -> Json:
-    return results_of(race, scored, ks=(5, 10, 20), seed=None)
+def results(run: Run, scored: Scored) -> Json:
+    return collect_results(run, scored, ks=(5, 10, 20), seed=None)
 
 
 @pytest.fixture(scope="module")
-def folder(race: Race, results: Json, scored: Scored, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(run: Run, results: Json, scored: Scored, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Written once, to be read."""
-    place = tmp_path_factory.mktemp("race") / "new" / "out"
-    write_folder(place, race, results, scored)
+    place = tmp_path_factory.mktemp("run") / "new" / "out"
+    write_folder(place, run, results, scored)
     return place
 
 
@@ -55,9 +55,9 @@ def test_the_schema_is_as_others_read_it(results: Json) -> None:
     assert json.loads(json.dumps(results)) == results
 
 
-def test_overall_is_the_mean_of_all_questions(results: Json, race: Race, scored: Scored) -> None:
+def test_overall_is_the_mean_of_all_questions(results: Json, run: Run, scored: Scored) -> None:
     for name, each in results["recipes"].items():
-        assert each["overall"] == pytest.approx(means(scored[name], race.dataset.questions), abs=1e-6)
+        assert each["overall"] == pytest.approx(means(scored[name], run.dataset.questions), abs=1e-6)
         weighed = sum(each["by_category"][kind]["recall@5"] * n for kind, n in results["categories"].items()) / 6
         assert weighed == pytest.approx(each["overall"]["recall@5"], abs=1e-5)
 
@@ -73,14 +73,14 @@ def test_recipes_are_kept_as_data(results: Json) -> None:
     assert results["definitions"]["recipe:dense"]["unit"] == "turn"
 
 
-def test_another_depth_adds_its_metrics(race: Race) -> None:
-    made = results_of(race, scored_of(race, metric_names((3,))), ks=(3,), seed=None)
+def test_another_depth_adds_its_metrics(run: Run) -> None:
+    made = collect_results(run, score_run(run, metric_names((3,))), ks=(3,), seed=None)
     assert tuple(made["recipes"]["default"]["overall"]) == (*LISTED, "recall@3", "all@3", "hit@3", "ndcg@3")
     assert "recall@3" in overall(made)[0]
 
 
-def test_processes_side_by_side_are_noted(race: Race, scored: Scored) -> None:
-    made = results_of(replace(race, jobs=3), scored, ks=(5, 10, 20), seed=None, notes=("a note",))
+def test_processes_side_by_side_are_noted(run: Run, scored: Scored) -> None:
+    made = collect_results(replace(run, jobs=3), scored, ks=(5, 10, 20), seed=None, notes=("a note",))
     assert made["notes"] == ["a note", "times were measured with 3 processes side by side"]
 
 
@@ -101,9 +101,9 @@ def test_trec_files_give_the_same_scores(folder: Path, results: Json) -> None:
         assert found[ir_measures.nDCG @ 10] == pytest.approx(told["ndcg@10"], abs=1e-6)
 
 
-def test_ids_with_blanks_stay_one_column(race: Race, results: Json, scored: Scored, tmp_path: Path) -> None:
-    spaced = [Answered("q 0", ("a b", "50%"), 1.0), *race.answers["bm25"][1:]]
-    write_folder(tmp_path, replace(race, answers={**race.answers, "bm25": spaced}), results, scored)
+def test_ids_with_blanks_stay_one_column(run: Run, results: Json, scored: Scored, tmp_path: Path) -> None:
+    spaced = [Answer("q 0", ("a b", "50%"), 1.0), *run.answers["bm25"][1:]]
+    write_folder(tmp_path, replace(run, answers={**run.answers, "bm25": spaced}), results, scored)
     lines = (tmp_path / "runs" / "bm25.trec").read_text("utf-8").splitlines()
     assert lines[:2] == ["q%200 Q0 a%20b 1 2 bm25", "q%200 Q0 50%25 2 1 bm25"]
 
@@ -119,27 +119,27 @@ def test_each_answer_is_a_line(folder: Path) -> None:
     assert set(first["explained"]) >= set(first["ranking"][:3])
 
 
-def test_equal_runs_give_equal_bytes(race: Race, results: Json, scored: Scored, folder: Path, tmp_path: Path) -> None:
-    files = write_folder(tmp_path, race, results, scored)
+def test_equal_runs_give_equal_bytes(run: Run, results: Json, scored: Scored, folder: Path, tmp_path: Path) -> None:
+    files = write_folder(tmp_path, run, results, scored)
     for path in files:
         assert path.read_bytes() == (folder / path.relative_to(tmp_path)).read_bytes()
     assert len(files) == len(OWN) + 4
 
 
-def test_a_later_race_replaces_an_earlier_one(race: Race, folder: Path, scored: Scored, tmp_path: Path) -> None:
+def test_a_later_race_replaces_an_earlier_one(run: Run, folder: Path, scored: Scored, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     (tmp_path / ".unfinished-killed").mkdir()
-    fewer = replace(race, racers=race.racers[:2])
-    write_folder(tmp_path, fewer, results_of(fewer, scored, ks=(5, 10, 20), seed=1), scored)
+    fewer = replace(run, contestants=run.contestants[:2])
+    write_folder(tmp_path, fewer, collect_results(fewer, scored, ks=(5, 10, 20), seed=1), scored)
     assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["bm25.trec", "dense.trec"]
     assert not (tmp_path / ".unfinished-killed").exists()
     assert json.loads((tmp_path / "results.json").read_text("utf-8"))["seed"] == 1
 
 
-def test_a_folder_with_other_things_is_left_alone(race: Race, results: Json, scored: Scored, tmp_path: Path) -> None:
+def test_a_folder_with_other_things_is_left_alone(run: Run, results: Json, scored: Scored, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("x", "utf-8")
     with pytest.raises(InvalidInput, match=r"holds other things \(thesis.tex\)"):
-        write_folder(tmp_path, race, results, scored)
+        write_folder(tmp_path, run, results, scored)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
@@ -160,7 +160,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_fills_up_leaves_the_earlier_results(
-    race: Race, results: Json, scored: Scored, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, results: Json, scored: Scored, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
@@ -170,7 +170,7 @@ def test_a_disk_that_fills_up_leaves_the_earlier_results(
 
     monkeypatch.setattr(plots, "draw", full)
     with pytest.raises(StoreError, match="No space left"):
-        write_folder(tmp_path, race, results, scored)
+        write_folder(tmp_path, run, results, scored)
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.bench.significance import Comparison, compare, compare_all, holm, p_value, rival
+from fivefold.bench.significance import Comparison, compare, compare_all, holm, p_value, reference_recipe
 
 
 @pytest.mark.parametrize(
@@ -83,5 +83,5 @@ def test_all_are_compared_with_one_on_both_metrics() -> None:
 
 
 def test_the_rival_is_default_or_the_best() -> None:
-    assert rival({"a": {"recall@10": 0.9}, "default": {"recall@10": 0.1}}) == "default"
-    assert rival({"a": {"recall@10": 0.2}, "b": {"recall@10": 0.3}}) == "b"
+    assert reference_recipe({"a": {"recall@10": 0.9}, "default": {"recall@10": 0.1}}) == "default"
+    assert reference_recipe({"a": {"recall@10": 0.2}, "b": {"recall@10": 0.3}}) == "b"

@@ -1,4 +1,4 @@
-"""Measurements and races as tables."""
+"""Measurements and runs as tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fivefold.cli import show
+from fivefold.cli import terminal
 from fivefold.retrieval.recipe import RACED
 from tests.support import bench_data
 from tests.support.shell import Command
@@ -71,7 +71,7 @@ def test_a_narrow_terminal_breaks_no_figure(
     width: str, columns: str, talk: str, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", width)
-    monkeypatch.setattr(show, "console", show._console())
+    monkeypatch.setattr(terminal, "console", terminal._console())
     table = command("bench", "locomo", talk, "--recipes", "bm25,default", *QUICK).out.split("\n\n")[0].splitlines()
     assert all(len(line.rstrip()) <= int(width) for line in table)
     assert sorted(word for line in table[:-2] for word in line.split() if word != "recipe" and word in columns.split())
@@ -196,7 +196,7 @@ def test_an_ablation_is_printed(talk: str, command: Command) -> None:
         (["bench", "locomo", "talk.json", "--out", "talk.json"], "is a file; name a folder"),
         (["bench", "diff", "nowhere.json", "--recipes", "a,b"], "nowhere.json does not exist"),
         (["bench", "diff", "talk.json", "--recipes", "a,b"], "talk.json holds no recipes"),
-        (["bench", "diff", "race/results.json", "--limit", "0", "--recipes", "old,new"], "--limit must be at least 1"),
+        (["bench", "diff", "run/results.json", "--limit", "0", "--recipes", "old,new"], "--limit must be at least 1"),
     ],
 )
 def test_mistakes_are_said_in_one_sentence(args: list[str], told: str, talk: str, command: Command) -> None:
@@ -220,7 +220,7 @@ def test_a_missing_package_is_named_before_the_race(
 
 
 def test_a_difference_shows_both_sides(talk: str, command: Command) -> None:
-    out = command("bench", "diff", "race/results.json", "--recipes", "old,new").out
+    out = command("bench", "diff", "run/results.json", "--recipes", "old,new").out
     assert out.startswith("A  old\nB  new\nrecall@10: 1 question, 0 better, 1 worse, 0 the same, mean −1.000\n")
     assert "  q0 · 4 · 1.000 → .000\n" in out
     assert "  A: gold D1:3 #1\n" in out

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -76,3 +78,25 @@ def test_the_schedule_runs_until_a_signal(tmp_path: Path, ending: signal.Signals
     rounds = [json.loads(part) for part in (seen + rest).replace("]\n[", "]\0[").split("\0")]
     assert len(rounds) >= 2
     assert [item["part"] for item in rounds[1]] == ["vocabulary", "statistics"]
+
+
+def test_doctor_finds_damage_and_repairs_it(small: Small, command: Command) -> None:
+    with sqlite3.connect(small.path) as damaged:
+        damaged.execute("UPDATE entities SET links = links + 1")
+    damaged.close()
+    ran = command("doctor", "--store", small.path)
+    assert ran.code == 1
+    assert re.search(r"✗ +entity links", ran.out)
+    assert ran.err == "Something is amiss; `fivefold doctor --repair` rebuilds what can be derived.\n"
+    found = command("doctor", "--store", small.path, "--json")
+    assert found.code == 1
+    assert [item["check"] for item in found.json if not item["ok"]] == ["entity links"]
+    assert command("doctor", "--repair", "--store", small.path).code == 0
+
+
+def test_reembed_moves_the_namespace(small: Small, command: Command) -> None:
+    said = command("reembed", "wordllama", "--store", small.path).out
+    assert re.fullmatch(r"namespace 'default' now has \d+ vectors of wordllama@[\d.]+\n", said)
+    answer = command("recall", "what is my badge ID?", "-k", "1", "--store", small.path, "--json").json
+    assert answer["embedder"].startswith("wordllama@")
+    assert answer["hits"][0]["memory"]["id"] == "badge"

@@ -1,11 +1,11 @@
-"""Haystack: a retriever for pipelines that can be written to YAML and read back."""
+"""Haystack: a retriever for pipelines, which can be saved to YAML and loaded again."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
-from fivefold.adapters.found import details
+from fivefold.adapters.hits import hit_metadata
 from fivefold.engine import Engine
 from fivefold.engine import open as open_engine
 from fivefold.errors import InvalidInput, MissingExtra
@@ -22,8 +22,8 @@ except ImportError as error:
 class FivefoldRetriever:
     """The memories that answer a query, as documents.
 
-    Written to a dictionary it names its store and namespace; read back it opens them. A password is not written:
-    PGPASSWORD or ~/.pgpass have it then.
+    As a dictionary it names its store and namespace, and `from_dict` opens them. It never contains a password: set
+    PGPASSWORD or use ~/.pgpass.
     """
 
     def __init__(self, engine: Engine, top_k: int = 10, recipe: str = "default", effort: Effort = "normal") -> None:
@@ -34,12 +34,12 @@ class FivefoldRetriever:
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
-        """`top_k` overrides the retriever's own for once."""
-        answer = self.engine.recall(
-            query, self.top_k if top_k is None else top_k, recipe=self.recipe, effort=self.effort
-        )
+        """`top_k` overrides the retriever's own for this call."""
+        answer = self.engine.recall(query, self.top_k if top_k is None else top_k, recipe=self.recipe, effort=self.effort)
         documents = [
-            Document(id=hit.memory.id, content=hit.memory.content, score=hit.score, meta=_meta(details(answer, hit)))
+            Document(
+                id=hit.memory.id, content=hit.memory.content, score=hit.score, meta=_meta(hit_metadata(answer, hit))
+            )
             for hit in answer
         ]
         return {"documents": documents}
@@ -51,18 +51,18 @@ class FivefoldRetriever:
     def to_dict(self) -> dict[str, Any]:
         location = self.engine.store.location
         if location == ":memory:":
-            raise InvalidInput("a store in memory ends with the process and cannot be written down; open a file")
+            raise InvalidInput("a store in memory ends with its process and cannot be saved; open a file instead")
         engine = {"store": location, "namespace": self.engine.namespace}
         return default_to_dict(self, engine=engine, top_k=self.top_k, recipe=self.recipe, effort=self.effort)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> FivefoldRetriever:
-        given = dict(data["init_parameters"])
-        where = given["engine"]
-        given["engine"] = open_engine(where["store"], namespace=where["namespace"])
-        return default_from_dict(cls, {**data, "init_parameters": given})
+        parameters = dict(data["init_parameters"])
+        location = parameters["engine"]
+        parameters["engine"] = open_engine(location["store"], namespace=location["namespace"])
+        return default_from_dict(cls, {**data, "init_parameters": parameters})
 
 
-def _meta(told: Json) -> Json:
+def _meta(metadata: Json) -> Json:
     """Haystack has fields of its own for the id and the score."""
-    return {name: value for name, value in told.items() if name not in ("id", "score")}
+    return {name: value for name, value in metadata.items() if name not in ("id", "score")}

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from fivefold.adapters.found import details
-from fivefold.adapters.turns import Said, Talk, spoken
+from fivefold.adapters.chat_session import ChatSession, SessionMessage, text_or_placeholder
+from fivefold.adapters.hits import hit_metadata
 from fivefold.engine import Engine
 from fivefold.errors import MissingExtra
 from fivefold.values.memory import ROLES, Memory
@@ -34,7 +34,7 @@ _SPEAKERS = {"human": "user", "ai": "assistant"}
 
 
 class FivefoldRetriever(BaseRetriever):
-    """The memories that answer a question, as documents. `invoke(question, k=3)` overrides a field for once."""
+    """The memories that answer a question, as documents. `invoke(question, k=3)` overrides a field for one call."""
 
     engine: Engine
     k: int = 10
@@ -51,55 +51,56 @@ class FivefoldRetriever(BaseRetriever):
     ) -> list[Document]:
         answer = self.engine.recall(query, self.k if k is None else k, recipe=self.recipe, now=now, effort=self.effort)
         return [
-            Document(id=hit.memory.id, page_content=hit.memory.content, metadata=details(answer, hit)) for hit in answer
+            Document(id=hit.memory.id, page_content=hit.memory.content, metadata=hit_metadata(answer, hit))
+            for hit in answer
         ]
 
-    async def _aget_relevant_documents(self, query: str, *, run_manager: Any, **given: Any) -> list[Document]:
+    async def _aget_relevant_documents(self, query: str, *, run_manager: Any, **options: Any) -> list[Document]:
         from langchain_core.runnables.config import run_in_executor
 
         return await run_in_executor(
-            None, self._get_relevant_documents, query, run_manager=run_manager.get_sync(), **given
+            None, self._get_relevant_documents, query, run_manager=run_manager.get_sync(), **options
         )
 
 
 class FivefoldChatHistory(BaseChatMessageHistory):
-    """The messages of one session. Each is a turn that can be recalled, and comes back exactly as it was."""
+    """The messages of one session. Each is a turn that can be recalled, and comes back unchanged."""
 
     def __init__(self, engine: Engine, session_id: str) -> None:
-        self._talk = Talk(engine, session_id, "langchain")
+        self._chat = ChatSession(engine, session_id, "langchain")
 
     @property
     def session_id(self) -> str:
-        return self._talk.session_id
+        return self._chat.session_id
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
-        return [self._message(turn) for turn in self._talk.turns()]
+        return [self._message(turn) for turn in self._chat.turns()]
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        self._talk.add([_said(message) for message in messages])
+        self._chat.add([_session_message(message) for message in messages])
 
     def clear(self) -> None:
-        self._talk.clear()
+        self._chat.clear()
 
     def _message(self, turn: Memory) -> BaseMessage:
-        kept = self._talk.kept(turn)
-        return messages_from_dict([kept])[0] if kept else _plain(turn)
+        original = self._chat.original_message(turn)
+        return messages_from_dict([original])[0] if original else _message_from_text(turn)
 
 
-def _said(message: BaseMessage) -> Said:
+def _session_message(message: BaseMessage) -> SessionMessage:
     calls = " ".join(
         f"{call['name']} {json.dumps(call['args'], ensure_ascii=False, default=str)}"
         for call in getattr(message, "tool_calls", ())
     )
-    text = spoken(str(message.text), calls or f"({message.type} message without text)")
+    text = text_or_placeholder(str(message.text), calls or f"({message.type} message without text)")
     kind = message.type.removesuffix("MessageChunk").lower()
     named = message.name or getattr(message, "role", None) or _SPEAKERS.get(kind, kind)
-    return Said(text, str(named), message_to_dict(message))
+    return SessionMessage(text, str(named), message_to_dict(message))
 
 
-def _plain(turn: Memory) -> BaseMessage:
-    """A turn that was remembered by other means, as the message it would have been."""
+def _message_from_text(turn: Memory) -> BaseMessage:
+    """A turn that did not come from LangChain, as a message."""
     speaker = (turn.speaker or "user").casefold()
     if speaker in ("assistant", "ai"):
         return AIMessage(turn.content, id=turn.id)

@@ -1,12 +1,12 @@
-"""LlamaIndex: a retriever for query engines, a block for its Memory, and a memory that keeps all in fivefold."""
+"""LlamaIndex: a retriever for query engines, a block for its Memory, and a chat memory stored in fivefold."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
-from fivefold.adapters.found import details, listed
-from fivefold.adapters.turns import Said, Talk, spoken
+from fivefold.adapters.chat_session import ChatSession, SessionMessage, text_or_placeholder
+from fivefold.adapters.hits import hit_lines, hit_metadata
 from fivefold.engine import Engine
 from fivefold.errors import MissingExtra
 from fivefold.values.memory import Memory
@@ -24,7 +24,7 @@ except ImportError as error:
 
 LIBRARY = "llama_index"
 _UNSEEN = ["id", "score", "rank", "routes", "recall_id", "session_id", "kind", "type", "superseded"]
-"""What a model is not shown beside a memory's text."""
+"""Metadata that a model does not see."""
 
 RECALLED = "What is remembered from earlier:"
 
@@ -33,11 +33,11 @@ class FivefoldRetriever(BaseRetriever):
     """The memories that answer a question, as nodes with their scores."""
 
     def __init__(
-        self, engine: Engine, k: int = 10, recipe: str = "default", effort: Effort = "normal", **given: Any
+        self, engine: Engine, k: int = 10, recipe: str = "default", effort: Effort = "normal", **options: Any
     ) -> None:
-        """`given` goes to LlamaIndex's own retriever, as a callback manager does."""
+        """`options` go to LlamaIndex's own retriever, such as a callback manager."""
         self.engine, self.k, self.recipe, self.effort = engine, k, recipe, effort
-        super().__init__(**given)
+        super().__init__(**options)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         answer = self.engine.recall(query_bundle.query_str, self.k, recipe=self.recipe, effort=self.effort)
@@ -46,7 +46,7 @@ class FivefoldRetriever(BaseRetriever):
                 node=TextNode(
                     id_=hit.memory.id,
                     text=hit.memory.content,
-                    metadata=details(answer, hit),
+                    metadata=hit_metadata(answer, hit),
                     excluded_llm_metadata_keys=_UNSEEN,
                     excluded_embed_metadata_keys=_UNSEEN,
                 ),
@@ -60,7 +60,7 @@ class FivefoldRetriever(BaseRetriever):
 
 
 class FivefoldMemoryBlock(BaseMemoryBlock[str]):
-    """Long-term memory for LlamaIndex's `Memory`: what leaves its queue is remembered, what answers is recalled."""
+    """Long-term memory for LlamaIndex's `Memory`: messages that leave its queue are remembered and can be recalled."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -70,20 +70,20 @@ class FivefoldMemoryBlock(BaseMemoryBlock[str]):
     recipe: str = "default"
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
-        question = _last_asked(messages or [])
+        question = _last_user_text(messages or [])
         if question is None:
             return ""
         answer = await asyncio.to_thread(self.engine.recall, question, self.k, recipe=self.recipe)
-        return "\n".join(listed(answer))
+        return "\n".join(hit_lines(answer))
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
-        """Messages of several sessions may come together; each says which it is of."""
+        """Messages of several sessions may come together; each names its session."""
         for session_id in dict.fromkeys(map(_session, messages)):
-            said = [_said(message) for message in messages if _session(message) == session_id]
-            await asyncio.to_thread(Talk(self.engine, session_id, LIBRARY).add, said)
+            of_session = [_session_message(message) for message in messages if _session(message) == session_id]
+            await asyncio.to_thread(ChatSession(self.engine, session_id, LIBRARY).add, of_session)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
-        """The memories that answer least go first; four characters count as a token."""
+        """Drop the lowest-ranked memories first; four characters count as one token."""
         lines = content.split("\n- ")
         left = 4 * tokens_to_truncate
         while lines and left > 0:
@@ -92,7 +92,7 @@ class FivefoldMemoryBlock(BaseMemoryBlock[str]):
 
 
 class FivefoldMemory(BaseMemory):
-    """A chat's memory in fivefold: every message is a turn at once; `get` gives the last ones and what they recall."""
+    """A chat memory in fivefold: every message is stored at once; `get` gives the last ones and what they recall."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -111,60 +111,60 @@ class FivefoldMemory(BaseMemory):
         return cls(**kwargs)
 
     def get(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
-        """The last messages, and before them what else is remembered about the question they end with."""
-        turns = self._talk.last(self.recent)
+        """The last messages, preceded by other memories that answer the question they end with."""
+        turns = self._chat.last(self.recent)
         messages = [self._message(turn) for turn in turns]
-        question = input or _last_asked(messages)
+        question = input or _last_user_text(messages)
         if question is None or self.k == 0:
             return messages
-        shown = frozenset(turn.id for turn in turns)
-        answer = self.engine.recall(question, min(self.k + len(shown), MAX_K), recipe=self.recipe)
-        lines = listed(answer, shown)[: self.k]
+        recent = frozenset(turn.id for turn in turns)
+        answer = self.engine.recall(question, min(self.k + len(recent), MAX_K), recipe=self.recipe)
+        lines = hit_lines(answer, recent)[: self.k]
         recalled = [ChatMessage(role=MessageRole.SYSTEM, content="\n".join([RECALLED, *lines]))] if lines else []
         return [*recalled, *messages]
 
     def get_all(self) -> list[ChatMessage]:
-        return [self._message(turn) for turn in self._talk.turns()]
+        return [self._message(turn) for turn in self._chat.turns()]
 
     def put(self, message: ChatMessage) -> None:
         self.put_messages([message])
 
     def put_messages(self, messages: list[ChatMessage]) -> None:
-        self._talk.add([_said(message) for message in messages])
+        self._chat.add([_session_message(message) for message in messages])
 
     def set(self, messages: list[ChatMessage]) -> None:
         self.reset()
         self.put_messages(messages)
 
     def reset(self) -> None:
-        self._talk.clear()
+        self._chat.clear()
 
     @property
-    def _talk(self) -> Talk:
-        return Talk(self.engine, self.session_id, LIBRARY)
+    def _chat(self) -> ChatSession:
+        return ChatSession(self.engine, self.session_id, LIBRARY)
 
     def _message(self, turn: Memory) -> ChatMessage:
-        kept = self._talk.kept(turn)
-        return ChatMessage.model_validate(kept) if kept else _plain(turn)
+        original = self._chat.original_message(turn)
+        return ChatMessage.model_validate(original) if original else _message_from_text(turn)
 
 
-def _last_asked(messages: list[ChatMessage]) -> str | None:
-    asked = (message.content for message in reversed(messages) if message.role == MessageRole.USER)
-    return next(filter(None, asked), None)
+def _last_user_text(messages: list[ChatMessage]) -> str | None:
+    texts = (message.content for message in reversed(messages) if message.role == MessageRole.USER)
+    return next(filter(None, texts), None)
 
 
 def _session(message: ChatMessage) -> str:
     return str(message.additional_kwargs.get("session_id", LIBRARY))
 
 
-def _said(message: ChatMessage) -> Said:
+def _session_message(message: ChatMessage) -> SessionMessage:
     calls = " ".join(f"{b.tool_name} {b.tool_kwargs}" for b in message.blocks if isinstance(b, ToolCallBlock))
     role = message.role.value
-    text = spoken(message.content or "", calls or f"({role} message without text)")
-    return Said(text, role, message.model_dump(mode="json"))
+    text = text_or_placeholder(message.content or "", calls or f"({role} message without text)")
+    return SessionMessage(text, role, message.model_dump(mode="json"))
 
 
-def _plain(turn: Memory) -> ChatMessage:
-    """A turn that was remembered by other means, as the message it would have been."""
+def _message_from_text(turn: Memory) -> ChatMessage:
+    """A turn that did not come from LlamaIndex, as a message."""
     role = {"assistant": MessageRole.ASSISTANT, "ai": MessageRole.ASSISTANT, "system": MessageRole.SYSTEM}
     return ChatMessage(role=role.get((turn.speaker or "").casefold(), MessageRole.USER), content=turn.content)

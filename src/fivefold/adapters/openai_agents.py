@@ -1,4 +1,4 @@
-"""OpenAI Agents SDK: a session whose items are remembered, and come back exactly as they were."""
+"""OpenAI Agents SDK: a session whose items are remembered and come back unchanged."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from fivefold.adapters.turns import Said, Talk, spoken
+from fivefold.adapters.chat_session import ChatSession, SessionMessage, text_or_placeholder
 from fivefold.engine import Engine
 from fivefold.errors import MissingExtra
 from fivefold.values.memory import Memory
@@ -22,45 +22,47 @@ if TYPE_CHECKING:
 
 
 class FivefoldSession:
-    """The items of one conversation, for `Runner.run(…, session=…)`. Writing waits in a thread, not in the loop."""
+    """The items of one conversation, for `Runner.run(…, session=…)`. Reads and writes run in a thread."""
 
     def __init__(self, engine: Engine, session_id: str, session_settings: SessionSettings | None = None) -> None:
         self.session_id = session_id
         self.session_settings = session_settings
-        self._talk = Talk(engine, session_id, "openai_agents")
+        self._chat = ChatSession(engine, session_id, "openai_agents")
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """All items, or the last `limit`, oldest first."""
         most = self.session_settings.limit if limit is None and self.session_settings else limit
-        read = self._talk.turns if most is None else partial(self._talk.last, most)
+        read = self._chat.turns if most is None else partial(self._chat.last, most)
         turns = await asyncio.to_thread(read)
         return [self._item(turn) for turn in turns]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        await asyncio.to_thread(self._talk.add, [_said(cast(Json, item)) for item in items])
+        await asyncio.to_thread(self._chat.add, [_session_message(cast(Json, item)) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Forget the last item, and give it."""
-        turn = await asyncio.to_thread(self._talk.pop)
+        """Forget the last item and return it."""
+        turn = await asyncio.to_thread(self._chat.pop)
         return None if turn is None else self._item(turn)
 
     async def clear_session(self) -> None:
-        await asyncio.to_thread(self._talk.clear)
+        await asyncio.to_thread(self._chat.clear)
 
     def _item(self, turn: Memory) -> TResponseInputItem:
-        return cast(TResponseInputItem, self._talk.kept(turn) or _plain(turn))
+        return cast(TResponseInputItem, self._chat.original_message(turn) or _message_from_text(turn))
 
 
-def _said(item: Json) -> Said:
-    """Speech as it was said; of the other items the words in them, so that they can be recalled too."""
+def _session_message(item: Json) -> SessionMessage:
+    """A message as its text; other items as the words in them, so that they can be recalled too."""
     kind = str(item.get("type", "message"))
     if "role" in item:
-        return Said(spoken(_text(item.get("content")), f"({kind} without text)"), str(item["role"]), item)
+        return SessionMessage(
+            text_or_placeholder(_text(item.get("content")), f"({kind} without text)"), str(item["role"]), item
+        )
     if "name" in item and "arguments" in item:
-        return Said(f"{item['name']} {item['arguments']}", "assistant", item)
+        return SessionMessage(f"{item['name']} {item['arguments']}", "assistant", item)
     if "output" in item:
-        return Said(spoken(_text(item["output"]), f"({kind})"), "tool", item)
-    return Said(spoken(_text(item.get("summary")), f"({kind})"), "assistant", item)
+        return SessionMessage(text_or_placeholder(_text(item["output"]), f"({kind})"), "tool", item)
+    return SessionMessage(text_or_placeholder(_text(item.get("summary")), f"({kind})"), "assistant", item)
 
 
 def _text(content: Any) -> str:
@@ -72,8 +74,8 @@ def _text(content: Any) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _plain(turn: Memory) -> Json:
-    """A turn that was remembered by other means, as the message it would have been."""
+def _message_from_text(turn: Memory) -> Json:
+    """A turn that did not come from this SDK, as a message."""
     speaker = (turn.speaker or "user").casefold()
     role = {"ai": "assistant", "assistant": "assistant", "system": "system"}.get(speaker, "user")
     return {"role": role, "content": turn.content}

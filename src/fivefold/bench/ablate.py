@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fivefold.bench.contestants import Racer
+from fivefold.bench.contestants import Contestant
 from fivefold.bench.scores import Scores
 from fivefold.bench.significance import compare
 from fivefold.errors import InvalidInput
@@ -39,18 +39,18 @@ class Ablation(Value):
         return {"recipe": self.recipe, "parts": [part.to_dict() for part in self.parts]}
 
 
-def cut_racers(name: str, recipe: Recipe) -> tuple[list[Racer], dict[str, str]]:
+def reduced_contestants(name: str, recipe: Recipe) -> tuple[list[Contestant], dict[str, str]]:
     """The recipe less each of its parts in turn, and the parts it cannot do without, with the reason."""
     cut, kept = [], {}
     for part in recipe.parts():
         try:
-            cut.append(Racer(cut_name(name, part), without_part(recipe, part)))
+            cut.append(Contestant(reduced_name(name, part), without_part(recipe, part)))
         except InvalidInput as error:
             kept[part] = str(error)
     return cut, kept
 
 
-def cut_name(name: str, part: str) -> str:
+def reduced_name(name: str, part: str) -> str:
     return f"{name} − {part}"
 
 
@@ -62,7 +62,7 @@ def worth_of(name: str, recipe: Recipe, scored: Mapping[str, Scores], kept: Mapp
 
 
 def _worth(name: str, part: str, scored: Mapping[str, Scores], seed: int) -> PartWorth:
-    found = {metric: compare(name, cut_name(name, part), scored, metric, seed) for metric in METRICS}
+    found = {metric: compare(name, reduced_name(name, part), scored, metric, seed) for metric in METRICS}
     test = found["recall@10"]
     worth = {metric: round(item.difference, 6) for metric, item in found.items()}
     return PartWorth(part, worth, test.better, test.worse, test.p)

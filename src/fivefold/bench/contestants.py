@@ -1,4 +1,4 @@
-"""The field of a race: which recipes and baselines run, and which questions are asked."""
+"""The field of a run: which recipes and baselines run, and which questions are asked."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ from fivefold.retrieval.recipe import RACED, Recipe
 from fivefold.retrieval.recipe_file import load_recipe
 
 BASELINES = ("dense", "bm25")
-"""What these two names mean in a race: plain searches without the engine."""
+"""What these two names mean in a run: plain searches without the engine."""
 
 
 @dataclass(frozen=True, slots=True)
-class Racer:
+class Contestant:
     """Who runs: a recipe, or without one the plain baseline of that name."""
 
     name: str
     recipe: Recipe | None = None
 
 
-def racers_of(choice: str, overrides: Mapping[str, object], unit: Unit, seed: int = 0) -> tuple[list[Racer], list[str]]:
+def contestants_for(
+    choice: str, overrides: Mapping[str, object], unit: Unit, seed: int = 0
+) -> tuple[list[Contestant], list[str]]:
     """Who was asked for, baselines first, and a note for every change that has no place in one of them.
 
-    Noise is drawn by `seed`, so that a race gives the same each time and in any number of processes.
+    Noise is drawn by `seed`, so that a run gives the same each time and in any number of processes.
     """
     names = [*BASELINES, *RACED] if choice.strip() == "all" else [part.strip() for part in choice.split(",")]
     names = list(dict.fromkeys(name for name in names if name))
     if not names:
         raise InvalidInput("recipes is empty; name some, separated by commas, or all")
-    running = [Racer(name) for name in BASELINES if name in names]
+    running = [Contestant(name) for name in BASELINES if name in names]
     recipes = {name: load_recipe(name.removeprefix("recipe:")) for name in names if name not in BASELINES}
     _check_overrides(overrides, list(recipes.values()))
     notes: list[str] = []
@@ -43,7 +45,7 @@ def racers_of(choice: str, overrides: Mapping[str, object], unit: Unit, seed: in
         fixed: dict[str, object] = {f"{part}.seed": seed for part in recipe.parts() if part.endswith(".noise")}
         if "rerank.cross_encoder" in recipe.parts():  # else what is read would depend on how busy the machine is
             fixed["rerank.cross_encoder.budget_ms"] = 0
-        running.append(Racer(_called(name, running), load_recipe(recipe, {**fixed, **placed, "unit": unit})))
+        running.append(Contestant(_called(name, running), load_recipe(recipe, {**fixed, **placed, "unit": unit})))
     return running, notes
 
 
@@ -65,13 +67,15 @@ def _has_place(key: str, recipe: Recipe) -> bool:
     return group not in {"routes", "boosts", "select"} or f"{group}.{rest.partition('.')[0]}" in recipe.parts()
 
 
-def _called(name: str, running: Sequence[Racer]) -> str:
-    """A file goes by its name without folder and ending, unless another racer does."""
+def _called(name: str, running: Sequence[Contestant]) -> str:
+    """A file goes by its name without folder and ending, unless another contestant does."""
     short = Path(name).stem if name.endswith(".toml") or "/" in name else name
-    return name if any(racer.name == short for racer in running) else short
+    return name if any(contestant.name == short for contestant in running) else short
 
 
-def prepared(dataset: Dataset, unit: Unit | None = None, limit: int | None = None, seed: int | None = None) -> Dataset:
+def select_questions(
+    dataset: Dataset, unit: Unit | None = None, limit: int | None = None, seed: int | None = None
+) -> Dataset:
     """The dataset as it is asked: by turn or session, the first questions or some drawn by seed, their namespaces."""
     asked = [question for question in dataset.questions if question.relevant]
     notes = list(dataset.notes)

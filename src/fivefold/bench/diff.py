@@ -137,14 +137,14 @@ def _recipes(path: Path) -> list[str]:
     try:
         read = json.loads(path.read_bytes())
     except FileNotFoundError:
-        raise InvalidInput(f"{path} does not exist; give the {RESULTS} of a race run with --out") from None
+        raise InvalidInput(f"{path} does not exist; give the {RESULTS} of a run run with --out") from None
     except OSError as error:
         raise InvalidInput(f"{path} could not be read: {error.strerror or error}; give a {RESULTS}") from None
     except (ValueError, RecursionError):
-        raise InvalidInput(f"{path} is no JSON; give the {RESULTS} of a race") from None
+        raise InvalidInput(f"{path} is no JSON; give the {RESULTS} of a run") from None
     recipes = read.get("recipes") if isinstance(read, dict) else None
     if not isinstance(recipes, dict) or not recipes:
-        raise InvalidInput(f"{path} holds no recipes; give the {RESULTS} of a race")
+        raise InvalidInput(f"{path} holds no recipes; give the {RESULTS} of a run")
     return list(recipes)
 
 
@@ -154,9 +154,9 @@ def _answers(path: Path, recipe: str) -> dict[str, Line]:
     try:
         found = {line.question: line for line in _lines(beside) if line.recipe == recipe}
     except FileNotFoundError:
-        raise InvalidInput(f"{QUESTIONS} is missing beside {path}; a race writes both with --out") from None
+        raise InvalidInput(f"{QUESTIONS} is missing beside {path}; a run writes both with --out") from None
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InvalidInput(f"{beside} is damaged ({error or type(error).__name__}); run the race again") from None
+        raise InvalidInput(f"{beside} is damaged ({error or type(error).__name__}); run the run again") from None
     if not found:
         raise InvalidInput(f"{beside} has no answers of {recipe!r}, so it is not of the same run as {path.name}")
     return found

@@ -16,9 +16,9 @@ import numpy as np
 
 import fivefold
 from fivefold import sample
+from fivefold.bench.load_api import Failed, InProcess, OverHttp, Way
 from fivefold.bench.load_client import Account, Client, meet, meet_at, run_client
 from fivefold.bench.load_server import ServerFailed, Target, serving
-from fivefold.bench.load_ways import Failed, InProcess, OverHttp, Way
 from fivefold.text.progress import bar
 from fivefold.values.ids import new_id
 from fivefold.values.serialize import Value

@@ -12,7 +12,7 @@ from typing import Any
 
 from fivefold import sample
 from fivefold.bench.corpus import records
-from fivefold.bench.load_ways import Failed, Gone, OverHttp, Way
+from fivefold.bench.load_api import Failed, Gone, OverHttp, Way
 from fivefold.errors import FivefoldError, InvalidInput, NotFound
 
 BATCH = 10

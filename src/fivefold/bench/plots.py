@@ -1,4 +1,4 @@
-"""Plots of a race: recall against depth, recall by category, quality against time."""
+"""Plots of a run: recall against depth, recall by category, quality against time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fivefold.bench.race import Race
+    from fivefold.bench.run import Run
 
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's palette, told apart by colour-blind readers too; the raced recipe `default` has the first."""
@@ -41,7 +41,7 @@ Box = tuple[float, float, float, float]
 """Left, bottom, right, top, in dots."""
 
 
-def need_plots() -> None:
+def require_plots() -> None:
     """Say what to install before a long run, not after it."""
     try:
         import matplotlib  # noqa: F401
@@ -49,12 +49,12 @@ def need_plots() -> None:
         raise MissingExtra("drawing the plots of a benchmark", "bench") from None
 
 
-def draw(folder: Path, race: Race, results: Json) -> None:
+def draw(folder: Path, run: Run, results: Json) -> None:
     """Every plot as a PNG file in `folder`."""
-    need_plots()
+    require_plots()
     names = list(results["recipes"])
     depth = max(DEPTH, *results["k"])
-    curves = {name: curve(race.dataset.questions, race.rankings(name), depth) for name in names}
+    curves = {name: curve(run.dataset.questions, run.rankings(name), depth) for name in names}
     recall_at_k(folder / "recall_at_k.png", results, curves)
     recall_by_category(folder / "recall_by_category.png", results)
     quality_latency(folder / "quality_latency.png", results)
@@ -175,7 +175,7 @@ def _meet(a: Box, b: Box) -> bool:
 
 
 def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Colour, mark and line of each racer: baselines grey and dashed, `default` in front."""
+    """Colour, mark and line of each contestant: baselines grey and dashed, `default` in front."""
     looks: dict[str, dict[str, Any]] = {}
     recipes = sorted((name for name in names if name not in BASELINES), key=lambda name: name != "default")
     for place, name in enumerate(name for name in names if name in BASELINES):

@@ -1,4 +1,4 @@
-"""What a race came to: results.json and its siblings, all written elsewhere first and then moved in place."""
+"""What a run came to: results.json and its siblings, all written elsewhere first and then moved in place."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import numpy as np
 
 from fivefold import __version__
 from fivefold.bench.ablate import Ablation
-from fivefold.bench.contestants import Racer
+from fivefold.bench.contestants import Contestant
 from fivefold.bench.data import Question
-from fivefold.bench.race import Race
-from fivefold.bench.runner import Answered
+from fivefold.bench.run import Run
+from fivefold.bench.runner import Answer
 from fivefold.bench.scores import Scores, by_category, gains, means, score
 from fivefold.bench.significance import Comparison
 from fivefold.errors import InvalidInput, StoreError
@@ -32,18 +32,21 @@ RUNS = "runs"
 PLOTS = ("recall_at_k.png", "recall_by_category.png", "quality_latency.png")
 OWN = frozenset({RESULTS, QUESTIONS, TABLE, QRELS, *PLOTS})
 UNFINISHED = ".unfinished-"
-"""How the folder begins in which the files are made; one that a killed race left behind is swept away by the next."""
+"""How the folder begins in which the files are made; one that a killed run left behind is swept away by the next."""
 
 PERCENTILES = (50, 95, 99)
 
 
-def scored_of(race: Race, names: Sequence[str]) -> dict[str, Scores]:
-    """Every racer's metrics of every question."""
-    return {racer.name: score(race.dataset.questions, race.rankings(racer.name), names) for racer in race.racers}
+def score_run(run: Run, names: Sequence[str]) -> dict[str, Scores]:
+    """Every contestant's metrics of every question."""
+    return {
+        contestant.name: score(run.dataset.questions, run.rankings(contestant.name), names)
+        for contestant in run.contestants
+    }
 
 
-def results_of(
-    race: Race,
+def collect_results(
+    run: Run,
     scored: Mapping[str, Scores],
     *,
     ks: Sequence[int],
@@ -53,43 +56,48 @@ def results_of(
     ablation: Ablation | None = None,
 ) -> Json:
     """The whole result as data: the schema other programs read first, then how it was made."""
-    questions = race.dataset.questions
+    questions = run.dataset.questions
     kinds = sorted({question.category for question in questions})
     return {
-        "dataset": race.dataset.name,
-        "unit": race.dataset.unit,
-        "embedder": race.embedder,
-        "recipes": {racer.name: _result(race, racer, scored[racer.name]) for racer in race.racers},
+        "dataset": run.dataset.name,
+        "unit": run.dataset.unit,
+        "embedder": run.embedder,
+        "recipes": {
+            contestant.name: _result(run, contestant, scored[contestant.name]) for contestant in run.contestants
+        },
         "fivefold": __version__,
         "k": list(ks),
         "seed": seed,
-        "jobs": race.jobs,
+        "jobs": run.jobs,
         "categories": {kind: sum(question.category == kind for question in questions) for kind in kinds},
-        "notes": [*race.dataset.notes, *notes, *race.notes, *_time_notes(race)],
-        "definitions": {racer.name: racer.recipe.to_dict() if racer.recipe else None for racer in race.racers},
+        "notes": [*run.dataset.notes, *notes, *run.notes, *_time_notes(run)],
+        "definitions": {
+            contestant.name: contestant.recipe.to_dict() if contestant.recipe else None
+            for contestant in run.contestants
+        },
         "significance": [item.to_dict() for item in significance],
         "ablation": ablation.to_dict() if ablation else None,
     }
 
 
-def _result(race: Race, racer: Racer, scores: Scores) -> Json:
-    answers = race.answers[racer.name]
+def _result(run: Run, contestant: Contestant, scores: Scores) -> Json:
+    answers = run.answers[contestant.name]
     encoded = any(answer.encoded for answer in answers)
-    kinds = by_category(scores, race.dataset.questions)
+    kinds = by_category(scores, run.dataset.questions)
     return {
         "n": len(answers),
-        "overall": _rounded(means(scores, race.dataset.questions)),
+        "overall": _rounded(means(scores, run.dataset.questions)),
         "by_category": {kind: _rounded(values) for kind, values in kinds.items()},
         "latency_ms": {
-            "encode": _spread(race.encode_ms if encoded else (0.0,)),
+            "encode": _spread(run.encode_ms if encoded else (0.0,)),
             "recall": _spread([answer.ms for answer in answers]),
         },
     }
 
 
-def _time_notes(race: Race) -> Iterator[str]:
-    if race.jobs > 1:
-        yield f"times were measured with {race.jobs} processes side by side"
+def _time_notes(run: Run) -> Iterator[str]:
+    if run.jobs > 1:
+        yield f"times were measured with {run.jobs} processes side by side"
 
 
 def _rounded(values: Mapping[str, float]) -> dict[str, float]:
@@ -101,14 +109,14 @@ def _spread(times: Sequence[float]) -> dict[str, float]:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse before the race a folder that cannot take its files, or holds what is not a race's."""
+    """Refuse before the run a folder that cannot take its files, or holds what is not a run's."""
     if folder.exists() and not folder.is_dir():
         raise InvalidInput(f"--out {str(folder)!r} is a file; name a folder")
     strange = sorted(_strange(folder)) if folder.is_dir() else []
     if strange:
         raise InvalidInput(
             f"--out {str(folder)!r} holds other things ({', '.join(strange[:3])}{', …' if strange[3:] else ''}); "
-            "name a new or empty folder, or one of an earlier race"
+            "name a new or empty folder, or one of an earlier run"
         )
     there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
@@ -116,7 +124,7 @@ def check_folder(folder: Path) -> None:
 
 
 def _strange(folder: Path) -> Iterator[str]:
-    """What in the folder is not from an earlier race."""
+    """What in the folder is not from an earlier run."""
     for entry in folder.iterdir():
         if entry.name == RUNS and entry.is_dir():
             yield from (f"{RUNS}/{inner.name}" for inner in entry.iterdir() if inner.suffix != ".trec")
@@ -124,8 +132,8 @@ def _strange(folder: Path) -> Iterator[str]:
             yield entry.name
 
 
-def write_folder(folder: Path, race: Race, results: Json, scored: Mapping[str, Scores]) -> list[Path]:
-    """Every file of the race, each whole or not there; what an earlier race left goes. results.json comes last."""
+def write_folder(folder: Path, run: Run, results: Json, scored: Mapping[str, Scores]) -> list[Path]:
+    """Every file of the run, each whole or not there; what an earlier run left goes. results.json comes last."""
     from fivefold.bench.plots import draw
     from fivefold.bench.tables import markdown
 
@@ -135,13 +143,13 @@ def write_folder(folder: Path, race: Race, results: Json, scored: Mapping[str, S
         with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=folder) as made:
             new = Path(made)
             (new / RUNS).mkdir()
-            write_questions(new / QUESTIONS, race, scored)
+            write_questions(new / QUESTIONS, run, scored)
             (new / TABLE).write_text(markdown(results), "utf-8")
-            (new / QRELS).write_text("".join(_qrels(race.dataset.questions)), "utf-8")
-            for racer in race.racers:
-                text = "".join(_run_lines(racer.name, race.answers[racer.name]))
-                (new / RUNS / f"{file_name(racer.name)}.trec").write_text(text, "utf-8")
-            draw(new, race, results)
+            (new / QRELS).write_text("".join(_qrels(run.dataset.questions)), "utf-8")
+            for contestant in run.contestants:
+                text = "".join(_run_lines(contestant.name, run.answers[contestant.name]))
+                (new / RUNS / f"{file_name(contestant.name)}.trec").write_text(text, "utf-8")
+            draw(new, run, results)
             (new / RESULTS).write_text(json.dumps(results, ensure_ascii=False, indent=2) + "\n", "utf-8")
             return _move(new, folder)
     except OSError as error:
@@ -163,20 +171,20 @@ def _move(new: Path, folder: Path) -> list[Path]:
     return targets
 
 
-def write_questions(path: Path, race: Race, scored: Mapping[str, Scores]) -> None:
+def write_questions(path: Path, run: Run, scored: Mapping[str, Scores]) -> None:
     """One line for each recipe and question, packed; without a time inside, so that equal runs give equal bytes."""
     with path.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
-        for racer in race.racers:
-            for question, answer in zip(race.dataset.questions, race.answers[racer.name], strict=True):
+        for contestant in run.contestants:
+            for question, answer in zip(run.dataset.questions, run.answers[contestant.name], strict=True):
                 line = {
-                    "recipe": racer.name,
+                    "recipe": contestant.name,
                     "question": question.id,
                     "namespace": question.namespace,
                     "text": question.text,
                     "category": question.category,
                     "relevant": list(question.relevant),
                     "ranking": list(answer.ranking),
-                    "scores": _rounded(scored[racer.name][question.id]),
+                    "scores": _rounded(scored[contestant.name][question.id]),
                     "explained": dict(answer.explained),
                 }
                 packed.write((json.dumps(line, ensure_ascii=False) + "\n").encode())
@@ -188,7 +196,7 @@ def _qrels(questions: Sequence[Question]) -> Iterator[str]:
             yield f"{_word(question.id)} 0 {_word(id)} 1\n"
 
 
-def _run_lines(name: str, answers: Sequence[Answered]) -> Iterator[str]:
+def _run_lines(name: str, answers: Sequence[Answer]) -> Iterator[str]:
     """TREC's six columns. Scores fall by one a rank, so that a scorer that sorts keeps the recipe's order."""
     for answer in answers:
         for rank, (id, gain) in enumerate(gains(answer.ranking).items(), 1):

@@ -1,4 +1,4 @@
-"""Asking the questions of a race, in this process or in several side by side that share one store."""
+"""Asking the questions of a run, in this process or in several side by side that share one store."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ CHUNK = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """One recall of the race: what was found, best first, how long it took without encoding, and why."""
+class Answer:
+    """One recall of the run: what was found, best first, how long it took without encoding, and why."""
 
     question: str
     ranking: tuple[str, ...]
@@ -43,30 +43,30 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TimedQuestion:
     """A question with the time it is asked at."""
 
     question: Question
     now: datetime | None
 
 
-Ask = Callable[[Recipe, Sequence[Sequence[Asked]]], Iterator[list[Answered]]]
+Ask = Callable[[Recipe, Sequence[Sequence[TimedQuestion]]], Iterator[list[Answer]]]
 
 
-class Asker:
+class Runner:
     """A store opened for questions; one engine a namespace."""
 
     def __init__(self, location: str, embedder: str, depth: int, unit: Unit) -> None:
         self.store = open_store(location)
-        self.model = Counted(CachedEmbedder(load_embedder(embedder)))
+        self.model = CountingEmbedder(CachedEmbedder(load_embedder(embedder)))
         self.depth, self.unit = depth, unit
         self._engines: dict[str, Engine] = {}
         self._warm: set[tuple[str, str]] = set()
 
-    def ask(self, recipe: Recipe, questions: Sequence[Asked]) -> list[Answered]:
+    def ask(self, recipe: Recipe, questions: Sequence[TimedQuestion]) -> list[Answer]:
         return [self._answer(recipe, item.question, item.now) for item in questions]
 
-    def _answer(self, recipe: Recipe, question: Question, now: datetime | None) -> Answered:
+    def _answer(self, recipe: Recipe, question: Question, now: datetime | None) -> Answer:
         engine = self._engine(question.namespace)
         if (question.namespace, recipe.name) not in self._warm:  # the first recall of all fills caches; it is not timed
             engine.recall(question.text, self.depth, recipe=recipe, now=now, history=question.history)
@@ -79,7 +79,7 @@ class Asker:
         found: dict[str, Hit] = {}
         for hit in answer:
             found.setdefault(self._counted_by(hit.memory), hit)
-        return Answered(
+        return Answer(
             question.id,
             tuple(found),
             whole - encode,
@@ -102,7 +102,7 @@ class Asker:
         self.store.close()
 
 
-class Counted:
+class CountingEmbedder:
     """An embedder that counts how often it was called, by which a recall that needs no vector is told."""
 
     def __init__(self, inner: Embedder) -> None:
@@ -131,11 +131,11 @@ def _explained(found: Mapping[str, Hit], gold: Sequence[str]) -> Iterator[tuple[
             yield id, hit.explain().replace(hit.memory.content, short, 1)
 
 
-def ask_all(ask: Ask, recipe: Recipe, dataset: Dataset, advance: Callable[[int], None]) -> list[Answered]:
+def ask_all(ask: Ask, recipe: Recipe, dataset: Dataset, advance: Callable[[int], None]) -> list[Answer]:
     """Every question's answer, in their order. One without a time is asked when its namespace's last memory came."""
     last = {space: _last(dataset, space) for space in dataset.memories}
-    asked = [Asked(question, question.now or last.get(question.namespace)) for question in dataset.questions]
-    found: list[Answered] = []
+    asked = [TimedQuestion(question, question.now or last.get(question.namespace)) for question in dataset.questions]
+    found: list[Answer] = []
     for part in ask(recipe, [asked[start : start + CHUNK] for start in range(0, len(asked), CHUNK)]):
         found += part
         advance(len(part))
@@ -152,14 +152,14 @@ def _last(dataset: Dataset, space: str) -> datetime | None:
 
 
 @contextmanager
-def askers(location: str, embedder: str, depth: int, unit: Unit, jobs: int) -> Iterator[Ask]:
+def runners(location: str, embedder: str, depth: int, unit: Unit, jobs: int) -> Iterator[Ask]:
     """The function that answers chunks of questions in order, here or in `jobs` processes."""
     if jobs == 1:
-        asker = Asker(location, embedder, depth, unit)
+        runner = Runner(location, embedder, depth, unit)
         try:
-            yield lambda recipe, chunks: (asker.ask(recipe, chunk) for chunk in chunks)
+            yield lambda recipe, chunks: (runner.ask(recipe, chunk) for chunk in chunks)
         finally:
-            asker.close()
+            runner.close()
         return
     with ProcessPoolExecutor(
         jobs, mp_context=get_context("spawn"), initializer=_open, initargs=(location, embedder, depth, unit)
@@ -167,14 +167,14 @@ def askers(location: str, embedder: str, depth: int, unit: Unit, jobs: int) -> I
         yield lambda recipe, chunks: pool.map(_ask, [recipe] * len(chunks), chunks)
 
 
-_asker: Asker
-"""The asker of a process that was started for it."""
+_runner: Runner
+"""The runner of a process that was started for it."""
 
 
 def _open(location: str, embedder: str, depth: int, unit: Unit) -> None:
-    global _asker  # noqa: PLW0603
-    _asker = Asker(location, embedder, depth, unit)
+    global _runner  # noqa: PLW0603
+    _runner = Runner(location, embedder, depth, unit)
 
 
-def _ask(recipe: Recipe, questions: Sequence[Asked]) -> list[Answered]:
-    return _asker.ask(recipe, questions)
+def _ask(recipe: Recipe, questions: Sequence[TimedQuestion]) -> list[Answer]:
+    return _runner.ask(recipe, questions)

@@ -72,7 +72,7 @@ def gains(ranking: Sequence[str]) -> dict[str, float]:
     return {id: float(len(once) - place) for place, id in enumerate(once)}
 
 
-def need_measures() -> None:
+def require_measures() -> None:
     """Say what to install before a long run, not after it."""
     try:
         import ir_measures  # noqa: F401
@@ -81,7 +81,7 @@ def need_measures() -> None:
 
 
 def _measure(name: str) -> Measure:
-    need_measures()
+    require_measures()
     from ir_measures import RR, R, Success, nDCG
 
     kind, _, k = name.partition("@")

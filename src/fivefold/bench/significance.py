@@ -59,7 +59,7 @@ def compare_all(scored: Mapping[str, Scores], against: str, seed: int) -> list[C
     ]
 
 
-def rival(overall: Mapping[str, Mapping[str, float]]) -> str:
+def reference_recipe(overall: Mapping[str, Mapping[str, float]]) -> str:
     """Whom all are compared with: `default` where it runs, else the best by recall@10."""
     return "default" if "default" in overall else max(overall, key=lambda name: overall[name]["recall@10"])
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from fivefold import sample
 from fivefold.bench.corpus import MINUTE, START, VariedSample, records
-from fivefold.bench.crowd import add_crowd, name
+from fivefold.bench.entity_crowd import add_entities, name
 from fivefold.bench.measures import Measure, spread, timed_recall, written
 from fivefold.engine import Engine
 from fivefold.models.embedders import DEFAULT, embedder
@@ -74,7 +74,7 @@ def _understanding(engine: Engine, store: SqliteStore, size: int, rounds: int) -
     key = store.key_of(engine.namespace)
     assert key is not None
     with store.connections.writer() as connection:
-        add_crowd(connection, key, entities=size, links=10 * size, edges=3 * size)
+        add_entities(connection, key, entities=size, links=10 * size, edges=3 * size)
     held = size >= LARGE
     names = [f"What did {name(number * 7919 % size)} say about the harbour last week?" for number in range(rounds)]
     asked = engine.understand(names[0])

@@ -1,4 +1,4 @@
-"""The tables of a race, as rows for the terminal and as Markdown for a file."""
+"""The tables of a run, as rows for the terminal and as Markdown for a file."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def notes(results: Json) -> Iterator[str]:
 
 
 def markdown(results: Json) -> str:
-    """All tables of a race as one page."""
+    """All tables of a run as one page."""
     columns, rows = overall(results)
     lines = [f"# {results['dataset']}", "", *_markdown(("recipe", *columns), rows)]
     if len(results["categories"]) > 1:

@@ -1,4 +1,4 @@
-"""`fivefold bench`: measurements as commands. `speed` is here, the races in `race`."""
+"""`fivefold bench`: measurements as commands. `speed` is here, the runs in `run`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fivefold.cli import race
+from fivefold.cli import benchmark
 from fivefold.cli.app import JsonOption, app, print_json
 from fivefold.errors import InvalidInput
 
@@ -59,9 +59,9 @@ def speed(
         _show(found)
 
 
-for raced in (race.locomo, race.longmemeval, race.jsonl):
-    bench.command(cls=race.OptionalAblate)(raced)
-bench.command()(race.diff)
+for raced in (benchmark.locomo, benchmark.longmemeval, benchmark.jsonl):
+    bench.command(cls=benchmark.OptionalAblate)(raced)
+bench.command()(benchmark.diff)
 
 
 def _held(item: Measure, largest: int) -> Measure:
@@ -71,18 +71,18 @@ def _held(item: Measure, largest: int) -> Measure:
 
 def _show(found: list[Measure]) -> None:
     """Rates and sizes have one value; times have a middle and a tail."""
-    from fivefold.cli import show
+    from fivefold.cli import terminal
 
     values = [item for item in found if item.p95 is None]
     times = [item for item in found if item.p95 is not None]
     right = ("memories", "value", "p50", "p95")
-    show.table(
+    terminal.table(
         ("measure", "memories", "value", "", "bar", ""),
         [(item.what, _count(item), f"{item.p50:,.2f}", item.unit, item.bar, _mark(item)) for item in values],
         right,
     )
-    show.line("")
-    show.table(
+    terminal.line("")
+    terminal.table(
         ("measure", "memories", "p50", "p95", "", "bar", ""),
         [
             (item.what, _count(item), f"{item.p50:,.2f}", f"{item.p95:,.2f}", item.unit, item.bar, _mark(item))

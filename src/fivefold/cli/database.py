@@ -35,9 +35,9 @@ def status(store: StoreOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         print_json(found.to_dict())
     else:
-        from fivefold.cli import database_shown
+        from fivefold.cli import database_view
 
-        database_shown.status(found)
+        database_view.status(found)
 
 
 @db.command()

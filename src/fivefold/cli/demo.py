@@ -41,22 +41,22 @@ def demo(
     if as_json:
         print_json({"report": report.to_dict(), "recalls": [answer.to_dict() for answer in answers]})
         return
-    from fivefold.cli import show
+    from fivefold.cli import memory_view, recall_view, terminal
 
     sessions = len({record["session_id"] for record in records if record.get("session_id")})
-    show.line(f"A year of Maya's conversations: {sessions} sessions.", "bold")
+    terminal.line(f"A year of Maya's conversations: {sessions} sessions.", "bold")
     if report.stored:
-        show.report(report)
+        memory_view.report(report)
     else:
-        show.line(f"All {len(records)} memories were in {path} already; nothing was added.")
+        terminal.line(f"All {len(records)} memories were in {path} already; nothing was added.")
     for answer in answers:
-        show.line("")
-        show.hang("? ", answer.query.text, "bold cyan")
-        show.recall(answer)
-    show.line("")
-    show.line("Next, try:", "bold")
+        terminal.line("")
+        terminal.hang("? ", answer.query.text, "bold cyan")
+        recall_view.recall(answer)
+    terminal.line("")
+    terminal.line("Next, try:", "bold")
     for command in _next(store, namespace):
-        show.line(f"  {command}")
+        terminal.line(f"  {command}")
 
 
 def _next(store: str | None, namespace: str) -> list[str]:

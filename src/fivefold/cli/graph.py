@@ -31,7 +31,7 @@ def show(
     if as_json:
         print_json({"entities": [item.to_dict() for item in found], "edges": [edge.to_dict() for edge in edges]})
         return
-    from fivefold.cli import show as terminal
+    from fivefold.cli import terminal
 
     rows = [(item.id, item.name, item.kind, item.links, ", ".join(item.aliases)) for item in found]
     terminal.table(("id", "name", "kind", "mentions", "also"), rows)
@@ -96,6 +96,6 @@ def _done(value: dict[str, object], as_json: bool) -> None:
     if as_json:
         print_json(value)
         return
-    from fivefold.cli import show as terminal
+    from fivefold.cli import terminal
 
     terminal.table(("field", "value"), [(name, item) for name, item in value.items() if item not in (None, [])])

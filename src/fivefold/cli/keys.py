@@ -70,11 +70,11 @@ def list_(store: StoreOption = None, as_json: JsonOption = False) -> None:
     if not found:
         say("There is no key yet; make one with: fivefold keys create NAME --role writer --namespace default")
         return
-    from fivefold.cli import show
+    from fivefold.cli import terminal
     from fivefold.values.times import utc_now
 
     now = utc_now()
-    show.table(
+    terminal.table(
         ("id", "name", "role", "namespaces", "state", "made", "expires", "last used"),
         [
             (
@@ -83,9 +83,9 @@ def list_(store: StoreOption = None, as_json: JsonOption = False) -> None:
                 key.role,
                 _reach(key),
                 key.state(now),
-                show.day(key.created_at),
-                show.day(key.expires_at),
-                show.day(key.last_used_at),
+                terminal.day(key.created_at),
+                terminal.day(key.expires_at),
+                terminal.day(key.last_used_at),
             )
             for key in found
         ],
@@ -131,9 +131,9 @@ def audit(
     if not found:
         say("Nothing is noted.")
         return
-    from fivefold.cli import show
+    from fivefold.cli import terminal
 
-    show.table(
+    terminal.table(
         ("when", "key", "action", "namespace", "subject", "outcome"),
         [
             (

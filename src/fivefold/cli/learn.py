@@ -154,7 +154,7 @@ def lines(learned: LearnedFromUse) -> dict[str, str]:
 
 def _correction(found: Adaptation) -> str:
     """What the predicted weights are multiplied by, before they are scaled to add up to 1."""
-    from fivefold.cli.show import counted
+    from fivefold.cli.terminal import counted
 
     heard = counted(found.count, "feedback", "feedbacks")
     if not found.count:

@@ -54,10 +54,10 @@ def load(
 
 
 def _show(found: Loaded) -> None:
-    from fivefold.cli import show
+    from fivefold.cli import terminal
 
     numbers = ("count", "/s", "p50", "p95", "p99", "most")
-    show.table(
+    terminal.table(
         ("asked by", "operation", *numbers, ""),
         [
             (
@@ -75,7 +75,7 @@ def _show(found: Loaded) -> None:
         ],
         right=numbers,
     )
-    show.line("")
+    terminal.line("")
     say(f"{found.requests:,} requests in {found.seconds:g} s, {found.per_second:,.1f} a second")
     say(f"{_mark(found.errors)} {found.errors} errors")
     say(f"{_mark(found.lost)} {found.written:,} memories confirmed and kept, {found.lost} of them lost")

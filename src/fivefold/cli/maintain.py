@@ -1,4 +1,4 @@
-"""`fivefold maintain`: look after a whole store, once or on a schedule."""
+"""Commands that check, repair and maintain a store."""
 
 from __future__ import annotations
 
@@ -10,11 +10,50 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fivefold.cli.app import JsonOption, StoreOption, app, existing, print_json
+from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, existing, print_json, reading, say
 
 if TYPE_CHECKING:
     from fivefold.service.maintenance import Upkeep
     from fivefold.values.reports import MaintenanceResult
+
+
+@app.command()
+def doctor(
+    repair: Annotated[bool, typer.Option("--repair", help="Rebuild first all that can be derived")] = False,
+    store: StoreOption = None,
+    namespace: NamespaceOption = "default",
+    as_json: JsonOption = False,
+) -> None:
+    """Check a store, and rebuild indexes, vectors and links from the memories when asked to."""
+    with reading(store, namespace) as engine:
+        findings = engine.doctor(repair=repair, progress=sys.stderr.isatty())
+    if as_json:
+        print_json([finding.to_dict() for finding in findings])
+    else:
+        from fivefold.cli import terminal
+
+        terminal.table(("", "check", "finding"), [("✓" if f.ok else "✗", f.check, f.detail) for f in findings])
+    if not all(finding.ok for finding in findings):
+        if not as_json:
+            sys.stderr.write("Something is amiss; `fivefold doctor --repair` rebuilds what can be derived.\n")
+        raise typer.Exit(1)
+
+
+@app.command()
+def reembed(
+    embedder: Annotated[str, typer.Argument(help="fivefold-minilm, minilm, wordllama, openai:MODEL, …")],
+    store: StoreOption = None,
+    namespace: NamespaceOption = "default",
+    as_json: JsonOption = False,
+) -> None:
+    """Move a namespace to another embedding model; interrupted, it goes on where it stopped."""
+    with reading(store, namespace) as engine:
+        pin = engine.reembed(embedder, progress=sys.stderr.isatty())
+        count = engine.stats().vectors
+    if as_json:
+        print_json({"namespace": namespace, "embedder": pin, "vectors": count})
+    else:
+        say(f"namespace {namespace!r} now has {count} vectors of {pin}")
 
 
 @app.command()
@@ -56,13 +95,13 @@ def _print(done: Sequence[MaintenanceResult], as_json: bool) -> None:
     if as_json:
         print_json([item.to_dict() for item in done])
     else:
-        from fivefold.cli import show
+        from fivefold.cli import terminal
 
         rows = [
             ("✗" if not item.ok else "✓" if item.changed else "–", item.namespace or "", item.part, item.detail)
             for item in done
         ]
-        show.table(("", "namespace", "looked at", "outcome"), rows)
+        terminal.table(("", "namespace", "looked at", "outcome"), rows)
     sys.stdout.flush()
 
 

@@ -27,9 +27,9 @@ def migrate(
     if as_json:
         print_json([item.to_dict() for item in moved])
         return
-    from fivefold.cli import show
+    from fivefold.cli import terminal
 
-    show.table(
+    terminal.table(
         ("namespace", "memories", "vectors", "checksum", "seconds"),
         [(item.namespace, item.memories, item.vectors, item.checksum[:12], f"{item.seconds:.1f}") for item in moved],
         right=("memories", "vectors", "seconds"),

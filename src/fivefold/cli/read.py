@@ -58,9 +58,9 @@ def recall(
     if as_json:
         print_json(answer.to_dict())
     else:
-        from fivefold.cli import show
+        from fivefold.cli import recall_view
 
-        show.recall(answer, full)
+        recall_view.recall(answer, full)
 
 
 @app.command()
@@ -95,7 +95,7 @@ def explain(
     if as_json:
         print_json(answer.to_dict())
     else:
-        from fivefold.cli.explained import explain
+        from fivefold.cli.explanation_view import explain
 
         explain(answer, full, still=is_still(chosen))
 
@@ -132,9 +132,9 @@ def context(
     if as_json:
         print_json(made.to_dict())
     else:
-        from fivefold.cli import show
+        from fivefold.cli import recall_view
 
-        show.context(made)
+        recall_view.context(made)
 
 
 @app.command()
@@ -157,6 +157,6 @@ def plan(
     if as_json:
         print_json(made.to_dict())
     else:
-        from fivefold.cli import show
+        from fivefold.cli import recall_view
 
-        show.plan(made)
+        recall_view.plan(made)

@@ -56,9 +56,9 @@ def list_(as_json: JsonOption = False) -> None:
             ]
         )
         return
-    from fivefold.cli import drawn
+    from fivefold.cli import recipe_view
 
-    drawn.listed(found)
+    recipe_view.listed(found)
 
 
 @recipes.command()
@@ -78,9 +78,9 @@ def show(
     elif as_toml:
         sys.stdout.write(to_toml(chosen))
     else:
-        from fivefold.cli import drawn
+        from fivefold.cli import recipe_view
 
-        drawn.draw(chosen)
+        recipe_view.draw(chosen)
 
 
 def recipe_of(choice: str, overrides: Sequence[str] | None, still: bool = False) -> Recipe:

@@ -27,7 +27,7 @@ def settings(
     if as_json:
         print_json(held.to_dict())
         return
-    from fivefold.cli import show
+    from fivefold.cli import terminal
     from fivefold.settings import Settings
 
     default = Settings().to_dict()
@@ -35,7 +35,7 @@ def settings(
         (name, value, "" if value == default[name] else f"default {default[name]}")
         for name, value in held.to_dict().items()
     ]
-    show.table(("setting", "value", ""), rows)
+    terminal.table(("setting", "value", ""), rows)
 
 
 def _change(text: str) -> tuple[str, Any]:

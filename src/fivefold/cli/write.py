@@ -98,9 +98,9 @@ def update(
     if as_json:
         print_json(changed.to_dict())
     else:
-        from fivefold.cli import show
+        from fivefold.cli import memory_view
 
-        show.memory(changed)
+        memory_view.memory(changed)
 
 
 @app.command()
@@ -144,9 +144,9 @@ def reinstate(
     if as_json:
         print_json(held.to_dict())
     else:
-        from fivefold.cli import show
+        from fivefold.cli import memory_view
 
-        show.memory(held)
+        memory_view.memory(held)
 
 
 @app.command()
@@ -232,6 +232,6 @@ def _show(report: Report, read: Memory | None, as_json: bool) -> None:
     if as_json:
         print_json(report.to_dict())
     else:
-        from fivefold.cli import show
+        from fivefold.cli import memory_view
 
-        show.report(report, read)
+        memory_view.report(report, read)

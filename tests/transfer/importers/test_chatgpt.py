@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from fivefold.errors import InvalidInput
-from fivefold.transfer.importers import Account, read
+from fivefold.transfer.importers import ImportLog, read
 from fivefold.transfer.importers.records import IMPORTED
 from tests.support.exports import BREAD, NINE, chatgpt, node, packed, write
 
 
 def test_a_conversation_becomes_a_session(tmp_path: Path) -> None:
-    account = Account()
-    turns = list(read(write(tmp_path / "conversations.json", [BREAD]), account=account))
+    log = ImportLog()
+    turns = list(read(write(tmp_path / "conversations.json", [BREAD]), log=log))
     assert [(turn.id, turn.speaker, turn.content) for turn in turns] == [
         ("chatgpt:talk-1:m1", "user", "My sourdough starter is called Bertha"),
         ("chatgpt:talk-1:m2", "assistant", "Bertha is a fine name."),
@@ -26,8 +26,8 @@ def test_a_conversation_becomes_a_session(tmp_path: Path) -> None:
     assert turns[0].event_at == datetime.fromtimestamp(NINE + 1, UTC)
     about = {name: value for name, value in turns[1].metadata.items() if name != IMPORTED}
     assert about == {"title": "Bread", "model": "gpt-x"}
-    assert account.left_out == {"system messages": 1, "images": 1, "calls of tools": 1, "tool messages": 1}
-    assert account.skipped == []
+    assert log.left_out == {"system messages": 1, "images": 1, "calls of tools": 1, "tool messages": 1}
+    assert log.skipped == []
 
 
 def test_only_the_branch_last_looked_at_is_told(tmp_path: Path) -> None:
@@ -65,9 +65,9 @@ def test_what_was_spoken_or_hidden_is_told_apart(tmp_path: Path) -> None:
         node("c", "b", "assistant", content={"content_type": "thoughts", "thoughts": []}),
         node("d", "c", "assistant", " \u200b", None),
     )
-    account = Account()
-    assert [turn.content for turn in read(write(tmp_path / "a.json", [talk]), account=account)] == ["Call the plumber"]
-    assert account.left_out == {"recordings": 1, "hidden messages": 1, "thoughts messages": 1, "empty messages": 1}
+    log = ImportLog()
+    assert [turn.content for turn in read(write(tmp_path / "a.json", [talk]), log=log)] == ["Call the plumber"]
+    assert log.left_out == {"recordings": 1, "hidden messages": 1, "thoughts messages": 1, "empty messages": 1}
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ def test_what_was_spoken_or_hidden_is_told_apart(tmp_path: Path) -> None:
 )
 def test_a_bad_conversation_is_skipped_and_named(spoilt: dict[str, object], why: str, tmp_path: Path) -> None:
     path = write(tmp_path / "conversations.json", [BREAD | spoilt, chatgpt(node("x", "root", "user", "Rye"), id="ok")])
-    account = Account()
-    assert [turn.content for turn in read(path, "chatgpt", account=account)] == ["Rye"]
-    assert [part.to_dict() for part in account.skipped] == [{"where": f"{path}, conversation 1 'Bread'", "why": why}]
+    log = ImportLog()
+    assert [turn.content for turn in read(path, "chatgpt", log=log)] == ["Rye"]
+    assert [part.to_dict() for part in log.skipped] == [{"where": f"{path}, conversation 1 'Bread'", "why": why}]
     with pytest.raises(InvalidInput) as error:
         list(read(path, "chatgpt", strict=True))
     assert str(error.value) == f"{path}, conversation 1 'Bread': {why}"

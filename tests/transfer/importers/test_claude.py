@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from fivefold.errors import InvalidInput
-from fivefold.transfer.importers import Account, detected, read
+from fivefold.transfer.importers import ImportLog, detect_format, read
 from tests.support.exports import MOVE, claude, packed, said, write
 
 
 def test_a_conversation_becomes_a_session(tmp_path: Path) -> None:
-    account = Account()
+    log = ImportLog()
     archive = packed(tmp_path / "data.zip", conversations=[MOVE], users=[])
-    assert detected(archive) == "claude"
-    turns = list(read(archive, account=account))
+    assert detect_format(archive) == "claude"
+    turns = list(read(archive, log=log))
     assert [(turn.id, turn.speaker, turn.content) for turn in turns] == [
         ("claude:c-1:a", "user", "We move to Bergen in May"),
         ("claude:c-1:b", "assistant", "Then book the ferry early."),
@@ -25,14 +25,14 @@ def test_a_conversation_becomes_a_session(tmp_path: Path) -> None:
     assert turns[0].event_at == datetime(2025, 2, 3, 10, 0, 5, 123456, UTC)
     assert turns[0].session_id == "claude:c-1"
     assert turns[0].metadata["title"] == "The move"
-    assert +account.left_out == {"thinking blocks": 1, "attachments": 1}
+    assert +log.left_out == {"thinking blocks": 1, "attachments": 1}
 
 
 def test_older_messages_have_only_their_text(tmp_path: Path) -> None:
     talk = claude(said("a", "human", "Old words", content=[]), said("b", "assistant", "", content=[]))
-    account = Account()
-    assert [turn.content for turn in read(write(tmp_path / "a.json", [talk]), account=account)] == ["Old words"]
-    assert account.left_out["empty messages"] == 1
+    log = ImportLog()
+    assert [turn.content for turn in read(write(tmp_path / "a.json", [talk]), log=log)] == ["Old words"]
+    assert log.left_out["empty messages"] == 1
 
 
 @pytest.mark.parametrize(
@@ -47,10 +47,10 @@ def test_older_messages_have_only_their_text(tmp_path: Path) -> None:
 )
 def test_a_bad_message_skips_its_conversation(message: dict[str, object], why: str, tmp_path: Path) -> None:
     path = write(tmp_path / "conversations.json", [claude(said("z", "human", "Good"), message), MOVE])
-    account = Account()
+    log = ImportLog()
     expected = why.replace("message 1", "message 2")
-    assert len(list(read(path, account=account))) == 3
-    assert account.skipped[0].where == f"{path}, conversation 1 'The move'"
-    assert account.skipped[0].why.startswith(expected)
+    assert len(list(read(path, log=log))) == 3
+    assert log.skipped[0].where == f"{path}, conversation 1 'The move'"
+    assert log.skipped[0].why.startswith(expected)
     with pytest.raises(InvalidInput, match="conversation 1"):
         list(read(path, strict=True))

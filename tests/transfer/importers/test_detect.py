@@ -8,7 +8,7 @@ import pytest
 
 import fivefold
 from fivefold.errors import InvalidInput
-from fivefold.transfer.importers import detected, read
+from fivefold.transfer.importers import detect_format, read
 from tests.support.exports import BREAD, MOVE, packed, write
 
 
@@ -28,7 +28,7 @@ from tests.support.exports import BREAD, MOVE, packed, write
 def test_files_are_known_by_what_stands_in_them(text: str, format: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text(text, "utf-8")
-    assert detected(path) == format
+    assert detect_format(path) == format
 
 
 def a_store(path: Path) -> None:

@@ -15,7 +15,7 @@ from langchain_core.messages import (
 )
 
 from fivefold.errors import InvalidInput
-from fivefold.transfer.importers import Account, detected, read
+from fivefold.transfer.importers import ImportLog, detect_format, read
 from tests.support.exports import message, message_store, write
 
 TALK = [
@@ -30,10 +30,10 @@ TALK = [
 
 
 def test_a_file_is_a_session(tmp_path: Path) -> None:
-    account = Account()
+    log = ImportLog()
     path = write(tmp_path / "garden.json", messages_to_dict(TALK))
-    assert detected(path) == "langchain"
-    turns = list(read(path, account=account))
+    assert detect_format(path) == "langchain"
+    turns = list(read(path, log=log))
     assert [(turn.speaker, turn.content) for turn in turns] == [
         ("user", "What grows in shade?"),
         ("assistant", "Ferns and hostas."),
@@ -45,7 +45,7 @@ def test_a_file_is_a_session(tmp_path: Path) -> None:
     assert len({turn.id for turn in turns}) == 4
     times = [turn.event_at for turn in turns if turn.event_at]
     assert times == sorted(set(times))
-    assert account.left_out == {"system messages": 1, "calls of tools": 1, "tool messages": 1, "image_url blocks": 1}
+    assert log.left_out == {"system messages": 1, "calls of tools": 1, "tool messages": 1, "image_url blocks": 1}
 
 
 def test_ids_stay_when_a_history_grows_or_is_cut(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_folders_and_objects_hold_several_sessions(tmp_path: Path) -> None:
     write(tmp_path / "all" / "team" / "b.json", messages_to_dict(TALK[:2]))
     write(tmp_path / "all" / "0.json", [])
     (tmp_path / "all" / "1.json").write_text("[", "utf-8")
-    assert detected(tmp_path / "all") == "langchain"
+    assert detect_format(tmp_path / "all") == "langchain"
     sessions = [turn.session_id for turn in read(tmp_path / "all")]
     assert list(dict.fromkeys(sessions)) == ["langchain:a", "langchain:team/b"]
     path = write(tmp_path / "object.json", {"x": messages_to_dict(TALK), "y": messages_to_dict(TALK[:2])})
@@ -73,15 +73,15 @@ def test_the_sql_table_is_read_in_the_order_of_its_rows(tmp_path: Path) -> None:
     path = message_store(
         tmp_path / "chat.db", ("s1", told[1]), ("s2", message("human", "Hello")), ("s1", told[4]), ("s3", "no JSON")
     )
-    account = Account()
-    assert detected(path) == "langchain"
-    assert [(turn.session_id, turn.content) for turn in read(path, account=account)] == [
+    log = ImportLog()
+    assert detect_format(path) == "langchain"
+    assert [(turn.session_id, turn.content) for turn in read(path, log=log)] == [
         ("langchain:s1", "What grows in shade?"),
         ("langchain:s1", "Ferns and hostas."),
         ("langchain:s2", "Hello"),
     ]
-    assert account.skipped[0].where == f"{path}, session 's3'"
-    assert account.skipped[0].why.startswith("message 1 is not JSON")
+    assert log.skipped[0].where == f"{path}, session 's3'"
+    assert log.skipped[0].why.startswith("message 1 is not JSON")
 
 
 @pytest.mark.parametrize(
@@ -96,10 +96,10 @@ def test_the_sql_table_is_read_in_the_order_of_its_rows(tmp_path: Path) -> None:
 )
 def test_a_bad_message_skips_its_session(spoilt: object, why: str, tmp_path: Path) -> None:
     path = write(tmp_path / "a.json", [message("human", "fine"), spoilt])
-    account = Account()
-    assert list(read(path, "langchain", account=account)) == []
-    assert account.skipped[0].where == f"{path}, session 'a'"
-    assert account.skipped[0].why.startswith(why)
+    log = ImportLog()
+    assert list(read(path, "langchain", log=log)) == []
+    assert log.skipped[0].where == f"{path}, session 'a'"
+    assert log.skipped[0].why.startswith(why)
     with pytest.raises(InvalidInput, match="session 'a'"):
         list(read(path, "langchain", strict=True))
 
@@ -107,7 +107,7 @@ def test_a_bad_message_skips_its_session(spoilt: object, why: str, tmp_path: Pat
 def test_a_file_that_is_cut_off_skips_its_session(tmp_path: Path) -> None:
     write(tmp_path / "all" / "a.json", messages_to_dict(TALK))
     (tmp_path / "all" / "b.json").write_text('[{"type": "human", "da', "utf-8")
-    account = Account()
-    assert len(list(read(tmp_path / "all", account=account))) == 4
-    assert account.skipped[0].where == f"{tmp_path / 'all' / 'b.json'}"
-    assert "item 1 is not JSON" in account.skipped[0].why
+    log = ImportLog()
+    assert len(list(read(tmp_path / "all", log=log))) == 4
+    assert log.skipped[0].where == f"{tmp_path / 'all' / 'b.json'}"
+    assert "item 1 is not JSON" in log.skipped[0].why

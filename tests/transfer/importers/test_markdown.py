@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.transfer.importers import Account, detected, markdown, read
+from fivefold.transfer.importers import ImportLog, detect_format, markdown, read
 from fivefold.transfer.importers.markdown import sections
 from fivefold.values.memory import Record
 
@@ -61,9 +61,9 @@ def by_id(path: Path) -> dict[str, Record]:
 
 
 def test_every_section_says_where_it_stands(notes: Path) -> None:
-    assert detected(notes) == "markdown"
-    account = Account()
-    found = {record.id: record.content for record in read(notes, account=account)}
+    assert detect_format(notes) == "markdown"
+    log = ImportLog()
+    found = {record.id: record.content for record in read(notes, log=log)}
     assert found == {
         "markdown:vault/daily/2024-05-06.md": "2024-05-06\nRain all day. Not a tag: C#7, &#39; or issue #12",
         "markdown:vault/home/garden.md": "The garden\nEverything green.",
@@ -72,8 +72,8 @@ def test_every_section_says_where_it_stands(notes: Path) -> None:
         "markdown:vault/home/garden.md:Beds:North:2": "The garden › Beds › North\nMoss.",
         "markdown:vault/plain.markdown": "plain\nJust a line",
     }
-    assert account.left_out == {"empty sections": 1}
-    assert account.parts == 3
+    assert log.left_out == {"empty sections": 1}
+    assert log.parts == 3
 
 
 def test_days_come_from_the_head_the_name_or_the_file(notes: Path) -> None:
@@ -92,7 +92,7 @@ def test_tags_links_and_path_are_kept(notes: Path) -> None:
 
 
 def test_one_file_can_be_named(notes: Path) -> None:
-    assert detected(notes / "plain.markdown") == "markdown"
+    assert detect_format(notes / "plain.markdown") == "markdown"
     (alone,) = read(notes / "plain.markdown")
     assert alone == by_id(notes)["plain.markdown"]
 
@@ -122,11 +122,11 @@ def test_tags_are_written_in_many_ways(tags: str, tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_skipped_and_named(notes: Path) -> None:
     (notes / "old.md").write_bytes(b"caf\xe9")
     (notes / "picture.md").symlink_to(notes / "nowhere")
-    account = Account()
-    assert len(list(read(notes, account=account))) == 6
-    assert [part.where for part in account.skipped] == [str(notes / "old.md"), str(notes / "picture.md")]
-    assert account.skipped[1].why == f"'{notes / 'picture.md'}' could not be read: No such file or directory"
-    assert account.skipped[0].why == "it is not UTF-8 text: unexpected end of data at byte 3"
+    log = ImportLog()
+    assert len(list(read(notes, log=log))) == 6
+    assert [part.where for part in log.skipped] == [str(notes / "old.md"), str(notes / "picture.md")]
+    assert log.skipped[1].why == f"'{notes / 'picture.md'}' could not be read: No such file or directory"
+    assert log.skipped[0].why == "it is not UTF-8 text: unexpected end of data at byte 3"
 
 
 @given(st.lists(st.sampled_from(["# A", "## B", "### C", "words", "", "```", "~~~~", "#no", "text #x"])))
@@ -142,20 +142,20 @@ def test_a_link_out_of_the_folder_brings_nothing_in(notes: Path) -> None:
     (notes / "stolen.md").symlink_to(notes.parent / "secret.md")
     (notes / "own.md").symlink_to(notes / "plain.markdown")
     os.mkfifo(notes / "pipe.md")
-    account = Account()
-    found = {record.id: record.content for record in read(notes, account=account)}
+    log = ImportLog()
+    found = {record.id: record.content for record in read(notes, log=log)}
     assert found["markdown:vault/own.md"] == "own\nJust a line"
     assert "4711" not in "".join(found.values())
-    assert account.left_out == {"empty sections": 1, "links out of the folder": 1, "devices and pipes": 1}
-    assert account.skipped == []
+    assert log.left_out == {"empty sections": 1, "links out of the folder": 1, "devices and pipes": 1}
+    assert log.skipped == []
 
 
 def test_a_file_too_large_for_a_note_is_skipped(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(markdown, "MOST", 1_000_000)
     (notes / "huge.md").write_bytes(b"x" * 1_000_001)
-    account = Account()
-    assert len(list(read(notes, account=account))) == 6
-    assert account.skipped[0].why == "it is larger than 1 MB; is it a note?"
+    log = ImportLog()
+    assert len(list(read(notes, log=log))) == 6
+    assert log.skipped[0].why == "it is larger than 1 MB; is it a note?"
 
 
 @pytest.mark.parametrize(

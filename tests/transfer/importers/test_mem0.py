@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fivefold.errors import InvalidInput
-from fivefold.transfer.importers import Account, detected, read
+from fivefold.transfer.importers import ImportLog, detect_format, read
 from tests.support.exports import mem0_history, write
 
 MEMORIES = [
@@ -36,7 +36,7 @@ MEMORIES = [
 @pytest.mark.parametrize("wrapped", [MEMORIES, {"results": MEMORIES}, {"count": 2, "next": None, "results": MEMORIES}])
 def test_memories_become_notes_of_their_owner(wrapped: object, tmp_path: Path) -> None:
     path = write(tmp_path / "memories.json", wrapped)
-    assert detected(path) == "mem0"
+    assert detect_format(path) == "mem0"
     hiking, oslo = read(path)
     assert (hiking.id, hiking.content, hiking.speaker, hiking.tags) == (
         "mem0:m-1",
@@ -52,17 +52,17 @@ def test_memories_become_notes_of_their_owner(wrapped: object, tmp_path: Path) -
 
 def test_bad_memories_are_skipped_and_empty_ones_counted(tmp_path: Path) -> None:
     bad = [{"id": "a"}, {"memory": "no id"}, {"id": "b", "memory": " "}, 7, {"id": "c", "memory": "x", "categories": 1}]
-    account = Account()
+    log = ImportLog()
     path = write(tmp_path / "m.json", {"results": [*MEMORIES, *bad]})
-    assert len(list(read(path, account=account))) == 2
-    assert [part.why for part in account.skipped] == [
+    assert len(list(read(path, log=log))) == 2
+    assert [part.why for part in log.skipped] == [
         "memory should be a text; it is missing",
         "the id should be a text; it is missing",
         "a memory should be an object; it is a number here",
         "categories should be a list; it is a number here",
     ]
-    assert account.skipped[0].where == f"{path}, memory 3"
-    assert account.left_out == {"empty memories": 1}
+    assert log.skipped[0].where == f"{path}, memory 3"
+    assert log.left_out == {"empty memories": 1}
 
 
 def test_the_history_gives_the_last_text_of_what_was_kept(tmp_path: Path) -> None:
@@ -74,13 +74,13 @@ def test_the_history_gives_the_last_text_of_what_was_kept(tmp_path: Path) -> Non
         ("m-2", None, "DELETE", "2024-07-01T12:00:00+00:00", "2024-07-10T12:00:00+00:00"),
         ("m-3", None, "ADD", "2024-07-01T12:00:00+00:00", None),
     )
-    account = Account()
-    assert detected(path) == "mem0"
-    (climbing,) = read(path, account=account)
+    log = ImportLog()
+    assert detect_format(path) == "mem0"
+    (climbing,) = read(path, log=log)
     assert (climbing.id, climbing.content) == ("mem0:m-1", "Likes climbing")
     assert climbing.event_at == datetime(2024, 7, 9, 12, tzinfo=UTC)
-    assert account.left_out == {"deleted memories": 1}
-    assert [part.where for part in account.skipped] == [f"{path}, memory m-3"]
+    assert log.left_out == {"deleted memories": 1}
+    assert [part.where for part in log.skipped] == [f"{path}, memory m-3"]
 
 
 def test_a_file_without_its_table_is_refused(tmp_path: Path) -> None:

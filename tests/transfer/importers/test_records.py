@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fivefold.transfer.importers.records import digest_of, pieces, source_id
+from fivefold.transfer.importers.records import source_id, stored_digest, text_records
 from fivefold.values.validate import MAX_TEXT, visible
 
 ANYTHING = st.text(st.characters(), max_size=20)
@@ -15,14 +15,14 @@ ANYTHING = st.text(st.characters(), max_size=20)
 @given(ANYTHING, ANYTHING, st.lists(ANYTHING, max_size=4), ANYTHING, ANYTHING)
 def test_whatever_a_source_holds_can_be_stored(text: str, speaker: str, tags: list[str], key: str, other: str) -> None:
     records = list(
-        pieces(
+        text_records(
             "chatgpt", (key, other), text, speaker=speaker, session=(key,), tags=tags, title=other, more=[{key: other}]
         )
     )
     assert bool(records) == visible(text.replace("\x00", "\ufffd"))
     for record in records:
         record.content.encode()
-        assert digest_of(record)
+        assert stored_digest(record)
 
 
 @given(st.text(), st.text())
@@ -33,7 +33,7 @@ def test_ids_differ_where_their_keys_do(one: str, other: str) -> None:
 
 def test_a_text_too_long_for_one_memory_is_cut_between_words() -> None:
     text = "\n\n".join(f"paragraph {number} of a very long letter" for number in range(6_000))
-    parts = list(pieces("claude", ("a",), text))
+    parts = list(text_records("claude", ("a",), text))
     assert [part.id for part in parts] == ["claude:a", "claude:a#2", "claude:a#3"]
     assert all(len(part.content) <= MAX_TEXT for part in parts)
     assert "\n\n".join(part.content for part in parts) == text

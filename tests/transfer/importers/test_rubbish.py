@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.errors import InvalidInput
-from fivefold.transfer.importers import FORMATS, Account, read
+from fivefold.transfer.importers import FORMATS, ImportLog, read
 from fivefold.values.memory import Record
 from tests.support.exports import BREAD, MOVE, message, write
 
@@ -54,9 +54,9 @@ def test_a_spoilt_value_is_never_more_than_a_plain_error(data: st.DataObject) ->
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "conversations.json"
         path.write_text(json.dumps(changed), "utf-8")
-        account = Account(strict=data.draw(st.booleans()))
+        log = ImportLog(strict=data.draw(st.booleans()))
         try:
-            found = list(read(path, format, account=account))
+            found = list(read(path, format, log=log))
         except InvalidInput:
             return
         assert all(isinstance(record, Record) and record.id for record in found)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fivefold.transfer.importers.account import Account, Skipped
-from fivefold.transfer.importers.detect import FORMATS, NAMES, Format, detected
-from fivefold.transfer.importers.load import Imported, import_from
-from fivefold.transfer.importers.reading import read
+from fivefold.transfer.importers.detect import FORMATS, NAMES, Format, detect_format
+from fivefold.transfer.importers.import_log import ImportLog, Skipped
+from fivefold.transfer.importers.importer import ImportReport, import_from
+from fivefold.transfer.importers.readers import read
 
-__all__ = ["FORMATS", "NAMES", "Account", "Format", "Imported", "Skipped", "detected", "import_from", "read"]
+__all__ = ["FORMATS", "NAMES", "Format", "ImportLog", "ImportReport", "Skipped", "detect_format", "import_from", "read"]

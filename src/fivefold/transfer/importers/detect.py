@@ -13,8 +13,14 @@ from fivefold.transfer.importers.arrays import is_utf8, items
 from fivefold.transfer.importers.langchain import TABLE
 from fivefold.transfer.importers.markdown import is_markdown
 from fivefold.transfer.importers.mem0 import HISTORY
-from fivefold.transfer.importers.places import CONVERSATIONS, beginning, below, found, opened
-from fivefold.transfer.importers.tables import HEADER, columns
+from fivefold.transfer.importers.source_files import (
+    CONVERSATIONS,
+    files_below,
+    first_bytes,
+    matching_files,
+    open_source_file,
+)
+from fivefold.transfer.importers.sqlite_files import HEADER, columns
 
 Format = Literal["chatgpt", "claude", "mem0", "langchain", "markdown", "jsonl"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -30,12 +36,12 @@ NAMES: dict[Format, str] = {
 _CHOICES = "name what it is with --from (format= in Python): " + ", ".join(FORMATS)
 
 
-def detected(source: str | os.PathLike[str]) -> Format:
+def detect_format(source: str | os.PathLike[str]) -> Format:
     """The format of what lies at a path; objects that are nothing else are taken for JSON lines."""
     path = Path(source)
     if path.is_dir():
         return _folder(path)
-    start = beginning(path)
+    start = first_bytes(path)
     if start.startswith(HEADER):
         return _database(path)
     if zipfile.is_zipfile(path):
@@ -48,12 +54,12 @@ def detected(source: str | os.PathLike[str]) -> Format:
 
 
 def _folder(path: Path) -> Format:
-    talks = found(path, CONVERSATIONS)
+    talks = matching_files(path, CONVERSATIONS)
     if talks:
         return _document(path, talks[0])
-    if below(path, is_markdown):
+    if files_below(path, is_markdown):
         return "markdown"
-    if any(_holds_messages(path, name) for name in found(path, "*.json")):
+    if any(_holds_messages(path, name) for name in matching_files(path, "*.json")):
         return "langchain"
     raise InvalidInput(
         f"{str(path)!r} is a folder; name a file of JSON lines, or a folder with conversations.json, Markdown notes "
@@ -69,7 +75,7 @@ def _holds_messages(path: Path, name: str) -> bool:
 
 
 def _archive(path: Path) -> Format:
-    talks = found(path, CONVERSATIONS)
+    talks = matching_files(path, CONVERSATIONS)
     if talks:
         return _document(path, talks[0])
     raise InvalidInput(f"the archive {str(path)!r} holds no conversations.json; unpack it and name the folder")
@@ -105,19 +111,19 @@ def _text(path: Path, start: bytes) -> Format:
 def _object(path: Path) -> Format:
     """An object that is spread over several lines, or a line that is longer than the beginning."""
     try:
-        with opened(path, "") as (stream, shown):
-            return _shape(next(items(stream, shown))) or "jsonl"
+        with open_source_file(path, "") as (stream, label):
+            return _shape(next(items(stream, label))) or "jsonl"
     except InvalidInput:
         return "jsonl"
 
 
 def _document(path: Path, name: str) -> Format:
-    with opened(path, name) as (stream, shown):
-        first = next(items(stream, shown), None)
+    with open_source_file(path, name) as (stream, label):
+        first = next(items(stream, label), None)
     shape = _shape(first)
     if shape is None or (name and shape == "mem0"):
         hint = "; JSON lines have one object a line, not a list" if first is not None else ""
-        raise InvalidInput(f"{shown} is no list of conversations, messages or memories that is known{hint}; {_CHOICES}")
+        raise InvalidInput(f"{label} is no list of conversations, messages or memories that is known{hint}; {_CHOICES}")
     return shape
 
 

@@ -10,7 +10,7 @@ _DAY = re.compile(r"(?<!\d)(\d{4})[-_.]?(0[1-9]|1[0-2])[-_.]?(0[1-9]|[12]\d|3[01
 DATES = ("date", "created", "created_at", "day")
 
 
-def divided(text: str) -> tuple[dict[str, list[str]], str]:
+def split_front_matter(text: str) -> tuple[dict[str, list[str]], str]:
     """The fields at the head, each as a list of values, and the text after them."""
     lines = text.split("\n")
     if lines[0].rstrip() != "---":

@@ -10,12 +10,12 @@ from itertools import groupby
 from pathlib import Path, PurePosixPath
 
 from fivefold.errors import InvalidInput
-from fivefold.transfer.importers.account import Account
 from fivefold.transfer.importers.arrays import items
-from fivefold.transfer.importers.expected import a_list, a_name, a_text, an_object
-from fivefold.transfer.importers.places import beginning, found, opened
-from fivefold.transfer.importers.records import digest, pieces
-from fivefold.transfer.importers.tables import HEADER, columns, rows
+from fivefold.transfer.importers.checks import require_list, require_name, require_object, require_text
+from fivefold.transfer.importers.import_log import ImportLog
+from fivefold.transfer.importers.records import digest, text_records
+from fivefold.transfer.importers.source_files import first_bytes, matching_files, open_source_file
+from fivefold.transfer.importers.sqlite_files import HEADER, columns, rows
 from fivefold.values.memory import Record
 from fivefold.values.serialize import Json
 from fivefold.values.validate import visible
@@ -25,24 +25,24 @@ TABLE = "message_store"
 _SPEAKERS = {"human": "user", "ai": "assistant", "HumanMessageChunk": "user", "AIMessageChunk": "assistant"}
 
 
-def read(path: Path, account: Account) -> Iterator[Record]:
-    if path.is_file() and beginning(path, size=len(HEADER)) == HEADER:
-        yield from _table(path, account)
+def read(path: Path, log: ImportLog) -> Iterator[Record]:
+    if path.is_file() and first_bytes(path, size=len(HEADER)) == HEADER:
+        yield from _table(path, log)
         return
-    names = found(path, "*.json", account)
+    names = matching_files(path, "*.json", log)
     if not names:
         raise InvalidInput(f"{str(path)!r} holds no .json file")
     for name in names:
         session = str(PurePosixPath(name).with_suffix("")) if name else path.stem
-        shown = str(path / name)
+        label = str(path / name)
         try:
-            with opened(path, name) as (stream, _):
-                histories = _histories(list(items(stream, shown)), session)
+            with open_source_file(path, name) as (stream, _):
+                histories = _histories(list(items(stream, label)), session)
         except InvalidInput as error:
-            account.skip(shown, error)
+            log.skip(label, error)
             continue
         for key, messages in histories.items():
-            yield from _session(key, messages, account, shown, _written(path, name))
+            yield from _session(key, messages, log, label, _written(path, name))
 
 
 def _histories(found: list[object], session: str) -> dict[str, list[object]]:
@@ -53,19 +53,19 @@ def _histories(found: list[object], session: str) -> dict[str, list[object]]:
     return {session: found} if found else {}
 
 
-def _table(path: Path, account: Account) -> Iterator[Record]:
+def _table(path: Path, log: ImportLog) -> Iterator[Record]:
     known = columns(path).get(TABLE, [])
     if not {"session_id", "message"} <= set(known):
         raise InvalidInput(f"{str(path)!r} has no table {TABLE} with session_id and message")
     order = "session_id, id" if "id" in known else "session_id, rowid"
     stored = rows(path, f"SELECT session_id, message FROM {TABLE} ORDER BY {order}")
     for session, group in groupby(stored, key=lambda row: row[0]):
-        yield from _session(str(session), (row[1] for row in group), account, str(path), _written(path, ""))
+        yield from _session(str(session), (row[1] for row in group), log, str(path), _written(path, ""))
 
 
-def _session(key: str, messages: Iterable[object], account: Account, shown: str, written: datetime) -> Iterator[Record]:
+def _session(key: str, messages: Iterable[object], log: ImportLog, label: str, written: datetime) -> Iterator[Record]:
     """A session's turns. They have no times, so they follow each other up to when the file was written."""
-    account.parts += 1
+    log.parts += 1
     seen: Counter[str] = Counter()
     try:
         read = list(messages)
@@ -73,10 +73,10 @@ def _session(key: str, messages: Iterable[object], account: Account, shown: str,
         turns = [
             record
             for number, item in enumerate(read, 1)
-            for record in _turn(key, _message(item, number), seen, start + timedelta(seconds=number), account)
+            for record in _turn(key, _message(item, number), seen, start + timedelta(seconds=number), log)
         ]
     except InvalidInput as error:
-        account.skip(f"{shown}, session {key!r}", error)
+        log.skip(f"{label}, session {key!r}", error)
     else:
         yield from turns
 
@@ -88,47 +88,47 @@ def _message(item: object, number: int) -> Json:
             item = json.loads(item)
         except (ValueError, RecursionError) as error:
             raise InvalidInput(f"message {number} is not JSON: {error}") from None
-    message = an_object(item, f"message {number}")
-    a_text(message.get("type"), f"the type of message {number}")
-    an_object(message.get("data"), f"data of message {number}")
+    message = require_object(item, f"message {number}")
+    require_text(message.get("type"), f"the type of message {number}")
+    require_object(message.get("data"), f"data of message {number}")
     return message
 
 
-def _turn(key: str, message: Json, seen: Counter[str], at: datetime, account: Account) -> Iterator[Record]:
+def _turn(key: str, message: Json, seen: Counter[str], at: datetime, log: ImportLog) -> Iterator[Record]:
     """A message without an id is known by its words and how often they came before."""
     kind, data = message["type"], message["data"]
     if kind in ("system", "tool", "function", "remove"):
-        account.left_out[f"{kind} messages"] += 1
+        log.left_out[f"{kind} messages"] += 1
         return
-    text = _said(data.get("content"), account)
+    text = _message_text(data.get("content"), log)
     if not visible(text):
-        account.left_out["calls of tools" if data.get("tool_calls") else "empty messages"] += 1
+        log.left_out["calls of tools" if data.get("tool_calls") else "empty messages"] += 1
         return
     words = digest(kind, text)
     seen[words] += 1
     id = data.get("id")
     speaker = data.get("name") or _SPEAKERS.get(kind) or data.get("role")
-    yield from pieces(
+    yield from text_records(
         SOURCE,
         (key, id if isinstance(id, str) and id else f"{words}:{seen[words]}"),
         text,
-        speaker=a_name(speaker, "the speaker"),
+        speaker=require_name(speaker, "the speaker"),
         session=(key,),
         at=at,
         stated=False,
     )
 
 
-def _said(content: object, account: Account) -> str:
+def _message_text(content: object, log: ImportLog) -> str:
     """A message's text, or the texts of its blocks."""
     if isinstance(content, str):
         return content
     texts = []
-    for block in a_list(content, "content"):
+    for block in require_list(content, "content"):
         if isinstance(block, dict) and not isinstance(block.get("text"), str):
-            account.left_out[f"{block.get('type', 'other')} blocks"] += 1
+            log.left_out[f"{block.get('type', 'other')} blocks"] += 1
         else:
-            texts.append(a_text(block["text"] if isinstance(block, dict) else block, "a block"))
+            texts.append(require_text(block["text"] if isinstance(block, dict) else block, "a block"))
     return "\n".join(texts)
 
 

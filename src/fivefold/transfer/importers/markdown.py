@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from fivefold.errors import InvalidInput
-from fivefold.transfer.importers.account import Account
-from fivefold.transfer.importers.front_matter import day_of, divided
-from fivefold.transfer.importers.places import below, opened
-from fivefold.transfer.importers.records import pieces
+from fivefold.transfer.importers.front_matter import day_of, split_front_matter
+from fivefold.transfer.importers.import_log import ImportLog
+from fivefold.transfer.importers.records import text_records
+from fivefold.transfer.importers.source_files import files_below, open_source_file
 from fivefold.values.memory import Record
 from fivefold.values.validate import visible
 
@@ -40,34 +40,34 @@ def is_markdown(name: str) -> bool:
     return name.lower().endswith(SUFFIXES)
 
 
-def read(path: Path, account: Account) -> Iterator[Record]:
+def read(path: Path, log: ImportLog) -> Iterator[Record]:
     """A note is known by the name of the folder that was given and its path below that."""
-    names = below(path, is_markdown, account) if path.is_dir() else [""]
+    names = files_below(path, is_markdown, log) if path.is_dir() else [""]
     folder = path.resolve() if path.is_dir() else path.resolve().parent
     if not names:
         raise InvalidInput(f"{str(path)!r} holds no Markdown file, whose name ends in .md")
     for name in names:
-        account.parts += 1
+        log.parts += 1
         try:
-            with opened(path, name) as (stream, _):
+            with open_source_file(path, name) as (stream, _):
                 text = stream.read(MOST + 1)
             if len(text) > MOST:
                 raise InvalidInput(f"it is larger than {MOST // 1_000_000} MB; is it a note?")
             place = PurePosixPath(folder.name, name or path.name)
-            read = list(_notes(text, place, _written(path, name), account))
+            read = list(_notes(text, place, _written(path, name), log))
         except InvalidInput as error:
-            account.skip(str(path / name), error)
+            log.skip(str(path / name), error)
         else:
             yield from read
 
 
-def _notes(raw: bytes, place: PurePosixPath, written: datetime, account: Account) -> Iterator[Record]:
+def _notes(raw: bytes, place: PurePosixPath, written: datetime, log: ImportLog) -> Iterator[Record]:
     """The notes of one file. The same heading twice is told apart by which it is."""
     try:
         text = raw.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"it is not UTF-8 text: {error.reason} at byte {error.start}") from None
-    fields, body = divided(text)
+    fields, body = split_front_matter(text)
     title = next(iter(fields.get("title", [])), place.stem)
     day = day_of(fields, place.stem)
     seen: Counter[tuple[str, ...]] = Counter()
@@ -75,10 +75,10 @@ def _notes(raw: bytes, place: PurePosixPath, written: datetime, account: Account
         seen[section.headings] += 1
         again = (str(seen[section.headings]),) if seen[section.headings] > 1 else ()
         if not visible(section.text):
-            account.left_out["empty sections"] += 1
+            log.left_out["empty sections"] += 1
             continue
         above = " › ".join((title, *(heading for heading in section.headings if heading != title)))
-        yield from pieces(
+        yield from text_records(
             SOURCE,
             (str(place), *section.headings, *again),
             f"{_plain(above)}\n{_plain(section.text)}",

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fivefold.errors import InvalidInput
-from fivefold.transfer.importers.account import Account
 from fivefold.transfer.importers.arrays import items
-from fivefold.transfer.importers.expected import a_list, a_moment, a_name, a_text, an_object
-from fivefold.transfer.importers.places import beginning, opened
-from fivefold.transfer.importers.records import pieces
-from fivefold.transfer.importers.tables import HEADER, columns, rows
+from fivefold.transfer.importers.checks import optional_time, require_list, require_name, require_object, require_text
+from fivefold.transfer.importers.import_log import ImportLog
+from fivefold.transfer.importers.records import text_records
+from fivefold.transfer.importers.source_files import first_bytes, open_source_file
+from fivefold.transfer.importers.sqlite_files import HEADER, columns, rows
 from fivefold.values.memory import Record
 from fivefold.values.serialize import Json
 
@@ -23,45 +23,45 @@ _OWNERS = ("actor_id", "user_id", "agent_id")
 _SQL = "SELECT memory_id, new_memory, event, {at}, created_at, {actor} FROM history ORDER BY created_at, {at}, rowid"
 
 
-def read(path: Path, account: Account) -> Iterator[Record]:
-    if beginning(path, size=len(HEADER)) == HEADER:
-        yield from _history(path, account)
+def read(path: Path, log: ImportLog) -> Iterator[Record]:
+    if first_bytes(path, size=len(HEADER)) == HEADER:
+        yield from _history(path, log)
         return
-    with opened(path, "") as (stream, shown):
-        for number, item in enumerate(_memories(items(stream, shown), shown), 1):
-            account.parts += 1
+    with open_source_file(path, "") as (stream, label):
+        for number, item in enumerate(_memories(items(stream, label), label), 1):
+            log.parts += 1
             try:
-                read = list(_note(an_object(item, "a memory"), account))
+                read = list(_note(require_object(item, "a memory"), log))
             except InvalidInput as error:
-                account.skip(f"{shown}, memory {number}", error)
+                log.skip(f"{label}, memory {number}", error)
             else:
                 yield from read
 
 
-def _memories(found: Iterator[object], shown: str) -> Iterator[object]:
+def _memories(found: Iterator[object], label: str) -> Iterator[object]:
     """The memories of a bare list, or of an object that lists them as `results`."""
     for item in found:
         if isinstance(item, dict) and "results" in item and "memory" not in item:
-            yield from a_list(item["results"], f"{shown}: results")
+            yield from require_list(item["results"], f"{label}: results")
         else:
             yield item
 
 
-def _note(memory: Json, account: Account) -> Iterator[Record]:
+def _note(memory: Json, log: ImportLog) -> Iterator[Record]:
     """What is known of someone is a note of theirs; of when it was last put in words."""
-    key = a_name(memory.get("id"), "the id")
-    text = a_text(memory.get("memory"), "memory")
+    key = require_name(memory.get("id"), "the id")
+    text = require_text(memory.get("memory"), "memory")
     if not text.strip():
-        account.left_out["empty memories"] += 1
-    created = a_moment(memory.get("created_at"), "created_at")
+        log.left_out["empty memories"] += 1
+    created = optional_time(memory.get("created_at"), "created_at")
     owner = next((memory[name] for name in _OWNERS if memory.get(name)), None)
-    tags = [a_name(tag, "a category") for tag in a_list(memory.get("categories") or [], "categories")]
-    yield from pieces(
+    tags = [require_name(tag, "a category") for tag in require_list(memory.get("categories") or [], "categories")]
+    yield from text_records(
         SOURCE,
         (key,),
         text,
-        speaker=None if owner is None else a_name(owner, "the owner"),
-        at=a_moment(memory.get("updated_at"), "updated_at") or created,
+        speaker=None if owner is None else require_name(owner, "the owner"),
+        at=optional_time(memory.get("updated_at"), "updated_at") or created,
         tags=tags,
         metadata=memory.get("metadata"),
         user_id=memory.get("user_id"),
@@ -70,7 +70,7 @@ def _note(memory: Json, account: Account) -> Iterator[Record]:
     )
 
 
-def _history(path: Path, account: Account) -> Iterator[Record]:
+def _history(path: Path, log: ImportLog) -> Iterator[Record]:
     """The last text of every memory that was not deleted."""
     known = columns(path).get("history", [])
     if not set(known) >= HISTORY:
@@ -84,11 +84,11 @@ def _history(path: Path, account: Account) -> Iterator[Record]:
         last.pop(str(memory_id), None)
         last[str(memory_id)] = None if str(event).upper() == "DELETE" else kept
     for key, memory in last.items():
-        account.parts += 1
+        log.parts += 1
         if memory is None:
-            account.left_out["deleted memories"] += 1
+            log.left_out["deleted memories"] += 1
             continue
         try:
-            yield from list(_note(memory, account))
+            yield from list(_note(memory, log))
         except InvalidInput as error:
-            account.skip(f"{path}, memory {key}", error)
+            log.skip(f"{path}, memory {key}", error)

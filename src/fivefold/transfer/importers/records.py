@@ -20,7 +20,7 @@ _PART = 10
 """Room that the number of a part takes at the end of an id."""
 
 
-def pieces(
+def text_records(
     source: str,
     key: tuple[str, ...],
     text: str,
@@ -36,10 +36,10 @@ def pieces(
 
     A time that is not `stated` in the source, such as a file's, does not count as a change of it.
     """
-    labels = tuple(dict.fromkeys(filter(visible, map(named, tags))))[:MAX_TAGS]
-    teller = named(speaker or "")
+    labels = tuple(dict.fromkeys(filter(visible, map(one_line, tags))))[:MAX_TAGS]
+    teller = one_line(speaker or "")
     given = {name: _storable(value) for name, value in about.items() if value not in (None, "", [], {})}
-    for number, part in enumerate(_parts(legible(text)), 1):
+    for number, part in enumerate(_parts(storable_text(text)), 1):
         stamp = digest(part, teller, *labels, at.isoformat() if at and stated else "")
         yield record_of(
             {
@@ -62,7 +62,7 @@ def source_id(source: str, *key: str) -> str:
     return f"{source}:{digest(*key)}"
 
 
-def digest_of(item: Record | Memory) -> str | None:
+def stored_digest(item: Record | Memory) -> str | None:
     """What the source said when this was imported, if it was."""
     told = item.metadata.get(IMPORTED)
     stamp = told.get("digest") if isinstance(told, dict) else None
@@ -74,13 +74,13 @@ def digest(*parts: str) -> str:
     return hashlib.blake2b(joined, digest_size=12).hexdigest()
 
 
-def legible(text: str) -> str:
+def storable_text(text: str) -> str:
     """What no store can hold as text becomes the sign for an unknown character."""
     return _BROKEN.sub("\ufffd", text).strip()
 
 
 def _storable(value: Any) -> Any:
-    """What is kept beside a text, with the same signs made legible."""
+    """What is kept beside a text, with the same signs made storable."""
     if isinstance(value, str):
         return _BROKEN.sub("\ufffd", value)
     if isinstance(value, list):
@@ -90,7 +90,7 @@ def _storable(value: Any) -> Any:
     return value
 
 
-def named(text: str) -> str:
+def one_line(text: str) -> str:
     """A speaker or tag on one line, no longer than a name may be."""
     return _CONTROL.sub(" ", text).strip()[:MAX_NAME].strip()
 

@@ -1,4 +1,4 @@
-"""How a race and the difference between two look in a terminal."""
+"""How a run and the difference between two look in a terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fivefold.bench import tables
-from fivefold.cli import show
+from fivefold.cli import terminal
 from fivefold.text.display import visible
 from fivefold.values.serialize import Json
 
@@ -26,81 +26,81 @@ FULL = 80
 SPARED = frozenset({"recall@20", "all@10", "hit@5", "mrr", "p95 ms"})
 
 
-def show_race(results: Json, out: Path | None, files: Sequence[Path]) -> None:
+def show_results(results: Json, out: Path | None, files: Sequence[Path]) -> None:
     """All tables, then what to know about them, then where the files are."""
     _table("recipe", *tables.overall(results))
     if len(results["categories"]) > 1:
-        show.line("")
-        show.line("recall@10 by category", "bold")
+        terminal.line("")
+        terminal.line("recall@10 by category", "bold")
         _table("recipe", *tables.categories(results))
     if results["significance"]:
-        show.line("")
-        show.line("paired randomisation tests; difference above 0: the recipe is better", "bold")
-        show.table(tables.COMPARED, tables.significance(results), right=tables.COMPARED[3:])
+        terminal.line("")
+        terminal.line("paired randomisation tests; difference above 0: the recipe is better", "bold")
+        terminal.table(tables.COMPARED, tables.significance(results), right=tables.COMPARED[3:])
     if results["ablation"]:
-        show.line("")
-        show.line(f"what each part of {results['ablation']['recipe']} is worth; above 0: it helps", "bold")
-        show.table(tables.WORTHS, tables.ablation(results), right=tables.WORTHS[1:])
+        terminal.line("")
+        terminal.line(f"what each part of {results['ablation']['recipe']} is worth; above 0: it helps", "bold")
+        terminal.table(tables.WORTHS, tables.ablation(results), right=tables.WORTHS[1:])
         for part in results["ablation"]["parts"]:
             if part["kept"]:
-                show.hang("", f"{part['part']} cannot go: {part['kept']}", "dim")
-    show.line("")
+                terminal.hang("", f"{part['part']} cannot go: {part['kept']}", "dim")
+    terminal.line("")
     for note in tables.notes(results):
-        show.hang("", note, "dim")
+        terminal.hang("", note, "dim")
     if out is not None:
-        show.line(f"{show.counted(len(files), 'file', 'files')} in {out}")
+        terminal.line(f"{terminal.counted(len(files), 'file', 'files')} in {out}")
 
 
 def _table(first: str, columns: Sequence[str], rows: Sequence[tables.Row]) -> None:
     """Figures to the right, the best of each column bold, baselines dimmed. No figure is ever broken."""
     shown = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 1))
     shown.add_column(first, no_wrap=True)
-    kept = [place for place, column in enumerate(columns) if show.console.width >= FULL or column not in SPARED]
+    kept = [place for place, column in enumerate(columns) if terminal.console.width >= FULL or column not in SPARED]
     for place in kept:
         shown.add_column(_heading(columns[place]), justify="right", no_wrap=True)
     for row in rows:
         base = "dim" if row.baseline else ""
         cells = [Text(row.cells[place], style="bold" if place in row.best else base) for place in kept]
         shown.add_row(Text(visible(row.name), style=base), *cells)
-    show.console.print(shown)
+    terminal.console.print(shown)
 
 
 def _heading(column: str) -> str:
     """On two lines where there is little room."""
-    if show.console.width >= WIDE:
+    if terminal.console.width >= WIDE:
         return column
     return column.replace("@", "\n@").replace(" ", "\n")
 
 
 def show_diff(found: Diff, limit: int) -> None:
     """The tally, then each changed question with both sides."""
-    show.hang("A  ", found.a)
-    show.hang("B  ", found.b)
-    show.line(
-        f"{found.metric}: {show.counted(found.questions, 'question', 'questions')}, {found.better:,} better, "
+    terminal.hang("A  ", found.a)
+    terminal.hang("B  ", found.b)
+    terminal.line(
+        f"{found.metric}: {terminal.counted(found.questions, 'question', 'questions')}, {found.better:,} better, "
         f"{found.worse:,} worse, {found.same:,} the same, mean {tables.signed(found.mean)}"
     )
     for change in found.changes[:limit]:
         _change(change)
     if len(found.changes) > limit:
-        show.line("")
-        show.line(f"… and {len(found.changes) - limit:,} more; --limit shows them", "dim")
+        terminal.line("")
+        terminal.line(f"… and {len(found.changes) - limit:,} more; --limit shows them", "dim")
 
 
 def _change(change: Change) -> None:
-    show.line("")
-    show.hang("? ", change.text, "bold cyan")
-    show.line(
+    terminal.line("")
+    terminal.hang("? ", change.text, "bold cyan")
+    terminal.line(
         f"  {change.question} · {change.category} · {tables.share(change.a.score)} → {tables.share(change.b.score)}",
         "green" if change.change > 0 else "red",
     )
     for name, side in (("A", change.a), ("B", change.b)):
-        show.hang("  ", f"{name}: {_places(side)}", "bold")
+        terminal.hang("  ", f"{name}: {_places(side)}", "bold")
         for text in side.explained:
             first, *rest = text.split("\n")
-            show.hang("     ", first, "green" if first.startswith("gold ") else "")
+            terminal.hang("     ", first, "green" if first.startswith("gold ") else "")
             for line in rest:
-                show.hang("       ", line.strip() if line.startswith("#") else line, "dim", further=11)
+                terminal.hang("       ", line.strip() if line.startswith("#") else line, "dim", further=11)
 
 
 def _places(side: Side) -> str:

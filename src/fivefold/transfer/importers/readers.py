@@ -8,25 +8,25 @@ from pathlib import Path
 
 from fivefold.errors import InvalidInput
 from fivefold.transfer.importers import chatgpt, claude, langchain, markdown, mem0
-from fivefold.transfer.importers.account import Account
-from fivefold.transfer.importers.detect import FORMATS, Format, detected
+from fivefold.transfer.importers.detect import FORMATS, Format, detect_format
+from fivefold.transfer.importers.import_log import ImportLog
 from fivefold.values.memory import Record
 
 
 def read(
-    path: str | os.PathLike[str], format: str = "auto", *, strict: bool = False, account: Account | None = None
+    path: str | os.PathLike[str], format: str = "auto", *, strict: bool = False, log: ImportLog | None = None
 ) -> Iterator[Record]:
-    """The records of a file, folder or archive. What is left out or skipped is noted in `account`, if one is given."""
+    """The records of a file, folder or archive. What is left out or skipped is noted in `log`, if one is given."""
     source = Path(path)
-    yield from records_of(source, known_format(source, format), account or Account(strict))
+    yield from read_records(source, resolve_format(source, format), log or ImportLog(strict))
 
 
-def known_format(path: Path, format: str) -> Format:
+def resolve_format(path: Path, format: str) -> Format:
     """The format that was named, or the one `path` seems to have."""
     if not path.exists():
         raise InvalidInput(f"there is no file {str(path)!r} to import")
     if format == "auto":
-        return detected(path)
+        return detect_format(path)
     named = next((known for known in FORMATS if known == format), None)
     if named is None:
         raise InvalidInput(f"format {format!r} is unknown; it is auto or one of {', '.join(FORMATS)}")
@@ -35,11 +35,11 @@ def known_format(path: Path, format: str) -> Format:
     return named
 
 
-def records_of(path: Path, format: Format, account: Account) -> Iterator[Record]:
-    return _READERS[format](path, account)
+def read_records(path: Path, format: Format, log: ImportLog) -> Iterator[Record]:
+    return _READERS[format](path, log)
 
 
-def _lines(path: Path, account: Account) -> Iterator[Record]:
+def _lines(path: Path, log: ImportLog) -> Iterator[Record]:
     """Lines of any kind as records; what an export says of whole sessions follows from their turns."""
     from fivefold.transfer.jsonl import read_lines
     from fivefold.writing.draft import Draft
@@ -47,12 +47,12 @@ def _lines(path: Path, account: Account) -> Iterator[Record]:
     for item in read_lines(path, "default"):
         record = item.record if isinstance(item, Draft) else item
         if record.kind == "session":
-            account.left_out["session memories"] += 1
+            log.left_out["session memories"] += 1
         else:
             yield record
 
 
-_READERS: dict[Format, Callable[[Path, Account], Iterator[Record]]] = {
+_READERS: dict[Format, Callable[[Path, ImportLog], Iterator[Record]]] = {
     "chatgpt": chatgpt.read,
     "claude": claude.read,
     "mem0": mem0.read,

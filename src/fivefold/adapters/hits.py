@@ -1,4 +1,4 @@
-"""What the retrievers of all libraries say of a memory they bring."""
+"""How the retrievers of all libraries describe a memory that they return."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from fivefold.values.serialize import Json
 from fivefold.values.times import iso, spoken_date
 
 
-def details(recall: Recall, hit: Hit) -> Json:
-    """Plain JSON beside the text. With `recall_id` and `id`, `engine.feedback` can say what was used."""
+def hit_metadata(recall: Recall, hit: Hit) -> Json:
+    """Plain JSON metadata of a hit. `recall_id` and `id` are what `engine.feedback` needs."""
     memory = hit.memory
     return {
         "id": memory.id,
@@ -28,14 +28,14 @@ def details(recall: Recall, hit: Hit) -> Json:
     }
 
 
-def listed(recall: Recall, leaving: frozenset[str] = frozenset()) -> list[str]:
-    """A line a memory, best first, with who said it and on which day; without those that are shown elsewhere.
+def hit_lines(recall: Recall, excluded: frozenset[str] = frozenset()) -> list[str]:
+    """One line for each memory, best first, with speaker and day; `excluded` memories are left out.
 
-    Further lines of a memory stand in, so that nothing it says can look like another.
+    Further lines of a memory are indented, so that its text cannot look like another memory.
     """
-    return [_line(hit.memory) for hit in recall if hit.memory.id not in leaving]
+    return [_line(hit.memory) for hit in recall if hit.memory.id not in excluded]
 
 
 def _line(memory: Memory) -> str:
-    told = INDENT.join(memory.content.splitlines())
-    return f"- {memory.speaker or 'note'}, {spoken_date(memory.event_at)}: {told}"
+    text = INDENT.join(memory.content.splitlines())
+    return f"- {memory.speaker or 'note'}, {spoken_date(memory.event_at)}: {text}"

@@ -1,4 +1,4 @@
-"""Messages of other libraries as turns of a session: the text can be recalled, the message comes back as it was."""
+"""Messages of other libraries as turns of a session: their text can be recalled, and each comes back unchanged."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _BROKEN = re.compile("[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A message on its way into a session: its text, who said it, and the message itself as JSON."""
+class SessionMessage:
+    """A message to store in a session: its text, its speaker, and the message itself as JSON."""
 
     text: str
     speaker: str
-    message: Json
+    content: Json
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
-    """One session of an engine as one library sees it; `framework` names what is kept for it in a turn's metadata."""
+class ChatSession:
+    """One session of an engine, used by one library; a turn's metadata keeps the message under `framework`."""
 
     engine: Engine
     session_id: str
@@ -40,7 +40,7 @@ class Talk:
         checked_name(self.session_id, "session_id")
 
     def turns(self) -> list[Memory]:
-        """Oldest first; none where nothing was said yet."""
+        """All turns, oldest first; empty for a new session."""
         try:
             return self.engine.turns(self.session_id)
         except NotFound:
@@ -51,18 +51,18 @@ class Talk:
         reader = self.engine.store.reader(self.engine.namespace)
         return reader.last_turns(self.session_id, END, most) if most > 0 else []
 
-    def kept(self, turn: Memory) -> Json | None:
-        """The message a turn was made from; None where it came from elsewhere, or says something else by now."""
+    def original_message(self, turn: Memory) -> Json | None:
+        """The message a turn was made from; None if the turn came from elsewhere or its text has changed."""
         message = turn.metadata.get(self.framework)
         same = turn.metadata.get(self._stamp) == _digest(turn.content)
         return message if same and isinstance(message, dict) else None
 
-    def add(self, said: Sequence[Said]) -> None:
-        if said:
-            self.engine.remember_many([self._record(item) for item in said])
+    def add(self, messages: Sequence[SessionMessage]) -> None:
+        if messages:
+            self.engine.remember_many([self._record(message) for message in messages])
 
     def pop(self) -> Memory | None:
-        """Forget the last turn, and give it; a turn that someone else took first is passed over."""
+        """Forget the last turn and return it; a turn that another process forgets first is skipped."""
         while turns := self.last(1):
             try:
                 return self.engine.forget(turns[-1].id)
@@ -76,24 +76,24 @@ class Talk:
         except NotFound:
             return
 
-    def _record(self, said: Said) -> Json:
-        size = len(json.dumps(said.message, ensure_ascii=False, default=str))
+    def _record(self, message: SessionMessage) -> Json:
+        size = len(json.dumps(message.content, ensure_ascii=False, default=str))
         if size > MAX_TEXT - 100:
             raise InvalidInput(
-                f"a message of {size:,} characters is too long to keep, the most is {MAX_TEXT - 100:,}; "
-                "refer to images and files by their address instead of carrying them inside"
+                f"a message of {size:,} characters is too long to store; the limit is {MAX_TEXT - 100:,}; "
+                "refer to images and files by URL instead of including them"
             )
-        text = _BROKEN.sub("\ufffd", said.text).strip()
+        text = _BROKEN.sub("\ufffd", message.text).strip()
         return {
             "content": text,
-            "speaker": said.speaker,
+            "speaker": message.speaker,
             "session_id": self.session_id,
-            "metadata": {self.framework: said.message, self._stamp: _digest(text)},
+            "metadata": {self.framework: message.content, self._stamp: _digest(text)},
         }
 
     @property
     def _stamp(self) -> str:
-        """Under this name a turn's metadata has a digest of the text it had with its message."""
+        """The metadata key for the digest of the text that belongs to the message."""
         return f"{self.framework}_digest"
 
 
@@ -101,6 +101,6 @@ def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 
-def spoken(text: str, otherwise: str) -> str:
-    """The text of a message, or what stands for a message that has none."""
-    return text if visible(text) else otherwise
+def text_or_placeholder(text: str, placeholder: str) -> str:
+    """The text of a message, or a placeholder for a message without text."""
+    return text if visible(text) else placeholder

@@ -11,10 +11,10 @@ from pathlib import Path
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
 from fivefold.text.progress import bar
-from fivefold.transfer.importers.account import Account, Skipped
-from fivefold.transfer.importers.detect import NAMES, Format, detected
-from fivefold.transfer.importers.reading import known_format, records_of
-from fivefold.transfer.importers.records import digest_of
+from fivefold.transfer.importers.detect import NAMES, Format, detect_format
+from fivefold.transfer.importers.import_log import ImportLog, Skipped
+from fivefold.transfer.importers.readers import read_records, resolve_format
+from fivefold.transfer.importers.records import stored_digest
 from fivefold.values.ids import content_hash
 from fivefold.values.memory import Record, RecordChanges
 from fivefold.values.reports import Link, Merged, Report
@@ -25,7 +25,7 @@ BATCH = 250
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported(Value):
+class ImportReport(Value):
     """What an import did, or would do: as a write's report, and what the source held beside its records."""
 
     format: Format
@@ -64,7 +64,7 @@ def import_from(
     strict: bool = False,
     dry_run: bool = False,
     progress: bool = False,
-) -> Imported:
+) -> ImportReport:
     """Remember what a source holds. It is read through before anything is stored, and then again to store it.
 
     A dry run stores nothing; without an engine it says what would come into a new namespace.
@@ -72,19 +72,19 @@ def import_from(
     if engine is None and not dry_run:
         raise InvalidInput("an import needs an engine to write with; only a dry run can do without")
     source = Path(path)
-    kind = known_format(source, format)
+    kind = resolve_format(source, format)
     if kind == "jsonl" and engine is not None and not dry_run:
-        return _imported([engine.import_jsonl(source, progress=progress)], [], kind, dry_run, Account())
-    account = Account(strict)
-    count = sum(1 for _ in records_of(source, kind, account))
+        return _imported([engine.import_jsonl(source, progress=progress)], [], kind, dry_run, ImportLog())
+    log = ImportLog(strict)
+    count = sum(1 for _ in read_records(source, kind, log))
     if count == 0 and format != "auto":
-        _must_be(source, kind, account)
+        _check_format(source, kind, log)
     reports: list[Report] = []
     updated: list[str] = []
     noted: set[bytes] = set()
     with bar(f"Importing {NAMES[kind]}", count, show=progress and not dry_run) as advance:
-        for records in _batches(records_of(source, kind, Account(strict)), BATCH):
-            batch = _sorted_out(engine, records, noted)
+        for records in _batches(read_records(source, kind, ImportLog(strict)), BATCH):
+            batch = _sort(engine, records, noted)
             updated += [str(record.id) for record in batch.changed]
             reports.append(Report(merged=tuple(batch.merged)))
             if dry_run or engine is None:
@@ -94,34 +94,34 @@ def import_from(
                     _change(engine, record)
                 reports.append(engine.remember_many(batch.fresh))
             advance(len(records))
-    return _imported(reports, updated, kind, dry_run, account)
+    return _imported(reports, updated, kind, dry_run, log)
 
 
-def _must_be(source: Path, kind: Format, account: Account) -> None:
+def _check_format(source: Path, kind: Format, log: ImportLog) -> None:
     """Where every part was skipped and the source has another shape, the wrong format was named."""
-    if account.parts == 0 or account.parts > len(account.skipped):
+    if log.parts == 0 or log.parts > len(log.skipped):
         return
     try:
-        other = detected(source)
+        other = detect_format(source)
     except InvalidInput:
         return
     if other != kind:
         raise InvalidInput(f"{str(source)!r} is not {NAMES[kind]} but {NAMES[other]}; name that, or leave --from out")
 
 
-def _imported(reports: list[Report], updated: list[str], kind: Format, dry_run: bool, account: Account) -> Imported:
+def _imported(reports: list[Report], updated: list[str], kind: Format, dry_run: bool, log: ImportLog) -> ImportReport:
     joined = {
         part.name: tuple(item for report in reports for item in getattr(report, part.name)) for part in fields(Report)
     }
     for name in ("entities", "sessions", "notes"):
         joined[name] = tuple(dict.fromkeys(joined[name]))
-    return Imported(
+    return ImportReport(
         format=kind,
         dry_run=dry_run,
         records=len(joined["stored"]) + len(joined["merged"]) + len(updated),
         updated=tuple(updated),
-        skipped=tuple(account.skipped),
-        left_out=dict(sorted((+account.left_out).items())),
+        skipped=tuple(log.skipped),
+        left_out=dict(sorted((+log.left_out).items())),
         **joined,
     )
 
@@ -131,7 +131,7 @@ def _batches(records: Iterator[Record], size: int) -> Iterable[list[Record]]:
         yield batch
 
 
-def _sorted_out(engine: Engine | None, records: list[Record], noted: set[bytes]) -> Batch:
+def _sort(engine: Engine | None, records: list[Record], noted: set[bytes]) -> Batch:
     """What is new, what the source has changed since, and what is there already.
 
     A note that says what another one says is not told again, so that importing twice counts nothing twice.
@@ -145,7 +145,7 @@ def _sorted_out(engine: Engine | None, records: list[Record], noted: set[bytes])
         id = str(record.id)
         if id in known:
             held = reader.get(id) if reader else None
-            if held is not None and digest_of(held) not in (None, digest_of(record)):
+            if held is not None and stored_digest(held) not in (None, stored_digest(record)):
                 batch.changed.append(record)
             else:
                 batch.merged.append(Merged(id, "a memory with this id is already stored"))

@@ -32,7 +32,7 @@ from fivefold.text.display import escaped
 
 if TYPE_CHECKING:
     from fivefold.engine import Engine
-    from fivefold.transfer.importers import Imported
+    from fivefold.transfer.importers import ImportReport
 
 
 @app.command("import")
@@ -94,22 +94,24 @@ def _exported(file: str, count: int, as_json: bool) -> None:
         say(told)
 
 
-def _imported(done: Imported) -> None:
-    from fivefold.cli import show
+def _imported(done: ImportReport) -> None:
+    from fivefold.cli import memory_view, terminal
     from fivefold.transfer.importers import NAMES
 
     if done.dry_run:
         say(f"would be stored: {len(done.stored):,}; already there: {len(done.merged):,}; nothing was changed")
     else:
-        show.report(done.report)
+        memory_view.report(done.report)
     changed = f", {len(done.updated):,} of them changed since they were read last" if done.updated else ""
-    show.line(f"taken for {NAMES[done.format]}: {show.counted(done.records, 'record', 'records')}{changed}", "dim")
+    terminal.line(
+        f"taken for {NAMES[done.format]}: {terminal.counted(done.records, 'record', 'records')}{changed}", "dim"
+    )
     if done.left_out:
-        show.hang("left out: ", ", ".join(f"{what} ({count:,})" for what, count in done.left_out.items()), "dim")
+        terminal.hang("left out: ", ", ".join(f"{what} ({count:,})" for what, count in done.left_out.items()), "dim")
     for part in done.skipped[:10]:
-        show.hang("skipped ", f"{part.where}: {part.why}", "yellow", further=4)
+        terminal.hang("skipped ", f"{part.where}: {part.why}", "yellow", further=4)
     if len(done.skipped) > 10:
-        show.line(f"… and {len(done.skipped) - 10:,} more skipped; --json names them all", "yellow")
+        terminal.line(f"… and {len(done.skipped) - 10:,} more skipped; --json names them all", "yellow")
 
 
 @contextmanager

@@ -18,7 +18,7 @@ class Skipped(Value):
 
 
 @dataclass(slots=True)
-class Account:
+class ImportLog:
     """Grows while a source is read. Where `strict` is set, the first part that cannot be read ends the reading."""
 
     strict: bool = False

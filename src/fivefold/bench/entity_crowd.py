@@ -20,7 +20,7 @@ def name(number: int) -> str:
     return f"{FIRST[number % len(FIRST)]} {LAST[number // len(FIRST) % len(LAST)]} {number}"
 
 
-def add_crowd(
+def add_entities(
     connection: apsw.Connection, namespace: int, entities: int, links: int, edges: int, seed: int = 3
 ) -> None:
     """So many entities, linked to the namespace's memories and tied to each other, a few of them hubs."""

@@ -6,35 +6,35 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fivefold.errors import InvalidInput
-from fivefold.transfer.importers.account import Account
 from fivefold.transfer.importers.arrays import items
-from fivefold.transfer.importers.expected import an_object
-from fivefold.transfer.importers.places import CONVERSATIONS, found, opened
+from fivefold.transfer.importers.checks import require_object
+from fivefold.transfer.importers.import_log import ImportLog
+from fivefold.transfer.importers.source_files import CONVERSATIONS, matching_files, open_source_file
 from fivefold.values.memory import Record
 from fivefold.values.serialize import Json
 
 SHOWN = 60
-Turns = Callable[[Json, Account], Iterator[Record]]
+Turns = Callable[[Json, ImportLog], Iterator[Record]]
 
 
-def conversations(path: Path, account: Account, turns: Turns, title: str) -> Iterator[Record]:
+def conversations(path: Path, log: ImportLog, turns: Turns, title: str) -> Iterator[Record]:
     """The turns of every conversation; `title` names the field by which a person knows one again."""
-    names = found(path, CONVERSATIONS, account)
+    names = matching_files(path, CONVERSATIONS, log)
     if not names:
         raise InvalidInput(f"{str(path)!r} holds no conversations.json; name the export as it was downloaded")
     for name in names:
-        with opened(path, name) as (stream, shown):
-            for number, item in enumerate(items(stream, shown), 1):
-                account.parts += 1
+        with open_source_file(path, name) as (stream, label):
+            for number, item in enumerate(items(stream, label), 1):
+                log.parts += 1
                 try:
-                    read = list(turns(an_object(item, "a conversation"), account))
+                    read = list(turns(require_object(item, "a conversation"), log))
                 except InvalidInput as error:
-                    account.skip(f"{shown}, conversation {number}{_titled(item, title)}", error)
+                    log.skip(f"{label}, conversation {number}{_title_of(item, title)}", error)
                 else:
                     yield from read
 
 
-def _titled(item: object, title: str) -> str:
+def _title_of(item: object, title: str) -> str:
     given = item.get(title) if isinstance(item, dict) else None
     if not isinstance(given, str) or not given:
         return ""

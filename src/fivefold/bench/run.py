@@ -1,4 +1,4 @@
-"""The race: every memory stored once, every question asked by every recipe, the plain baselines beside them."""
+"""The run: every memory stored once, every question asked by every recipe, the plain baselines beside them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from time import perf_counter
 
 from fivefold.bench import baselines
 from fivefold.bench.cache import CachedEmbedder
-from fivefold.bench.contestants import Racer
+from fivefold.bench.contestants import Contestant
 from fivefold.bench.data import Dataset, Question
-from fivefold.bench.runner import Answered, ask_all, askers, chunks
+from fivefold.bench.runner import Answer, ask_all, chunks, runners
 from fivefold.engine import Engine
 from fivefold.models.embedders import Embedder
 from fivefold.models.embedders import embedder as load_embedder
@@ -29,12 +29,12 @@ BATCH = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Race:
-    """All answers, by racer and in the order of the questions, and how long encoding a question takes."""
+class Run:
+    """All answers, by contestant and in the order of the questions, and how long encoding a question takes."""
 
     dataset: Dataset
-    racers: tuple[Racer, ...]
-    answers: Mapping[str, Sequence[Answered]]
+    contestants: tuple[Contestant, ...]
+    answers: Mapping[str, Sequence[Answer]]
     encode_ms: tuple[float, ...]
     embedder: str
     jobs: int
@@ -44,29 +44,29 @@ class Race:
         return {answer.question: answer.ranking for answer in self.answers[name]}
 
 
-def run_race(
-    dataset: Dataset, racers: Sequence[Racer], choice: str, depth: int, jobs: int = 1, progress: bool = False
-) -> Race:
-    """Store once, ask by all. The store is a temporary file and goes when the race is over."""
+def run_contestants(
+    dataset: Dataset, contestants: Sequence[Contestant], choice: str, depth: int, jobs: int = 1, progress: bool = False
+) -> Run:
+    """Store once, ask by all. The store is a temporary file and goes when the run is over."""
     bare = load_embedder(choice)
     model = CachedEmbedder(bare)
     encode_ms = tuple(_encode_times(bare, dataset.questions))
     _encode_all(model, dataset.questions, progress)
-    answers: dict[str, Sequence[Answered]] = {}
-    jobs = min(jobs, chunks(len(dataset.questions))) if any(racer.recipe for racer in racers) else 1
-    for racer in racers:
-        if racer.recipe is None:
-            answers[racer.name] = _baseline(racer.name, dataset, model, depth, progress)
-    if any(racer.recipe for racer in racers):
+    answers: dict[str, Sequence[Answer]] = {}
+    jobs = min(jobs, chunks(len(dataset.questions))) if any(contestant.recipe for contestant in contestants) else 1
+    for contestant in contestants:
+        if contestant.recipe is None:
+            answers[contestant.name] = _baseline(contestant.name, dataset, model, depth, progress)
+    if any(contestant.recipe for contestant in contestants):
         with tempfile.TemporaryDirectory() as folder:
-            location = str(Path(folder) / "race.db")
+            location = str(Path(folder) / "run.db")
             _store(dataset, location, model, progress)
-            with askers(location, choice, depth, dataset.unit, jobs) as ask:
-                for racer in racers:
-                    if racer.recipe is not None:
-                        with bar(f"Asking {racer.name}", len(dataset.questions), show=progress) as advance:
-                            answers[racer.name] = ask_all(ask, racer.recipe, dataset, advance)
-    return Race(dataset, tuple(racers), answers, encode_ms, bare.pin, jobs, tuple(_degraded(answers)))
+            with runners(location, choice, depth, dataset.unit, jobs) as ask:
+                for contestant in contestants:
+                    if contestant.recipe is not None:
+                        with bar(f"Asking {contestant.name}", len(dataset.questions), show=progress) as advance:
+                            answers[contestant.name] = ask_all(ask, contestant.recipe, dataset, advance)
+    return Run(dataset, tuple(contestants), answers, encode_ms, bare.pin, jobs, tuple(_degraded(answers)))
 
 
 def _encode_times(model: Embedder, questions: Sequence[Question]) -> Iterator[float]:
@@ -86,7 +86,7 @@ def _encode_all(model: Embedder, questions: Sequence[Question], progress: bool) 
             advance(1)
 
 
-def _baseline(name: str, dataset: Dataset, model: Embedder, depth: int, progress: bool) -> list[Answered]:
+def _baseline(name: str, dataset: Dataset, model: Embedder, depth: int, progress: bool) -> list[Answer]:
     if name == "bm25":
         found = baselines.bm25(dataset, depth)
     else:
@@ -94,7 +94,7 @@ def _baseline(name: str, dataset: Dataset, model: Embedder, depth: int, progress
         with bar(f"Asking {name}", texts, show=progress) as advance:
             found = baselines.dense(dataset, model, depth, advance)
     return [
-        Answered(item.id, tuple(id for id, _ in found.hits[item.id]), found.ms[item.id], encoded=name == "dense")
+        Answer(item.id, tuple(id for id, _ in found.hits[item.id]), found.ms[item.id], encoded=name == "dense")
         for item in dataset.questions
     ]
 
@@ -126,7 +126,7 @@ def _batches(records: Sequence[Record]) -> Iterator[list[Record]]:
         yield batch
 
 
-def _degraded(answers: Mapping[str, Sequence[Answered]]) -> Iterator[str]:
+def _degraded(answers: Mapping[str, Sequence[Answer]]) -> Iterator[str]:
     """A route that failed or was late makes a recall worse than its recipe is; that is said."""
     for name, given in answers.items():
         short = [answer for answer in given if answer.degraded]

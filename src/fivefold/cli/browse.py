@@ -27,9 +27,9 @@ def get(
     if as_json:
         print_json(memory.to_dict())
     else:
-        from fivefold.cli import show
+        from fivefold.cli import memory_view
 
-        show.memory(memory)
+        memory_view.memory(memory)
 
 
 @app.command("list")
@@ -70,9 +70,9 @@ def list_(
     if as_json:
         print_json(found.to_dict())
     else:
-        from fivefold.cli import show
+        from fivefold.cli import memory_view
 
-        show.memories(found, full)
+        memory_view.memories(found, full)
 
 
 @app.command()
@@ -89,11 +89,11 @@ def sessions(
     if as_json:
         print_json(found.to_dict())
     else:
-        from fivefold.cli import show
+        from fivefold.cli import terminal
 
-        rows = [(s.id, s.turns, show.day(s.started_at), show.day(s.ended_at)) for s in found]
-        show.table(("session", "turns", "started", "ended"), rows, right=("turns",))
-        show.further(found)
+        rows = [(s.id, s.turns, terminal.day(s.started_at), terminal.day(s.ended_at)) for s in found]
+        terminal.table(("session", "turns", "started", "ended"), rows, right=("turns",))
+        terminal.next_page(found)
 
 
 @app.command()
@@ -104,7 +104,7 @@ def stats(store: StoreOption = None, namespace: NamespaceOption = "default", as_
     if as_json:
         print_json({**held.to_dict(), "learned": learned.to_dict(), "namespaces": list(namespaces)})
     else:
-        from fivefold.cli import show
+        from fivefold.cli import memory_view
         from fivefold.cli.learn import lines
 
-        show.stats(held, lines(learned), namespaces)
+        memory_view.stats(held, lines(learned), namespaces)

@@ -13,17 +13,17 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from fivefold.errors import InvalidInput
-from fivefold.transfer.importers.account import Account
+from fivefold.transfer.importers.import_log import ImportLog
 
 CONVERSATIONS = "conversations*.json"
 """How chat services name the file with the conversations; a large export has several."""
 
 
-def found(path: Path, pattern: str, account: Account | None = None) -> list[str]:
+def matching_files(path: Path, pattern: str, log: ImportLog | None = None) -> list[str]:
     """The names of the files that fit, within a folder or an archive, in order; of a file, the file itself."""
     with _plain_errors(path):
         if path.is_dir():
-            return below(path, lambda name: fnmatch(name, pattern), account)
+            return files_below(path, lambda name: fnmatch(name, pattern), log)
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
                 names = [item.filename for item in archive.infolist() if not item.is_dir()]
@@ -32,8 +32,8 @@ def found(path: Path, pattern: str, account: Account | None = None) -> list[str]
 
 
 @contextmanager
-def opened(path: Path, name: str) -> Iterator[tuple[BinaryIO, str]]:
-    """A file that `found` named, and what to call it in an error."""
+def open_source_file(path: Path, name: str) -> Iterator[tuple[BinaryIO, str]]:
+    """A file that `matching_files` named, and what to call it in an error."""
     with _plain_errors(path):
         if not name:
             with path.open("rb") as stream:
@@ -46,13 +46,13 @@ def opened(path: Path, name: str) -> Iterator[tuple[BinaryIO, str]]:
                 yield member, f"{path}, {name}"  # type: ignore[misc]
 
 
-def below(folder: Path, fits: Callable[[str], bool], account: Account | None = None) -> list[str]:
+def files_below(folder: Path, fits: Callable[[str], bool], log: ImportLog | None = None) -> list[str]:
     """The files below a folder whose names fit, hidden ones aside, as paths with forward slashes.
 
     A folder can come from anyone, so a link in it that leads to a file elsewhere is left out, as a device is.
     """
     names: list[str] = []
-    within, left_out = folder.resolve(), Counter[str]() if account is None else account.left_out
+    within, left_out = folder.resolve(), Counter[str]() if log is None else log.left_out
     for root, folders, files in os.walk(folder, onerror=_raised):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         inner = Path(root).relative_to(folder)
@@ -67,8 +67,8 @@ def below(folder: Path, fits: Callable[[str], bool], account: Account | None = N
     return names
 
 
-def beginning(path: Path, name: str = "", size: int = 65_536) -> bytes:
-    with opened(path, name) as (stream, _):
+def first_bytes(path: Path, name: str = "", size: int = 65_536) -> bytes:
+    with open_source_file(path, name) as (stream, _):
         return stream.read(size)
 
 

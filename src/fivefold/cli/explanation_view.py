@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from rich.text import Text
 
-from fivefold.cli.show import colours_of, hang
+from fivefold.cli.recall_view import route_colours
+from fivefold.cli.terminal import hang
 from fivefold.retrieval.routes import ROUTES
 from fivefold.text.display import brief, visible
 from fivefold.values.recall import Hit, Recall
@@ -23,7 +24,7 @@ def explain(answer: Recall, full: bool = False, still: bool = False) -> None:
     `still` tells that noise was left out.
     """
     shown = replace(answer, hits=tuple(_shown(hit, full) for hit in answer.hits))
-    lines, colours = visible(shown.explain()).split("\n"), colours_of(answer)
+    lines, colours = visible(shown.explain()).split("\n"), route_colours(answer)
     for number, told in enumerate(lines, 1):
         text = told.lstrip(" ")
         lead = len(told) - len(text)

@@ -1,4 +1,4 @@
-"""The race: who runs, what is asked, and that nothing but the recipe decides what is found."""
+"""The run: who runs, what is asked, and that nothing but the recipe decides what is found."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from fivefold.bench.contestants import Racer, prepared, racers_of
+from fivefold.bench.contestants import Contestant, contestants_for, select_questions
 from fivefold.bench.data import Dataset
-from fivefold.bench.race import Race, run_race
+from fivefold.bench.run import Run, run_contestants
 from fivefold.errors import InvalidInput, UnknownRecipe
 from fivefold.retrieval.recipe import RACED
 from fivefold.retrieval.recipe_file import load_recipe
@@ -19,43 +19,43 @@ RECIPES = "dense,bm25,recipe:dense,recipe:lexical,default"
 DEPTH = 20
 
 
-def raced(dataset: Dataset, choice: str = RECIPES, jobs: int = 1) -> Race:
-    return run_race(dataset, racers_of(choice, {}, dataset.unit)[0], "wordllama", DEPTH, jobs)
+def raced(dataset: Dataset, choice: str = RECIPES, jobs: int = 1) -> Run:
+    return run_contestants(dataset, contestants_for(choice, {}, dataset.unit)[0], "wordllama", DEPTH, jobs)
 
 
-def found(race: Race) -> dict[str, dict[str, tuple[str, ...]]]:
-    return {racer.name: race.rankings(racer.name) for racer in race.racers}
+def found(run: Run) -> dict[str, dict[str, tuple[str, ...]]]:
+    return {contestant.name: run.rankings(contestant.name) for contestant in run.contestants}
 
 
 # who runs
 
 
 def test_all_means_the_baselines_and_the_raced_recipes() -> None:
-    racers, notes = racers_of("all", {}, "turn")
-    assert [racer.name for racer in racers] == ["dense", "bm25", *RACED]
-    assert [racer.recipe is None for racer in racers] == [True, True, *(False for _ in RACED)]
-    assert {racer.recipe.unit for racer in racers if racer.recipe} == {"turn"}
+    contestants, notes = contestants_for("all", {}, "turn")
+    assert [contestant.name for contestant in contestants] == ["dense", "bm25", *RACED]
+    assert [contestant.recipe is None for contestant in contestants] == [True, True, *(False for _ in RACED)]
+    assert {contestant.recipe.unit for contestant in contestants if contestant.recipe} == {"turn"}
     assert notes == []
 
 
 def test_baselines_come_first_and_names_count_once() -> None:
-    racers, _ = racers_of(" default, bm25,default,recipe:dense", {}, "session")
-    assert [racer.name for racer in racers] == ["bm25", "default", "recipe:dense"]
-    assert racers[2].recipe is not None
-    assert racers[2].recipe.name == "dense"
+    contestants, _ = contestants_for(" default, bm25,default,recipe:dense", {}, "session")
+    assert [contestant.name for contestant in contestants] == ["bm25", "default", "recipe:dense"]
+    assert contestants[2].recipe is not None
+    assert contestants[2].recipe.name == "dense"
 
 
 def test_a_file_goes_by_its_name_unless_that_is_taken(tmp_path: Path) -> None:
     for name in ("mine", "default"):
         (tmp_path / f"{name}.toml").write_text('[[routes]]\nname = "lexical"\n', "utf-8")
-    racers, _ = racers_of(f"{tmp_path}/mine.toml,default,{tmp_path}/default.toml", {}, "turn")
-    assert [racer.name for racer in racers] == ["mine", "default", f"{tmp_path}/default.toml"]
+    contestants, _ = contestants_for(f"{tmp_path}/mine.toml,default,{tmp_path}/default.toml", {}, "turn")
+    assert [contestant.name for contestant in contestants] == ["mine", "default", f"{tmp_path}/default.toml"]
 
 
 def test_a_change_goes_where_it_has_a_place_and_a_note_says_where_not() -> None:
-    racers, notes = racers_of("recipe:dense,recipe:lexical", {"routes.dense.depth": 7}, "turn")
-    assert racers[0].recipe is not None
-    assert racers[0].recipe.routes[0].depth == 7
+    contestants, notes = contestants_for("recipe:dense,recipe:lexical", {"routes.dense.depth": 7}, "turn")
+    assert contestants[0].recipe is not None
+    assert contestants[0].recipe.routes[0].depth == 7
     assert notes == ["routes.dense.depth has no place in recipe:lexical and changed nothing there"]
 
 
@@ -74,47 +74,49 @@ def test_a_change_goes_where_it_has_a_place_and_a_note_says_where_not() -> None:
 )
 def test_what_cannot_run_is_said(choice: str, changes: dict[str, object], told: str) -> None:
     with pytest.raises(InvalidInput, match=told):
-        racers_of(choice, changes, "turn")
+        contestants_for(choice, changes, "turn")
 
 
 def test_an_unknown_recipe_is_its_own_error() -> None:
     with pytest.raises(UnknownRecipe):
-        racers_of("bm25,nonsense", {}, "turn")
+        contestants_for("bm25,nonsense", {}, "turn")
 
 
 # what is asked
 
 
 def test_a_limit_takes_the_first_questions(mill: Dataset) -> None:
-    asked = prepared(mill, limit=2)
+    asked = select_questions(mill, limit=2)
     assert [question.id for question in asked.questions] == ["q0", "q1"]
     assert "2 of 6 questions, the first" in asked.notes
 
 
 def test_a_seed_draws_them_and_keeps_their_order(mill: Dataset) -> None:
-    drawn = [tuple(question.id for question in prepared(mill, limit=3, seed=seed).questions) for seed in range(8)]
+    drawn = [
+        tuple(question.id for question in select_questions(mill, limit=3, seed=seed).questions) for seed in range(8)
+    ]
     assert all(list(ids) == sorted(ids) and len(ids) == 3 for ids in drawn)
     assert len(set(drawn)) > 1
-    assert drawn[4] == tuple(question.id for question in prepared(mill, limit=3, seed=4).questions)
-    assert prepared(mill, limit=100, seed=1).questions == tuple(mill.questions)
+    assert drawn[4] == tuple(question.id for question in select_questions(mill, limit=3, seed=4).questions)
+    assert select_questions(mill, limit=100, seed=1).questions == tuple(mill.questions)
 
 
 def test_only_namespaces_that_are_asked_are_kept(mill: Dataset) -> None:
     more = replace(mill, memories={**mill.memories, "idle": []}, plain={**mill.plain, "idle": []})
-    assert list(prepared(more).memories) == list(prepared(more).plain) == ["mill"]
+    assert list(select_questions(more).memories) == list(select_questions(more).plain) == ["mill"]
 
 
 def test_questions_without_gold_are_left_out_with_a_note(mill: Dataset) -> None:
     bare = replace(mill, questions=[replace(mill.questions[0], relevant=()), *mill.questions[1:]])
-    asked = prepared(bare)
+    asked = select_questions(bare)
     assert len(asked.questions) == 5
     assert "questions left out for want of gold: 1" in asked.notes
     with pytest.raises(InvalidInput, match="no question"):
-        prepared(replace(mill, questions=bare.questions[:1]))
+        select_questions(replace(mill, questions=bare.questions[:1]))
 
 
 def test_turns_can_be_counted_by_session(mill: Dataset) -> None:
-    asked = prepared(mill, unit="session")
+    asked = select_questions(mill, unit="session")
     assert asked.unit == "session"
     assert [question.relevant for question in asked.questions[:2]] == [("friday", "monday"), ("monday",)]
     assert {id for id, _ in asked.plain["mill"]} == {"monday", "friday", "sunday"}
@@ -122,27 +124,30 @@ def test_turns_can_be_counted_by_session(mill: Dataset) -> None:
 
 def test_sessions_cannot_be_counted_by_turn(mill: Dataset) -> None:
     with pytest.raises(InvalidInput, match="names sessions"):
-        prepared(prepared(mill, unit="session"), unit="turn")
+        select_questions(select_questions(mill, unit="session"), unit="turn")
 
 
-# the race
+# the run
 
 
 def test_every_racer_answers_every_question(mill: Dataset) -> None:
-    race = raced(mill)
+    run = raced(mill)
     ids = [question.id for question in mill.questions]
-    for racer in race.racers:
-        assert [answer.question for answer in race.answers[racer.name]] == ids
-        assert race.rankings(racer.name)["q4"][0] == "D2:3", racer.name
-        assert all(answer.ms > 0 for answer in race.answers[racer.name])
-    assert race.embedder.startswith("wordllama@")
-    assert len(race.encode_ms) == len(ids)
-    assert race.notes == ()
+    for contestant in run.contestants:
+        assert [answer.question for answer in run.answers[contestant.name]] == ids
+        assert run.rankings(contestant.name)["q4"][0] == "D2:3", contestant.name
+        assert all(answer.ms > 0 for answer in run.answers[contestant.name])
+    assert run.embedder.startswith("wordllama@")
+    assert len(run.encode_ms) == len(ids)
+    assert run.notes == ()
 
 
 def test_only_a_search_by_vectors_encodes(mill: Dataset) -> None:
-    race = raced(mill)
-    encoded = {racer.name: any(answer.encoded for answer in race.answers[racer.name]) for racer in race.racers}
+    run = raced(mill)
+    encoded = {
+        contestant.name: any(answer.encoded for answer in run.answers[contestant.name])
+        for contestant in run.contestants
+    }
     assert encoded == {"dense": True, "bm25": False, "recipe:dense": True, "recipe:lexical": False, "default": True}
 
 
@@ -158,8 +163,8 @@ def test_recalls_do_not_influence_each_other(mill: Dataset) -> None:
 
 
 def test_by_session_each_session_is_found_once(mill: Dataset) -> None:
-    race = raced(prepared(mill, unit="session"))
-    for rankings in found(race).values():
+    run = raced(select_questions(mill, unit="session"))
+    for rankings in found(run).values():
         for ranking in rankings.values():
             assert len(ranking) == len(set(ranking))
             assert set(ranking) <= {"monday", "friday", "sunday"}
@@ -168,8 +173,8 @@ def test_by_session_each_session_is_found_once(mill: Dataset) -> None:
 
 def test_first_hits_and_gold_are_explained_in_brief(mill: Dataset) -> None:
     long = [replace(record, content=f"{record.content} {'and so on ' * 40}") for record in mill.memories["mill"]]
-    race = raced(replace(mill, memories={"mill": long}), "default")
-    for question, answer in zip(mill.questions, race.answers["default"], strict=True):
+    run = raced(replace(mill, memories={"mill": long}), "default")
+    for question, answer in zip(mill.questions, run.answers["default"], strict=True):
         told = dict(answer.explained)
         assert set(answer.ranking[:3]) <= set(told)
         assert set(told) - set(answer.ranking[:3]) <= set(question.relevant)
@@ -192,5 +197,5 @@ def test_a_route_that_fails_is_noted(mill: Dataset, monkeypatch: pytest.MonkeyPa
         raise OSError("the disk is gone")
 
     monkeypatch.setattr(ROUTES["lexical"], "search", broken)
-    race = run_race(mill, [Racer("mine", load_recipe("lexical"))], "wordllama", DEPTH)
-    assert race.notes == ("mine: 6 recalls without all of their routes (lexical failed or late)",)
+    run = run_contestants(mill, [Contestant("mine", load_recipe("lexical"))], "wordllama", DEPTH)
+    assert run.notes == ("mine: 6 recalls without all of their routes (lexical failed or late)",)

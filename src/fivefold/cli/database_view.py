@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from fivefold.cli.show import line, table
+from fivefold.cli.terminal import line, table
 
 if TYPE_CHECKING:
     from fivefold.stores.postgres.status import Cluster, Index, Node, ReplicaState, Status

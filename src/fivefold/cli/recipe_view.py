@@ -12,7 +12,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from fivefold.cli.recipes import constants, route_constants
-from fivefold.cli.show import COLOURS, PIPED, console, hang, line
+from fivefold.cli.terminal import COLOURS, PIPED, console, hang, line
 from fivefold.retrieval.recipe import Recipe, RouteSpec, StageSpec
 from fivefold.text.display import visible
 

@@ -1,4 +1,4 @@
-"""`fivefold bench locomo`, `longmemeval`, `jsonl` and `diff`: recipes raced on a benchmark, and two races compared."""
+"""`fivefold bench locomo`, `longmemeval`, `jsonl` and `diff`: recipes raced on a benchmark, and two runs compared."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def locomo(
     ablate: AblateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Race recipes on LoCoMo: long talks, questions answered by single turns."""
+    """Run recipes on LoCoMo: long talks, questions answered by single turns."""
 
     def load() -> Dataset:
         from fivefold.bench.locomo import load
@@ -103,7 +103,7 @@ def longmemeval(
     ablate: AblateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Race recipes on LongMemEval: sessions with an assistant, questions answered by whole sessions."""
+    """Run recipes on LongMemEval: sessions with an assistant, questions answered by whole sessions."""
 
     def load() -> Dataset:
         from fivefold.bench.longmemeval import load
@@ -128,7 +128,7 @@ def jsonl(
     ablate: AblateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Race recipes on data of your own, as JSON lines."""
+    """Run recipes on data of your own, as JSON lines."""
 
     def load() -> Dataset:
         from fivefold.bench.jsonl import load
@@ -142,7 +142,7 @@ def jsonl(
 
 
 def diff(
-    a: Annotated[Path, typer.Argument(help="results.json of a race run with --out")],
+    a: Annotated[Path, typer.Argument(help="results.json of a run run with --out")],
     b: Annotated[Path | None, typer.Argument(help="results.json of another [default: the same]")] = None,
     recipes: Annotated[
         str | None, typer.Option("--recipes", help="X in both, or X,Y: X of the first, Y of the second")
@@ -151,7 +151,7 @@ def diff(
     limit: Annotated[int, typer.Option("--limit", help="Questions shown, worst losses first")] = 10,
     as_json: JsonOption = False,
 ) -> None:
-    """Show question by question what changed between two races, with both explanations."""
+    """Show question by question what changed between two runs, with both explanations."""
     if limit < 1:
         raise InvalidInput(f"limit must be at least 1, not {limit}")
     from fivefold.bench.diff import diff as compared
@@ -160,7 +160,7 @@ def diff(
     if as_json:
         print_json(found.to_dict())
     else:
-        from fivefold.cli.raced import show_diff
+        from fivefold.cli.benchmark_view import show_diff
 
         show_diff(found, limit)
 
@@ -181,16 +181,16 @@ def _race(
     as_json: bool,
 ) -> None:
     depths, changed = _depths(ks), overrides_of(overrides)
-    from fivefold.bench.benchmark import Options, compete
+    from fivefold.bench.benchmark import Options, run_benchmark
 
     options = Options(recipes, changed, depths, unit, embedder, limit, jobs, out, seed, significance, ablate)
-    results, files = compete(load, options, progress=sys.stderr.isatty())
+    results, files = run_benchmark(load, options, progress=sys.stderr.isatty())
     if as_json:
         print_json(results)
         return
-    from fivefold.cli.raced import show_race
+    from fivefold.cli.benchmark_view import show_results
 
-    show_race(results, out, files)
+    show_results(results, out, files)
 
 
 def _depths(text: str) -> tuple[int, ...]:

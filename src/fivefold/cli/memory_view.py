@@ -1,0 +1,88 @@
+"""How memories, reports of writes and the figures of a namespace look in a terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from fivefold.cli.app import with_options
+from fivefold.cli.terminal import console, counted, day, hang, line, next_page, table
+from fivefold.text.display import brief
+from fivefold.values.memory import Memory
+from fivefold.values.paging import Page
+from fivefold.values.reports import Drift, Report, Stats
+
+WIDE = 110
+"""From here on a list has one line a memory."""
+
+
+def memory(item: Memory) -> None:
+    """Every field that is filled."""
+    table(("", ""), [(name, _cell(value)) for name, value in item.to_dict().items() if value not in (None, [], {}, "")])
+
+
+def memories(found: Page[Memory], full: bool = False) -> None:
+    """One line each where there is room, else the text below its origin."""
+    if console.width >= WIDE:
+        rows = [(day(m.event_at), m.speaker or "–", m.type, m.id, brief(m.content, full)) for m in found]
+        table(("date", "speaker", "type", "id", "text"), rows)
+    else:
+        for item in found:
+            hang("", f"{day(item.event_at)} {item.speaker or '–'} · {item.type} · {item.id}", "dim")
+            hang("    ", brief(item.content, full))
+    line(counted(len(found), "memory", "memories"), "dim")
+    next_page(found)
+
+
+def stats(held: Stats, learned: Mapping[str, str], namespaces: Sequence[str]) -> None:
+    """What there is, what use has taught, and the other namespaces."""
+    sessions = held.by_kind.get("session", 0)
+    remembered = f"{held.memories - sessions:,} remembered"
+    whole = f" + {counted(sessions, 'session memory', 'session memories')}" if sessions else ""
+    rows = {name: _cell(value) for name, value in held.to_dict().items() if value not in (None, {}, [])}
+    rows["memories"] = f"{held.memories:,} ({remembered}{whole})"
+    if held.drift is not None:
+        rows["drift"] = _drift(held.drift)
+    rows |= learned
+    rows["namespaces"] = ", ".join(namespaces)
+    table(("", ""), [(name.replace("_", " "), value) for name, value in rows.items()])
+
+
+def _drift(found: Drift) -> str:
+    """The last look at the vocabulary, in words."""
+    alike = "nothing to compare with" if found.jaccard is None else f"{found.jaccard:.0%} as the time before"
+    again = ", indexed anew" if found.reindexed else ""
+    return f"{found.lexemes:,} lexemes, {alike}{again}; looked at {day(found.checked_at)}"
+
+
+def report(done: Report, read: Memory | None = None) -> None:
+    """What a write did, in a few lines; for a single memory also what was read out of it."""
+    line(
+        f"{len(done.stored):,} stored, {len(done.merged):,} merged, {len(done.superseded):,} superseded, "
+        f"{len(done.linked):,} linked"
+    )
+    if len(done.stored) == 1:
+        line(f"  {done.stored[0]}", "bold")
+    if read is not None:
+        named = ", ".join(done.entities) or "–"
+        for name, value in (("type", read.type), ("predicate", read.predicate or "–"), ("entities", named)):
+            hang(f"  {name:<9}  ", brief(value))
+    for merge in done.merged[:5]:
+        hang("  ", f"merged {merge.id}: {brief(merge.why)}", "dim", further=4)
+    if len(done.merged) > 5:
+        line(f"  … and {len(done.merged) - 5:,} more merged", "dim")
+    for link in (*done.superseded[:10], *done.linked[:5]):
+        hang("  ", f"{link.source} {link.relation} {link.target}: {brief(link.why)}", "yellow", further=4)
+    for note in done.notes[:5]:
+        hang("  ", f"note: {with_options(note)}", "dim", further=4)
+
+
+def _cell(value: object) -> str:
+    """A value of a JSON object in words: lists and counts joined by commas."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, dict) and all(isinstance(item, int) for item in value.values()):
+        return ", ".join(f"{key} {item:,}" for key, item in value.items())
+    if isinstance(value, dict):
+        return json.dumps(value, ensure_ascii=False)
+    return f"{value:,}" if isinstance(value, int) else str(value)

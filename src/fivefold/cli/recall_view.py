@@ -1,0 +1,146 @@
+"""How a recall, a plan and a context look in a terminal: a bar for every route that found a memory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from textwrap import shorten
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from fivefold.cli.app import complain
+from fivefold.cli.terminal import COLOURS, console, counted, hang, line, table
+from fivefold.retrieval.prompt import Context
+from fivefold.text.display import brief, visible
+from fivefold.values.memory import Memory
+from fivefold.values.recall import SHOWN_TEXT, Evidence, Hit, Plan, Recall
+
+BAR = 24
+SHORTEST_BAR = 4
+FIGURES = 13
+"""Columns of a rank and a contribution."""
+
+
+def recall(answer: Recall, full: bool = False) -> None:
+    """The hits, each with a bar for every route that found it."""
+    if not answer.hits:
+        line("Nothing found.", "dim")
+    best = max((item.contribution for hit in answer for item in hit.candidate.evidence), default=1.0) or 1.0
+    room = min((_room(hit) for hit in answer), default=BAR)
+    colours = route_colours(answer)
+    for hit in answer:
+        hang(f"{hit.rank:>2}. ", brief(hit.memory.content, full))
+        hang("    ", _origin(hit.memory))
+        if room >= SHORTEST_BAR:
+            hang("    ", Text("  ").join(_parts(hit, best, room, colours)))
+        else:
+            _stacked(hit, best, colours)
+        _company(hit, full)
+    for turn in answer.recent:
+        who = f"{turn.speaker}: " if turn.speaker else ""
+        hang("recent  ", f"{who}{brief(turn.content, full)}", "dim")
+    for run in answer.routes:
+        if run.status in ("failed", "late"):
+            hang("", f"route {run.route} {run.status}: {run.reason}", "red")
+    for note in answer.notes:
+        if note.status == "failed":
+            hang("", f"stage {note.stage} failed: {note.why}", "red")
+    hang("", _closing(answer), "dim")
+
+
+def route_colours(answer: Recall) -> dict[str, str]:
+    """The colour of each route of a recall, whatever the recipe calls it."""
+    return {part.route: COLOURS.get(part.search, "white") for part in answer.plan.routes}
+
+
+def _origin(memory: Memory) -> Text:
+    who = f" {memory.speaker}" if memory.speaker else ""
+    what = f"session {memory.session_id}" if memory.kind == "session" else memory.type
+    told = Text(visible(f"{memory.event_at:%d %b %Y}{who} · {what} · {memory.id}"), style="dim")
+    if memory.superseded_by:
+        told.append(visible(f" · superseded by {memory.superseded_by}"), style="yellow")
+    return told
+
+
+def _parts(hit: Hit, best: float, room: int, colours: Mapping[str, str]) -> Iterator[Text]:
+    """On one line: the bar and figures of each route, what later stages did, and the score."""
+    for item in hit.candidate.evidence:
+        part = Text(_bar(item, best, room), style=colours.get(item.route, "white"))
+        part.append(visible(f" {item.route} #{item.rank} {item.contribution:.3f}"), style="dim")
+        yield part
+    for step in hit.candidate.steps:
+        yield Text(visible(f"{step.stage} {step.why}"), style="yellow")
+    yield Text(f"= {hit.score:.3f}", style="bold")
+
+
+def _stacked(hit: Hit, best: float, colours: Mapping[str, str]) -> None:
+    """The same below each other, in columns."""
+    evidence, steps = hit.candidate.evidence, hit.candidate.steps
+    named = [cell_len(visible(item.route)) for item in evidence] + [cell_len(step.stage) for step in steps]
+    names = min(max(named, default=0), console.width // 2)
+    room = min(BAR, console.width // 3, console.width - names - 4 - FIGURES)
+    for item in evidence:
+        figures = f"{set_cell_size(visible(item.route), names)} #{item.rank:<4} {item.contribution:.3f} "
+        part = Text(figures, style="dim").append(_bar(item, best, room), style=f"not dim {colours.get(item.route, '')}")
+        hang("    ", part)
+    for step in steps:
+        told = Text(visible(f"{set_cell_size(step.stage, names)} {step.why}"), style="yellow")
+        hang("    ", told, further=min(names + 5, console.width // 2))
+    hang("    ", Text(f"{set_cell_size('=', names)} {hit.score:.3f}", style="bold"))
+
+
+def _bar(item: Evidence, best: float, room: int) -> str:
+    return "█" * max(1, round(room * item.contribution / best)) if item.contribution > 0 and room > 0 else ""
+
+
+def _room(hit: Hit) -> int:
+    """How long each bar may be for the whole of a hit's evidence to stand on one line."""
+    figures = Text("  ").join(_parts(hit, 1.0, 0, {})).cell_len
+    return min(BAR, (console.width - 4 - figures) // max(1, len(hit.candidate.evidence)))
+
+
+def _company(hit: Hit, full: bool) -> None:
+    """What speaks for a session, and the turns a recipe brings along with a hit."""
+    if hit.support is not None:
+        ranks = ", ".join(f"{route} #{rank}" for route, rank in hit.support.best_turn_routes.items())
+        turns = counted(hit.support.supporting_turn_count, "turn speaks", "turns speak")
+        hang("    ", f"{turns} for it" + (f", the best is {ranks}" if ranks else ""), "dim")
+    for memory in hit.neighbours:
+        who = f"{memory.speaker}: " if memory.speaker else ""
+        text = brief(memory.content, full)
+        hang("    ", f"beside  {who}{text if full else shorten(text, SHOWN_TEXT, placeholder='…')}", "dim", further=12)
+
+
+def _closing(answer: Recall) -> str:
+    encode = sum(timing.ms for timing in answer.timings if timing.stage == "encode")
+    total = sum(timing.ms for timing in answer.timings) - encode
+    took = f"{total:.1f} ms" + (f" (+ {encode:.0f} ms to encode the question)" if encode >= 0.1 else "")
+    recipe = f"recipe {answer.plan.recipe}{answer.plan.describe_effort()}"
+    return f"{counted(len(answer), 'memory', 'memories')} · {recipe} · {took} · recall {answer.id}"
+
+
+def plan(chosen: Plan) -> None:
+    then = ", ".join(chosen.stages) or "nothing"
+    hang("", f"recipe {chosen.recipe}{chosen.describe_effort()} · k {chosen.k} · {chosen.fusion} · then {then}", "bold")
+    table(
+        ("route", "runs", "depth", "weight", "why"),
+        [
+            (part.route, "yes" if part.run else "no", part.depth, f"{part.weight:g}", part.reason)
+            for part in chosen.routes
+        ],
+        right=("depth", "weight"),
+    )
+
+
+def context(made: Context) -> None:
+    """The block as it is, so that it can be piped, and below it what it took."""
+    if made.text:
+        sys.stdout.write(visible(made.text) + "\n\n")
+    told = f"{made.tokens:,} of {counted(made.budget, 'token', 'tokens')} · "
+    told += counted(len(made.sources), "source", "sources")
+    for cut in made.cut:
+        what = counted(cut.count, "turn", "turns") if cut.recent else counted(cut.count, "memory", "memories")
+        told += f" · {what} left out: {cut.why}"
+    sys.stdout.flush()
+    complain(f"{told} · recall {made.recall_id}")
