@@ -75,10 +75,7 @@ def test_a_pipeline_is_written_and_read_back(facts: Engine) -> None:
 
 
 def test_what_cannot_be_opened_again_is_not_written() -> None:
-    with (
-        fivefold.open(":memory:", embedder="wordllama") as mem,
-        pytest.raises(InvalidInput, match="cannot be written down"),
-    ):
+    with fivefold.open(":memory:", embedder="wordllama") as mem, pytest.raises(InvalidInput, match="cannot be saved"):
         FivefoldRetriever(mem).to_dict()
 
 

@@ -170,7 +170,7 @@ def test_a_turn_that_was_changed_says_what_it_says_now(mem: Engine) -> None:
 
 def test_what_is_too_long_to_keep_is_said(mem: Engine) -> None:
     history = FivefoldChatHistory(mem, "s")
-    with pytest.raises(InvalidInput, match="refer to images and files by their address"):
+    with pytest.raises(InvalidInput, match="refer to images and files by URL"):
         history.add_user_message("x" * 100_001)
     with pytest.raises(InvalidInput, match="session_id is empty"):
         FivefoldChatHistory(mem, " ")

@@ -131,9 +131,9 @@ def test_a_missing_sibling_is_named(run: Run, scored: Mapping[str, Scores], writ
     "data",
     [
         b"rubbish",
-        gzip.compress(b"not json\n"),
-        gzip.compress(b"[]\n"),
-        gzip.compress(b'{"recipe": 1}\n')[:-6],
+        gzip.compress(b"not json\n", mtime=0),
+        gzip.compress(b"[]\n", mtime=0),
+        gzip.compress(b'{"recipe": 1}\n', mtime=0)[:-6],
         b"\x1f\x8b",
     ],
 )
@@ -146,7 +146,7 @@ def test_a_damaged_sibling_is_said(data: bytes, run: Run, written: Written) -> N
 
 def test_a_sibling_of_another_run_is_said(run: Run, written: Written) -> None:
     path = written("a", run)
-    path.with_name("questions.jsonl.gz").write_bytes(gzip.compress(b""))
+    path.with_name("questions.jsonl.gz").write_bytes(gzip.compress(b"", mtime=0))
     with pytest.raises(InvalidInput, match="not of the same run"):
         diff(path, path, "bm25,default")
 

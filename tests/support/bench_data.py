@@ -107,18 +107,18 @@ def answers() -> list[dict[str, Any]]:
 
 
 def write(folder: Path) -> None:
-    """All formats: talk.json, chats.json, the folder lines; and the folder race with two recipes' answers."""
+    """All formats: talk.json, chats.json, the folder lines; and the folder run with two recipes' answers."""
     (folder / "talk.json").write_text(json.dumps(locomo()), "utf-8")
     (folder / "chats.json").write_text(json.dumps(longmemeval()), "utf-8")
     lines = folder / "lines"
     lines.mkdir(exist_ok=True)
     for name, items in (("memories", memories()), ("queries", queries())):
         (lines / f"{name}.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items), "utf-8")
-    race = folder / "race"
-    race.mkdir(exist_ok=True)
-    (race / "results.json").write_text(json.dumps({"recipes": {"old": {}, "new": {}}}), "utf-8")
+    run = folder / "run"
+    run.mkdir(exist_ok=True)
+    (run / "results.json").write_text(json.dumps({"recipes": {"old": {}, "new": {}}}), "utf-8")
     packed = "".join(json.dumps(item) + "\n" for item in answers()).encode()
-    (race / "questions.jsonl.gz").write_bytes(gzip.compress(packed))
+    (run / "questions.jsonl.gz").write_bytes(gzip.compress(packed))
 
 
 def dataset(folder: Path) -> Dataset:

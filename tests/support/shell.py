@@ -71,7 +71,7 @@ ARGS: dict[str, list[str]] = {
     "bench locomo": ["{folder}/talk.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench longmemeval": ["{folder}/chats.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench jsonl": ["{folder}/lines", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
-    "bench diff": ["{folder}/race/results.json", "--recipes", "old,new"],
+    "bench diff": ["{folder}/run/results.json", "--recipes", "old,new"],
 }
 """Every command with arguments that work on the small store."""
 

@@ -144,8 +144,8 @@ def test_killed_in_the_middle_and_begun_again_all_is_there_once(tmp_path: Path) 
     path, store = write(tmp_path / "conversations.json", talks), tmp_path / "memory.db"
     child = f"""
 import fivefold
-from fivefold.transfer.importers import import_from, load
-load.BATCH = 50
+from fivefold.transfer.importers import import_from, importer
+importer.BATCH = 50
 with fivefold.open({str(store)!r}, embedder="wordllama") as mem:
     print("ready", flush=True)
     import_from(mem, {str(path)!r})
