@@ -35,7 +35,9 @@ class FivefoldRetriever:
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
         """`top_k` overrides the retriever's own for this call."""
-        answer = self.engine.recall(query, self.top_k if top_k is None else top_k, recipe=self.recipe, effort=self.effort)
+        answer = self.engine.recall(
+            query, self.top_k if top_k is None else top_k, recipe=self.recipe, effort=self.effort
+        )
         documents = [
             Document(
                 id=hit.memory.id, content=hit.memory.content, score=hit.score, meta=_meta(hit_metadata(answer, hit))
