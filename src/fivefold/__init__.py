@@ -43,7 +43,7 @@ _HOME = {
     "load_recipe": "retrieval.recipe_file",
     "Route": "retrieval.routes.base",
     "SearchContext": "retrieval.routes.base",
-    "Searching": "retrieval.routes.base",
+    "BaseRoute": "retrieval.routes.base",
     "Pool": "retrieval.stages.base",
     "Stage": "retrieval.stages.base",
     "Busy": "service.idempotency",
@@ -141,9 +141,9 @@ if TYPE_CHECKING:
     from fivefold.retrieval.prompt import Source as Source
     from fivefold.retrieval.recipe import Recipe as Recipe
     from fivefold.retrieval.recipe_file import load_recipe as load_recipe
+    from fivefold.retrieval.routes.base import BaseRoute as BaseRoute
     from fivefold.retrieval.routes.base import Route as Route
     from fivefold.retrieval.routes.base import SearchContext as SearchContext
-    from fivefold.retrieval.routes.base import Searching as Searching
     from fivefold.retrieval.stages.base import Pool as Pool
     from fivefold.retrieval.stages.base import Stage as Stage
     from fivefold.service.idempotency import Busy as Busy

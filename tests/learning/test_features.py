@@ -91,7 +91,7 @@ def test_retention_halves_in_a_month_and_lasts_longer_with_use() -> None:
 
 
 def test_the_score_is_that_without_the_reranker() -> None:
-    moved = of(1, 0.5).stepped("decay", 0.4, "").stepped("learned", 0.9, "").stepped("noise", 0.91, "")
+    moved = of(1, 0.5).with_step("decay", 0.4, "").with_step("learned", 0.9, "").with_step("noise", 0.91, "")
     assert base_score(moved) == 0.4
     assert base_score(of(1, 0.5)) == 0.5
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fivefold.learning.model_store import NEVER, Learned
 from fivefold.retrieval.stages.base import Pool, best_first
-from fivefold.retrieval.stages.learned import LearnedBy, learned
+from fivefold.retrieval.stages.learned import LearnedConstants, learned
 from fivefold.settings import Settings
 from fivefold.values.recall import Candidate
 from tests.learning.test_reranker import liking
@@ -26,7 +26,7 @@ def seeing(known: Learned | None) -> Seeing:
 
 
 def run(candidates: list[Candidate], known: Learned | None = ON, **constants: float) -> list[Candidate]:
-    pool = learned(Pool(candidates), seeing(known), LearnedBy(**constants))  # type: ignore[arg-type]
+    pool = learned(Pool(candidates), seeing(known), LearnedConstants(**constants))  # type: ignore[arg-type]
     assert {item.memory.id for item in pool.candidates} == {item.memory.id for item in candidates}
     assert pool.dropped == ()
     return best_first(pool.candidates)

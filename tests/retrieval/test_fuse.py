@@ -150,7 +150,7 @@ def test_a_route_that_supports_makes_no_candidates_and_its_shares_are_summed_by_
 
 
 def test_what_the_store_has_fused_is_taken_as_it_is() -> None:
-    given_ = [RouteHit(1, 0.9, given=0.5), RouteHit(2, 0.4, given=0.25)]
+    given_ = [RouteHit(1, 0.9, contribution=0.5), RouteHit(2, 0.4, contribution=0.25)]
     assert [part.contribution for part in rrf(given_, "dense", 1.0, 60, 100)] == [0.5, 0.25]
     assert [part.contribution for part in composite(given_, "dense", 1.0, 60, 100)] == [0.5, 0.25]
 

@@ -28,7 +28,7 @@ def test_ties_break_by_id() -> None:
 
 def test_a_step_reorders() -> None:
     strong, weak = Candidate(memory(1), (), 0.9), Candidate(memory(2), (), 0.6)
-    hits, _ = select(Pool([strong.stepped("superseded", 0.45, "× 0.5"), weak]), 2, "memory")
+    hits, _ = select(Pool([strong.with_step("superseded", 0.45, "× 0.5"), weak]), 2, "memory")
     assert [hit.memory.row for hit in hits] == [2, 1]
 
 

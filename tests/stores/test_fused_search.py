@@ -190,7 +190,7 @@ def test_the_composite_in_sql_is_the_composite_in_python(
         answer = engine.recall("what?", k=1, recipe="ditto", overrides=changes, now=now)
         rows = {hit.row: hit for run in answer.routes for hit in run.hits}
         totals = {
-            row: math.fsum(hit.given or 0.0 for run in answer.routes for hit in run.hits if hit.row == row)
+            row: math.fsum(hit.contribution or 0.0 for run in answer.routes for hit in run.hits if hit.row == row)
             for row in rows
         }
     assert totals == pytest.approx(expected, abs=1e-6)

@@ -11,7 +11,7 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.retrieval import retrieve
-from fivefold.retrieval.in_store import search_together
+from fivefold.retrieval.in_store import search_in_store
 from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.stores.postgres.reader import PostgresReader
 from fivefold.stores.postgres.store import PostgresStore
@@ -89,11 +89,11 @@ def test_searching_and_fusing_is_one_statement_in_one_round_trip(
     def search(*given: Any) -> list[RouteRun]:
         before = len(statements)
         with trips.counted() as counted:
-            runs = search_together(*given)
+            runs = search_in_store(*given)
         seen.append((counted.count, len(statements) - before))
         return runs
 
-    monkeypatch.setattr(retrieve, "search_together", search)
+    monkeypatch.setattr(retrieve, "search_in_store", search)
     recall = engine.recall(QUESTION, recipe=recipe)
     assert seen == [(1, 1)]
     assert recall.hits

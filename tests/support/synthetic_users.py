@@ -13,7 +13,7 @@ from fivefold.learning.model_store import Learned
 from fivefold.retrieval.recipe_file import load_recipe, without_part
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
-from fivefold.retrieval.stages.learned import LearnedBy, learned
+from fivefold.retrieval.stages.learned import LearnedConstants, learned
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.values.decay import age_in_days
 from fivefold.values.memory import TYPES, Memory
@@ -93,4 +93,4 @@ def reranked(engine: Engine, question: str, known: Learned, k: int = 30) -> tupl
     answer = engine.recall(question, k, recipe=without_part(recipe, STAGE) if STAGE in recipe.parts() else recipe)
     reader = engine.store.reader(engine.namespace)
     search = Seeing(answer.query, reader, engine.settings, None, None, k, answer.id, learned=known, plan=answer.plan)
-    return list(answer), learned(Pool([hit.candidate for hit in answer]), search, LearnedBy())
+    return list(answer), learned(Pool([hit.candidate for hit in answer]), search, LearnedConstants())

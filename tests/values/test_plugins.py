@@ -79,10 +79,10 @@ def test_the_page_lists_every_group() -> None:
 
 def test_a_route(install: Install, tmp_path: Path) -> None:
     code = """
-    from fivefold import RouteHit, Searching
+    from fivefold import BaseRoute, RouteHit
 
-    class First(Searching):
-        def search(self, search, depth, keep, options):
+    class First(BaseRoute):
+        def search(self, context, depth, keep, options):
             return [RouteHit(1, 1.0)]
     """
     install("route-plugin", {"routes": {"first": "route_plugin:First"}}, code)
@@ -106,8 +106,8 @@ def test_a_stage(install: Install, tmp_path: Path) -> None:
         factor: float = 2.0
 
     def doubled(pool, search, by):
-        moved = [item.stepped("doubled", item.score * by.factor, f"times {by.factor:g}") for item in pool.candidates]
-        return pool.with_(moved)
+        moved = [item.with_step("doubled", item.score * by.factor, f"times {by.factor:g}") for item in pool.candidates]
+        return pool.with_candidates(moved)
 
     DOUBLED = Stage(doubled, By, "boosts")
     """

@@ -19,7 +19,7 @@ class Part:
     hit: RouteHit
     rank: int
     contribution: float
-    told: Callable[[], str]
+    arithmetic: Callable[[], str]
 
 
 Formula = Callable[[Sequence[RouteHit], str, float, float, int], list[Part]]
@@ -31,7 +31,7 @@ def rrf(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: in
         Part(
             hit,
             rank,
-            weight * hit.factor / (k + rank) if hit.given is None else hit.given,
+            weight * hit.factor / (k + rank) if hit.contribution is None else hit.contribution,
             lambda rank=rank, w=weight * hit.factor: f"{w:g} / ({k:g} + {rank})",  # type: ignore[misc]
         )
         for rank, hit in enumerate(hits, 1)
@@ -40,7 +40,7 @@ def rrf(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: in
 
 def score_rrf(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: int) -> list[Part]:
     """weight · √score / (k + rank), the score mapped into 0..1 first (R10)."""
-    shares = ROUTES[route].share([hit.score for hit in hits])
+    shares = ROUTES[route].normalize([hit.score for hit in hits])
     return [
         Part(
             hit,
@@ -84,7 +84,7 @@ def composite(hits: Sequence[RouteHit], route: str, weight: float, k: float, dep
         Part(
             hit,
             rank,
-            hit.given if hit.given is not None else weight * hit.score,
+            hit.contribution if hit.contribution is not None else weight * hit.score,
             lambda score=hit.score: f"{weight:g} · {score:.4f}",  # type: ignore[misc]
         )
         for rank, hit in enumerate(hits, 1)
@@ -108,7 +108,7 @@ def fuse(
     """The best `pool` candidates; one that was forgotten while the recall ran is no longer there to fetch."""
     planned = {part.route: part for part in plan.routes}
     formula = FORMULAS[spec.method]
-    found: dict[int, list[tuple[str, Part]]] = {}
+    parts: dict[int, list[tuple[str, Part]]] = {}
     supporting: dict[int, float] = {}
     for run in runs:
         part = planned[run.route]
@@ -116,14 +116,14 @@ def fuse(
             if part.supports:
                 supporting[share.hit.row] = supporting.get(share.hit.row, 0.0) + share.contribution
             else:
-                found.setdefault(share.hit.row, []).append((run.route, share))
-    fused = {row: math.fsum(share.contribution for _, share in shares) for row, shares in found.items()}
+                parts.setdefault(share.hit.row, []).append((run.route, share))
+    fused = {row: math.fsum(share.contribution for _, share in shares) for row, shares in parts.items()}
     best = sorted(fused, key=lambda row: (-fused[row], row))[: max(spec.pool, spec.pool_per_k * plan.k, plan.k)]
     memories = fetch(best)
     candidates = [
         Candidate(
             memories[row],
-            tuple(_evidence(route, share, planned[route].weight) for route, share in found[row]),
+            tuple(_evidence(route, share, planned[route].weight) for route, share in parts[row]),
             fused[row],
         )
         for row in best
@@ -145,5 +145,5 @@ def name_top_hits(run: RouteRun, candidates: Sequence[Candidate]) -> RouteRun:
 
 def _evidence(route: str, part: Part, weight: float) -> Evidence:
     return Evidence(
-        route, part.rank, part.hit.score, weight * part.hit.factor, part.contribution, part.told(), part.hit.note
+        route, part.rank, part.hit.score, weight * part.hit.factor, part.contribution, part.arithmetic(), part.hit.note
     )

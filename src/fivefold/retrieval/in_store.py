@@ -22,87 +22,87 @@ from fivefold.values.vectors import Vector
 _log = logging.getLogger("fivefold")
 
 
-def search_together(plan: Plan, search: SearchContext, fusion: FusionSpec) -> list[RouteRun]:
+def search_in_store(plan: Plan, context: SearchContext, fusion: FusionSpec) -> list[RouteRun]:
     """One statement for all routes; what it cannot run is named, the rest still answers."""
     start = perf_counter()
-    able = [part for part in plan.routes if part.run and not _unencoded(part, search)]
+    able = [part for part in plan.routes if part.run and not _encoding_error(part, context)]
     try:
-        found = _composite(able, search) if fusion.method == "composite" else _rrf(able, search, fusion)
+        found = _composite(able, context) if fusion.method == "composite" else _rrf(able, context, fusion)
     except (StoreClosed, ServerAway):
         raise
     except Exception as error:
         _log.warning("the routes failed: %s", error)
         failed = f"{type(error).__name__}: {error}"
-        runs = [_outcome(part, [], search, start) for part in plan.routes]
+        runs = [_outcome(part, [], context, start) for part in plan.routes]
         return [run if run.status == "skipped" else replace(run, status="failed", reason=failed) for run in runs]
     hits: dict[str, list[FusedHit]] = {}
     for item in found:
         hits.setdefault(item.route, []).append(item)
-    return [_outcome(part, hits.get(part.route, []), search, start) for part in plan.routes]
+    return [_outcome(part, hits.get(part.route, []), context, start) for part in plan.routes]
 
 
-def _outcome(part: RoutePlan, found: Sequence[FusedHit], search: SearchContext, start: float) -> RouteRun:
+def _outcome(part: RoutePlan, found: Sequence[FusedHit], context: SearchContext, start: float) -> RouteRun:
     if not part.run:
         return RouteRun(part.route, "skipped", part.reason, 0, 0.0)
     ms = (perf_counter() - start) * 1000
-    error = _unencoded(part, search)
+    error = _encoding_error(part, context)
     if error is not None:
         return RouteRun(part.route, "failed", f"{type(error).__name__}: {error}", 0, ms)
     ranked = sorted(found, key=lambda item: item.rank)
-    hits = tuple(RouteHit(item.row, item.score, given=item.contribution) for item in ranked)
-    return RouteRun(part.route, "hits", _reason(part, search), len(hits), ms, hits=hits)
+    hits = tuple(RouteHit(item.row, item.score, contribution=item.contribution) for item in ranked)
+    return RouteRun(part.route, "hits", _reason(part, context), len(hits), ms, hits=hits)
 
 
-def _reason(part: RoutePlan, search: SearchContext) -> str:
-    chosen = _horizon(part, search) if part.search == "recency" else None
+def _reason(part: RoutePlan, context: SearchContext) -> str:
+    chosen = _horizon(part, context) if part.search == "recency" else None
     return (
         f"{part.reason}; {chosen.decay.describe()}, since {chosen.reason}" if chosen and chosen.reason else part.reason
     )
 
 
-def _unencoded(part: RoutePlan, search: SearchContext) -> FivefoldError | None:
+def _encoding_error(part: RoutePlan, context: SearchContext) -> FivefoldError | None:
     """Why a route that compares vectors has none to compare."""
-    return search.vector if ROUTES[part.search].encodes and isinstance(search.vector, FivefoldError) else None
+    return context.vector if ROUTES[part.search].encodes and isinstance(context.vector, FivefoldError) else None
 
 
-def _rrf(parts: Sequence[RoutePlan], search: SearchContext, fusion: FusionSpec) -> list[FusedHit]:
+def _rrf(parts: Sequence[RoutePlan], context: SearchContext, fusion: FusionSpec) -> list[FusedHit]:
     arms = []
     for part in parts:
         field = part.options.field if isinstance(part.options, DenseOptions) else None
         sessions = isinstance(part.options, LexicalOptions) and part.options.of == "sessions"
         arms.append(Arm(part.route, part.depth, part.weight, field, sessions))
-    return search.reader.rrf(search.space, _vector(search), words(search.query), arms, fusion.k)
+    return context.reader.rrf(context.space, _vector(context), words(context.query), arms, fusion.k)
 
 
-def _composite(parts: Sequence[RoutePlan], search: SearchContext) -> list[FusedHit]:
+def _composite(parts: Sequence[RoutePlan], context: SearchContext) -> list[FusedHit]:
     by_search = {part.search: part for part in parts}
-    dense, vector = by_search.get("dense"), _vector(search)
-    if dense is None or search.space is None or vector is None:
+    dense, vector = by_search.get("dense"), _vector(context)
+    if dense is None or context.space is None or vector is None:
         return []
     recency = by_search.get("recency")
-    decay = _horizon(recency, search).decay
+    decay = _horizon(recency, context).decay
     how = Composite(
         depth=dense.depth,
         similarity=(dense.route, dense.weight),
-        recency=_weighed(recency),
-        frequency=_weighed(by_search.get("frequency")),
+        recency=_route_weight(recency),
+        frequency=_route_weight(by_search.get("frequency")),
         decay=decay,
-        now=search.query.now,
+        now=context.query.now,
     )
-    return search.reader.composite(search.space, vector, how)
+    return context.reader.composite(context.space, vector, how)
 
 
-def _horizon(recency: RoutePlan | None, search: SearchContext) -> QueryDecay:
+def _horizon(recency: RoutePlan | None, context: SearchContext) -> QueryDecay:
     """The recipe's curve, or one that fits the question's own horizon (D12)."""
     if recency is None:
         return QueryDecay(Decay(), "")
     options: RecencyOptions = recency.options
-    return query_decay(search.query, span_days=0.0) if options.per_query else QueryDecay(options, "")
+    return query_decay(context.query, span_days=0.0) if options.per_query else QueryDecay(options, "")
 
 
-def _weighed(part: RoutePlan | None) -> tuple[str, float] | None:
+def _route_weight(part: RoutePlan | None) -> tuple[str, float] | None:
     return None if part is None else (part.route, part.weight)
 
 
-def _vector(search: SearchContext) -> Vector | None:
-    return None if isinstance(search.vector, FivefoldError) else search.vector
+def _vector(context: SearchContext) -> Vector | None:
+    return None if isinstance(context.vector, FivefoldError) else context.vector

@@ -22,32 +22,33 @@ def plan(
     """Routes that cannot help this question are skipped, with the reason; `by_effort` has changed the recipe."""
     routes = tuple(_route(spec, query, recipe, k, settings) for spec in recipe.routes)
     stages = tuple(stage.name for stage in (*recipe.boosts, *recipe.rerank, *recipe.select))
-    return Plan(recipe.name, k, routes, _told(recipe.fusion), stages, effort, dict(by_effort or {}))
+    return Plan(recipe.name, k, routes, _describe_fusion(recipe.fusion), stages, effort, dict(by_effort or {}))
 
 
 def _route(spec: RouteSpec, query: Query, recipe: Recipe, k: int, settings: Settings) -> RoutePlan:
     route = ROUTES[spec.search]
-    idle = route.unable(query) or (route.idle(query) if recipe.optimize else None)
-    if recipe.unit == "turn" and route.sessions(spec.options) and not spec.supports:
-        idle = "it finds sessions, and only turns are wanted"
+    skip_reason = route.skip_reason(query, recipe.optimize)
+    if recipe.unit == "turn" and route.finds_sessions(spec.options) and not spec.supports:
+        skip_reason = "it finds sessions, and only turns are wanted"
     depth = max(spec.depth, spec.depth_per_k * k, 1 if route.of_candidates else k)
     types = query.type_hints if spec.typed else ()
-    told = f"the {depth} best" + (f" of type {' or '.join(types)}" if types else "")
-    told = ", ".join(filter(None, (told, route.bound(query, settings))))
+    reason = f"the {depth} best" + (f" of type {' or '.join(types)}" if types else "")
+    reason = ", ".join(filter(None, (reason, route.describe_limits(query, settings))))
     if route.of_candidates:
-        told = "scored over the candidates of the dense route"
+        reason = "scored over the candidates of the dense route"
     weight = settings.weight(spec.name, spec.weight)
     if recipe.fusion.method == "composite":
-        told += ", weight predicted from the question" if recipe.fusion.weights == "learned" else f", weight {weight:g}"
+        learned = recipe.fusion.weights == "learned"
+        reason += ", weight predicted from the question" if learned else f", weight {weight:g}"
     if query.intent in spec.by_intent:
         weight *= spec.by_intent[query.intent]
-        told += f", × {spec.by_intent[query.intent]:g} since it asks {query.intent}"
+        reason += f", × {spec.by_intent[query.intent]:g} since it asks {query.intent}"
     return RoutePlan(
         spec.name,
-        idle is None,
+        skip_reason is None,
         depth,
         weight,
-        idle or told,
+        skip_reason or reason,
         types,
         settings.route_budget_ms,
         spec.search,
@@ -56,7 +57,7 @@ def _route(spec: RouteSpec, query: Query, recipe: Recipe, k: int, settings: Sett
     )
 
 
-def _told(fusion: FusionSpec) -> str:
+def _describe_fusion(fusion: FusionSpec) -> str:
     if fusion.method == "convex":
         return f"convex over {fusion.pool}"
     if fusion.method == "composite":

@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import TypeVar
 
 from fivefold.errors import ServerAway, StoreClosed
-from fivefold.retrieval.in_store import search_together
+from fivefold.retrieval.in_store import search_in_store
 from fivefold.retrieval.recipe import FusionSpec
 from fivefold.retrieval.routes import ROUTES, SearchContext
 from fivefold.stores.queries import Filter
@@ -22,13 +22,13 @@ _log = logging.getLogger("fivefold")
 Found = TypeVar("Found")
 
 
-def retrieve(plan: Plan, search: SearchContext, pool: ThreadPoolExecutor, fusion: FusionSpec) -> list[RouteRun]:
+def retrieve(plan: Plan, context: SearchContext, pool: ThreadPoolExecutor, fusion: FusionSpec) -> list[RouteRun]:
     """One run a route, in the plan's order: side by side, or by the store in one statement."""
     start = perf_counter()
     if fusion.store:
-        together = _begin(pool, partial(search_together, plan, search, fusion))
+        together = _begin(pool, partial(search_in_store, plan, context, fusion))
         return _in_time(plan, together, start)
-    futures = {part.route: _begin(pool, partial(_run, part, search)) for part in plan.routes if part.run}
+    futures = {part.route: _begin(pool, partial(_run, part, context)) for part in plan.routes if part.run}
     return [_outcome(part, futures[part.route], start) if part.run else _skipped(part) for part in plan.routes]
 
 
@@ -67,10 +67,10 @@ def _outcome(part: RoutePlan, future: Future[RouteRun], start: float) -> RouteRu
         return RouteRun(part.route, "late", f"not done after {part.budget_ms} ms", 0, _ms(start))
 
 
-def _run(part: RoutePlan, search: SearchContext) -> RouteRun:
+def _run(part: RoutePlan, context: SearchContext) -> RouteRun:
     start = perf_counter()
     try:
-        hits, why = _search(part, search)
+        hits, why = _search(part, context)
     except (StoreClosed, ServerAway):
         raise  # no route can answer
     except Exception as error:
@@ -79,13 +79,13 @@ def _run(part: RoutePlan, search: SearchContext) -> RouteRun:
     return RouteRun(part.route, "hits", why, len(hits), _ms(start), hits=tuple(hits))
 
 
-def _search(part: RoutePlan, search: SearchContext) -> tuple[list[RouteHit], str]:
+def _search(part: RoutePlan, context: SearchContext) -> tuple[list[RouteHit], str]:
     """Search among the implied types first; too few of those, and the filter is dropped (R9)."""
     route = ROUTES[part.search]
-    hits = route.search(search, part.depth, Filter(part.types), part.options)
-    if not part.types or len(hits) >= search.settings.widen_below:
+    hits = route.search(context, part.depth, Filter(part.types), part.options)
+    if not part.types or len(hits) >= context.settings.widen_below:
         return hits, part.reason
-    wide = route.search(search, part.depth, Filter(), part.options)
+    wide = route.search(context, part.depth, Filter(), part.options)
     return wide, f"only {len(hits)} of type {' or '.join(part.types)}, so all types were searched"
 
 

@@ -65,14 +65,14 @@ class RouteHit(Value):
     """One memory as one route saw it; `score` is on the route's own scale, higher is better.
 
     `factor` multiplies the route's weight for this hit, as a far hop counts less than a direct one (R10).
-    `given` is what the hit adds to the fused score, where the store has fused it.
+    `contribution` is what the hit adds to the fused score, where the store has fused it.
     """
 
     row: int
     score: float
     note: str | None = None
     factor: float = 1.0
-    given: float | None = None
+    contribution: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Candidate(Value):
     def score(self) -> float:
         return self.steps[-1].after if self.steps else self.fused
 
-    def stepped(self, stage: str, after: float, why: str) -> Candidate:
+    def with_step(self, stage: str, after: float, why: str) -> Candidate:
         return replace(self, steps=(*self.steps, Step(stage, self.score, after, why)))
 
 

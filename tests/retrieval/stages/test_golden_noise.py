@@ -49,8 +49,8 @@ def test_e6_noise_tells_what_it_did() -> None:
 
 
 def test_e6_the_threshold_holds_only_what_a_cross_encoder_has_judged() -> None:
-    judged = of(1, 0.9).stepped(RERANKED, 0.2, "judged")
-    good = of(2, 0.1).stepped(RERANKED, 0.5, "judged")
+    judged = of(1, 0.9).with_step(RERANKED, 0.2, "judged")
+    good = of(2, 0.1).with_step(RERANKED, 0.5, "judged")
     unjudged = of(3, 0.1)
     left = stage("threshold", [judged, good, unjudged], least=0.5)
     assert set(scores(left)) == {2, 3}

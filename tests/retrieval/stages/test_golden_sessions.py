@@ -28,8 +28,8 @@ def test_m5_a_session_gains_0_6_of_its_best_turn_and_at_most_0_12() -> None:
 
 
 def test_m5_support_is_of_the_fused_score_and_not_of_later_boosts() -> None:
-    boosted = turn(2, "s", 0.1).stepped("memory score", 0.9, "+ 0.8")
-    raised = session(1, "s", 0.1).stepped("memory score", 0.15, "+ 0.05")
+    boosted = turn(2, "s", 0.1).with_step("memory score", 0.9, "+ 0.8")
+    raised = session(1, "s", 0.1).with_step("memory score", 0.15, "+ 0.05")
     assert scores(stage("session_first", [raised, boosted])) == pytest.approx({1: 0.15 + 0.06})
 
 
@@ -61,7 +61,7 @@ def test_m8_a_session_without_turns_found_has_none() -> None:
 
 
 def test_m8_final_score_is_what_selection_started_from() -> None:
-    candidate = of(1, 0.1).stepped("memory score", 0.15, "+").stepped("mmr", 0.117, "0.78 ·")
+    candidate = of(1, 0.1).with_step("memory score", 0.15, "+").with_step("mmr", 0.117, "0.78 ·")
     hit = Hit(1, candidate)
     assert (hit.rrf_score, hit.final_score, hit.score) == (0.1, 0.15, 0.117)
     assert Hit(1, of(1, 0.1)).final_score == 0.1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fivefold.retrieval.stages import STAGES, Pool
-from fivefold.retrieval.stages.support import SupportBy
+from fivefold.retrieval.stages.support import SupportConstants
 from fivefold.values.recall import Candidate
 from tests.support.stage_pool import Namespace, of, scores, search
 
@@ -24,7 +24,7 @@ def supported(
     **by: float,
 ) -> Pool:
     pool = Pool(candidates, supporting=supporting or {})
-    return STAGES["support"].run(pool, search(TALK, unit=unit, k=k), SupportBy(**by))  # type: ignore[arg-type]
+    return STAGES["support"].run(pool, search(TALK, unit=unit, k=k), SupportConstants(**by))  # type: ignore[arg-type]
 
 
 def test_neighbour_session_and_best_turn_are_added() -> None:

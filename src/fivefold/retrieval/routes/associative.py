@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fivefold.models.embedders import Matrix, unit
-from fivefold.retrieval.routes.base import SearchContext, Searching
+from fivefold.retrieval.routes.base import BaseRoute, SearchContext
 from fivefold.stores.queries import Filter
 from fivefold.values.fields import number
 from fivefold.values.recall import RouteHit
@@ -30,26 +30,26 @@ class AssociativeOptions:
     """How many of the nearest memories the state attends to at each step: what bounds the cost."""
 
 
-class Associative(Searching):
+class Associative(BaseRoute):
     """Scores are cosines between the settled state and the memory."""
 
     encodes = True
     options = AssociativeOptions
 
-    def search(self, search: SearchContext, depth: int, keep: Filter, options: AssociativeOptions) -> list[RouteHit]:
-        if search.space is None:
+    def search(self, context: SearchContext, depth: int, keep: Filter, options: AssociativeOptions) -> list[RouteHit]:
+        if context.space is None:
             return []
-        state = search.question_vector()
+        state = context.question_vector()
         for _ in range(options.steps):
-            patterns = search.reader.patterns(search.space, "full", state, options.patterns, keep)
+            patterns = context.reader.patterns(context.space, "full", state, options.patterns, keep)
             if not len(patterns):
                 return []
             settled, state = state, attended(patterns, state, options.sharpness)
             if float(settled @ state) > SETTLED:
                 break
-        return search.reader.dense(search.space, "full", state, depth, keep)
+        return context.reader.dense(context.space, "full", state, depth, keep)
 
-    def share(self, scores: Sequence[float]) -> list[float]:
+    def normalize(self, scores: Sequence[float]) -> list[float]:
         return [min(1.0, max(0.0, score)) for score in scores]
 
 

@@ -1,4 +1,4 @@
-"""What a route is."""
+"""The protocol of a route, and what a route may look at."""
 
 from __future__ import annotations
 
@@ -43,26 +43,23 @@ class SearchContext:
         return self.vector
 
 
-class Searching:
-    """What most routes have in common."""
+class BaseRoute:
+    """What most routes have in common; a route of your own overrides what differs."""
 
     encodes = False
     of_candidates = False
     options: type[Any] = Options
 
-    def sessions(self, options: Any) -> bool:
+    def finds_sessions(self, options: Any) -> bool:
         return False
 
-    def unable(self, query: Query) -> str | None:
+    def skip_reason(self, query: Query, optimize: bool) -> str | None:
         return None
 
-    def idle(self, query: Query) -> str | None:
-        return None
-
-    def bound(self, query: Query, settings: Settings) -> str:
+    def describe_limits(self, query: Query, settings: Settings) -> str:
         return ""
 
-    def share(self, scores: Sequence[float]) -> list[float]:
+    def normalize(self, scores: Sequence[float]) -> list[float]:
         return list(scores)
 
 
@@ -78,19 +75,16 @@ class Route(Protocol):
     options: type[Any]
     """The constants a recipe may set for it."""
 
-    def sessions(self, options: Any) -> bool:
+    def finds_sessions(self, options: Any) -> bool:
         """Whether it finds session memories rather than turns and notes."""
 
-    def unable(self, query: Query) -> str | None:
-        """Why this route has nothing to search by, or None when it has."""
+    def skip_reason(self, query: Query, optimize: bool) -> str | None:
+        """Why this route does not run: it has nothing to search by or, with `optimize`, would not help (R2)."""
 
-    def idle(self, query: Query) -> str | None:
-        """Why this route could run but would not help the question, or None when it may (R2)."""
+    def describe_limits(self, query: Query, settings: Settings) -> str:
+        """What limits the search besides its depth, in words; empty when nothing does."""
 
-    def bound(self, query: Query, settings: Settings) -> str:
-        """What else limits the search besides its depth, in words; empty when nothing does."""
+    def search(self, context: SearchContext, depth: int, keep: Filter, options: Any) -> list[RouteHit]: ...
 
-    def search(self, search: SearchContext, depth: int, keep: Filter, options: Any) -> list[RouteHit]: ...
-
-    def share(self, scores: Sequence[float]) -> list[float]:
+    def normalize(self, scores: Sequence[float]) -> list[float]:
         """The scores of one list mapped into 0..1, for fusions that weigh by score (R10)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fivefold.retrieval.routes.base import SearchContext, Searching
+from fivefold.retrieval.routes.base import BaseRoute, SearchContext
 from fivefold.stores.queries import Filter
 from fivefold.values.recall import RouteHit
 from fivefold.values.vectors import Field
@@ -18,19 +18,19 @@ class DenseOptions:
     field: Field = "full"
 
 
-class Dense(Searching):
+class Dense(BaseRoute):
     """Scores are cosines; below zero means unrelated and counts as nothing."""
 
     encodes = True
     options = DenseOptions
 
-    def sessions(self, options: DenseOptions) -> bool:
+    def finds_sessions(self, options: DenseOptions) -> bool:
         return options.field == "session"
 
-    def search(self, search: SearchContext, depth: int, keep: Filter, options: DenseOptions) -> list[RouteHit]:
-        if search.space is None:
+    def search(self, context: SearchContext, depth: int, keep: Filter, options: DenseOptions) -> list[RouteHit]:
+        if context.space is None:
             return []
-        return search.reader.dense(search.space, options.field, search.question_vector(), depth, keep)
+        return context.reader.dense(context.space, options.field, context.question_vector(), depth, keep)
 
-    def share(self, scores: Sequence[float]) -> list[float]:
+    def normalize(self, scores: Sequence[float]) -> list[float]:
         return [min(1.0, max(0.0, score)) for score in scores]

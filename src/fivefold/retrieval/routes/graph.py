@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from fivefold.retrieval.routes.base import Options, SearchContext, Searching
+from fivefold.retrieval.routes.base import BaseRoute, Options, SearchContext
 from fivefold.settings import Settings
 from fivefold.stores.queries import Filter, Walk
 from fivefold.values.query import Query
 from fivefold.values.recall import RouteHit
 
 
-class Graph(Searching):
+class Graph(BaseRoute):
     """Scores are products of hop, confidence, freshness and kind of edge, all in 0..1; the note is the path."""
 
-    def unable(self, query: Query) -> str | None:
+    def skip_reason(self, query: Query, optimize: bool) -> str | None:
         return None if query.entities else "the question names no entity the namespace knows"
 
-    def bound(self, query: Query, settings: Settings) -> str:
+    def describe_limits(self, query: Query, settings: Settings) -> str:
         how = _walk(query, settings)
         return f"within {how.hops} hops, along at most {how.fan_out} edges and {how.per_entity} memories of an entity"
 
-    def search(self, search: SearchContext, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
-        return search.reader.walk(
-            roots(search.query, search.settings.sure_entity), _walk(search.query, search.settings), depth
+    def search(self, context: SearchContext, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
+        return context.reader.walk(
+            roots(context.query, context.settings.sure_entity), _walk(context.query, context.settings), depth
         )
 
 
@@ -33,9 +33,8 @@ def _walk(query: Query, settings: Settings) -> Walk:
 
 def roots(query: Query, sure: float) -> list[tuple[int, float]]:
     """Where the walk starts: the sure meaning of a name, or every meaning of an unsure one, by its confidence."""
-    found: dict[int, float] = {}
+    confidences: dict[int, float] = {}
     for ref in query.entities:
-        meant = ref.meanings[:1] if ref.confidence >= sure else ref.meanings
-        for meaning in meant:
-            found[meaning.id] = max(found.get(meaning.id, 0.0), meaning.confidence)
-    return list(found.items())
+        for meaning in ref.meanings[:1] if ref.confidence >= sure else ref.meanings:
+            confidences[meaning.id] = max(confidences.get(meaning.id, 0.0), meaning.confidence)
+    return list(confidences.items())

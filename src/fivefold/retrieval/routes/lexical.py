@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from fivefold.retrieval.routes.base import SearchContext, Searching
+from fivefold.retrieval.routes.base import BaseRoute, SearchContext
 from fivefold.stores.queries import Filter
 from fivefold.text.lexemes import lexemes
 from fivefold.values.query import Query
@@ -16,7 +16,7 @@ MAX_LEXEMES = 256
 """A question longer than this is searched by its first lexemes; more would only slow it."""
 
 _ASKING = "happen happened happening go going went do talk talked discuss discussed say said tell told"
-"""Words that ask for anything at all; beside a time they say nothing of the subject."""
+"""Words that ask for anything at all; next to a time they say nothing about the subject."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,28 +26,27 @@ class LexicalOptions:
     of: Literal["turns", "sessions"] = "turns"
 
 
-class Lexical(Searching):
-    """Scores are BM25, unbounded; as a share of 1 they are taken relative to the list's best."""
+class Lexical(BaseRoute):
+    """Scores are BM25, unbounded; normalized, they are relative to the best of the list."""
 
     options = LexicalOptions
 
-    def sessions(self, options: LexicalOptions) -> bool:
+    def finds_sessions(self, options: LexicalOptions) -> bool:
         return options.of == "sessions"
 
-    def unable(self, query: Query) -> str | None:
-        return None if query.lexemes else "the question has only stop words"
-
-    def idle(self, query: Query) -> str | None:
-        """A bare time gains nothing from the words it is made of."""
-        if query.window is None:
+    def skip_reason(self, query: Query, optimize: bool) -> str | None:
+        """A question without words has nothing to look for, and a bare time gains nothing from its own words."""
+        if not query.lexemes:
+            return "the question has only stop words"
+        if query.window is None or not optimize:
             return None
         rest = set(query.lexemes) - set(lexemes(query.window.text)) - set(lexemes(_ASKING))
         return None if rest else f"the question asks for {query.window.text!r} and no subject"
 
-    def search(self, search: SearchContext, depth: int, keep: Filter, options: LexicalOptions) -> list[RouteHit]:
-        return search.reader.lexical(words(search.query), depth, replace(keep, sessions=options.of == "sessions"))
+    def search(self, context: SearchContext, depth: int, keep: Filter, options: LexicalOptions) -> list[RouteHit]:
+        return context.reader.lexical(words(context.query), depth, replace(keep, sessions=options.of == "sessions"))
 
-    def share(self, scores: Sequence[float]) -> list[float]:
+    def normalize(self, scores: Sequence[float]) -> list[float]:
         best = max(scores, default=0.0)
         return [max(0.0, score / best) if best > 0 else 0.0 for score in scores]
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fivefold.retrieval.routes.base import Options, SearchContext, Searching
+from fivefold.retrieval.routes.base import BaseRoute, Options, SearchContext
 from fivefold.stores.queries import Filter
 from fivefold.values.decay import Decay
 from fivefold.values.recall import RouteHit
 
 
-class Signal(Searching):
+class Signal(BaseRoute):
     """Scored by the store over the candidates of a dense route, in the same statement (D9)."""
 
     of_candidates = True
 
-    def search(self, search: SearchContext, depth: int, keep: Filter, options: Any) -> list[RouteHit]:
+    def search(self, context: SearchContext, depth: int, keep: Filter, options: Any) -> list[RouteHit]:
         raise AssertionError("a signal is scored with the candidates it belongs to")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
-from fivefold.retrieval.routes.base import Options, SearchContext, Searching
+from fivefold.retrieval.routes.base import BaseRoute, Options, SearchContext
 from fivefold.stores.queries import Filter
 from fivefold.values.query import Query
 from fivefold.values.recall import RouteHit
@@ -14,17 +14,17 @@ SPECULATIVE = 0.5
 """What a hit weighs when the question only hints at a recent time without naming one (R10)."""
 
 
-class Temporal(Searching):
-    """Every event of the window counts alike; the other routes tell them apart. Its type is fixed (R9)."""
+class Temporal(BaseRoute):
+    """Every event of the window counts the same; the other routes rank them. Its type is fixed (R9)."""
 
-    def unable(self, query: Query) -> str | None:
+    def skip_reason(self, query: Query, optimize: bool) -> str | None:
         if query.window is None and not any(cue.kind == "recent" for cue in query.cues):
             return "the question names no time"
         return None
 
-    def search(self, search: SearchContext, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
-        window = search.query.window
+    def search(self, context: SearchContext, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
+        window = context.query.window
         if window is not None:
-            return search.reader.temporal(window.start, window.end, depth)
-        start = search.query.now - timedelta(days=search.settings.recent_days)
-        return [replace(hit, factor=SPECULATIVE) for hit in search.reader.temporal(start, search.query.now, depth)]
+            return context.reader.temporal(window.start, window.end, depth)
+        start = context.query.now - timedelta(days=context.settings.recent_days)
+        return [replace(hit, factor=SPECULATIVE) for hit in context.reader.temporal(start, context.query.now, depth)]

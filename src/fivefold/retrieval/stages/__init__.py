@@ -18,10 +18,10 @@ _BUILTIN: dict[str, Stage] = {
     "date_match": Stage(boosts.date_match, boosts.DateMatch, "boosts"),
     "memory_score": Stage(boosts.memory_score, boosts.MemoryScore, "boosts"),
     "scale": Stage(boosts.scale, NoConstants, "boosts"),
-    "support": Stage(support.support, support.SupportBy, "boosts"),
+    "support": Stage(support.support, support.SupportConstants, "boosts"),
     "session_first": Stage(sessions.session_first, sessions.SessionFirst, "boosts"),
     "cross_encoder": Stage(rerank.cross_encoder, rerank.CrossEncoder, "rerank"),
-    "learned": Stage(learned.learned, learned.LearnedBy, "rerank"),
+    "learned": Stage(learned.learned, learned.LearnedConstants, "rerank"),
     "ended": Stage(superseded.superseded, superseded.Superseded, "select"),
     "noise": Stage(noise.noise, noise.Noise, "select"),
     "threshold": Stage(noise.threshold, noise.Threshold, "select"),
@@ -32,10 +32,10 @@ _BUILTIN: dict[str, Stage] = {
 STAGES = Registry("stages", _BUILTIN, members_of(Stage))
 
 
-def run_stages(pool: Pool, search: SearchContext, specs: Sequence[StageSpec]) -> Pool:
+def run_stages(pool: Pool, context: SearchContext, specs: Sequence[StageSpec]) -> Pool:
     """The recipe's stages in its order."""
     for spec in specs:
-        pool = STAGES[spec.name].run(pool, search, spec.constants)
+        pool = STAGES[spec.name].run(pool, context, spec.constants)
     return pool
 
 

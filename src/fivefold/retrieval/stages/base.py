@@ -21,10 +21,10 @@ class Pool:
     """What memories that are no candidates say for others, by row."""
     notes: tuple[StageNote, ...] = ()
 
-    def noting(self, note: StageNote) -> Pool:
+    def with_note(self, note: StageNote) -> Pool:
         return replace(self, notes=(*self.notes, note))
 
-    def with_(self, candidates: Iterable[Candidate]) -> Pool:
+    def with_candidates(self, candidates: Iterable[Candidate]) -> Pool:
         return replace(self, candidates=list(candidates))
 
     def without(self, left: Iterable[tuple[Candidate, str]], stage: str) -> Pool:

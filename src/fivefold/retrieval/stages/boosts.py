@@ -23,17 +23,17 @@ class DecayByType(Value):
     types: Mapping[Type, Decay] = field(default_factory=dict)
 
 
-def decay(pool: Pool, search: SearchContext, by: DecayByType) -> Pool:
+def decay(pool: Pool, context: SearchContext, by: DecayByType) -> Pool:
     """score × what age leaves of it."""
     aged = []
     for candidate in pool.candidates:
         curve = by.types.get(candidate.memory.type, by.all)
-        age = age_in_days(candidate.memory.event_at, search.query.now)
+        age = age_in_days(candidate.memory.event_at, context.query.now)
         left = curve.left(age)
         aged.append(
-            candidate.stepped("decay", candidate.score * left, f"× {left:.4f}, {age:.0f} d old, {curve.describe()}")
+            candidate.with_step("decay", candidate.score * left, f"× {left:.4f}, {age:.0f} d old, {curve.describe()}")
         )
-    return pool.with_(aged)
+    return pool.with_candidates(aged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +45,18 @@ class Episodic(Value):
     floor: float = number(0.5, 0, 1)
 
 
-def episodic(pool: Pool, search: SearchContext, by: Episodic) -> Pool:
+def episodic(pool: Pool, context: SearchContext, by: Episodic) -> Pool:
     """score × max(floor, exp(−0.693 · age / half-life)) for what happened rather than what holds."""
     curve = Decay("exponential", by.half_life_days, by.floor)
 
     def faded(candidate: Candidate) -> Candidate:
         if candidate.memory.type not in by.types:
             return candidate
-        age = age_in_days(candidate.memory.event_at, search.query.now)
+        age = age_in_days(candidate.memory.event_at, context.query.now)
         left = curve.left(age)
-        return candidate.stepped("episodic", candidate.score * left, f"× {left:.4f}, an event {age:.0f} d ago")
+        return candidate.with_step("episodic", candidate.score * left, f"× {left:.4f}, an event {age:.0f} d ago")
 
-    return pool.with_(map(faded, pool.candidates))
+    return pool.with_candidates(map(faded, pool.candidates))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +66,16 @@ class Access(Value):
     weight: float = number(0.1, 0, 10)
 
 
-def access(pool: Pool, search: SearchContext, by: Access) -> Pool:
+def access(pool: Pool, context: SearchContext, by: Access) -> Pool:
     """score × (1 + weight · ln(1 + uses)) (E3)."""
 
     def raised(candidate: Candidate) -> Candidate:
         uses = candidate.memory.access_count
         factor = 1 + by.weight * log(1 + uses)
         why = f"× {factor:.4f}, used {uses} times"
-        return candidate.stepped("access", candidate.score * factor, why) if uses else candidate
+        return candidate.with_step("access", candidate.score * factor, why) if uses else candidate
 
-    return pool.with_(map(raised, pool.candidates))
+    return pool.with_candidates(map(raised, pool.candidates))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +85,13 @@ class DateMatch(Value):
     factor: float = number(2.0, 0, 100)
 
 
-def date_match(pool: Pool, search: SearchContext, by: DateMatch) -> Pool:
+def date_match(pool: Pool, context: SearchContext, by: DateMatch) -> Pool:
     """A memory whose date lies in the window the question names counts double (E3)."""
-    window = search.query.window
+    window = context.query.window
     if window is None:
         return pool
-    return pool.with_(
-        candidate.stepped("date match", candidate.score * by.factor, f"× {by.factor:g}, within {window.text!r}")
+    return pool.with_candidates(
+        candidate.with_step("date match", candidate.score * by.factor, f"× {by.factor:g}, within {window.text!r}")
         if window.start <= candidate.memory.event_at < window.end
         else candidate
         for candidate in pool.candidates
@@ -105,10 +105,10 @@ class MemoryScore(Value):
     weight: float = number(0.1, 0, 10)
 
 
-def memory_score(pool: Pool, search: SearchContext, by: MemoryScore) -> Pool:
+def memory_score(pool: Pool, context: SearchContext, by: MemoryScore) -> Pool:
     """score + weight · memory_score, a stored quality in 0..1 (M4)."""
-    return pool.with_(
-        candidate.stepped(
+    return pool.with_candidates(
+        candidate.with_step(
             "memory score",
             candidate.score + by.weight * candidate.memory.memory_score,
             f"+ {by.weight:g} · {candidate.memory.memory_score:.3f}",
@@ -117,14 +117,14 @@ def memory_score(pool: Pool, search: SearchContext, by: MemoryScore) -> Pool:
     )
 
 
-def scale(pool: Pool, search: SearchContext, by: NoConstants) -> Pool:
+def scale(pool: Pool, context: SearchContext, by: NoConstants) -> Pool:
     """Scores stretched to 0..1 over the candidates, so that what follows can be compared with them."""
     scores = [candidate.score for candidate in pool.candidates]
     if not scores:
         return pool
     low, span = min(scores), max(scores) - min(scores)
-    return pool.with_(
-        candidate.stepped(
+    return pool.with_candidates(
+        candidate.with_step(
             "scale",
             (candidate.score - low) / span if span > 0 else 1.0,
             f"({candidate.score:.4f} − {low:.4f}) / {span:.4f}" if span > 0 else "all alike",

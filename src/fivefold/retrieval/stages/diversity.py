@@ -29,13 +29,13 @@ class Mmr(Value):
     """Whether scores are stretched to 0..1 first, where a cosine can be weighed against them."""
 
 
-def mmr(pool: Pool, search: SearchContext, by: Mmr) -> Pool:
+def mmr(pool: Pool, context: SearchContext, by: Mmr) -> Pool:
     """One after the other, the candidate with the greatest lam · score − (1 − lam) · redundancy."""
-    ranked = best_first((scale(pool, search, NoConstants()) if by.scaled else pool).candidates)
-    size = max(by.pool, by.pool_per_k * search.k)
+    ranked = best_first((scale(pool, context, NoConstants()) if by.scaled else pool).candidates)
+    size = max(by.pool, by.pool_per_k * context.k)
     beyond = [(candidate, f"beyond the {size} best that selection looks at") for candidate in ranked[size:]]
-    pool = pool.with_(ranked).without(beyond, "mmr")
-    alike = redundancy(pool.candidates, _vectors(pool.candidates, search), by.tags)
+    pool = pool.with_candidates(ranked).without(beyond, "mmr")
+    alike = redundancy(pool.candidates, _vectors(pool.candidates, context), by.tags)
     scores = np.array([candidate.score for candidate in pool.candidates])
     left = list(range(len(scores)))
     nearest = np.zeros(len(scores))
@@ -52,10 +52,10 @@ def mmr(pool: Pool, search: SearchContext, by: Mmr) -> Pool:
             continue
         after = by.lam * candidate.score - (1 - by.lam) * float(nearest[pick])
         why = f"{by.lam:g} · {candidate.score:.4f} − {1 - by.lam:.4g} · {nearest[pick]:.4f} redundancy"
-        chosen.append(candidate.stepped("mmr", after, why))
+        chosen.append(candidate.with_step("mmr", after, why))
         closer = alike[pick] > nearest
         nearest, twin = np.maximum(nearest, alike[pick]), np.where(closer, pick, twin)
-    return pool.without(copies, "mmr").with_(chosen)
+    return pool.without(copies, "mmr").with_candidates(chosen)
 
 
 def redundancy(candidates: list[Candidate], vectors: Matrix, tags: float) -> Matrix:
@@ -73,30 +73,30 @@ def jaccard(one: tuple[str, ...], other: tuple[str, ...]) -> float:
     return len(set(one) & set(other)) / len(together) if together else 0.0
 
 
-def _vectors(candidates: list[Candidate], search: SearchContext) -> Matrix:
+def _vectors(candidates: list[Candidate], context: SearchContext) -> Matrix:
     """A row a candidate; zeros for one without a vector, which is then like nothing."""
-    if search.space is None or not candidates:
+    if context.space is None or not candidates:
         return np.zeros((len(candidates), 1), dtype=np.float32)
-    held = search.reader.vectors(search.space, [candidate.memory.row for candidate in candidates])
-    matrix = np.zeros((len(candidates), search.space.dimension), dtype=np.float32)
+    held = context.reader.vectors(context.space, [candidate.memory.row for candidate in candidates])
+    matrix = np.zeros((len(candidates), context.space.dimension), dtype=np.float32)
     for i, candidate in enumerate(candidates):
         if candidate.memory.row in held:
             matrix[i] = held[candidate.memory.row]
     return matrix
 
 
-def neighbours(pool: Pool, search: SearchContext, by: NoConstants) -> Pool:
+def neighbours(pool: Pool, context: SearchContext, by: NoConstants) -> Pool:
     """Each turn that is answered with brings along the turns just before and after it (M7)."""
-    first = [candidate for candidate in best_first(pool.candidates)[: search.k] if candidate.memory.kind == "turn"]
-    beside = search.reader.neighbours([candidate.memory.row for candidate in first])
-    memories = search.reader.fetch(sorted({row for pair in beside.values() for row in pair if row is not None}))
-    return pool.with_(
+    first = [candidate for candidate in best_first(pool.candidates)[: context.k] if candidate.memory.kind == "turn"]
+    beside = context.reader.neighbours([candidate.memory.row for candidate in first])
+    memories = context.reader.fetch(sorted({row for pair in beside.values() for row in pair if row is not None}))
+    return pool.with_candidates(
         replace(
             candidate,
             neighbours=tuple(
                 memories[row]
                 for row in beside.get(candidate.memory.row, ())
-                if row in memories and memories[row].known_at(search.query.now)
+                if row in memories and memories[row].known_at(context.query.now)
             ),
         )
         for candidate in pool.candidates

@@ -14,7 +14,7 @@ from fivefold.values.serialize import Value
 
 
 @dataclass(frozen=True, slots=True)
-class LearnedBy(Value):
+class LearnedConstants(Value):
     """How many of the best are looked at, and how much the model's word counts beside their order.
 
     Not many more than are shown: of what stands far below, nobody's use has taught anything.
@@ -24,19 +24,19 @@ class LearnedBy(Value):
     blend: float = number(BLEND, 0, 1)
 
 
-def learned(pool: Pool, search: SearchContext, by: LearnedBy) -> Pool:
+def learned(pool: Pool, context: SearchContext, by: LearnedConstants) -> Pool:
     """The best, spread anew over the scores they span; nothing where no model is switched on."""
-    known = search.learned
+    known = context.learned
     if known is None or known.ranker is None or len(pool.candidates) < 2:
         return pool
     ranked = best_first(pool.candidates)
     best, rest = ranked[: by.top], ranked[by.top :]
-    rows = rows_of(best, search.query.now, searches(search.plan))
+    rows = rows_of(best, context.query.now, searches(context.plan))
     scores, judged, given = known.ranker.blended(rows[:, 0], rows[:, 1:], by.blend)
     low = best[-1].score
     span = best[0].score - low or 1.0  # all alike: what is learned is all there is to order them by
     moved = [
-        candidate.stepped(
+        candidate.with_step(
             STEP,
             low + span * float(score),
             f"{low:.4f} + {span:.4f} · ({by.blend:g} · {word:.4f} by {known.name} + {1 - by.blend:.4g} · {place:.4f})",
@@ -44,4 +44,4 @@ def learned(pool: Pool, search: SearchContext, by: LearnedBy) -> Pool:
         for candidate, score, word, place in zip(best, scores, judged, given, strict=True)
     ]
     note = StageNote(STEP, "done", f"moved the best {len(best)} by what was used before", known.name)
-    return pool.with_([*moved, *rest]).noting(note)
+    return pool.with_candidates([*moved, *rest]).with_note(note)

@@ -24,17 +24,17 @@ class Noise(Value):
     seed: int | None = None
 
 
-def noise(pool: Pool, search: SearchContext, by: Noise) -> Pool:
+def noise(pool: Pool, context: SearchContext, by: Noise) -> Pool:
     """score + N(0, sigma), the same for the same recall id and memory."""
     if by.sigma == 0:
         return pool
-    drawn = search.recall_id if by.seed is None else f"{by.seed}:{search.query.text}"
+    drawn = context.recall_id if by.seed is None else f"{by.seed}:{context.query.text}"
     moved = []
     for candidate in pool.candidates:
         seed = int.from_bytes(content_hash(drawn, candidate.memory.id)[:8])
         chance = float(np.random.default_rng(seed).normal(0.0, by.sigma))
-        moved.append(candidate.stepped("noise", candidate.score + chance, f"{chance:+.4f}, drawn for this recall"))
-    return pool.with_(moved)
+        moved.append(candidate.with_step("noise", candidate.score + chance, f"{chance:+.4f}, drawn for this recall"))
+    return pool.with_candidates(moved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Threshold(Value):
     least: float = number(0.0, -1e6, 1e6)
 
 
-def threshold(pool: Pool, search: SearchContext, by: Threshold) -> Pool:
+def threshold(pool: Pool, context: SearchContext, by: Threshold) -> Pool:
     """Only what a cross-encoder has judged is held against it: fused scores lie on another scale."""
     return pool.without(
         [

@@ -47,7 +47,7 @@ class CrossEncoder(Value):
     """Whether a turn is read together with the turn before it."""
 
 
-def cross_encoder(pool: Pool, search: SearchContext, by: CrossEncoder) -> Pool:
+def cross_encoder(pool: Pool, context: SearchContext, by: CrossEncoder) -> Pool:
     """Fused score, stretched to 0..1, + weight · log-odds that it answers, for the best; a failure leaves the order."""
     ranked = best_first(pool.candidates)
     if not ranked:
@@ -57,17 +57,17 @@ def cross_encoder(pool: Pool, search: SearchContext, by: CrossEncoder) -> Pool:
         model = reranker(by.model)
         depth = _depth(model.pin, by)
         chosen = ranked[:depth]
-        scores, computed = SCORES.of(model, search.query.text, _read(chosen, search, by), by.timeout_ms / 1000)
+        scores, computed = SCORES.of(model, context.query.text, _read(chosen, context, by), by.timeout_ms / 1000)
     except StoreClosed:
         raise
     except Exception as error:
         if not isinstance(error, FivefoldError):
             _log.warning("reranking failed: %s", error)
         why = f"{type(error).__name__}: {error}"
-        return pool.noting(StageNote(RERANKED, "failed", why, by.model))
+        return pool.with_note(StageNote(RERANKED, "failed", why, by.model))
     _learn_pace(model.pin, computed, (perf_counter() - start) * 1000)
     note = StageNote(RERANKED, "done", f"read the best {len(chosen)}, {computed} of them anew", model.pin)
-    return pool.with_(_blended(ranked, scores, by)).noting(note)
+    return pool.with_candidates(_blended(ranked, scores, by)).with_note(note)
 
 
 def _depth(pin: str, by: CrossEncoder) -> int:
@@ -89,14 +89,14 @@ def _learn_pace(pin: str, computed: int, ms: float) -> None:
     _MET.add(pin)
 
 
-def _read(chosen: list[Candidate], search: SearchContext, by: CrossEncoder) -> list[Passage]:
+def _read(chosen: list[Candidate], context: SearchContext, by: CrossEncoder) -> list[Passage]:
     """Each memory as the model reads it: who, when, what, and what was said just before."""
     before: dict[int, Memory] = {}
     if by.before:
-        beside = search.reader.neighbours([candidate.memory.row for candidate in chosen])
+        beside = context.reader.neighbours([candidate.memory.row for candidate in chosen])
         known = {candidate.memory.row: candidate.memory for candidate in chosen}
         rows = {row: pair[0] for row, pair in beside.items() if pair[0] is not None}
-        fetched = known | search.reader.fetch([row for row in rows.values() if row not in known])
+        fetched = known | context.reader.fetch([row for row in rows.values() if row not in known])
         before = {row: fetched[other] for row, other in rows.items() if other in fetched}
     return [_passage(candidate.memory, before.get(candidate.memory.row)) for candidate in chosen]
 
@@ -118,10 +118,10 @@ def _blended(ranked: list[Candidate], scores: list[float], by: CrossEncoder) -> 
         told = f"({candidate.score:.4f} − {low:.4f}) / {span:.4f} = {fused:.4f} fused" if span > 0 else "1.0000 fused"
         if i < len(odds):
             why = f"{told} + {by.weight:g} · {odds[i]:.4f}, the log-odds of {scores[i]:.4f} that it answers"
-            out.append(candidate.stepped(RERANKED, fused + by.weight * odds[i], why))
+            out.append(candidate.with_step(RERANKED, fused + by.weight * odds[i], why))
         else:
             why = f"{told} + {by.weight:g} · {min(odds):.4f}, not read and so as the worst that was"
-            out.append(candidate.stepped(RERANKED, fused + by.weight * min(odds), why))
+            out.append(candidate.with_step(RERANKED, fused + by.weight * min(odds), why))
     return out
 
 
@@ -131,10 +131,10 @@ def _replaced(ranked: list[Candidate], scores: list[float], low: float, span: fl
     for i, candidate in enumerate(ranked):
         fused = (candidate.score - low) / span if span > 0 else 1.0
         if i < len(scores):
-            out.append(candidate.stepped(RERANKED, scores[i], f"{scores[i]:.4f} that it answers"))
+            out.append(candidate.with_step(RERANKED, scores[i], f"{scores[i]:.4f} that it answers"))
         else:
             why = f"{fused:.4f} fused · {min(scores):.4f}, not read and so below the worst that was"
-            out.append(candidate.stepped(RERANKED, fused * min(scores), why))
+            out.append(candidate.with_step(RERANKED, fused * min(scores), why))
     return out
 
 

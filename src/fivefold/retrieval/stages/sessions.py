@@ -20,7 +20,7 @@ class SessionFirst(Value):
     most: float = number(0.12, 0, 10)
 
 
-def session_first(pool: Pool, search: SearchContext, by: SessionFirst) -> Pool:
+def session_first(pool: Pool, context: SearchContext, by: SessionFirst) -> Pool:
     """score + min(most, share · best turn); without a session memory the ranking stays as it is."""
     sessions = [candidate for candidate in pool.candidates if candidate.memory.kind == "session"]
     if not sessions:
@@ -36,7 +36,7 @@ def session_first(pool: Pool, search: SearchContext, by: SessionFirst) -> Pool:
         if turn.memory.kind != "session"
     ]
     pool = pool.without(others, "session first")
-    return pool.with_(raised[candidate.memory.id] for candidate in pool.candidates)
+    return pool.with_candidates(raised[candidate.memory.id] for candidate in pool.candidates)
 
 
 def _supported(session: Candidate, turns: list[Candidate], by: SessionFirst) -> Candidate:
@@ -46,5 +46,5 @@ def _supported(session: Candidate, turns: list[Candidate], by: SessionFirst) -> 
     support = min(by.most, by.share * best.fused)
     why = f"+ min({by.most:g}, {by.share:g} · {best.fused:.4f}), its best of {len(turns)} turns found"
     routes = {item.route: item.rank for item in best.evidence}
-    raised = session.stepped("session first", session.score + support, why)
+    raised = session.with_step("session first", session.score + support, why)
     return replace(raised, support=Support(session.fused, support, len(turns), routes))

@@ -17,7 +17,7 @@ from fivefold.values.serialize import Value
 
 
 @dataclass(frozen=True, slots=True)
-class SupportBy(Value):
+class SupportConstants(Value):
     """Shares of what is added: of the better neighbour, of the session's own score, of the session's best turn."""
 
     neighbour: float = number(0.3, 0, 10)
@@ -29,17 +29,17 @@ class SupportBy(Value):
     """How many of the best candidates speak for the turns beside them."""
 
 
-def support(pool: Pool, search: SearchContext, by: SupportBy) -> Pool:
+def support(pool: Pool, context: SearchContext, by: SupportConstants) -> Pool:
     """A turn beside a strong candidate becomes one; sessions that answer well speak for their turns."""
     found = {candidate.memory.row: candidate for candidate in pool.candidates}
-    beside = _beside(best_first(found.values())[: by.reach], search) if by.neighbour else {}
-    fresh = search.reader.fetch([row for row in beside if row not in found])
-    found |= {row: Candidate(memory, (), 0.0) for row, memory in fresh.items() if memory.known_at(search.query.now)}
+    beside = _beside(best_first(found.values())[: by.reach], context) if by.neighbour else {}
+    fresh = context.reader.fetch([row for row in beside if row not in found])
+    found |= {row: Candidate(memory, (), 0.0) for row, memory in fresh.items() if memory.known_at(context.query.now)}
     best: dict[str, float] = {}
     for candidate in found.values():
         if candidate.memory.session_id:
             best[candidate.memory.session_id] = max(best.get(candidate.memory.session_id, 0.0), candidate.score)
-    rows = search.reader.session_rows(list(best)) if pool.supporting else {}
+    rows = context.reader.session_rows(list(best)) if pool.supporting else {}
     sessions = {session: pool.supporting.get(row, 0.0) for session, row in rows.items()}
     raised = [
         _supported(candidate, beside.get(row, 0.0), sessions, best, by)
@@ -47,27 +47,27 @@ def support(pool: Pool, search: SearchContext, by: SupportBy) -> Pool:
         else _alone(candidate, by)
         for row, candidate in found.items()
     ]
-    return pool.with_([*raised, *_silent(pool, search, set(rows.values()), by)])
+    return pool.with_candidates([*raised, *_silent(pool, context, set(rows.values()), by)])
 
 
-def _silent(pool: Pool, search: SearchContext, spoken: set[int], by: SupportBy) -> list[Candidate]:
+def _silent(pool: Pool, context: SearchContext, spoken: set[int], by: SupportConstants) -> list[Candidate]:
     """Where sessions are what is wanted: those that answer well as a whole and by none of their turns."""
-    if search.unit != "session":
+    if context.unit != "session":
         return []
     rows = sorted((row for row in pool.supporting if row not in spoken), key=lambda row: (-pool.supporting[row], row))
-    memories = search.reader.fetch(rows[: search.k])
+    memories = context.reader.fetch(rows[: context.k])
     return [
-        Candidate(memory, (), 0.0).stepped(
+        Candidate(memory, (), 0.0).with_step(
             "support", by.session * pool.supporting[row], f"+ {by.session:g} · {pool.supporting[row]:.4f} as a session"
         )
         for row, memory in memories.items()
-        if memory.known_at(search.query.now)
+        if memory.known_at(context.query.now)
     ]
 
 
-def _beside(strong: list[Candidate], search: SearchContext) -> dict[int, float]:
+def _beside(strong: list[Candidate], context: SearchContext) -> dict[int, float]:
     """Rows that stand beside a strong candidate, each with the better score of the two beside it."""
-    pairs = search.reader.neighbours([candidate.memory.row for candidate in strong])
+    pairs = context.reader.neighbours([candidate.memory.row for candidate in strong])
     scores: dict[int, float] = {}
     for candidate in strong:
         for row in pairs.get(candidate.memory.row, ()):
@@ -77,7 +77,11 @@ def _beside(strong: list[Candidate], search: SearchContext) -> dict[int, float]:
 
 
 def _supported(
-    candidate: Candidate, neighbour: float, sessions: Mapping[str, float], best: Mapping[str, float], by: SupportBy
+    candidate: Candidate,
+    neighbour: float,
+    sessions: Mapping[str, float],
+    best: Mapping[str, float],
+    by: SupportConstants,
 ) -> Candidate:
     assert candidate.memory.session_id is not None
     own, turn = sessions.get(candidate.memory.session_id, 0.0), best[candidate.memory.session_id]
@@ -86,10 +90,10 @@ def _supported(
         f"+ {by.neighbour:g} · {neighbour:.4f} the turn beside + {by.session:g} · {own:.4f} its session "
         f"+ {by.best_turn:g} · {turn:.4f} its session's best turn"
     )
-    return candidate.stepped("support", candidate.score + added, why)
+    return candidate.with_step("support", candidate.score + added, why)
 
 
-def _alone(candidate: Candidate, by: SupportBy) -> Candidate:
+def _alone(candidate: Candidate, by: SupportConstants) -> Candidate:
     """Else what was said in passing would beat every note."""
     own = candidate.score
-    return candidate.stepped("support", own + by.alone * own, f"+ {by.alone:g} · {own:.4f}, it stands alone")
+    return candidate.with_step("support", own + by.alone * own, f"+ {by.alone:g} · {own:.4f}, it stands alone")
