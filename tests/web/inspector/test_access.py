@@ -15,7 +15,7 @@ import fivefold
 from fivefold.service.keys import Keyring
 from fivefold.values.access import Role
 from fivefold.web.auth import COOKIE
-from fivefold.web.inspector.login import local
+from fivefold.web.inspector.login import local_path
 from tests.support.web_server import Served
 from tests.web.inspector.conftest import watched
 
@@ -123,7 +123,7 @@ def test_another_site_cannot_post(locked: Locked) -> None:
     ["https://evil.example", "//evil.example", "/\\evil.example", "evil", "", "/\n/evil.example", "javascript:1"],
 )
 def test_signing_in_leads_nowhere_else(locked: Locked, path: str) -> None:
-    assert local(path) == "/ask"
+    assert local_path(path) == "/ask"
     with httpx.Client(base_url=locked.server.url) as client:
         answer = client.post("/login", data={"key": locked.secrets["reader"], "next": path})
     assert (answer.status_code, answer.headers["location"]) == (303, "/ask")
@@ -131,9 +131,9 @@ def test_signing_in_leads_nowhere_else(locked: Locked, path: str) -> None:
 
 def test_without_keys_there_is_nothing_to_sign_in_to(served: Served) -> None:
     shown = served.client.get("/login?next=/why").text
-    assert 'until one does none is needed on this machine: <a href="/why">' in shown
+    assert 'none is needed on this machine: <a href="/why">' in shown
     assert '<form method="post"' not in shown
 
 
 def test_a_page_of_ours_is_led_to() -> None:
-    assert local("/why?q=a%20b&namespace=team") == "/why?q=a%20b&namespace=team"
+    assert local_path("/why?q=a%20b&namespace=team") == "/why?q=a%20b&namespace=team"

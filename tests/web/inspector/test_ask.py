@@ -53,13 +53,13 @@ def test_a_question_is_asked_with_the_keyboard_alone(browser_page: Page) -> None
 def test_a_click_on_a_card_opens_it(browser_page: Page) -> None:
     browser_page.goto(address("ask", "JIRA-9921", recipe="lexical", k=1))
     card, details = browser_page.locator("article[data-card]"), browser_page.locator("article[data-card] details")
-    card.locator(".said").first.click()
+    card.locator(".text").first.click()
     expect(details).to_have_attribute("open", "")
     details.locator("table").click()
     expect(details).to_have_attribute("open", "")
     card.locator(".rank").click()
     expect(details).not_to_have_attribute("open", "")
-    card.locator(".said").first.dblclick()
+    card.locator(".text").first.dblclick()
     expect(details).to_have_attribute("open", "")
     assert browser_page.evaluate("String(getSelection())").strip(), "a word can be marked"
     browser_page.keyboard.press("j")
@@ -125,8 +125,8 @@ def test_a_card_opens_to_the_turns_beside_it(browser_page: Page) -> None:
     browser_page.goto(address("ask", "JIRA-9921", recipe="lexical", k=1))
     card = browser_page.locator("article[data-card]")
     card.locator("summary").click()
-    expect(card.get_by_role("heading", name="Beside it")).to_be_visible()
-    assert card.locator(".spoken").count() in {1, 2}
+    expect(card.get_by_role("heading", name="Before and after it")).to_be_visible()
+    assert card.locator(".context-turn").count() in {1, 2}
 
 
 def test_the_way_through_the_graph_is_told(browser_page: Page) -> None:
@@ -138,7 +138,7 @@ def test_the_way_through_the_graph_is_told(browser_page: Page) -> None:
 
 def test_recent_turns_come_along_apart_from_the_answer(browser_page: Page) -> None:
     browser_page.goto(address("ask", COFFEE, recipe="lexical", recent=3))
-    expect(browser_page.locator(".recent .spoken")).to_have_count(3)
+    expect(browser_page.locator(".recent .context-turn")).to_have_count(3)
     browser_page.goto(address("ask", COFFEE, recipe="lexical", recent=2, session="s01"))
     expect(browser_page.locator(".recent")).to_contain_text("flat white")
 
@@ -164,14 +164,14 @@ def test_what_cannot_be_used_is_told_at_the_form(served: Served, state: dict[str
 @pytest.mark.parametrize("view", ["ask", "why", "compare"])
 def test_a_question_without_an_answer_says_so(served: Served, view: str) -> None:
     shown = served.client.get(address(view, "xyzzyx", recipe="lexical", left="lexical", right="lexical")).text
-    assert re.search(r">Nothing( found)?\.?<", shown)
+    assert re.search(r">No memories( found)?\.?<", shown)
     assert "<article" not in shown
-    assert "Nothing is remembered" not in shown
+    assert "No memories yet" not in shown
 
 
 def test_an_empty_namespace_says_how_to_fill_it(browser_page: Page) -> None:
     browser_page.goto("/ask?namespace=nothing-here")
-    expect(browser_page.get_by_role("heading", name="Nothing is remembered here yet")).to_be_visible()
+    expect(browser_page.get_by_role("heading", name="No memories yet")).to_be_visible()
     expect(browser_page.get_by_text("fivefold add")).to_contain_text("--namespace nothing-here")
     browser_page.get_by_role("link", name="Add the first memory").click()
     expect(browser_page.get_by_role("heading", level=1)).to_be_visible()
@@ -214,7 +214,7 @@ def test_without_scripts_a_form_is_enough(browser: Browser, served: Served) -> N
         expect(page.locator("article[data-card]").first).to_contain_text("JIRA-9921")
         page.locator("summary").first.click()
         expect(page.locator("table").first).to_be_visible()
-        expect(page.get_by_role("link", name="What was said before and after").first).to_be_visible()
+        expect(page.get_by_role("link", name="The turns before and after it").first).to_be_visible()
 
 
 class Foreign:

@@ -27,13 +27,13 @@ def test_the_same_memory_is_joined_from_side_to_side(browser_page: Page) -> None
     assert set(left) != set(right)
     lines = browser_page.locator(".joins path")
     expect(lines).to_have_count(len(both))
-    expect(browser_page.locator(".pair.alone")).to_have_count(len(left) + len(right) - 2 * len(both))
+    expect(browser_page.locator(".pair.unmatched")).to_have_count(len(left) + len(right) - 2 * len(both))
     last = next(id for id in reversed(left) if id in both)
     browser_page.locator(f'.column-right [data-id="{last}"]').hover()
-    expect(browser_page.locator(".joins path.chosen")).to_have_count(1)
-    expect(lines.last).to_have_class("chosen")
+    expect(browser_page.locator(".joins path.highlight")).to_have_count(1)
+    expect(lines.last).to_have_class("highlight")
     browser_page.locator("h1").hover(force=True)
-    expect(browser_page.locator(".joins path.chosen")).to_have_count(0)
+    expect(browser_page.locator(".joins path.highlight")).to_have_count(0)
     before = lines.first.get_attribute("d")
     browser_page.set_viewport_size({"width": 900, "height": 800})
     expect(lines.first).not_to_have_attribute("d", before or "")
@@ -60,7 +60,7 @@ def test_a_slider_weighs_anew_and_the_address_follows(browser_page: Page) -> Non
     browser_page.reload()
     assert ids(browser_page, "left") == after
     expect(browser_page.get_by_role("slider", name="lexical").first).to_have_value("0")
-    browser_page.get_by_role("link", name="Back to the recipes' own weights").click()
+    browser_page.get_by_role("link", name="Back to the weights of the recipes").click()
     expect(browser_page.locator(".column-left .badge", has_text="weights changed")).to_have_count(0)
     assert ids(browser_page, "left") == before
 
@@ -94,7 +94,7 @@ def test_without_scripts_ranks_are_told_in_words(browser: Browser, served: Serve
             told = page.locator(f'.column-left [data-id="{id}"] .badge').inner_text()
             rank = right.index(id) + 1 if id in right else 0
             same = rank == left.index(id) + 1
-            assert told == ("only here" if not rank else "the same rank" if same else f"#{rank} by the other")
+            assert told == ("only here" if not rank else "same rank" if same else f"#{rank} on the other side")
         page.get_by_label("Memories").fill("2")
         page.get_by_role("button", name="Compare").click()
         assert len(ids(page, "left")) == 2
@@ -105,7 +105,7 @@ def test_a_weight_the_namespace_has_set_is_not_offered(served: Served) -> None:
         mem.remember("The gate sticks in wet weather.")
         mem.configure(lexical_weight=0.25)
     text = served.client.get("/compare?namespace=weighed&q=gate&left=recall&right=lexical").text
-    assert "The weight of lexical is set by the namespace." in text
+    assert "The weight of lexical is a setting of the namespace." in text
     shown = re.findall(r'name="l\.routes\.lexical\.weight"[^>]*value="([\d.]+)"( disabled)?', text)
     assert shown == [("0.25", " disabled")]
 

@@ -146,7 +146,7 @@ def test_a_name_leads_to_its_entity(browser_page: Page) -> None:
     expect(browser_page.get_by_role("heading", level=1)).to_have_text("Project Kestrel")
     browser_page.get_by_label("Name or alias").fill("nobody at all")
     browser_page.keyboard.press("Enter")
-    expect(browser_page.get_by_text("Nobody and nothing of this namespace is known as")).to_be_visible()
+    expect(browser_page.get_by_text("No entity of this namespace has the name")).to_be_visible()
 
 
 def test_an_entity_is_put_right(browser_page: Page, served: Served) -> None:
@@ -159,7 +159,7 @@ def test_an_entity_is_put_right(browser_page: Page, served: Served) -> None:
     browser_page.get_by_role("button", name="Rename").click()
     expect(browser_page.get_by_role("heading", level=1)).to_have_text("Jonas Weber-Lund")
     browser_page.get_by_text("Rename, add an alias, merge").click()
-    browser_page.get_by_label("One more alias").fill("JWL")
+    browser_page.get_by_label("New alias").fill("JWL")
     browser_page.get_by_role("button", name="Add").click()
     expect(browser_page.locator(".notice-good")).to_contain_text("alias")
     browser_page.get_by_text("Rename, add an alias, merge").click()

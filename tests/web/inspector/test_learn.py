@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 import fivefold
 from fivefold.learning.adaptation import BOUND, Adaptation
-from fivefold.web.inspector.learn import shifts
+from fivefold.web.inspector.learn import make_shifts
 from tests.support.web_server import Served
 
 OWN = "learn-changed"
@@ -65,16 +65,18 @@ def test_what_was_learned_is_trained_shown_and_forgotten(browser_page: Page, ser
     browser_page.goto(f"/learn?namespace={space}")
     expect(browser_page.get_by_text("nothing was trained yet")).to_be_visible()
     browser_page.get_by_role("button", name="Train now").click()
-    expect(browser_page.locator(".notice[role=status]")).to_have_text("The reranker stays off; why is said below.")
+    expect(browser_page.locator(".notice[role=status]")).to_have_text("The reranker stays off; the reason is below.")
     expect(browser_page.locator(".notice-good")).to_have_count(0)
     expect(browser_page.get_by_text("0 of the 50 recalls with feedback that it takes")).to_be_visible()
     browser_page.get_by_text("Start over").click()
-    browser_page.get_by_role("button", name="Forget what was learned").click()
+    browser_page.get_by_role("button", name="Delete what was learned").click()
     expect(browser_page.get_by_text("nothing was trained yet")).to_be_visible()
 
 
 def test_the_shift_is_what_the_weights_are_multiplied_by() -> None:
-    found = shifts(Adaptation((BOUND / 2, 0.0, -BOUND / 2), gain=4.0, count=9))
+    found = make_shifts(Adaptation((BOUND / 2, 0.0, -BOUND / 2), gain=4.0, count=9))
     assert [round(item.factor, 3) for item in found] == [1.732, 1.0, 0.577]
     assert [round(item.share, 3) for item in found] == [0.5, 0.0, -0.5]
-    assert [item.factor for item in shifts(Adaptation((0.3, 0.0, -0.3), gain=0.0, count=2))] == [1, 1, 1], "not trusted"
+    assert [item.factor for item in make_shifts(Adaptation((0.3, 0.0, -0.3), gain=0.0, count=2))] == [1, 1, 1], (
+        "not trusted"
+    )

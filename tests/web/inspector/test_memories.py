@@ -62,7 +62,7 @@ def test_without_scripts_the_next_page_is_a_page(plain_page: Page) -> None:
     assert last not in ids
     plain_page.get_by_label("Words in the text").fill("bertil")
     plain_page.get_by_role("button", name="Filter").click()
-    assert all("bertil" in text.lower() for text in plain_page.locator("[data-card] > .said").all_inner_texts())
+    assert all("bertil" in text.lower() for text in plain_page.locator("[data-card] > .text").all_inner_texts())
 
 
 def test_a_filter_is_the_address(browser_page: Page) -> None:
@@ -71,7 +71,7 @@ def test_a_filter_is_the_address(browser_page: Page) -> None:
     browser_page.keyboard.type("kestrel")
     browser_page.keyboard.press("Enter")
     browser_page.wait_for_url("**/memories?q=kestrel")
-    browser_page.get_by_label("Superseded").select_option("was replaced")
+    browser_page.get_by_label("Superseded").select_option("superseded")
     browser_page.get_by_role("button", name="Filter").click()
     browser_page.wait_for_url("**/memories?q=kestrel&superseded=yes")
     cards = browser_page.locator("[data-card]")
@@ -83,7 +83,7 @@ def test_a_filter_is_the_address(browser_page: Page) -> None:
     browser_page.goto("/memories?since=2025-12-19&until=9999-12-31")
     assert cards.count() == 7
     browser_page.goto("/memories?q=unheardofword")
-    expect(browser_page.get_by_text("No memory of this namespace is like that.")).to_be_visible()
+    expect(browser_page.get_by_text("No memory of this namespace matches.")).to_be_visible()
 
 
 @pytest.mark.parametrize(
@@ -108,10 +108,10 @@ def test_a_memory_shows_its_history_its_entities_and_its_neighbours(browser_page
     steps = browser_page.locator(".chain > li")
     assert steps.count() == 3
     expect(steps.nth(0)).to_contain_text("kestrel launch: '26 June' replaces '15 May'")
-    expect(steps.nth(1)).to_contain_text("this one")
-    expect(steps.nth(2)).to_contain_text("holds")
+    expect(steps.nth(1)).to_contain_text("this memory")
+    expect(steps.nth(2)).to_contain_text("current")
     expect(browser_page.get_by_text("kestrel launch = 26 June")).to_be_visible()
-    expect(browser_page.locator(".beside")).to_contain_text("Half is information")
+    expect(browser_page.locator(".neighbour")).to_contain_text("Half is information")
     steps.nth(2).get_by_role("link").click()
     expect(browser_page).to_have_url(re.compile("/memories/s23.01$"))
     browser_page.goto("/memories/s13.01")
@@ -121,19 +121,21 @@ def test_a_memory_shows_its_history_its_entities_and_its_neighbours(browser_page
 
 def test_what_is_typed_is_remembered(browser_page: Page, served: Served) -> None:
     browser_page.goto(f"/memories?namespace={OWN}-new")
-    browser_page.get_by_role("main").get_by_role("link", name="Remember something").first.click()
-    browser_page.get_by_label("Text").fill("The spare key lies under the third pot")
-    browser_page.get_by_text("Who, when, where").click()
+    browser_page.get_by_role("main").get_by_role("link", name="Add a memory").first.click()
+    browser_page.get_by_role("textbox", name="Text", exact=True).fill("The spare key lies under the third pot")
+    browser_page.get_by_text("Speaker, session, time, type").click()
     browser_page.get_by_label("Speaker").fill("Vera")
     browser_page.get_by_label("When (UTC)").fill("2025-02-03T04:05:06")
     browser_page.get_by_label("Tags").fill("home\nkeys, spare")
     browser_page.get_by_label("Importance").fill("3")
     browser_page.get_by_role("button", name="Remember").click()
     expect(browser_page.get_by_role("alert")).to_contain_text("importance must lie between 0 and 1")
-    expect(browser_page.get_by_label("Text")).to_have_value("The spare key lies under the third pot")
+    expect(browser_page.get_by_role("textbox", name="Text", exact=True)).to_have_value(
+        "The spare key lies under the third pot"
+    )
     browser_page.get_by_label("Importance").fill("0.9")
     browser_page.get_by_role("button", name="Remember").click()
-    expect(browser_page.locator(".notice-good")).to_have_text("Remembered.")
+    expect(browser_page.locator(".notice-good")).to_have_text("The memory is stored.")
     expect(browser_page).to_have_url(re.compile(f"namespace={OWN}-new$"))
     (stored,) = served.client.get(f"/v1/namespaces/{OWN}-new/memories").json()["items"]
     assert (stored["speaker"], stored["tags"], stored["importance"]) == ("Vera", ["home", "keys, spare"], 0.9)
@@ -154,13 +156,13 @@ def test_an_edit_changes_what_was_changed_and_nothing_else(browser_page: Page, s
     browser_page.goto(at(id))
     browser_page.get_by_text("Edit", exact=True).click()
     browser_page.get_by_role("button", name="Save").click()
-    expect(browser_page.locator(".notice-good")).to_have_text("Changed.")
+    expect(browser_page.locator(".notice-good")).to_have_text("The memory is changed.")
     assert served.client.get(place).json() == before, "saved as it was"
     browser_page.get_by_text("Edit", exact=True).click()
     browser_page.get_by_label("Type").select_option("procedure")
-    browser_page.get_by_label("Holds until (UTC)").fill("2026-01-01T00:00:00")
+    browser_page.get_by_label("Valid until (UTC)").fill("2026-01-01T00:00:00")
     browser_page.get_by_role("button", name="Save").click()
-    expect(browser_page.locator(".notice-good")).to_have_text("Changed.")
+    expect(browser_page.locator(".notice-good")).to_have_text("The memory is changed.")
     after = served.client.get(place).json()
     assert after == {**before, "type": "procedure", "valid_to": "2026-01-01T00:00:00Z"}
 
@@ -169,11 +171,11 @@ def test_a_refused_edit_keeps_what_was_typed(browser_page: Page, served: Served)
     id = told(served, content="The boat is called Nightjar")
     browser_page.goto(at(id))
     browser_page.get_by_text("Edit", exact=True).click()
-    browser_page.get_by_label("Text").fill("The boat is called Heron")
+    browser_page.get_by_role("textbox", name="Text", exact=True).fill("The boat is called Heron")
     browser_page.get_by_label("Importance").fill("high")
     browser_page.get_by_role("button", name="Save").click()
     expect(browser_page.get_by_role("alert")).to_contain_text("importance must be a number, not 'high'")
-    expect(browser_page.get_by_label("Text")).to_have_value("The boat is called Heron")
+    expect(browser_page.get_by_role("textbox", name="Text", exact=True)).to_have_value("The boat is called Heron")
     assert served.client.get(f"/v1/namespaces/{OWN}/memories/{id}").json()["content"] == "The boat is called Nightjar"
 
 
@@ -183,15 +185,15 @@ def test_an_edit_does_not_undo_what_another_changed_meanwhile(browser_page: Page
     browser_page.goto(at(id))
     assert served.client.patch(place, json={"tags": ["new"]}).status_code == 200
     browser_page.get_by_text("Edit", exact=True).click()
-    browser_page.get_by_label("Text").fill("The gate opens at seven")
+    browser_page.get_by_role("textbox", name="Text", exact=True).fill("The gate opens at seven")
     browser_page.get_by_role("button", name="Save").click()
-    expect(browser_page.get_by_role("alert")).to_contain_text("changed meanwhile")
+    expect(browser_page.get_by_role("alert")).to_contain_text("someone else changed it")
     stored = served.client.get(place).json()
     assert (stored["content"], stored["tags"]) == ("The gate opens at six", ["new"])
-    expect(browser_page.get_by_label("Text")).to_have_value("The gate opens at seven")
+    expect(browser_page.get_by_role("textbox", name="Text", exact=True)).to_have_value("The gate opens at seven")
     browser_page.get_by_label("Tags").fill("new")
     browser_page.get_by_role("button", name="Save").click()
-    expect(browser_page.locator(".notice-good")).to_have_text("Changed.")
+    expect(browser_page.locator(".notice-good")).to_have_text("The memory is changed.")
     stored = served.client.get(place).json()
     assert (stored["content"], stored["tags"]) == ("The gate opens at seven", ["new"])
 
@@ -199,19 +201,19 @@ def test_an_edit_does_not_undo_what_another_changed_meanwhile(browser_page: Page
 def test_replaced_reinstated_and_forgotten(browser_page: Page, served: Served) -> None:
     id = told(served, content="Our vet is Dr Moss", speaker="Vera", tags=["pets"])
     browser_page.goto(at(id))
-    browser_page.get_by_text("Replace by something newer").click()
-    browser_page.get_by_label("What holds now").fill("Our vet is Dr Lindgren")
+    browser_page.get_by_text("Replace with a newer memory").click()
+    browser_page.get_by_label("Replacement").fill("Our vet is Dr Lindgren")
     browser_page.get_by_role("button", name="Replace").click()
-    expect(browser_page.locator(".notice-good")).to_contain_text("Replaced")
+    expect(browser_page.locator(".notice-good")).to_contain_text("The memory is replaced")
     expect(browser_page.locator(".chain > li").first).to_contain_text("said so by the caller")
     browser_page.locator(".chain > li").first.get_by_role("link").first.click()
-    expect(browser_page.get_by_text("This no longer holds")).to_be_visible()
-    browser_page.get_by_role("button", name="It holds again").click()
-    expect(browser_page.locator(".notice-good")).to_have_text("It holds again.")
+    expect(browser_page.get_by_text("This memory is superseded")).to_be_visible()
+    browser_page.get_by_role("button", name="Make it current again").click()
+    expect(browser_page.locator(".notice-good")).to_have_text("The memory is current again.")
     browser_page.get_by_role("link", name="Forget …").click()
     assert served.client.get(f"/v1/namespaces/{OWN}/memories/{id}").status_code == 200, "asked first"
     browser_page.get_by_role("button", name="Forget it").click()
-    expect(browser_page.locator(".notice-good")).to_contain_text("Forgotten")
+    expect(browser_page.locator(".notice-good")).to_contain_text("The memory is deleted")
     assert served.client.get(f"/v1/namespaces/{OWN}/memories/{id}").status_code == 404
     noted = served.client.get("/v1/audit", params={"namespace": OWN}).json()["items"]
     done = [entry["action"] for entry in noted if (entry["subject"] or "").startswith(id)]

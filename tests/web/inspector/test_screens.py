@@ -1,4 +1,4 @@
-"""The pictures of the docs are taken here: FIVEFOLD_SCREENS=docs/screens pytest tests/serve/page/test_screens.py"""
+"""Takes the pictures of the docs: FIVEFOLD_SCREENS=docs/screens pytest tests/web/inspector/test_screens.py"""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from fivefold.values.memory import Session
 from fivefold.web.inspector.sessions import TURNS
-from fivefold.web.inspector.timeline import NARROW, WIDE, Strip, timeline
+from fivefold.web.inspector.timeline import NARROW, WIDE, Strip, make_timeline
 from tests.support.web_server import Served
 
 OWN = "sessions-changed"
@@ -21,10 +21,10 @@ FIRST, NEAR = datetime(2025, 1, 6, 8), timedelta(days=2)
 def test_every_session_has_a_bar_that_leads_to_it(browser_page: Page, served: Served) -> None:
     known = served.client.get("/v1/namespaces/default/sessions", params={"limit": 100}).json()["items"]
     browser_page.goto("/sessions")
-    bars = browser_page.locator("svg.broad a")
+    bars = browser_page.locator("svg.wide-only a")
     assert bars.count() == len(known) == 39
-    assert browser_page.locator("a.talk .which").all_inner_texts() == [item["id"] for item in known]
-    heights = [float(bar.get_attribute("height") or 0) for bar in bars.locator(".talk").all()]
+    assert browser_page.locator("a.session-row .which").all_inner_texts() == [item["id"] for item in known]
+    heights = [float(bar.get_attribute("height") or 0) for bar in bars.locator(".session-bar").all()]
     turns = [item["turns"] for item in reversed(known)]
     assert heights.index(max(heights)) == turns.index(max(turns))
     bars.first.focus()
@@ -66,7 +66,7 @@ def test_a_session_is_forgotten_once_confirmed(browser_page: Page, served: Serve
     browser_page.goto(f"/sessions/a%2Fb?namespace={OWN}")
     browser_page.get_by_role("link", name="Forget …").click()
     browser_page.get_by_role("button", name="Forget 2 turns").click()
-    expect(browser_page.locator(".notice-good")).to_contain_text("Forgotten")
+    expect(browser_page.locator(".notice-good")).to_contain_text("The session is deleted")
     assert served.client.get(f"/v1/namespaces/{OWN}/sessions/a%2Fb").status_code == 404
 
 
@@ -77,7 +77,7 @@ moments = st.datetimes(timezones=st.just(UTC)) | st.datetimes(FIRST, FIRST + NEA
 @given(st.lists(st.tuples(moments, st.integers(1, 500)), min_size=1, max_size=60), st.sampled_from([WIDE, NARROW]))
 def test_bars_stand_in_order_within_the_strip(told: list[tuple[datetime, int]], strip: Strip) -> None:
     sessions = [Session(f"s{place:03}", at, at, turns, None) for place, (at, turns) in enumerate(told)]
-    drawn = timeline(sessions, strip)
+    drawn = make_timeline(sessions, strip)
     ordered = sorted(sessions, key=lambda item: (item.started_at, item.id))
     assert [bar.session for bar in drawn.bars] == ordered
     places = [bar.x for bar in drawn.bars]

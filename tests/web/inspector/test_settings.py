@@ -7,7 +7,7 @@ import dataclasses
 from playwright.sync_api import Page, expect
 
 from fivefold.settings import Settings, settings_of
-from fivefold.web.inspector.settings_typed import DEFAULTS, MEANINGS, told, value_of
+from fivefold.web.inspector.settings_form import DEFAULTS, MEANINGS, text_of, value_of
 from tests.support.web_server import Served
 
 OWN = "settings-changed"
@@ -19,7 +19,9 @@ def test_every_setting_has_a_meaning_the_recent_turns_first() -> None:
 
 
 def test_a_default_typed_in_is_that_default() -> None:
-    typed = {name: value for name, default in DEFAULTS.items() if (value := value_of(name, told(default))) is not None}
+    typed = {
+        name: value for name, default in DEFAULTS.items() if (value := value_of(name, text_of(default))) is not None
+    }
     assert settings_of(typed) == Settings()
 
 
@@ -32,7 +34,7 @@ def test_settings_are_changed_and_brought_back(browser_page: Page, served: Serve
     browser_page.get_by_label("day_first").select_option("no")
     browser_page.get_by_label("graph_weight").fill("0.25")
     browser_page.get_by_role("button", name="Save the settings").click()
-    expect(browser_page.locator(".notice-good")).to_have_text("The settings were changed.")
+    expect(browser_page.locator(".notice-good")).to_have_text("The settings are changed.")
     changed = {
         "recent_turns": 6,
         "timezone": "Europe/Berlin",

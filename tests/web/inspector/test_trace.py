@@ -13,17 +13,17 @@ from fivefold.engine import Engine
 from fivefold.retrieval.understand.cues import find_cues
 from fivefold.values.query import EntityRef, Meaning, Query
 from fivefold.values.times import EPOCH
-from fivefold.web.inspector.rendering import address, stacked
-from fivefold.web.inspector.shares import cards
-from fivefold.web.inspector.trace import left_out, stretches, waterfall
+from fivefold.web.inspector.cards import make_cards
+from fivefold.web.inspector.rendering import address, stack
+from fivefold.web.inspector.trace import count_dropped, make_waterfall, split_question
 
 
 def test_marking_loses_nothing_of_a_question(sample_engine: Engine) -> None:
     marked = set()
     for question in sample.questions():
-        pieces = stretches(sample_engine.understand(question.query, now=question.now))
+        pieces = split_question(sample_engine.understand(question.query, now=question.now))
         assert "".join(piece.text for piece in pieces) == question.query
-        assert all(bool(piece.mark) == bool(piece.became) for piece in pieces)
+        assert all(bool(piece.mark) == bool(piece.readings) for piece in pieces)
         marked |= {piece.mark for piece in pieces}
     assert marked == {"", "entity", "window", "cue"}
 
@@ -33,36 +33,36 @@ def test_readings_may_overlap(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     name = text[start : data.draw(st.integers(start + 1, len(text)))]
     query = Query(text, EPOCH, (), entities=(EntityRef(name, start, (Meaning(1, "S", 1.0),)),), cues=find_cues(text))
-    pieces = stretches(query)
+    pieces = split_question(query)
     assert "".join(piece.text for piece in pieces) == text
-    assert "".join(piece.text for piece in pieces if "S" in piece.became) == name
+    assert "".join(piece.text for piece in pieces if "S" in piece.readings) == name
 
 
 @pytest.mark.parametrize("recipe", ["recall", "ditto", "memsense"])
 def test_shares_make_a_whole(sample_engine: Engine, recipe: str) -> None:
     answer = sample_engine.recall("Which race did I run back in March?", recipe=recipe, now="2025-12-20T09:00:00Z")
     assert len(answer)
-    for card in cards(answer):
+    for card in make_cards(answer):
         assert sum(share.part for share in card.shares) == pytest.approx(1)
         assert all(0 <= share.bar <= 1 for share in card.shares)
-        *_, (_, start, wide) = stacked(card.stack())
+        *_, (_, start, wide) = stack(card.stack())
         assert start + wide == pytest.approx(100 * card.whole)
         assert card.hit.candidate.fused == pytest.approx(card.whole * max(hit.candidate.fused for hit in answer))
-    assert max(share.bar for card in cards(answer) for share in card.shares) == 1
-    assert max(card.whole for card in cards(answer)) == 1
+    assert max(share.bar for card in make_cards(answer) for share in card.shares) == 1
+    assert max(card.whole for card in make_cards(answer)) == 1
 
 
 def test_times_follow_one_another(sample_engine: Engine) -> None:
     answer = sample_engine.recall("Which race did I run back in March?", recipe="recall", k=3)
-    laps = waterfall(answer)
-    stages = [lap for lap in laps if not lap.route]
-    assert [lap.name for lap in stages] == [timing.stage for timing in answer.timings]
-    assert sum(lap.wide for lap in stages) == pytest.approx(100)
+    bars = make_waterfall(answer)
+    stages = [bar for bar in bars if not bar.route]
+    assert [bar.name for bar in stages] == [timing.stage for timing in answer.timings]
+    assert sum(bar.width for bar in stages) == pytest.approx(100)
     for before, after in pairwise(stages):
-        assert after.start == pytest.approx(before.start + before.wide)
-    retrieve = next(lap for lap in stages if lap.name == "retrieve")
-    assert all(lap.start == retrieve.start for lap in laps if lap.route)
-    assert sum(count for _, count in left_out(answer)) == len(answer.dropped)
+        assert after.start == pytest.approx(before.start + before.width)
+    retrieve = next(bar for bar in stages if bar.name == "retrieve")
+    assert all(bar.start == retrieve.start for bar in bars if bar.route)
+    assert sum(count for _, count in count_dropped(answer)) == len(answer.dropped)
 
 
 def test_an_address_keeps_what_is_zero_and_leaves_out_what_is_empty() -> None:

@@ -14,7 +14,7 @@ BERLIN = "What did I tell Sarah about the Berlin office last week?"
 
 def test_the_question_is_marked_with_what_was_read_out_of_it(browser_page: Page) -> None:
     browser_page.goto(address("why", BERLIN, recipe="recall"))
-    marked = browser_page.locator(".marked")
+    marked = browser_page.locator(".readings")
     assert marked.locator("mark.mark-entity").all_inner_texts() == ["SarahSarah Chen", "BerlinBerlin"]
     expect(marked.locator("mark.mark-window")).to_have_text("last week2025-12-13…2025-12-20")
     expect(marked.locator("mark.mark-cue")).to_have_text("did Itype: event")
@@ -57,7 +57,7 @@ def test_times_and_what_was_left_out_are_told(browser_page: Page) -> None:
         "rerank",
         "select",
     ]
-    section = browser_page.locator("section", has_text="What was left out")
+    section = browser_page.locator("section", has_text="Dropped candidates")
     left_out = int(re.findall(r"(\d+) candidates", section.inner_text())[0])
     section.get_by_text("Show", exact=False).click()
     expect(section.get_by_text(re.compile(r"rank 4 of \d+, beyond the 3 asked for"))).to_be_visible()

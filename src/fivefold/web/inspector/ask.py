@@ -1,4 +1,4 @@
-"""Ask: a question, and the memories that answer it as cards that show what they earned their place by."""
+"""Ask: a question, and the memories that answer it as cards with the parts of their scores."""
 
 from __future__ import annotations
 
@@ -11,47 +11,46 @@ from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.service.session import Session
 from fivefold.values.recall import EFFORTS
 from fivefold.values.reports import Stats
-from fivefold.web.inspector.acting import acting
-from fivefold.web.inspector.memory import around
-from fivefold.web.inspector.question import AskedBy, answered
-from fivefold.web.inspector.rendering import address, followed, page
-from fivefold.web.inspector.shares import cards, legend
-from fivefold.web.inspector.visit import Here
+from fivefold.web.inspector.cards import make_cards, make_legend
+from fivefold.web.inspector.memory import neighbours_of
+from fivefold.web.inspector.page_session import PageSession
+from fivefold.web.inspector.question import PageQuestion, answer_question
+from fivefold.web.inspector.rendering import address, page, push_address
 
 router = APIRouter()
 
 
 @router.get("/ask")
-def ask(request: Request, visit: Here, posed: AskedBy) -> Response:
-    found = answered(posed, visit, "recall")
-    answer, here = found.recall, address("/ask", visit.namespace, posed.state())
-    shown = page(
+def ask(request: Request, session: PageSession, question: PageQuestion) -> Response:
+    answer = answer_question(question, session, "recall")
+    recall, here = answer.recall, address("/ask", session.namespace, question.state())
+    response = page(
         request,
         "ask.html",
-        found.status,
-        posed=posed,
-        answer=answer,
-        wrong=found.wrong,
-        cards=[] if answer is None else cards(answer),
-        legend=[] if answer is None else legend([answer]),
-        settings=visit.engine().settings,
-        held=None if posed.q else _held(visit),
+        answer.status,
+        question=question,
+        recall=recall,
+        error=answer.error,
+        cards=[] if recall is None else make_cards(recall),
+        legend=[] if recall is None else make_legend([recall]),
+        settings=session.engine().settings,
+        stats=None if question.q else _stats(session),
         recipes=known_recipes(),
         efforts=EFFORTS,
-        carried=posed.state(),
+        state=question.state(),
         back=here,
     )
-    return followed(request, shown, here)
+    return push_address(request, response, here)
 
 
-@router.get("/ask/beside")
-def beside(request: Request, visit: Here, id: Annotated[str, Query()]) -> Response:
-    """The turns just before and after a memory in its session."""
-    with acting(visit, "get", [id]) as engine:
-        turns = around(engine, engine.get(id))
-    return page(request, "ask_beside.html", turns=[turn for turn in turns if turn is not None])
+@router.get("/ask/context")
+def context(request: Request, session: PageSession, id: Annotated[str, Query()]) -> Response:
+    """The turns before and after a memory in its session."""
+    with session.act("get", subject=id) as act:
+        turns = neighbours_of(act.engine, act.engine.get(id))
+    return page(request, "ask_context.html", turns=[turn for turn in turns if turn is not None])
 
 
-def _held(visit: Session) -> Stats:
-    with acting(visit, "stats") as engine:
-        return visit.service.stats(visit.caller, engine)
+def _stats(session: Session) -> Stats:
+    with session.act("stats") as act:
+        return session.service.stats(session.caller, act.engine)

@@ -13,110 +13,114 @@ from fivefold.service.session import Session
 from fivefold.values.graph import Entity
 from fivefold.values.paging import LARGEST
 from fivefold.values.times import utc_now
-from fivefold.web.inspector.acting import DONE, acting, onward
+from fivefold.web.inspector.confirmations import confirmation, redirect
 from fivefold.web.inspector.neighbourhood import MOST_EDGES, RelationReader, connect, find_neighbourhood
+from fivefold.web.inspector.page_session import PageSession
 from fivefold.web.inspector.rendering import page
-from fivefold.web.inspector.visit import Here
 from fivefold.writing.graph import Graph
 
-LISTED = 40
-"""Entities listed where none is chosen."""
+PAGE = 40
+"""Entities in the list where none is chosen."""
 
-SPOKEN = 20
-"""Memories shown that speak of an entity."""
+MOST_MEMORIES = 20
+"""Memories on the page of an entity that they mention."""
+
+CHANGES = {
+    "rename": ("change entity", "renamed"),
+    "alias": ("change entity", "aliased"),
+    "merge": ("merge entities", "merged"),
+}
+"""By the name of a form: the action in the audit log, and the word for the confirmation."""
 
 router = APIRouter()
 
-Word = Annotated[str, Query(max_length=1_000)]
-Key = Annotated[int, Query(ge=0, lt=LARGEST)]
-Typed = Annotated[str, Form(max_length=1_000)]
+Id = Annotated[int, Query(ge=0, lt=LARGEST)]
+Name = Annotated[str, Form(max_length=1_000)]
 
 
 @router.get("/graph")
 def graph(
     request: Request,
-    visit: Here,
+    session: PageSession,
     entity: Annotated[int | None, Query(ge=0, lt=LARGEST)] = None,
-    name: Word = "",
+    name: Annotated[str, Query(max_length=1_000)] = "",
     cursor: Annotated[str, Query(max_length=4_000)] = "",
     done: str = "",
 ) -> Response:
-    """The chosen entity with what is around it; without one, the most mentioned ones or those of that name."""
+    """The chosen entity with its neighbourhood; without one, the most mentioned ones or those with that name."""
     if entity is None:
-        return _several(request, visit, name.strip(), cursor)
-    with acting(visit, "entity", [str(entity)]) as engine:
-        return _shown(request, visit, engine.graph.entity(entity), done=DONE.get(done, ""))
+        return _list_page(request, session, name.strip(), cursor)
+    with session.act("entity", subject=str(entity)) as act:
+        return _entity_page(request, session, act.engine.graph.entity(entity), done=confirmation(done))
 
 
-def _several(request: Request, visit: Session, name: str, cursor: str) -> Response:
+def _list_page(request: Request, session: Session, name: str, cursor: str) -> Response:
     error = ""
-    with acting(visit, "entities") as engine:
+    with session.act("entities") as act:
+        graph = act.engine.graph
         try:
-            found = engine.graph.entities(name or None, LISTED, cursor or None)
-        except InvalidInput as fault:
-            found, error = engine.graph.entities(limit=LISTED), str(fault)
-    if name and len(found) == 1:
-        return onward(visit, "/graph", entity=found[0].id)
+            entities = graph.entities(name or None, PAGE, cursor or None)
+        except InvalidInput as problem:
+            entities, error = graph.entities(limit=PAGE), str(problem)
+    if name and len(entities) == 1:
+        return redirect(session, "/graph", entity=entities[0].id)
     return page(
         request,
         "graph.html",
         422 if error else 200,
         chosen=None,
         name=name,
-        found=found,
+        entities=entities,
         error=error,
         cursor=cursor,
         done="",
-        neighbourhood=connect(RelationReader(engine.graph, utc_now()), found),
+        neighbourhood=connect(RelationReader(graph, utc_now()), entities),
     )
 
 
 @router.post("/graph/rename")
-def rename(request: Request, visit: Here, entity: Key, name: Typed = "") -> Response:
-    return _change(request, visit, entity, "rename", name, lambda known: known.rename(entity, name))
+def rename(request: Request, session: PageSession, entity: Id, name: Name = "") -> Response:
+    return _change(request, session, entity, "rename", name, lambda graph: graph.rename(entity, name))
 
 
 @router.post("/graph/alias")
-def alias(request: Request, visit: Here, entity: Key, name: Typed = "") -> Response:
-    return _change(request, visit, entity, "alias", name, lambda known: known.alias(entity, name))
+def alias(request: Request, session: PageSession, entity: Id, name: Name = "") -> Response:
+    return _change(request, session, entity, "alias", name, lambda graph: graph.alias(entity, name))
 
 
 @router.post("/graph/merge")
-def merge(request: Request, visit: Here, entity: Key, name: Typed = "") -> Response:
-    """The entity named was this one; its name, or its id where several have the name."""
-    gone = int(name) if name.strip().isdecimal() else name
-    return _change(request, visit, entity, "merge", name, lambda known: known.merge(entity, gone))
-
-
-CHANGED = {"rename": "renamed", "alias": "aliased", "merge": "merged"}
-ACTIONS = {"rename": "change entity", "alias": "change entity", "merge": "merge entities"}
+def merge(request: Request, session: PageSession, entity: Id, name: Name = "") -> Response:
+    """Merges the entity with that name into this one; an id where several have the name."""
+    other = int(name) if name.strip().isdecimal() else name
+    return _change(request, session, entity, "merge", name, lambda graph: graph.merge(entity, other))
 
 
 def _change(
-    request: Request, visit: Session, entity: int, what: str, typed: str, change: Callable[[Graph], Entity]
+    request: Request, session: Session, entity: int, form: str, name: str, change: Callable[[Graph], Entity]
 ) -> Response:
-    """Make the change, or show the entity again with what was typed and what is wrong with it."""
+    """Make the change, or show the entity again with the text of the form and the error."""
+    action, done = CHANGES[form]
     try:
-        with acting(visit, ACTIONS[what], [str(entity)], "writer") as engine:
-            engine.graph.entity(entity)
-            change(engine.graph)
+        with session.act(action, "writer", str(entity)) as act:
+            act.engine.graph.entity(entity)
+            change(act.engine.graph)
     except (InvalidInput, NotFound) as error:
-        chosen = visit.engine().graph.entity(entity)
-        return _shown(request, visit, chosen, 422, typed={what: typed}, faults={what: str(error)})
-    return onward(visit, "/graph", entity=entity, done=CHANGED[what])
+        chosen = session.engine().graph.entity(entity)
+        return _entity_page(request, session, chosen, 422, names={form: name}, errors={form: str(error)})
+    return redirect(session, "/graph", entity=entity, done=done)
 
 
-def _shown(
+def _entity_page(
     request: Request,
-    visit: Session,
+    session: Session,
     chosen: Entity,
     status: int = 200,
     done: str = "",
-    typed: dict[str, str] | None = None,
-    faults: dict[str, str] | None = None,
+    names: dict[str, str] | None = None,
+    errors: dict[str, str] | None = None,
 ) -> Response:
-    engine = visit.engine()
-    relations = RelationReader(engine.graph, utc_now())
+    graph = session.engine().graph
+    relations = RelationReader(graph, utc_now())
     return page(
         request,
         "graph.html",
@@ -125,11 +129,11 @@ def _shown(
         name="",
         error="",
         done=done,
-        own=relations.of(chosen.id),
-        memories=engine.graph.memories(chosen.id, SPOKEN),
-        spoken=SPOKEN,
-        most=MOST_EDGES,
-        typed={"rename": chosen.name, "alias": "", "merge": "", **(typed or {})},
-        faults=faults or {},
+        relations=relations.of(chosen.id),
+        most_relations=MOST_EDGES,
+        memories=graph.memories(chosen.id, MOST_MEMORIES),
+        most_memories=MOST_MEMORIES,
+        names={"rename": chosen.name, "alias": "", "merge": "", **(names or {})},
+        errors=errors or {},
         neighbourhood=find_neighbourhood(relations, chosen),
     )

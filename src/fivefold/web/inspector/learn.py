@@ -12,22 +12,22 @@ from fastapi.responses import RedirectResponse, Response
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.learning.adaptation import BOUND, Adaptation
 from fivefold.learning.training import LEAST
-from fivefold.web.inspector.acting import DONE, acting, onward
-from fivefold.web.inspector.login import local
+from fivefold.web.inspector.confirmations import confirmation, redirect
+from fivefold.web.inspector.login import local_path
+from fivefold.web.inspector.page_session import PageSession
 from fivefold.web.inspector.rendering import is_fragment, page
-from fivefold.web.inspector.visit import Here
 
 router = APIRouter()
 
-Typed = Annotated[str, Form(max_length=1_000)]
+Text = Annotated[str, Form(max_length=1_000)]
 
 SIGNALS = (("similarity", "dense"), ("recency", "recency"), ("frequency", "frequency"))
-"""The three weights that are corrected, each with the colour of its bars."""
+"""The three weights that feedback corrects, each with the colour of its bars."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """What a predicted weight is multiplied by; `share` from −1, a third, over 0, as predicted, to 1, three times."""
+    """The factor of a predicted weight; `share` goes from −1, a third, over 0, no change, to 1, three times."""
 
     name: str
     kind: str
@@ -36,66 +36,66 @@ class Shift:
 
 
 @router.get("/learn")
-def learn(request: Request, visit: Here, done: str = "") -> Response:
-    with acting(visit, "learned") as engine:
-        held, learned = visit.service.stats(visit.caller, engine), engine.learned()
-        heard = engine.store.reader(engine.namespace).feedback_count()
+def learn(request: Request, session: PageSession, done: str = "") -> Response:
+    with session.act("learned") as act:
+        engine = act.engine
+        stats, learned = session.service.stats(session.caller, engine), engine.learned()
+        feedback_count = engine.feedback_count()
     return page(
         request,
         "learn.html",
-        held=held,
+        stats=stats,
         learned=learned,
-        shifts=shifts(learned.weights),
+        shifts=make_shifts(learned.weights),
         least=LEAST,
-        heard=heard,
+        feedback_count=feedback_count,
         settings=engine.settings,
-        done=DONE.get(done, ""),
-        good=done != "untaught",
+        done=confirmation(done),
+        good=done != "not-trained",
     )
 
 
 @router.post("/learn/thumb")
 def thumb(
     request: Request,
-    visit: Here,
-    recall: Typed = "",
-    memory: Typed = "",
+    session: PageSession,
+    recall: Text = "",
+    memory: Text = "",
     thumb: Annotated[Literal["up", "down"], Form()] = "up",
     back: Annotated[str, Form(max_length=20_000)] = "",
 ) -> Response:
-    """One hit of a recall was of use, or of none; the last thumb counts."""
-    fault = ""
+    """One hit of a recall was useful, or not; the last thumb counts."""
+    error = ""
     try:
-        with acting(visit, "used", [memory], "writer") as engine:
-            engine.feedback(
-                recall, used=[memory] if thumb == "up" else [], not_used=[memory] if thumb == "down" else []
-            )
-    except (InvalidInput, NotFound) as error:
+        with session.act("used", "writer", memory or None) as act:
+            up, down = ([memory], []) if thumb == "up" else ([], [memory])
+            act.engine.feedback(recall, used=up, not_used=down)
+    except (InvalidInput, NotFound) as problem:
         if not is_fragment(request):
             raise
-        fault = str(error)
+        error = str(problem)
     if not is_fragment(request):
-        return RedirectResponse(local(back or "/learn"), 303)
-    return page(request, "learn_thumb.html", recall=recall, memory=memory, thumb=thumb, back=back, fault=fault)
+        return RedirectResponse(local_path(back or "/learn"), 303)
+    return page(request, "learn_thumb.html", recall=recall, memory=memory, thumb=thumb, back=back, error=error)
 
 
 @router.post("/learn/train")
-def train(visit: Here) -> Response:
-    with acting(visit, "train", role="admin") as engine:
-        verdict = engine.train_reranker()
-    return onward(visit, "/learn", done="taught" if verdict.on else "untaught")
+def train(session: PageSession) -> Response:
+    with session.act("train", "admin") as act:
+        verdict = act.engine.train_reranker()
+    return redirect(session, "/learn", done="trained" if verdict.on else "not-trained")
 
 
 @router.post("/learn/unlearn")
-def unlearn(visit: Here) -> Response:
-    with acting(visit, "unlearn", role="admin") as engine:
-        engine.unlearn()
-    return onward(visit, "/learn", done="unlearned")
+def unlearn(session: PageSession) -> Response:
+    with session.act("unlearn", "admin") as act:
+        act.engine.unlearn()
+    return redirect(session, "/learn", done="unlearned")
 
 
-def shifts(found: Adaptation) -> list[Shift]:
-    """The correction as far as it counts."""
+def make_shifts(weights: Adaptation) -> list[Shift]:
+    """The correction as far as it is trusted."""
     return [
-        Shift(name, kind, exp(found.trust * offset), found.trust * offset / BOUND)
-        for (name, kind), offset in zip(SIGNALS, found.offsets, strict=True)
+        Shift(name, kind, exp(weights.trust * offset), weights.trust * offset / BOUND)
+        for (name, kind), offset in zip(SIGNALS, weights.offsets, strict=True)
     ]

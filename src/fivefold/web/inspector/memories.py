@@ -1,4 +1,4 @@
-"""Memories: look through them, latest first, narrowed by what the address says."""
+"""Memories: the list, latest first, with the filters that the address holds."""
 
 from __future__ import annotations
 
@@ -10,61 +10,60 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
 from fivefold.errors import InvalidInput
-from fivefold.transfer.jsonl import export_lines
 from fivefold.values.memory import KINDS, TYPES
 from fivefold.web.inspector import memory, memory_changes
-from fivefold.web.inspector.acting import DONE, acting
+from fivefold.web.inspector.confirmations import confirmation
+from fivefold.web.inspector.page_session import PageSession
 from fivefold.web.inspector.rendering import address, page
-from fivefold.web.inspector.visit import Here
 from fivefold.web.rest.operations import LINES
 from fivefold.web.streaming import lines_through_a_file, parts_of
 
 PAGE = 30
-"""Memories shown at once; the next come by a click."""
+"""Memories on one page; a click brings the next ones."""
 
-HOLDING = {"no": False, "yes": True}
+SUPERSEDED = {"no": False, "yes": True}
 
 router = APIRouter()
 router.include_router(memory_changes.router)
 router.include_router(memory.router)
 
-Word = Annotated[str, Query(max_length=1_000)]
+Text = Annotated[str, Query(max_length=1_000)]
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
-    """What the list is narrowed to, as it was typed."""
+class Filters:
+    """The filters of the list as text."""
 
-    q: Word = ""
-    kind: Word = ""
-    type: Word = ""
-    speaker: Word = ""
-    session: Word = ""
-    tag: Word = ""
-    since: Word = ""
-    until: Word = ""
-    superseded: Word = ""
+    q: Text = ""
+    kind: Text = ""
+    type: Text = ""
+    speaker: Text = ""
+    session: Text = ""
+    tag: Text = ""
+    since: Text = ""
+    until: Text = ""
+    superseded: Text = ""
 
     @property
     def state(self) -> dict[str, str]:
-        """For an address: what is not empty."""
+        """For an address: the filters that are not empty."""
         return {name: value for name in NAMES if (value := getattr(self, name).strip())}
 
-    def filters(self) -> dict[str, Any]:
-        """As `Engine.memories` takes them; whole days, the last one included."""
-        given = self.state
-        holds = given.pop("superseded", None)
-        if holds is not None and holds not in HOLDING:
-            raise InvalidInput(f"superseded {holds!r} is unknown; it is yes or no")
-        named = {"q": "text", "session": "session_id"}
-        wanted: dict[str, Any] = {named.get(name, name): value for name, value in given.items()}
+    def to_arguments(self) -> dict[str, Any]:
+        """As `Engine.memories` takes them; days are whole, and the last one is included."""
+        state = self.state
+        superseded = state.pop("superseded", None)
+        if superseded is not None and superseded not in SUPERSEDED:
+            raise InvalidInput(f"superseded {superseded!r} is unknown; it is yes or no")
+        renamed = {"q": "text", "session": "session_id"}
+        arguments: dict[str, Any] = {renamed.get(name, name): value for name, value in state.items()}
         for name, days in (("since", 0), ("until", 1)):
-            if name in wanted:
-                wanted[name] = _day(wanted[name], name, days)
-        return wanted if holds is None else {**wanted, "superseded": HOLDING[holds]}
+            if name in arguments:
+                arguments[name] = _day(arguments[name], name, days)
+        return arguments if superseded is None else {**arguments, "superseded": SUPERSEDED[superseded]}
 
 
-NAMES = tuple(field.name for field in fields(Sought))
+NAMES = tuple(field.name for field in fields(Filters))
 
 
 def _day(text: str, field: str, later: int) -> datetime:
@@ -79,33 +78,33 @@ def _day(text: str, field: str, later: int) -> datetime:
 @router.get("/memories")
 def memories(
     request: Request,
-    visit: Here,
-    sought: Annotated[Sought, Depends()],
+    session: PageSession,
+    filters: Annotated[Filters, Depends()],
     cursor: Annotated[str, Query(max_length=4_000)] = "",
     done: str = "",
 ) -> Response:
-    """A form sends every field; the address then says only what narrows the list."""
+    """A form sends every field; a redirect leaves only the filters that are not empty in the address."""
     if any(name in request.query_params and not request.query_params[name].strip() for name in NAMES):
-        return RedirectResponse(address("/memories", visit.namespace, {**sought.state, "cursor": cursor}), 303)
-    shown: dict[str, Any] = {
-        "sought": sought,
+        return RedirectResponse(address("/memories", session.namespace, {**filters.state, "cursor": cursor}), 303)
+    values: dict[str, Any] = {
+        "filters": filters,
         "kinds": KINDS,
         "types": TYPES,
         "cursor": cursor,
-        "done": DONE.get(done, ""),
+        "done": confirmation(done),
     }
     try:
-        with acting(visit, "list") as engine:
-            found = engine.memories(**sought.filters(), cursor=cursor or None, limit=PAGE)
+        with session.act("list") as act:
+            found = act.engine.memories(**filters.to_arguments(), cursor=cursor or None, limit=PAGE)
     except InvalidInput as error:
-        return page(request, "memories.html", 422, **shown, error=str(error), found=())
-    return page(request, "memories.html", **shown, error="", found=found)
+        return page(request, "memories.html", 422, **values, error=str(error), memories=())
+    return page(request, "memories.html", **values, error="", memories=found)
 
 
 @router.get("/export")
-def export(visit: Here) -> Response:
-    """Every memory as JSON lines, as REST gives them, for a browser that is signed in by its cookie."""
-    with acting(visit, "export") as engine:
-        file = lines_through_a_file(export_lines(engine.store.reader(engine.namespace)))
-    told = {"Content-Disposition": 'attachment; filename="memories.jsonl"'}
-    return StreamingResponse(parts_of(file), media_type=LINES, headers=told)
+def export(session: PageSession) -> Response:
+    """Every memory as JSON lines, the same as REST gives, for a browser that has only its cookie."""
+    with session.act("export") as act:
+        file = lines_through_a_file(act.engine.export_lines())
+    headers = {"Content-Disposition": 'attachment; filename="memories.jsonl"'}
+    return StreamingResponse(parts_of(file), media_type=LINES, headers=headers)

@@ -1,4 +1,4 @@
-"""One memory: all it holds, what was read out of it, its history and the turns beside it."""
+"""One memory: its fields, what was extracted from its text, its history, and the turns before and after it."""
 
 from __future__ import annotations
 
@@ -11,91 +11,75 @@ from fastapi.responses import Response
 
 from fivefold.engine import Engine
 from fivefold.service.session import Session
-from fivefold.values.extraction import Extraction
 from fivefold.values.memory import TYPES, Memory
-from fivefold.web.inspector.acting import DONE, acting
-from fivefold.web.inspector.memory_typed import mark, typed_of
+from fivefold.web.inspector.confirmations import confirmation
+from fivefold.web.inspector.memory_form import form_of, version_of
+from fivefold.web.inspector.page_session import PageSession
 from fivefold.web.inspector.rendering import page
-from fivefold.web.inspector.visit import Here
-from fivefold.writing.graph import folded
 
 router = APIRouter()
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """A name the memory mentions, and the entity it is known as; None where the graph knows none."""
+class MentionLink:
+    """A name in the memory, and the id of its entity; None where the graph has none."""
 
     name: str
     kind: str
     entity: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """What was read out of a memory when it was stored."""
-
-    extraction: Extraction
-    mentions: tuple[Named, ...]
-
-
 @router.get("/memories/{id:name}")
-def one(request: Request, visit: Here, id: str, done: str = "") -> Response:
-    return shown(request, visit, id, done=DONE.get(done, ""))
+def memory(request: Request, session: PageSession, id: str, done: str = "") -> Response:
+    return memory_page(request, session, id, done=confirmation(done))
 
 
-def shown(
+def memory_page(
     request: Request,
-    visit: Session,
+    session: Session,
     id: str,
     status: int = 200,
     done: str = "",
-    typed: Mapping[str, str] | None = None,
-    faults: Mapping[str, str] | None = None,
+    form: Mapping[str, str] | None = None,
+    errors: Mapping[str, str] | None = None,
 ) -> Response:
-    """The memory's page; after a refused change with what was typed and, by form, what is wrong with it."""
-    with acting(visit, "get", [id]) as engine:
+    """The memory's page; after a refused change with the texts of the form and the error, by the form's name."""
+    with session.act("get", subject=id) as act:
+        engine = act.engine
         memory = engine.get(id)
-        before, after = around(engine, memory)
+        extraction = engine.extraction(id)
+        before, after = neighbours_of(engine, memory)
+        ids = engine.graph.named([item.name for item in extraction.mentions])
         return page(
             request,
             "memory.html",
             status,
             memory=memory,
             history=engine.history(id),
-            read=read(engine, memory),
-            told=told(memory),
+            extraction=extraction,
+            mentions=[MentionLink(item.name, item.kind, ids.get(item.name)) for item in extraction.mentions],
+            fields=field_rows(memory),
             before=before,
             after=after,
             types=TYPES,
             done=done,
-            seen=mark(memory),
-            typed={**typed_of(memory), "replacement": "", **(typed or {})},
-            faults=faults or {},
+            version=version_of(memory),
+            form={**form_of(memory), "replacement": "", **(form or {})},
+            errors=errors or {},
         )
 
 
-def told(memory: Memory) -> list[tuple[str, str]]:
+def field_rows(memory: Memory) -> list[tuple[str, str]]:
     """Every field but the text, as it is stored."""
     fields = memory.to_dict()
     del fields["content"]
-    return [(name.replace("_", " "), _told(value)) for name, value in fields.items() if value not in (None, [], {})]
+    return [(name.replace("_", " "), _text(value)) for name, value in fields.items() if value not in (None, [], {})]
 
 
-def _told(value: object) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def read(engine: Engine, memory: Memory) -> Read:
-    reader, extraction = engine.store.reader(engine.namespace), engine.extraction(memory.id)
-    known = {item.alias: item.entity for item in reversed(reader.called([folded(m.name) for m in extraction.mentions]))}
-    mentions = [Named(item.name, item.kind, known.get(folded(item.name))) for item in extraction.mentions]
-    return Read(extraction, tuple(mentions))
-
-
-def around(engine: Engine, memory: Memory) -> tuple[Memory | None, Memory | None]:
+def neighbours_of(engine: Engine, memory: Memory) -> tuple[Memory | None, Memory | None]:
     """The turns before and after it in its session."""
-    reader = engine.store.reader(engine.namespace)
-    before, after = reader.neighbours([memory.row]).get(memory.row, (None, None))
-    found = reader.fetch([row for row in (before, after) if row is not None])
-    return (found.get(before) if before is not None else None, found.get(after) if after is not None else None)
+    return engine.neighbours([memory]).get(memory.id, (None, None))

@@ -1,4 +1,4 @@
-"""What can be done to memories in the inspector: add, edit, supersede, reinstate, forget."""
+"""Changes to memories in the inspector: add, edit, supersede, reinstate, forget."""
 
 from __future__ import annotations
 
@@ -9,120 +9,118 @@ from fastapi.responses import Response
 
 from fivefold.errors import InvalidInput
 from fivefold.values.memory import TYPES, Type
-from fivefold.web.inspector import memory
-from fivefold.web.inspector.acting import acting, onward
-from fivefold.web.inspector.memory_typed import EDITED, changed, mark, number, tags_of
+from fivefold.web.inspector.confirmations import redirect
+from fivefold.web.inspector.memory import memory_page
+from fivefold.web.inspector.memory_form import EDITABLE, changes_of, parse_number, parse_tags, version_of
+from fivefold.web.inspector.page_session import PageSession
 from fivefold.web.inspector.rendering import page
-from fivefold.web.inspector.visit import Here
 from fivefold.web.paths import quoted
 
 router = APIRouter()
 
-Typed = Annotated[str, Form()]
+Text = Annotated[str, Form()]
 
 NEW = ("content", "speaker", "session_id", "type", "tags", "importance", "event_at")
 """The fields of the form for a new memory."""
 
 
 @router.get("/remember")
-def blank(request: Request, visit: Here) -> Response:
-    with acting(visit, "remember", role="writer", noted=False):
-        return page(request, "memory_new.html", here="memories", types=TYPES, typed=dict.fromkeys(NEW, ""), fault="")
+def new_memory(request: Request, session: PageSession) -> Response:
+    with session.act("remember", "writer", audit_success=False):
+        return page(request, "memory_new.html", here="memories", types=TYPES, form=dict.fromkeys(NEW, ""), error="")
 
 
 @router.post("/remember")
 def remember(
     request: Request,
-    visit: Here,
-    content: Typed = "",
-    speaker: Typed = "",
-    session_id: Typed = "",
-    type: Typed = "",
-    tags: Typed = "",
-    importance: Typed = "",
-    event_at: Typed = "",
+    session: PageSession,
+    content: Text = "",
+    speaker: Text = "",
+    session_id: Text = "",
+    type: Text = "",
+    tags: Text = "",
+    importance: Text = "",
+    event_at: Text = "",
 ) -> Response:
-    given = (content, speaker, session_id, type, tags, importance, event_at)
-    typed, ids = dict(zip(NEW, given, strict=True)), list[str]()
     try:
-        with acting(visit, "remember", ids, "writer") as engine:
-            visit.service.limits.check_text(content, "content")
-            report = engine.remember(
+        with session.act("remember", "writer") as act:
+            session.service.limits.check_text(content, "content")
+            report = act.engine.remember(
                 content,
                 speaker=speaker or None,
                 session_id=session_id or None,
                 type=cast(Type, type) if type else None,
-                tags=tags_of(tags),
-                importance=number(importance, "importance") if importance else None,
+                tags=parse_tags(tags),
+                importance=parse_number(importance, "importance") if importance else None,
                 event_at=event_at or None,
             )
-            ids.append(report.id)
+            act.subject = report.id
     except InvalidInput as error:
-        return page(request, "memory_new.html", 422, here="memories", types=TYPES, typed=typed, fault=str(error))
+        texts = (content, speaker, session_id, type, tags, importance, event_at)
+        form = dict(zip(NEW, texts, strict=True))
+        return page(request, "memory_new.html", 422, here="memories", types=TYPES, form=form, error=str(error))
     done = "remembered" if report.stored else "known"
-    return onward(visit, f"/memories/{quoted(report.id)}", done=done)
+    return redirect(session, f"/memories/{quoted(report.id)}", done=done)
 
 
 @router.post("/memories/{id:name}/edit")
 def edit(
     request: Request,
-    visit: Here,
+    session: PageSession,
     id: str,
-    content: Typed = "",
-    type: Typed = "",
-    tags: Typed = "",
-    importance: Typed = "",
-    event_at: Typed = "",
-    valid_from: Typed = "",
-    valid_to: Typed = "",
-    seen: Typed = "",
+    content: Text = "",
+    type: Text = "",
+    tags: Text = "",
+    importance: Text = "",
+    event_at: Text = "",
+    valid_from: Text = "",
+    valid_to: Text = "",
+    version: Text = "",
 ) -> Response:
-    typed = dict(zip(EDITED, (content, type, tags, importance, event_at, valid_from, valid_to), strict=True))
+    form = dict(zip(EDITABLE, (content, type, tags, importance, event_at, valid_from, valid_to), strict=True))
     try:
-        with acting(visit, "update", [id], "writer") as engine:
-            visit.service.limits.check_text(content, "content")
-            held = engine.get(id)
-            if seen != mark(held):
-                raise InvalidInput("it was changed meanwhile; above is how it stands now, save again to make it yours")
-            changes = changed(held, typed)
+        with session.act("update", "writer", id) as act:
+            session.service.limits.check_text(content, "content")
+            stored = act.engine.get(id)
+            if version != version_of(stored):
+                raise InvalidInput("someone else changed it; its current state is above, save again to overwrite it")
+            changes = changes_of(stored, form)
             if changes:
-                engine.update(id, **changes)
+                act.engine.update(id, **changes)
     except InvalidInput as error:
-        return memory.shown(request, visit, id, 422, typed=typed, faults={"edit": str(error)})
-    return onward(visit, f"/memories/{quoted(id)}", done="edited")
+        return memory_page(request, session, id, 422, form=form, errors={"edit": str(error)})
+    return redirect(session, f"/memories/{quoted(id)}", done="edited")
 
 
 @router.post("/memories/{id:name}/supersede")
-def supersede(request: Request, visit: Here, id: str, replacement: Typed = "") -> Response:
-    ids = [id]
+def supersede(request: Request, session: PageSession, id: str, replacement: Text = "") -> Response:
     try:
-        with acting(visit, "supersede", ids, "writer") as engine:
-            visit.service.limits.check_text(replacement, "the new text")
-            old = engine.get(id)
-            record = {"content": replacement, "speaker": old.speaker, "tags": old.tags}
-            report = engine.supersede(id, record)
-            ids.append(report.id)
+        with session.act("supersede", "writer", id) as act:
+            session.service.limits.check_text(replacement, "the new text")
+            old = act.engine.get(id)
+            report = act.engine.supersede(id, {"content": replacement, "speaker": old.speaker, "tags": old.tags})
+            act.subject = f"{id} {report.id}"
     except InvalidInput as error:
-        typed = {"replacement": replacement}
-        return memory.shown(request, visit, id, 422, typed=typed, faults={"supersede": str(error)})
-    return onward(visit, f"/memories/{quoted(report.id)}", done="superseded")
+        form = {"replacement": replacement}
+        return memory_page(request, session, id, 422, form=form, errors={"supersede": str(error)})
+    return redirect(session, f"/memories/{quoted(report.id)}", done="superseded")
 
 
 @router.post("/memories/{id:name}/reinstate")
-def reinstate(visit: Here, id: str) -> Response:
-    with acting(visit, "reinstate", [id], "writer") as engine:
-        engine.reinstate(id)
-    return onward(visit, f"/memories/{quoted(id)}", done="reinstated")
+def reinstate(session: PageSession, id: str) -> Response:
+    with session.act("reinstate", "writer", id) as act:
+        act.engine.reinstate(id)
+    return redirect(session, f"/memories/{quoted(id)}", done="reinstated")
 
 
 @router.get("/memories/{id:name}/forget")
-def ask_first(request: Request, visit: Here, id: str) -> Response:
-    with acting(visit, "get", [id], "writer") as engine:
-        return page(request, "memory_forget.html", memory=engine.get(id))
+def confirm_forget(request: Request, session: PageSession, id: str) -> Response:
+    with session.act("get", "writer", id) as act:
+        return page(request, "memory_forget.html", memory=act.engine.get(id))
 
 
 @router.post("/memories/{id:name}/forget")
-def forget(visit: Here, id: str) -> Response:
-    with acting(visit, "forget", [id], "writer") as engine:
-        engine.forget(id)
-    return onward(visit, "/memories", done="forgotten")
+def forget(session: PageSession, id: str) -> Response:
+    with session.act("forget", "writer", id) as act:
+        act.engine.forget(id)
+    return redirect(session, "/memories", done="forgotten")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from fivefold.values.graph import Edge, Entity
-from fivefold.web.inspector.rendering import address, count_of, glimpse
+from fivefold.web.inspector.rendering import address, plural, shorten
 from fivefold.writing.graph import Graph
 
 MOST_ENTITIES = 20
@@ -56,8 +56,8 @@ class Neighbourhood:
         places = {entity.id: place for place, entity in enumerate(self.entities)}
         entities = [
             {
-                "name": glimpse(entity.name, 80),
-                "label": f"{glimpse(entity.name, 80)}, {count_of(entity.links, 'mention', 'mentions')}",
+                "name": shorten(entity.name, 80),
+                "label": f"{shorten(entity.name, 80)}, {plural(entity.links, 'mention', 'mentions')}",
                 "mentions": max(0, entity.links),
                 "href": address("/graph", namespace, {"entity": entity.id}),
                 "chosen": self.chosen and place == 0,
@@ -68,7 +68,7 @@ class Neighbourhood:
             {
                 "source": places[item.edge.source_id],
                 "target": places[item.edge.target_id],
-                "name": glimpse(item.edge.relation, 80),
+                "name": shorten(item.edge.relation, 80),
                 "stated": item.stated,
                 "ended": item.ended,
                 "count": item.edge.count,

@@ -1,4 +1,4 @@
-"""The form of Ask and Why: what is asked, and how. All of it stands in the address, so that a view can be shared."""
+"""The form of Ask, Why and Compare. The address holds all of its fields, so that a view can be shared."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from fivefold.service.session import Session
 from fivefold.values.access import Refused
 from fivefold.values.recall import EFFORTS, Recall
 from fivefold.values.times import as_utc
-from fivefold.web.inspector.acting import acting
 from fivefold.web.problems import problem_of
 
-Field = Annotated[str, Query()]
+Text = Annotated[str, Query()]
 
 
 @dataclass(frozen=True, slots=True)
-class Posed:
-    """The form as it was filled in, every field as text."""
+class Question:
+    """The form as a person fills it in, every field as text."""
 
     q: str = ""
     recipe: str = "default"
@@ -36,18 +35,18 @@ class Posed:
     session: str = ""
 
     def state(self) -> dict[str, object]:
-        """What differs from an empty form: the part of the address that says what is shown."""
-        plain = Posed()
-        return {name: value for name in self.__slots__ if (value := getattr(self, name)) != getattr(plain, name)}
+        """The fields that differ from an empty form: the part of the address that says what the page shows."""
+        empty = Question()
+        return {name: value for name in self.__slots__ if (value := getattr(self, name)) != getattr(empty, name)}
 
     def moment(self) -> str:
-        """The time as a field for times takes it; empty where it is none."""
+        """`now` as an input for times takes it; empty if it is no time."""
         try:
             return f"{as_utc(self.now, 'now')[0]:%Y-%m-%dT%H:%M:%S}" if self.now else ""
         except InvalidInput:
             return ""
 
-    def recalled(self, engine: Engine, limits: Limits, recipe: Recipe) -> Recall:
+    def recall(self, engine: Engine, limits: Limits, recipe: Recipe) -> Recall:
         limits.check_text(self.q, "the question")
         k = _whole(self.k, "k")
         limits.check_k(k)
@@ -57,52 +56,54 @@ class Posed:
             self.q,
             k=k,
             recipe=recipe,
-            now=self.at(),
+            now=self.time(),
             effort=self.effort,
             recent_turns=_whole(self.recent, "recent turns") if self.recent else None,
             session_id=self.session or None,
         )
 
-    def at(self) -> datetime | None:
+    def time(self) -> datetime | None:
         return as_utc(self.now, "now")[0] if self.now else None
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """What came of it: a recall, or in plain words why there is none."""
+class Answer:
+    """The result: a recall, or in plain words why there is none."""
 
     recall: Recall | None = None
-    wrong: str = ""
+    error: str = ""
     status: int = 200
 
 
-def posed_of(
-    q: Field = "",
-    recipe: Field = "default",
-    k: Field = "10",
-    effort: Field = "normal",
-    now: Field = "",
-    recent: Field = "",
-    session: Field = "",
-) -> Posed:
-    return Posed(q.strip(), recipe, k.strip() or "10", effort, now.strip(), recent.strip(), session.strip())
+def question_of(
+    q: Text = "",
+    recipe: Text = "default",
+    k: Text = "10",
+    effort: Text = "normal",
+    now: Text = "",
+    recent: Text = "",
+    session: Text = "",
+) -> Question:
+    return Question(q.strip(), recipe, k.strip() or "10", effort, now.strip(), recent.strip(), session.strip())
 
 
-AskedBy = Annotated[Posed, Depends(posed_of)]
+PageQuestion = Annotated[Question, Depends(question_of)]
+"""The parameter by which an endpoint of a page gets its question."""
 
 
-def answered(posed: Posed, visit: Session, action: str, still: bool = False) -> Answered:
-    """The recall, without noise if `still`. What cannot be used is told at the form, and what was typed stays."""
+def answer_question(question: Question, session: Session, action: str, noise: bool = True) -> Answer:
+    """The recall, without noise if so asked. The form shows an error and keeps what the person typed."""
     try:
-        with acting(visit, action, noted=bool(posed.q)) as engine:
-            if not posed.q:
-                return Answered()
-            return Answered(posed.recalled(engine, visit.service.limits, recipe_named(posed.recipe, still=still)))
+        with session.act(action, audit_success=bool(question.q)) as act:
+            if not question.q:
+                return Answer()
+            recipe = recipe_named(question.recipe, still=not noise)
+            return Answer(question.recall(act.engine, session.service.limits, recipe))
     except Refused:
         raise
     except FivefoldError as error:
-        found = problem_of(error)[0]
-        return Answered(wrong=found.detail, status=found.status)
+        problem = problem_of(error)[0]
+        return Answer(error=problem.detail, status=problem.status)
 
 
 def _whole(text: str, name: str) -> int:

@@ -1,4 +1,4 @@
-"""Templates of the inspector. Everything is escaped; what a page needs of its visitor comes with every rendering."""
+"""The templates of the inspector. Everything is escaped; every page gets the session of its request."""
 
 from __future__ import annotations
 
@@ -27,78 +27,77 @@ STATIC = FOLDER / "static"
 VIEWS = ("ask", "why", "compare", "memories", "sessions", "graph", "learn", "settings")
 """The pages, in the order of the navigation; each has a path of its own."""
 
-CHOSEN_FROM = 200
-"""With more namespaces than that, one types the name."""
+MOST_CHOICES = 200
+"""With more namespaces than this, a text field replaces the list."""
 
 
 def page(request: Request, template: str, status: int = 200, **values: Any) -> HTMLResponse:
     """The template as a whole page, or what htmx takes out of it."""
-    visit: Session | None = getattr(request.state, "visit", None)
-    shown = {"visit": visit, "namespace": visit.namespace if visit else "", "here": _view(request.url.path), **values}
-    html = environment().get_template(template).render(shown)
+    session: Session | None = getattr(request.state, "page_session", None)
+    namespace = session.namespace if session else ""
+    shared = {"session": session, "namespace": namespace, "here": _view(request.url.path)}
+    html = environment().get_template(template).render(shared | values)
     return HTMLResponse(html, status, headers={"Cache-Control": "no-store"})
 
 
-def address(path: str, namespace: str | None, given: Mapping[str, object]) -> str:
-    """A path with its state; what is empty is left out, and so is the namespace everyone starts in."""
-    state = {name: value for name, value in given.items() if value is not None and value is not False and value != ""}
+def address(path: str, namespace: str | None, state: Mapping[str, object]) -> str:
+    """A path with its state; empty values are left out, and so is the default namespace."""
+    params = {name: value for name, value in state.items() if value is not None and value is not False and value != ""}
     if namespace not in (None, "", "default"):
-        state = {"namespace": namespace, **state}
-    return f"{path}?{urlencode(state)}" if state else path
+        params = {"namespace": namespace, **params}
+    return f"{path}?{urlencode(params)}" if params else path
 
 
-def problem_page(request: Request, found: Problem) -> HTMLResponse:
-    """What went wrong, for a person."""
-    return page(request, "problem.html", found.status, problem=found)
+def problem_page(request: Request, problem: Problem) -> HTMLResponse:
+    """An error as a page for people."""
+    return page(request, "problem.html", problem.status, problem=problem)
 
 
-def followed(request: Request, shown: HTMLResponse, here: str) -> HTMLResponse:
-    """The browser's address follows what is shown, in its shortest form, also where only a part is fetched."""
+def push_address(request: Request, response: HTMLResponse, here: str) -> HTMLResponse:
+    """The browser shows the address of what it sees, in its shortest form, also where it gets only a part."""
     if is_fragment(request):
-        shown.headers["HX-Push-Url"] = here
-    return shown
+        response.headers["HX-Push-Url"] = here
+    return response
 
 
 def is_fragment(request: Request) -> bool:
-    """Whether htmx asks, and takes a part of the page only."""
+    """Whether htmx asks; it takes only a part of the page."""
     return request.headers.get("hx-request") == "true"
 
 
 @cache
 def environment() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(FOLDER / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
-        "shown": _shown,
+    environment.filters |= {
+        "visible": lambda text: visible(str(text)),
         "segment": lambda text: quoted(str(text)),
-        "day": day,
-        "moment": moment,
         "iso": _iso,
-        "pct": pct,
+        **{format.__name__: format for format in (day, moment, pct, figure, ms, plural, shorten, stack)},
     }
-    made.filters |= {"figure": figure, "ms": ms, "counted": count_of, "glimpse": glimpse, "stacked": stacked}
-    made.globals |= {"to": to, "static": static, "views": VIEWS, "version": __version__, "chosen_from": CHOSEN_FROM}
-    return made
+    environment.globals |= {"to": to, "static": static, "views": VIEWS, "version": __version__}
+    environment.globals["most_choices"] = MOST_CHOICES
+    return environment
 
 
 @pass_context
-def to(context: Context, path: str, **given: object) -> str:
+def to(context: Context, path: str, **state: object) -> str:
     """In a template: an address that keeps the namespace."""
-    return address(path, str(context.get("namespace") or ""), given)
+    return address(path, str(context.get("namespace") or ""), state)
 
 
 def static(name: str) -> str:
-    """A file of ours, by an address that changes with its contents."""
-    return f"/static/{name}?v={stamp(name)}"
+    """The address of a static file; it changes with the contents."""
+    return f"/static/{name}?v={content_hash(name)}"
 
 
 @cache
-def stamp(name: str) -> str:
+def content_hash(name: str) -> str:
     return hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
 
 
@@ -107,13 +106,9 @@ def _view(path: str) -> str:
     return first if first in VIEWS else ""
 
 
-def _shown(text: object) -> str:
-    """Stored text with what a reader would not see made visible, such as marks that turn the direction of writing."""
-    return visible(str(text))
-
-
-def glimpse(text: object, most: int = 160) -> str:
-    flat = " ".join(_shown(text).split())
+def shorten(text: object, most: int = 160) -> str:
+    """Stored text on one line; marks that a reader would not see, such as those of direction, become visible."""
+    flat = " ".join(visible(str(text)).split())
     return flat if len(flat) <= most else f"{flat[: most - 1].rstrip()}…"
 
 
@@ -141,15 +136,15 @@ def ms(value: float) -> str:
     return f"{value:.1f} ms" if value < 100 else f"{value:,.0f} ms"
 
 
-def count_of(number: int, one: str, many: str) -> str:
+def plural(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def stacked(pieces: Iterable[tuple[str, float]]) -> list[tuple[str, float, float]]:
-    """Shares laid end to end: kind, start and width in percent."""
-    laid, at = [], 0.0
-    for kind, share in pieces:
-        wide = 100 * min(max(share, 0.0), 1.0)
-        laid.append((kind, at, wide))
-        at += wide
-    return laid
+def stack(shares: Iterable[tuple[str, float]]) -> list[tuple[str, float, float]]:
+    """The parts of a bar, one after the other: kind, start and width in percent."""
+    parts, start = [], 0.0
+    for kind, share in shares:
+        width = 100 * min(max(share, 0.0), 1.0)
+        parts.append((kind, start, width))
+        start += width
+    return parts

@@ -1,4 +1,4 @@
-"""All pages under one router, and the few files they load."""
+"""All pages under one router, and the static files they load."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import FileResponse, RedirectResponse
 
 from fivefold.web.inspector import ask, compare, graph, learn, login, memories, sessions, settings, why
-from fivefold.web.inspector.rendering import STATIC, address, stamp
+from fivefold.web.inspector.rendering import STATIC, address, content_hash
 
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 YEAR_S = 31_536_000
@@ -25,9 +25,9 @@ def start(namespace: Annotated[str, Query(max_length=1_000)] = "") -> RedirectRe
 
 @router.get("/static/{name}")
 def file(name: str, v: str = "") -> FileResponse:
-    """One of the files that lie in the folder. Where its address tells its contents, browsers may keep it."""
+    """A static file. Browsers may cache it if the address has the hash of its contents."""
     known = {path.name: path for path in STATIC.iterdir() if path.suffix in KINDS}
     if name not in known:
         raise HTTPException(404, "there is no such file")
-    kept = f"public, max-age={YEAR_S}" if v == stamp(name) else "no-cache"
-    return FileResponse(known[name], media_type=KINDS[known[name].suffix], headers={"Cache-Control": kept})
+    cache = f"public, max-age={YEAR_S}" if v == content_hash(name) else "no-cache"
+    return FileResponse(known[name], media_type=KINDS[known[name].suffix], headers={"Cache-Control": cache})

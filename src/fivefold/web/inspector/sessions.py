@@ -1,4 +1,4 @@
-"""Sessions: a timeline of the conversations, and each as the talk it was."""
+"""Sessions: a timeline of the conversations, and each conversation turn by turn."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
-from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
 from fivefold.values.memory import Memory, Session
-from fivefold.web.inspector.acting import DONE, acting, onward
+from fivefold.web.inspector.confirmations import confirmation, redirect
+from fivefold.web.inspector.page_session import PageSession
 from fivefold.web.inspector.rendering import page
-from fivefold.web.inspector.timeline import NARROW, WIDE, timeline
-from fivefold.web.inspector.visit import Here
+from fivefold.web.inspector.timeline import NARROW, WIDE, make_timeline
 
 PAGE = 60
 TURNS = 200
@@ -33,35 +32,45 @@ class Month:
 
 @router.get("/sessions")
 def sessions(
-    request: Request, visit: Here, cursor: Annotated[str, Query(max_length=4_000)] = "", done: str = ""
+    request: Request, session: PageSession, cursor: Annotated[str, Query(max_length=4_000)] = "", done: str = ""
 ) -> Response:
     try:
-        with acting(visit, "sessions") as engine:
-            found = engine.sessions(PAGE, cursor or None)
-            begun = openings(engine, found)
+        with session.act("sessions") as act:
+            listed = act.engine.sessions(PAGE, cursor or None)
+            memories = act.engine.session_memories([item.id for item in listed])
     except InvalidInput as error:
-        return page(request, "sessions.html", 422, error=str(error), months=(), drawn=(), following=None, **_FIRST)
+        return page(request, "sessions.html", 422, error=str(error), **_EMPTY)
     return page(
         request,
         "sessions.html",
         error="",
-        months=months(found),
-        drawn=(timeline(found, WIDE), timeline(found, NARROW)),
-        openings=begun,
-        most=max((item.turns for item in found), default=1),
-        following=found.cursor,
+        months=group_by_month(listed),
+        timelines=(make_timeline(listed, WIDE), make_timeline(listed, NARROW)),
+        openings={id: memory.content.partition("\n")[0] for id, memory in memories.items()},
+        most=max((item.turns for item in listed), default=1),
+        next_cursor=listed.cursor,
         cursor=cursor,
-        done=DONE.get(done, ""),
+        done=confirmation(done),
     )
 
 
-_FIRST: Mapping[str, object] = {"openings": {}, "most": 1, "cursor": "", "done": ""}
+_EMPTY: Mapping[str, object] = {
+    "months": (),
+    "timelines": (),
+    "openings": {},
+    "most": 1,
+    "next_cursor": None,
+    "cursor": "",
+    "done": "",
+}
 
 
 @router.get("/sessions/{id:name}")
-def session(request: Request, visit: Here, id: str, first: Annotated[int, Query(alias="from", ge=1)] = 1) -> Response:
-    with acting(visit, "session", [id]) as engine:
-        turns = engine.turns(id)
+def conversation(
+    request: Request, session: PageSession, id: str, first: Annotated[int, Query(alias="from", ge=1)] = 1
+) -> Response:
+    with session.act("session", subject=id) as act:
+        turns = act.engine.turns(id)
     part = turns[first - 1 : first - 1 + TURNS]
     days = [(day, tuple(each)) for day, each in groupby(part, key=lambda turn: turn.event_at.date())]
     return page(
@@ -80,33 +89,25 @@ def session(request: Request, visit: Here, id: str, first: Annotated[int, Query(
 
 
 @router.get("/sessions/{id:name}/forget")
-def ask_first(request: Request, visit: Here, id: str) -> Response:
-    with acting(visit, "session", [id], "writer") as engine:
-        turns = engine.turns(id)
+def confirm_forget(request: Request, session: PageSession, id: str) -> Response:
+    with session.act("session", "writer", id) as act:
+        turns = act.engine.turns(id)
     return page(request, "session_forget.html", session_id=id, turns=len(turns), opening=turns[0])
 
 
 @router.post("/sessions/{id:name}/forget")
-def forget(visit: Here, id: str) -> Response:
-    with acting(visit, "forget session", [id], "writer") as engine:
-        engine.forget_session(id)
-    return onward(visit, "/sessions", done="forgotten")
+def forget(session: PageSession, id: str) -> Response:
+    with session.act("forget session", "writer", id) as act:
+        act.engine.forget_session(id)
+    return redirect(session, "/sessions", done="session-forgotten")
 
 
-def months(found: Sequence[Session]) -> list[Month]:
-    """The sessions as they come, latest first, by the month they began in."""
-    grouped = groupby(found, key=lambda item: f"{item.started_at:%B %Y}")
-    return [Month(name, tuple(each)) for name, each in grouped]
-
-
-def openings(engine: Engine, found: Sequence[Session]) -> dict[str, str]:
-    """How each session begins, where it has grown to a memory of its own."""
-    reader = engine.store.reader(engine.namespace)
-    rows = reader.session_rows([item.id for item in found])
-    held = reader.fetch(list(rows.values()))
-    return {id: held[row].content.partition("\n")[0] for id, row in rows.items() if row in held}
+def group_by_month(listed: Sequence[Session]) -> list[Month]:
+    """The sessions in their order, latest first, by the month they began in."""
+    groups = groupby(listed, key=lambda item: f"{item.started_at:%B %Y}")
+    return [Month(name, tuple(each)) for name, each in groups]
 
 
 def _speakers(turns: Sequence[Memory]) -> dict[str | None, int]:
-    """The speakers in the order they come in, each with a side of the talk."""
+    """The speakers in the order of their first turns, each with the side of the page for its turns."""
     return {speaker: place % 2 for place, speaker in enumerate(dict.fromkeys(turn.speaker for turn in turns))}

@@ -1,4 +1,4 @@
-"""Settings: what a namespace has set, what each setting means, and acting them."""
+"""Settings: the settings of a namespace, their meanings, and a form that changes them."""
 
 from __future__ import annotations
 
@@ -12,84 +12,78 @@ from fastapi.responses import Response
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
 from fivefold.service.session import Session
-from fivefold.stores.protocol import Reader
-from fivefold.web.inspector.acting import DONE, acting, onward
+from fivefold.web.inspector.confirmations import confirmation, redirect
+from fivefold.web.inspector.page_session import PageSession
 from fivefold.web.inspector.rendering import page
-from fivefold.web.inspector.settings_typed import DEFAULTS, GROUPS, MEANINGS, told, value_of
-from fivefold.web.inspector.visit import Here
+from fivefold.web.inspector.settings_form import DEFAULTS, GROUPS, MEANINGS, text_of, value_of
 
 router = APIRouter()
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One setting in the form; `typed` is empty where the default holds."""
+    """One setting in the form; `text` is empty where the namespace has the default."""
 
     name: str
     meaning: str
-    typed: str
+    text: str
     default: str
     choice: bool
-    fault: str
+    error: str
 
 
-async def typed_of(request: Request) -> dict[str, str]:
-    """What the form says of each setting; one it does not name stays as it is."""
+async def read_form(request: Request) -> dict[str, str]:
+    """The settings that the form sends; the others stay as they are."""
     form = await request.form()
     return {name: value for name in MEANINGS if isinstance(value := form.get(name), str)}
 
 
 @router.get("/settings")
-def settings(request: Request, visit: Here, done: str = "") -> Response:
-    with acting(visit, "settings") as engine:
-        return _shown(request, visit, set_in(engine), done=DONE.get(done, ""))
+def settings(request: Request, session: PageSession, done: str = "") -> Response:
+    with session.act("settings") as act:
+        return _settings_page(request, session, own_texts(act.engine), done=confirmation(done))
 
 
 @router.post("/settings")
-def change(request: Request, visit: Here, typed: Annotated[dict[str, str], Depends(typed_of)]) -> Response:
-    """Only what was changed is set; an emptied field brings its default back."""
+def change(request: Request, session: PageSession, form: Annotated[dict[str, str], Depends(read_form)]) -> Response:
+    """Only changed fields are stored; an empty field restores the default."""
     try:
-        with acting(visit, "configure", role="admin") as engine:
-            before = set_in(engine)
-            changed = {name: value_of(name, text) for name, text in typed.items() if text.strip() != before[name]}
-            if changed:
-                engine.configure(**changed)
+        with session.act("configure", "admin") as act:
+            before = own_texts(act.engine)
+            changes = {name: value_of(name, text) for name, text in form.items() if text.strip() != before[name]}
+            if changes:
+                act.engine.configure(**changes)
     except InvalidInput as error:
-        return _shown(request, visit, {**set_in(visit.engine()), **typed}, 422, fault=str(error))
-    return onward(visit, "/settings", done="configured")
+        return _settings_page(request, session, {**own_texts(session.engine()), **form}, 422, error=str(error))
+    return redirect(session, "/settings", done="configured")
 
 
-def set_in(engine: Engine) -> dict[str, str]:
-    """Each setting as text, empty where nothing is set."""
-    stored = _reader(engine).settings()
-    return {name: told(stored.get(name)) for name in MEANINGS}
+def own_texts(engine: Engine) -> dict[str, str]:
+    """Each setting of the namespace as text, empty where it has the default."""
+    own = engine.own_settings()
+    return {name: text_of(own.get(name)) for name in MEANINGS}
 
 
-def _reader(engine: Engine) -> Reader:
-    return engine.store.reader(engine.namespace)
-
-
-def _shown(
-    request: Request, visit: Session, typed: Mapping[str, str], status: int = 200, fault: str = "", done: str = ""
+def _settings_page(
+    request: Request, session: Session, texts: Mapping[str, str], status: int = 200, error: str = "", done: str = ""
 ) -> Response:
     groups = {
-        title: [_field(name, meaning, typed[name], fault) for name, meaning in group.items()]
+        title: [_field(name, meaning, texts[name], error) for name, meaning in group.items()]
         for title, group in GROUPS.items()
     }
-    elsewhere = fault and not any(field.fault for group in groups.values() for field in group)
+    at_field = any(field.error for group in groups.values() for field in group)
     return page(
         request,
         "settings.html",
         status,
         groups=groups,
         done=done,
-        fault=fault,
-        elsewhere=elsewhere,
-        space=_reader(visit.engine()).space(),
+        error="" if at_field else error,
+        embedder=session.engine().embedder_pin(),
     )
 
 
-def _field(name: str, meaning: str, typed: str, fault: str) -> Field:
+def _field(name: str, meaning: str, text: str, error: str) -> Field:
     default = DEFAULTS[name]
-    own = fault if fault.partition(" ")[0] == name else ""
-    return Field(name, meaning, typed, told(default) or "the recipe’s", isinstance(default, bool), own)
+    own_error = error if error.partition(" ")[0] == name else ""
+    return Field(name, meaning, text, text_of(default) or "the recipe’s", isinstance(default, bool), own_error)

@@ -1,4 +1,4 @@
-"""Sessions along time: a bar for each, as high as it has turns."""
+"""The timeline of sessions: a bar for each, its height the number of turns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fivefold.values.memory import Session
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """The room of a timeline; the labels of the time stand below it."""
+    """The size of a timeline; the labels of the time axis are below it."""
 
     width: float
     height: float
@@ -25,7 +25,7 @@ LABELS = 18
 """The height of the labels below."""
 
 ROOM = 76
-"""The width that a label takes with some air."""
+"""The width of a label with some space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class Timeline:
     ticks: tuple[Tick, ...]
 
 
-def timeline(sessions: Sequence[Session], strip: Strip) -> Timeline:
-    """The sessions where they began; those too close to tell apart stand side by side."""
+def make_timeline(sessions: Sequence[Session], strip: Strip) -> Timeline:
+    """A bar for each session at its start; bars that would overlap are next to each other."""
     if not sessions:
         return Timeline(strip, (), ())
     ordered = sorted(sessions, key=lambda item: (item.started_at, item.id))
@@ -59,7 +59,7 @@ def timeline(sessions: Sequence[Session], strip: Strip) -> Timeline:
     reach = strip.width - strip.bar
     floor = strip.height - LABELS
     most = max(1, *(item.turns for item in ordered))
-    places = _apart([reach * ((item.started_at - first) / span) for item in ordered], reach, strip.bar)
+    places = _spread([reach * ((item.started_at - first) / span) for item in ordered], reach, strip.bar)
     bars = []
     for item, x in zip(ordered, places, strict=True):
         height = round(max(3.0, (floor - 4) * item.turns / most), 1)
@@ -69,11 +69,11 @@ def timeline(sessions: Sequence[Session], strip: Strip) -> Timeline:
     return Timeline(strip, tuple(bars), tuple(ticks))
 
 
-def _apart(wanted: Sequence[float], reach: float, bar: float) -> list[float]:
-    """Places in the same order, a bar's width apart as far as there is room."""
-    gap = min(bar + 1, reach / max(1, len(wanted) - 1))
+def _spread(starts: Sequence[float], reach: float, bar: float) -> list[float]:
+    """Positions in the same order, a bar apart as far as there is room."""
+    gap = min(bar + 1, reach / max(1, len(starts) - 1))
     places: list[float] = []
-    for x in wanted:
+    for x in starts:
         places.append(max(x, places[-1] + gap) if places else x)
     for place in range(len(places) - 1, -1, -1):
         after = places[place + 1] - gap if place + 1 < len(places) else reach
@@ -82,7 +82,7 @@ def _apart(wanted: Sequence[float], reach: float, bar: float) -> list[float]:
 
 
 def _ticks(first: datetime, last: datetime, strip: Strip) -> Iterator[tuple[datetime, str]]:
-    """Days, months or years by the span, and only so many that they can be read."""
+    """Days, months or years, by the span, and only as many as have room."""
     span = last - first
     unit = _days if span <= timedelta(days=40) else _months if span <= timedelta(days=3 * 366) else _years
     found = [(at, label) for at, label in unit(first, last) if at >= first]

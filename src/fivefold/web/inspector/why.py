@@ -6,45 +6,43 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from fivefold.retrieval.recipe_file import known_recipes
-from fivefold.values.recall import EFFORTS
+from fivefold.values.recall import EFFORTS, Recall
 from fivefold.web.inspector import trace
-from fivefold.web.inspector.question import AskedBy, answered
-from fivefold.web.inspector.rendering import address, followed, page
-from fivefold.web.inspector.shares import cards, kinds_of
-from fivefold.web.inspector.visit import Here
+from fivefold.web.inspector.cards import kinds_of, make_cards
+from fivefold.web.inspector.page_session import PageSession
+from fivefold.web.inspector.question import PageQuestion, answer_question
+from fivefold.web.inspector.rendering import address, page, push_address
 
 router = APIRouter()
 
 
 @router.get("/why")
-def why(request: Request, visit: Here, posed: AskedBy) -> Response:
-    """The recipe's noise is left out, so that the explanation can be repeated."""
-    found = answered(posed, visit, "explain", still=True)
-    answer = found.recall
-    told = (
-        {}
-        if answer is None
-        else {
-            "stretches": trace.stretches(answer.query),
-            "laps": trace.waterfall(answer),
-            "kinds": kinds_of(answer.plan),
-            "left_out": trace.left_out(answer),
-            "dropped": trace.named(answer),
-            "cards": cards(answer),
-            "runs": {run.route: run for run in answer.routes},
-        }
-    )
-    shown = page(
+def why(request: Request, session: PageSession, question: PageQuestion) -> Response:
+    """The recall leaves the recipe's noise out, so that the explanation can be repeated."""
+    answer = answer_question(question, session, "explain", noise=False)
+    response = page(
         request,
         "why.html",
-        found.status,
-        posed=posed,
-        answer=answer,
-        wrong=found.wrong,
-        settings=visit.engine().settings,
+        answer.status,
+        question=question,
+        recall=answer.recall,
+        error=answer.error,
+        settings=session.engine().settings,
         recipes=known_recipes(),
         efforts=EFFORTS,
-        carried=posed.state(),
-        **told,
+        state=question.state(),
+        **({} if answer.recall is None else _trace(answer.recall)),
     )
-    return followed(request, shown, address("/why", visit.namespace, posed.state()))
+    return push_address(request, response, address("/why", session.namespace, question.state()))
+
+
+def _trace(recall: Recall) -> dict[str, object]:
+    return {
+        "pieces": trace.split_question(recall.query),
+        "timings": trace.make_waterfall(recall),
+        "kinds": kinds_of(recall.plan),
+        "dropped_counts": trace.count_dropped(recall),
+        "dropped": recall.dropped[: trace.MOST_DROPPED],
+        "cards": make_cards(recall),
+        "runs": {run.route: run for run in recall.routes},
+    }

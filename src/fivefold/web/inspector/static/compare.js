@@ -1,4 +1,4 @@
-// Lines from a memory on the left to the same memory on the right. Without them the ranks are told in words.
+// Lines from a memory on the left to the same memory on the right. Without them the page shows the ranks as text.
 "use strict";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -39,7 +39,7 @@ function draw() {
 }
 
 for (const [event, on] of [["mouseover", true], ["focusin", true], ["mouseout", false], ["focusout", false]]) {
-  document.addEventListener(event, ({ target }) => lines.get(target.closest("[data-id]"))?.classList.toggle("chosen", on));
+  document.addEventListener(event, ({ target }) => lines.get(target.closest("[data-id]"))?.classList.toggle("highlight", on));
 }
 
 new ResizeObserver(draw).observe(document.body);

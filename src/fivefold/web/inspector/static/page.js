@@ -1,11 +1,11 @@
-// Comforts only: every page works without them.
+// Conveniences: every page works without them.
 "use strict";
 
 const root = document.documentElement;
 const find = (selector) => document.querySelector(selector);
 
-// Colours: as the system says, or as chosen here.
-const THEMES = { "": ["◐", "as the system"], light: ["☀", "light"], dark: ["☾", "dark"] };
+// Colours: from the system, or chosen here.
+const THEMES = { "": ["◐", "system"], light: ["☀", "light"], dark: ["☾", "dark"] };
 const theme = find("#theme");
 
 function showTheme() {
@@ -30,7 +30,7 @@ theme.addEventListener("click", () => {
 });
 showTheme();
 
-// A choice in such a form is made by choosing.
+// In a form with data-submits, a choice submits the form.
 document.addEventListener("change", (event) => {
   const form = event.target.closest("form[data-submits]");
   if (form) form.requestSubmit();
@@ -63,12 +63,12 @@ function open() {
   if (details) details.open = !details.open;
 }
 
-// A click on a card opens it, but not one that does or marks something else.
+// A click on a card opens it, unless the click is on a control or selects text.
 document.addEventListener("click", (event) => {
   const card = event.target.closest("article[data-card]");
   const details = card && card.querySelector("details");
-  const meant = event.target.closest("a, button, input, label, form, details") || !getSelection().isCollapsed;
-  if (details && !meant) details.open = !details.open;
+  const elsewhere = event.target.closest("a, button, input, label, form, details") || !getSelection().isCollapsed;
+  if (details && !elsewhere) details.open = !details.open;
 });
 
 const SHORTCUTS = {
@@ -88,13 +88,13 @@ document.addEventListener("keydown", (event) => {
   act();
 });
 
-// An answer that is an error is shown as well.
+// Pages with an error status are shown too.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { xhr } = event.detail;
   if (xhr.status === 422 || xhr.status === 404 || xhr.status === 403) event.detail.shouldSwap = true;
 });
 
-// What came to nothing is said, and taken back with the next answer.
+// A request that fails shows a message, and the next response hides it.
 const failed = find("#failed");
 
 function fail(text) {
@@ -106,12 +106,12 @@ document.addEventListener("htmx:sendError", () => fail("The server does not answ
 document.addEventListener("htmx:responseError", (event) => {
   const { status } = event.detail.xhr;
   if (status === 429) fail("Too many requests; wait a moment and try again.");
-  else if (status >= 500) fail("Something went wrong in the server; its log tells more.");
+  else if (status >= 500) fail("Something went wrong in the server; see its log.");
 });
 document.addEventListener("htmx:afterSwap", () => fail(""));
 
-// A range tells its value while it is moved.
+// A slider shows its value while it moves.
 document.addEventListener("input", (event) => {
-  const told = event.target.type === "range" && document.getElementById(`${event.target.id}-told`);
-  if (told) told.textContent = event.target.value;
+  const output = event.target.type === "range" && document.getElementById(`${event.target.id}-value`);
+  if (output) output.textContent = event.target.value;
 });

@@ -1,4 +1,4 @@
-"""What the bars of a card show, read off the evidence of a hit; no score is computed here."""
+"""The cards of an answer: each hit with its bars, read off its evidence. No score is computed here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fivefold.values.recall import Evidence, Hit, Plan, Recall
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One route's part in a hit: its bar, as long as its contribution, and how much of the composite that is."""
+    """One route's part of a hit: the length of its bar, and which part of the composite it is."""
 
     evidence: Evidence
     kind: str
@@ -26,20 +26,20 @@ class Card:
     hit: Hit
     shares: tuple[Share, ...]
     composite: bool
-    """Whether the fused score is a share of 1 itself, as a weighted sum of signals is (D1)."""
+    """Whether the fused score is a share of 1, as a weighted sum of signals is (D1)."""
     whole: float
-    """How long the bar of the composite is: the best one of the answer fills its room."""
+    """The length of the composite's bar: that of the best hit has the full width."""
 
     @property
     def paths(self) -> list[Evidence]:
-        """Why a route found it, where the route says so: the way through the graph, a part of the window."""
+        """The evidence with a note on how the route reached the memory, such as a path through the graph."""
         return [share.evidence for share in self.shares if share.evidence.note]
 
     def stack(self) -> list[tuple[str, float]]:
         return [(share.kind, share.part * self.whole) for share in self.shares]
 
 
-def cards(answer: Recall) -> list[Card]:
+def make_cards(answer: Recall) -> list[Card]:
     """The hits, their bars to one scale: the longest is the largest contribution, or composite, of the answer."""
     kinds = kinds_of(answer.plan)
     best = max((item.contribution for hit in answer for item in hit.candidate.evidence), default=0.0) or 1.0
@@ -49,17 +49,17 @@ def cards(answer: Recall) -> list[Card]:
 
 
 def kinds_of(plan: Plan) -> dict[str, str]:
-    """The kind of search behind each route, which gives it its colour (D10)."""
+    """The kind of search of each route, which gives it its colour (D10)."""
     return {part.route: part.search if part.search in ROUTES else "other" for part in plan.routes}
 
 
-def legend(answers: Sequence[Recall]) -> list[tuple[str, str]]:
-    """Every route with a bar in one of the answers, and its kind."""
-    named: dict[str, str] = {}
+def make_legend(answers: Sequence[Recall]) -> list[tuple[str, str]]:
+    """Every route that has a bar in one of the answers, and its kind."""
+    legend: dict[str, str] = {}
     for answer in answers:
         kinds = kinds_of(answer.plan)
-        named |= {item.route: kinds[item.route] for hit in answer for item in hit.candidate.evidence}
-    return list(named.items())
+        legend |= {item.route: kinds[item.route] for hit in answer for item in hit.candidate.evidence}
+    return list(legend.items())
 
 
 def _shares(hit: Hit, kinds: dict[str, str], best: float) -> tuple[Share, ...]:

@@ -1,4 +1,4 @@
-"""The settings of a namespace in words, and as text in a form."""
+"""The settings of a namespace as the fields of a form."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 MEANINGS = {name: meaning for group in GROUPS.values() for name, meaning in group.items()}
 
 
-def told(value: object) -> str:
-    """A value of a setting as text: pairs with a comma, yes and no."""
+def text_of(value: object) -> str:
+    """A value of a setting as text: pairs with a comma, yes or no."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -57,7 +57,7 @@ def told(value: object) -> str:
 
 
 def value_of(name: str, text: str) -> object:
-    """What was typed as a value of that setting; None, for the default, where nothing is."""
+    """The value of a setting from the text in its field; None, for the default, where it is empty."""
     given, default = text.strip(), DEFAULTS[name]
     if not given or name == "timezone":
         return given or None

@@ -98,7 +98,7 @@ def test_single_pages_show_hostile_text_as_text(browser_page: Page, hostile: lis
 
 def test_marks_that_turn_the_writing_are_made_visible(browser_page: Page, hostile: list[str]) -> None:
     browser_page.goto(_at("/ask", q="gnorw si siht", recipe="lexical"))
-    said = browser_page.locator("article .said").first
+    said = browser_page.locator("article .text").first
     expect(said).to_contain_text("·gnorw si siht·")
     assert said.evaluate("p => getComputedStyle(p).unicodeBidi") == "isolate"
 

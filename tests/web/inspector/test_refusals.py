@@ -71,5 +71,5 @@ def test_a_reader_sees_no_controls(reader: TestClient, path: str) -> None:
     assert told.status_code == 200
     forms = set(re.findall(r'<form[^>]*method="post"[^>]*action="([^"]+)"', told.text))
     assert forms <= {"/logout"}
-    for control in ("Forget …", "Remember something", "<textarea", "Save the settings", "Train now"):
+    for control in ("Forget …", "Add a memory", "<textarea", "Save the settings", "Train now"):
         assert control not in told.text

@@ -71,7 +71,7 @@ def test_the_theme_can_be_chosen_and_is_kept(browser_page: Page) -> None:
     browser_page.goto("/ask")
     ground = "getComputedStyle(document.body).backgroundColor"
     light = browser_page.evaluate(ground)
-    browser_page.get_by_role("button", name="Colours: as the system").click()
+    browser_page.get_by_role("button", name="Colours: system").click()
     browser_page.get_by_role("button", name="Colours: light").click()
     dark = browser_page.evaluate(ground)
     assert dark != light
