@@ -33,13 +33,15 @@ from fivefold.text.tokens import tokens
 from fivefold.transfer import jsonl
 from fivefold.transfer.import_jsonl import import_jsonl
 from fivefold.values.extraction import Extractor
+from fivefold.values.limits import MAX_TOKENS
 from fivefold.values.memory import Kind, Memory, RecordChanges, RecordInput, Type
 from fivefold.values.query import Query
 from fivefold.values.recall import Effort, Plan, Recall
+from fivefold.values.records import record_of
 from fivefold.values.reports import Drift, Finding, Report
 from fivefold.values.serialize import plain
 from fivefold.values.times import utc_now
-from fivefold.values.validate import MAX_TOKENS, checked_count, checked_name, checked_text, record_of
+from fivefold.values.validate import checked_count, checked_name, checked_text
 from fivefold.writing import drift, edit, rebuild
 from fivefold.writing.extract import extractor as load_extractor
 from fivefold.writing.graph import Graph

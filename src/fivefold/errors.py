@@ -8,7 +8,20 @@ class FivefoldError(Exception):
 
 
 class InvalidInput(FivefoldError, ValueError):
-    """A value the caller gave cannot be used; nothing was changed."""
+    """A value from the caller cannot be used; nothing was changed.
+
+    `field` names the value by its path, such as `importance`, `tags[1]` or `fusion.k`, None where no single value is
+    wrong. `reason` says what is wrong with it; the message says both.
+    """
+
+    def __init__(self, message: str, *, field: str | None = None, reason: str | None = None) -> None:
+        super().__init__(message)
+        self.field = field
+        self.reason = message if reason is None else reason
+
+    def within(self, whole: str) -> InvalidInput:
+        """The same error, said of a part of something: a line of a file, a recipe, a record of a batch."""
+        return InvalidInput(f"{whole}: {self}", field=self.field, reason=self.reason)
 
 
 class UnknownRecipe(InvalidInput):

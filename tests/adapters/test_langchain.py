@@ -77,7 +77,7 @@ def test_a_call_may_ask_for_fewer_and_another_time(facts: Engine) -> None:
     assert len(retriever.invoke("tea or ferns or badge", k=1)) == 1
     early = retriever.invoke("tea or badge", now="2025-01-06T12:00:00Z")
     assert {document.id for document in early} <= {document.id for document in retriever.invoke("tea or badge")}
-    with pytest.raises(InvalidInput, match="k must be between 1 and 1000"):
+    with pytest.raises(InvalidInput, match="k must be a whole number from 1 to 1000"):
         FivefoldRetriever(engine=facts, k=-1).invoke("tea")
 
 

@@ -126,5 +126,5 @@ def test_context_says_what_it_left_out(small: Small, command: Command) -> None:
     assert re.search(r"\d (memory|memories) left out: no room left in 70 tokens", ran.err)
     assert ran.out.rstrip().endswith("more did not fit.)")
     assert command("context", "badge", "--budget", "0", "--store", small.path).err == (
-        "fivefold: --budget must be between 1 and 1000000, not 0\n"
+        "fivefold: --budget must be a whole number from 1 to 1000000, not 0\n"
     )

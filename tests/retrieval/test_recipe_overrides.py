@@ -64,9 +64,9 @@ def test_a_change_of_a_changed_recipe_keeps_the_first() -> None:
         ("name", "'name' changes nothing"),
         ("unit.of", "'unit.of' changes nothing"),
         ("", "'' changes nothing"),
-        ("fusion.depth", "recipe 'dense' fusion: unknown field 'depth'"),
+        ("fusion.depth", "recipe 'dense': fusion: unknown field 'depth'"),
         ("fusion.method.of", "'fusion.method.of': 'method' is no table"),
-        ("routes.dense.ids.first", "recipe 'dense' routes[0].ids: a list is wanted"),
+        ("routes.dense.ids.first", "recipe 'dense': routes[0].ids must be a list of texts"),
     ],
 )
 def test_a_path_that_changes_nothing_says_so(path: str, told: str) -> None:
@@ -78,12 +78,12 @@ def test_a_path_that_changes_nothing_says_so(path: str, told: str) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "told"),
     [
-        ("fusion.weights", "learned", 'learned weights need fusion.method = "composite"'),
+        ("fusion.weights", "learned", 'learned needs fusion.method = "composite"'),
         ("routes.dense.name", "a\nb", "holds a line break"),
         ("routes.dense.name", "x\ud800", "half a surrogate pair"),
         ("routes.dense.name", "x" * 300, "300 characters"),
         ("routes.dense.name", "", "is empty"),
-        ("routes.dense.name", "a.b", "a name is a text without dots"),
+        ("routes.dense.name", "a.b", "must be a name without dots"),
     ],
 )
 def test_a_change_that_no_recall_could_follow_is_refused(path: str, value: str, told: str) -> None:

@@ -72,7 +72,7 @@ def test_the_first_of_several_addresses_takes_the_writes(between: str) -> None:
         ("schema=a%22%3Bdrop", "must be lower-case"),
         ("role=a%20b", "role 'a b' must be"),
         ("schema=ä", "lower-case"),
-        ("pool_size=0", "pool_size must be a whole number from 1 to 1000, not '0'"),
+        ("pool_size=0", "pool_size must be a whole number from 1 to 1000, not 0"),
         ("pool_size=-1", "not '-1'"),
         ("pool_size=two", "not 'two'"),
         ("pool_size=1.5", "not '1.5'"),

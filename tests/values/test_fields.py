@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fivefold.errors import InvalidInput
-from fivefold.values.fields import build, data_of, number
+from fivefold.values.field_types import Between
+from fivefold.values.fields import build, data_of
 
 
 @dataclass(frozen=True, slots=True)
 class Inner:
     curve: Literal["flat", "steep"] = "flat"
-    length: float | None = number(None, 0, 10)
+    length: Annotated[float | None, Between(0, 10)] = None
 
 
 @dataclass(frozen=True, slots=True)
 class Outer:
     name: str
-    depth: int = number(5, 1, 9)
-    weight: float = number(1.0, 0, 2)
+    depth: Annotated[int, Between(1, 9)] = 5
+    weight: Annotated[float, Between(0, 2)] = 1.0
     on: bool = True
     tags: tuple[str, ...] = ()
     shares: Mapping[str, float] = field(default_factory=dict)
@@ -59,27 +60,27 @@ def test_every_kind_of_field_is_built() -> None:
     [
         ({}, "here.name is missing"),
         ({"name": "x", "deep": 1}, "here: unknown field 'deep'; known are by, depth, free"),
-        ({"name": 3}, "here.name: a text is wanted, not 3"),
-        ({"name": "x", "depth": 2.5}, "here.depth: a whole number is wanted, not 2.5"),
-        ({"name": "x", "depth": True}, "here.depth: a whole number is wanted, not True"),
-        ({"name": "x", "depth": 10}, "here.depth lies in 1..9, not at 10"),
-        ({"name": "x", "weight": "much"}, "here.weight: a number is wanted, not 'much'"),
-        ({"name": "x", "weight": True}, "here.weight: a number is wanted, not True"),
-        ({"name": "x", "weight": float("nan")}, "here.weight: a number is wanted, not nan"),
-        ({"name": "x", "weight": float("inf")}, "here.weight lies in 0..2, not at inf"),
-        ({"name": "x", "weight": -0.1}, "here.weight lies in 0..2, not at -0.1"),
-        ({"name": "x", "on": 1}, "here.on: true or false is wanted, not 1"),
-        ({"name": "x", "tags": "p"}, "here.tags: a list is wanted, not 'p'"),
-        ({"name": "x", "tags": ["p", 2]}, "here.tags[1]: a text is wanted, not 2"),
-        ({"name": "x", "shares": [1]}, "here.shares: a table is wanted, not [1]"),
-        ({"name": "x", "shares": {"why": "much"}}, "here.shares.why: a number is wanted, not 'much'"),
-        ({"name": "x", "inner": 3}, "here.inner: a table is wanted, not 3"),
-        ({"name": "x", "inner": {"curve": "round"}}, "here.inner.curve: 'round' is unknown; known are flat, steep"),
-        ({"name": "x", "inner": {"length": 11}}, "here.inner.length lies in 0..10, not at 11.0"),
+        ({"name": 3}, "here.name must be text, not 3"),
+        ({"name": "x", "depth": 2.5}, "here.depth must be a whole number from 1 to 9, not 2.5"),
+        ({"name": "x", "depth": True}, "here.depth must be a whole number from 1 to 9, not True"),
+        ({"name": "x", "depth": 10}, "here.depth must be a whole number from 1 to 9, not 10"),
+        ({"name": "x", "weight": "much"}, "here.weight must be a number from 0 to 2, not 'much'"),
+        ({"name": "x", "weight": True}, "here.weight must be a number from 0 to 2, not True"),
+        ({"name": "x", "weight": float("nan")}, "here.weight must be a number from 0 to 2, not nan"),
+        ({"name": "x", "weight": float("inf")}, "here.weight must be a number from 0 to 2, not inf"),
+        ({"name": "x", "weight": -0.1}, "here.weight must be a number from 0 to 2, not -0.1"),
+        ({"name": "x", "on": 1}, "here.on must be true or false, not 1"),
+        ({"name": "x", "tags": "p"}, "here.tags must be a list of texts"),
+        ({"name": "x", "tags": ["p", 2]}, "here.tags[1] must be text, not 2"),
+        ({"name": "x", "shares": [1]}, "here.shares must be a table, not [1]"),
+        ({"name": "x", "shares": {"why": "much"}}, "here.shares.why must be a number, not 'much'"),
+        ({"name": "x", "inner": 3}, "here.inner must be a table, not 3"),
+        ({"name": "x", "inner": {"curve": "round"}}, "here.inner.curve 'round' is unknown; it is one of flat, steep"),
+        ({"name": "x", "inner": {"length": 11}}, "here.inner.length must be a number from 0 to 10, not 11"),
         ({"name": "x", "inner": {"long": 1}}, "here.inner: unknown field 'long'"),
-        ({"name": "x", "by": {"c": {}}}, "here.by: 'c' is unknown; known are a, b"),
-        ({"name": "x", "by": {"a": {"curve": 1}}}, "here.by.a.curve: 1 is unknown"),
-        ([1], "here: a table is wanted, not [1]"),
+        ({"name": "x", "by": {"c": {}}}, "here.by 'c' is unknown; it is one of a, b"),
+        ({"name": "x", "by": {"a": {"curve": 1}}}, "here.by.a.curve 1 is unknown"),
+        ([1], "here must be a table, not [1]"),
     ],
 )
 def test_a_mistake_is_named_with_its_field(given_: Any, told: str) -> None:

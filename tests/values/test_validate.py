@@ -12,18 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.errors import InvalidInput
+from fivefold.values.limits import MAX_K, MAX_NAME, MAX_TAGS, MAX_TEXT
 from fivefold.values.memory import KINDS, TYPES, Record
-from fivefold.values.validate import (
-    MAX_K,
-    MAX_NAME,
-    MAX_TAGS,
-    MAX_TEXT,
-    checked_history,
-    checked_k,
-    checked_name,
-    checked_text,
-    record_of,
-)
+from fivefold.values.records import record_of
+from fivefold.values.validate import checked_history, checked_k, checked_name, checked_text
 
 TEXTS = ("content", "predicate", "user_text", "assistant_text", "next_user_text")
 NAMES = ("id", "speaker", "session_id", "task_tag")
@@ -157,7 +149,7 @@ def test_a_session_cannot_be_remembered_by_hand() -> None:
 @pytest.mark.parametrize("field", SHARES)
 @pytest.mark.parametrize("value", [-0.01, 1.01, 2, -1, float("nan"), float("inf"), 10**400, "0.5", True, [0.5]])
 def test_a_share_outside_0_to_1_is_refused(field: str, value: object) -> None:
-    assert refusal(given_with(**{field: value})).startswith(f"{field} must lie between 0 and 1, not ")
+    assert refusal(given_with(**{field: value})).startswith(f"{field} must be a number from 0 to 1, not ")
 
 
 @pytest.mark.parametrize("value", [-1, 1.0, True, "1", 2**63, 2**70])
@@ -172,7 +164,7 @@ def test_metadata_that_is_no_json_is_refused(value: object) -> None:
 
 def test_a_history_as_long_as_a_book_is_refused() -> None:
     assert checked_history(["a" * 99_999, "b"]) == ("a" * 99_999, "b")
-    with pytest.raises(InvalidInput, match="the history has 100,001 characters"):
+    with pytest.raises(InvalidInput, match="history has 100,001 characters"):
         checked_history(["a" * 99_999, "bc"])
 
 
@@ -206,7 +198,7 @@ def test_tags_that_are_no_list_are_refused(value: object) -> None:
 
 @pytest.mark.parametrize("tag", ["", " ", 5, None, "x" * 201, "a\x00b", "two\nlines"])
 def test_a_bad_tag_is_refused(tag: object) -> None:
-    assert refusal(given_with(tags=["work", tag])).startswith("a tag ")
+    assert refusal(given_with(tags=["work", tag])).startswith("tags[1] ")
 
 
 def test_too_many_tags_are_refused() -> None:
@@ -225,13 +217,13 @@ def test_a_memory_cannot_end_before_it_holds() -> None:
 
 @pytest.mark.parametrize("k", [0, -1, 1001, 10_000])
 def test_k_out_of_range_is_refused(k: int) -> None:
-    with pytest.raises(InvalidInput, match=rf"^k must be between 1 and 1000, not {k}$"):
+    with pytest.raises(InvalidInput, match=rf"^k must be a whole number from 1 to 1000, not {k}$"):
         checked_k(k)
 
 
 @pytest.mark.parametrize("k", [True, 1.5, "3", None, [1]])
 def test_k_that_is_no_whole_number_is_refused(k: object) -> None:
-    with pytest.raises(InvalidInput, match=rf"^k must be a whole number, not {re.escape(repr(k))}$"):
+    with pytest.raises(InvalidInput, match=rf"^k must be a whole number from 1 to 1000, not {re.escape(repr(k))}$"):
         checked_k(k)
 
 

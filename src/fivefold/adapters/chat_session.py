@@ -11,9 +11,10 @@ from datetime import UTC, datetime
 
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, NotFound
+from fivefold.values.limits import MAX_TEXT
 from fivefold.values.memory import Memory
 from fivefold.values.serialize import Json
-from fivefold.values.validate import MAX_TEXT, checked_name, visible
+from fivefold.values.validate import checked_name, visible
 
 END = datetime.max.replace(tzinfo=UTC)
 _BROKEN = re.compile("[\x00\ud800-\udfff]")

@@ -9,9 +9,9 @@ from fivefold.adapters.chat_session import ChatSession, SessionMessage, text_or_
 from fivefold.adapters.hits import hit_lines, hit_metadata
 from fivefold.engine import Engine
 from fivefold.errors import MissingExtra
+from fivefold.values.limits import MAX_K
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Effort
-from fivefold.values.validate import MAX_K
 
 try:
     from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock

@@ -15,9 +15,10 @@ from typing import IO, Any, TypeVar, cast
 from fivefold.bench.data import UNITS, Dataset, Question, Unit
 from fivefold.errors import InvalidInput
 from fivefold.values.memory import ROLES, Record
+from fivefold.values.records import record_of
 from fivefold.values.serialize import Json
 from fivefold.values.times import as_utc
-from fivefold.values.validate import checked_history, checked_name, checked_text, record_of
+from fivefold.values.validate import checked_history, checked_name, checked_text
 
 MEMORY_FIELDS = (
     "id",

@@ -95,7 +95,7 @@ def recipe_of(choice: str, overrides: Sequence[str] | None, still: bool = False)
         return load_recipe(recipe, asked)
     except InvalidInput as error:
         only = "".join(f" {key}" for key in asked) if len(asked) == 1 else ""
-        raise InvalidInput(f"--set{only}: {error}") from None
+        raise error.within(f"--set{only}") from None
 
 
 def has_noise(recipe: Recipe) -> bool:

@@ -223,7 +223,7 @@ def _json(text: str | None) -> Any:
 
 def _checked(given: dict[str, Any]) -> None:
     """Refuse a bad record before a store is made for it."""
-    from fivefold.values.validate import record_of
+    from fivefold.values.records import record_of
 
     record_of(given)
 

@@ -9,10 +9,10 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fivefold.errors import InvalidInput
+from fivefold.values.limits import MAX_RECENT, MAX_TAGS, MAX_TOKENS
 from fivefold.values.memory import Type
 from fivefold.values.recall import Effort
 from fivefold.values.serialize import Json
-from fivefold.values.validate import MAX_RECENT, MAX_TAGS, MAX_TOKENS
 
 BUDGET = 1_000
 """Tokens of an answer unless the caller names another number."""

@@ -11,12 +11,13 @@ from fivefold.errors import InvalidInput, NotFound
 from fivefold.namespace import Namespace
 from fivefold.stores.queries import MemoryFilter
 from fivefold.values.extraction import Extraction
+from fivefold.values.limits import MAX_NAME
 from fivefold.values.memory import KINDS, TYPES, Kind, Memory, Session, Type
 from fivefold.values.paging import Page, paged, read
 from fivefold.values.reports import Link, Stats
 from fivefold.values.serialize import Value
 from fivefold.values.times import as_utc, to_micros
-from fivefold.values.validate import MAX_NAME, checked_limit, checked_name, checked_text
+from fivefold.values.validate import checked_limit, checked_name, checked_text
 
 LATEST = datetime.max.replace(tzinfo=UTC)
 

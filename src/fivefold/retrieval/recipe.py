@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from fivefold.values.fields import data_of, number
+from fivefold.values.field_types import About, Between
+from fivefold.values.fields import data_of
 from fivefold.values.serialize import Json, Value
 
 Method = Literal["rrf", "score-rrf", "convex", "composite"]
@@ -27,20 +28,27 @@ MAX_DEPTH = 4096
 class RouteSpec(Value):
     """A route's share: how many hits it may bring, and how much each counts."""
 
-    name: str
-    search: str = ""
-    """The kind of search; the name itself unless said otherwise."""
-    depth: int = number(100, 1, MAX_DEPTH)
-    depth_per_k: int = number(0, 0, 100)
-    """The list goes deeper when more is asked for: at least this many hits for each of the k."""
-    weight: float = number(1.0, 0, 1_000)
-    by_intent: Mapping[str, float] = field(default_factory=dict, metadata={"low": 0, "high": 100})
-    """What the weight is multiplied by when the question has this intent (E1)."""
-    typed: bool = False
-    """Whether the types a question implies narrow this route (R9)."""
-    supports: bool = False
-    """Whether its hits only speak for others, as a session does for its turns, and are no candidates themselves."""
-    ids: tuple[str, ...] = ()
+    name: Annotated[str, About("What the route is called in traces and overrides")]
+    search: Annotated[str, About("The kind of search", left_out="the name")] = ""
+    depth: Annotated[int, Between(1, MAX_DEPTH), About("How many hits it may bring")] = 100
+    depth_per_k: Annotated[
+        int, Between(0, 100), About("Goes deeper when more is asked for: at least this many hits for each of the k")
+    ] = 0
+    weight: Annotated[float, Between(0, 1_000), About("How much its hits count")] = 1.0
+    by_intent: Annotated[
+        Mapping[str, float],
+        Between(0, 100),
+        About("What the weight is multiplied by when the question asks why, when, who, how or what (E1)"),
+    ] = field(default_factory=dict)
+    typed: Annotated[
+        bool,
+        About("Whether the types that a question implies narrow it; with too few hits, all types are searched (R9)"),
+    ] = False
+    supports: Annotated[
+        bool,
+        About("Whether its hits only support others, as a session does its turns, and are no candidates themselves"),
+    ] = False
+    ids: Annotated[tuple[str, ...], About("The requirements it comes from; shown, not used")] = ()
     options: Any = None
     """The constants of this kind of search."""
 
@@ -49,15 +57,16 @@ class RouteSpec(Value):
 class FusionSpec(Value):
     """How the routes' lists become one; `pool` candidates go on to the later stages."""
 
-    method: Method = "convex"
-    k: float = number(60.0, 0, 10_000)
-    pool: int = number(100, 1, MAX_DEPTH)
-    pool_per_k: int = number(0, 0, 100)
-    weights: Literal["fixed", "learned"] = "fixed"
-    """Whether the weights of a composite are the routes' own or predicted from the question (D3)."""
-    store: bool = False
-    """Whether the store searches and fuses in one statement (D9, M3)."""
-    ids: tuple[str, ...] = ()
+    method: Annotated[Method, About("The formula")] = "convex"
+    k: Annotated[float, Between(0, 10_000), About("What is added to a rank, for the two rrf methods")] = 60.0
+    pool: Annotated[int, Between(1, MAX_DEPTH), About("How many candidates go on to the later stages")] = 100
+    pool_per_k: Annotated[int, Between(0, 100), About("At least this many for each of the k")] = 0
+    weights: Annotated[
+        Literal["fixed", "learned"],
+        About("Whether the weights of a composite are the routes' own or predicted from the question (D3)"),
+    ] = "fixed"
+    store: Annotated[bool, About("Whether the store searches and fuses in one statement (D9, M3)")] = False
+    ids: Annotated[tuple[str, ...], About("The requirements it comes from; shown, not used")] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +83,16 @@ class Recipe(Value):
     """A whole pipeline as a value."""
 
     name: str
-    summary: str
-    routes: tuple[RouteSpec, ...]
-    fusion: FusionSpec
-    boosts: tuple[StageSpec, ...] = ()
-    rerank: tuple[StageSpec, ...] = ()
-    select: tuple[StageSpec, ...] = ()
-    optimize: bool = True
-    """Whether routes that cannot help a question are skipped (R2)."""
-    unit: Unit = "memory"
-    """What is returned: memories as found, turns only, or one memory a session."""
+    summary: Annotated[str, About("What the recipe does, in a sentence")]
+    routes: Annotated[tuple[RouteSpec, ...], About("At least one route, each a [[routes]] table")]
+    fusion: Annotated[FusionSpec, About("How their lists become one")]
+    boosts: Annotated[tuple[StageSpec, ...], About("What changes scores, in this order")] = ()
+    rerank: Annotated[tuple[StageSpec, ...], About("Which models judge the best candidates, in this order")] = ()
+    select: Annotated[tuple[StageSpec, ...], About("What chooses among the scored candidates, in this order")] = ()
+    optimize: Annotated[bool, About("Whether routes that cannot help a question are skipped (R2)")] = True
+    unit: Annotated[
+        Unit, About("What is returned: memories as found, turns only, or the best memory of each session")
+    ] = "memory"
 
     def to_dict(self) -> Json:
         return {"name": self.name, **recipe_data(self)}

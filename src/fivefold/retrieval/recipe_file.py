@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -15,8 +16,8 @@ from fivefold.retrieval.recipe import STAGED, FusionSpec, Recipe, RouteSpec, Sta
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.stages import STAGES
 from fivefold.retrieval.understand.cues import INTENTS
-from fivefold.values.fields import build, fields_of
-from fivefold.values.validate import checked_name
+from fivefold.values.fields import build, check, check_names, fields_of
+from fivefold.values.validate import checked_choice, checked_name, refusal, shown
 
 
 @cache
@@ -62,116 +63,118 @@ def _from_file(path: Path) -> Recipe:
     return parse_recipe(path.stem, read)
 
 
-def parse_recipe(name: str, given: Mapping[str, Any]) -> Recipe:
+def parse_recipe(name: str, table: Mapping[str, Any]) -> Recipe:
     """Check and build a recipe; errors name the field. A part with `on = false` is left out."""
-    where = f"recipe {name!r}"
-    unknown = sorted(set(given) - {"summary", "optimize", "unit", "routes", "fusion", "boosts", "rerank", "select"})
-    if unknown:
-        raise InvalidInput(
-            f"{where}: unknown field {unknown[0]!r}; known are boosts, fusion, optimize, rerank, "
-            "routes, select, summary, unit"
-        )
-    tables = _tables(given, "routes", where)
-    routes = tuple(_route(item, f"{where} {at}") for at, item in tables)
+    try:
+        return _parse(name, table)
+    except InvalidInput as error:
+        raise error.within(f"recipe {name!r}") from None
+
+
+def _parse(name: str, table: Mapping[str, Any]) -> Recipe:
+    check_names(table, {field: spec for field, spec in fields_of(Recipe).items() if field != "name"})
+    tables = _tables(table, "routes")
+    routes = tuple(_route(item, at) for at, item in tables)
     if not routes:
-        raise InvalidInput(f"{where}: routes is empty; name at least one of {', '.join(ROUTES.names())}")
+        raise refusal("routes", f"is empty; name at least one of {', '.join(ROUTES.names())}")
     recipe = build(
         Recipe,
         {
             "name": name,
-            "summary": given.get("summary", ""),
+            "summary": table.get("summary", ""),
             "routes": routes,
-            "fusion": build(FusionSpec, given.get("fusion", {}), f"{where} fusion"),
-            **{group: _stages(given, group, where) for group in STAGED},
-            **{key: given[key] for key in ("optimize", "unit") if key in given},
+            "fusion": build(FusionSpec, table.get("fusion", {}), "fusion"),
+            **{group: _stages(table, group) for group in STAGED},
+            **{key: table[key] for key in ("optimize", "unit") if key in table},
         },
-        where,
     )
-    _check_whole(recipe, where, [at for at, _ in tables])
+    _check_names_in_groups(recipe)
+    _check_routes(recipe, [at for at, _ in tables])
+    _check_fusion(recipe)
     return recipe
 
 
-def _tables(given: Mapping[str, Any], group: str, where: str) -> list[tuple[str, dict[str, Any]]]:
-    """The tables of a group that are on, each with where it stands."""
-    tables = given.get(group, ())
+def _tables(table: Mapping[str, Any], group: str) -> list[tuple[str, dict[str, Any]]]:
+    """The tables of a group that are on, each with its path."""
+    tables = table.get(group, ())
     if not isinstance(tables, list | tuple) or not all(isinstance(item, Mapping) for item in tables):
-        raise InvalidInput(f"{where}: {group} is a list of tables, each beginning with [[{group}]]")
+        raise refusal(group, f"must be a list of tables, each beginning with [[{group}]]")
     live = []
     for i, item in enumerate(tables):
-        on = item.get("on", True)
-        if not isinstance(on, bool):
-            raise InvalidInput(f"{where} {group}[{i}].on: true or false is wanted, not {on!r}")
-        if on:
+        if check(item.get("on", True), bool, f"{group}[{i}].on"):
             live.append((f"{group}[{i}]", {key: value for key, value in item.items() if key != "on"}))
     return live
 
 
-def _route(item: dict[str, Any], where: str) -> RouteSpec:
+def _route(item: dict[str, Any], at: str) -> RouteSpec:
     search = item.get("search") or item.get("name")
     if not isinstance(search, str) or search not in ROUTES:
         wrong = "search" if item.get("search") else "name"
-        raise InvalidInput(f"{where}.{wrong}: {search!r} is no route; known are {', '.join(ROUTES.names())}")
+        raise refusal(f"{at}.{wrong}", f"{shown(search)} is no route; known are {', '.join(ROUTES.names())}")
     kind = ROUTES[search].options
-    own = set(fields_of(kind))
-    known = set(fields_of(RouteSpec)) - {"options"}
-    unknown = sorted(set(item) - known - own)
-    if unknown:
-        raise InvalidInput(f"{where}: unknown field {unknown[0]!r}; known are {', '.join(sorted(known | own))}")
-    options = build(kind, {key: value for key, value in item.items() if key in own}, where)
-    spec = build(RouteSpec, {key: value for key, value in item.items() if key in known} | {"search": search}, where)
-    return RouteSpec(**{**{name: getattr(spec, name) for name in fields_of(RouteSpec)}, "options": options})
+    own, common = fields_of(kind), {name: spec for name, spec in fields_of(RouteSpec).items() if name != "options"}
+    check_names(item, {**common, **own}, at)
+    options = build(kind, {key: value for key, value in item.items() if key in own}, at)
+    spec = build(RouteSpec, {key: value for key, value in item.items() if key in common} | {"search": search}, at)
+    return replace(spec, options=options)
 
 
-def _stages(given: Mapping[str, Any], group: str, where: str) -> tuple[StageSpec, ...]:
-    return tuple(_stage(group, item, f"{where} {at}") for at, item in _tables(given, group, where))
+def _stages(table: Mapping[str, Any], group: str) -> tuple[StageSpec, ...]:
+    return tuple(_stage(group, item, at) for at, item in _tables(table, group))
 
 
-def _stage(group: str, item: dict[str, Any], where: str) -> StageSpec:
-    name = item.pop("name", None)
-    ids = item.pop("ids", ())
+def _stage(group: str, item: dict[str, Any], at: str) -> StageSpec:
+    name, ids = item.pop("name", None), item.pop("ids", ())
     if not isinstance(name, str) or name not in STAGES or STAGES[name].group != group:
         known = [key for key in STAGES.names() if STAGES[key].group == group]
-        raise InvalidInput(f"{where}.name: {name!r} is unknown; known are {', '.join(known)}")
-    return build(StageSpec, {"name": name, "constants": build(STAGES[name].constants, item, where), "ids": ids}, where)
+        raise refusal(f"{at}.name", f"{shown(name)} is unknown; it is one of {', '.join(known)}")
+    return build(StageSpec, {"name": name, "constants": build(STAGES[name].constants, item, at), "ids": ids}, at)
 
 
-def _check_whole(recipe: Recipe, where: str, places: Sequence[str]) -> None:
-    """What no single field can tell."""
+def _check_names_in_groups(recipe: Recipe) -> None:
     for group in ("routes", *STAGED):
         names = [part.name for part in getattr(recipe, group)]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice:
-            raise InvalidInput(f"{where} {group}: {twice!r} is there twice; give each its own name")
+            raise refusal(group, f"has {twice!r} twice; give each its own name")
+
+
+def _check_routes(recipe: Recipe, paths: Sequence[str]) -> None:
+    """What no single field of a route can show."""
     composite = recipe.fusion.method == "composite"
-    for at, route in zip(places, recipe.routes, strict=True):
-        checked_name(route.name or " ", f"{where} {at}.name")
+    for at, route in zip(paths, recipe.routes, strict=True):
+        checked_name(route.name or " ", f"{at}.name")
         if "." in route.name:
-            raise InvalidInput(f"{where} {at}.name: a name is a text without dots, not {route.name!r}")
-        stray = sorted(set(route.by_intent) - {"what", *INTENTS})
-        if stray:
-            known = ", ".join(("what", *INTENTS))
-            raise InvalidInput(f"{where} {at}.by_intent: {stray[0]!r} is no intent; known are {known}")
-    for at, route in zip(places, recipe.routes, strict=True):
+            raise refusal(f"{at}.name", f"must be a name without dots, not {route.name!r}")
+        for intent in route.by_intent:
+            checked_choice(intent, ("what", *INTENTS), f"{at}.by_intent")
+    for at, route in zip(paths, recipe.routes, strict=True):
         if ROUTES[route.search].of_candidates and not composite:
-            raise InvalidInput(f'{where} {at}: {route.search!r} needs fusion.method = "composite"')
+            raise refusal(at, f'{route.search!r} needs fusion.method = "composite"')
         if recipe.fusion.store and not composite and (route.search not in {"dense", "lexical"} or route.typed):
-            raise InvalidInput(f"{where} {at}: fusion.store takes untyped dense and lexical routes")
-    if composite and [route.search for route in recipe.routes if not ROUTES[route.search].of_candidates] != ["dense"]:
-        raise InvalidInput(f"{where} fusion.method: a composite scores the candidates of exactly one dense route")
+            raise refusal(at, "does not fit: fusion.store takes untyped dense and lexical routes")
+
+
+def _check_fusion(recipe: Recipe) -> None:
+    """What no single field of the fusion can show."""
+    composite = recipe.fusion.method == "composite"
+    searching = [route.search for route in recipe.routes if not ROUTES[route.search].of_candidates]
+    if composite and searching != ["dense"]:
+        raise refusal("fusion.method", "composite scores the candidates of exactly one dense route")
     if recipe.fusion.weights == "learned" and not composite:
-        raise InvalidInput(f'{where} fusion.weights: learned weights need fusion.method = "composite"')
+        raise refusal("fusion.weights", 'learned needs fusion.method = "composite"')
     if composite and not recipe.fusion.store:
-        raise InvalidInput(f"{where} fusion.store: a composite is scored in the store; set it to true")
+        raise refusal("fusion.store", "must be true: a composite is scored in the store")
     if recipe.fusion.store and recipe.fusion.method not in {"rrf", "composite"}:
-        raise InvalidInput(f"{where} fusion.store: a store fuses by rrf or composite")
+        raise refusal("fusion.store", "needs a fusion.method that a store can compute: rrf or composite")
 
 
 def override(recipe: Recipe, overrides: Mapping[str, object]) -> Recipe:
     """The recipe with some of its data changed, checked again."""
-    shown = recipe_data(recipe)
+    data = recipe_data(recipe)
     for path, value in overrides.items():
-        _put(shown, path, value, recipe)
-    return parse_recipe(recipe.name, shown)
+        _put(data, path, value, recipe)
+    return parse_recipe(recipe.name, data)
 
 
 def without_part(recipe: Recipe, part: str) -> Recipe:
@@ -179,19 +182,19 @@ def without_part(recipe: Recipe, part: str) -> Recipe:
     return override(recipe, {f"{part}.on": False})
 
 
-def _put(shown: dict[str, Any], path: str, value: object, recipe: Recipe) -> None:
+def _put(data: dict[str, Any], path: str, value: object, recipe: Recipe) -> None:
     group, _, rest = path.partition(".")
-    place: Any = shown
+    place: Any = data
     if group in {"routes", *STAGED}:
         part, _, rest = rest.partition(".")
-        place = next((item for item in shown[group] if item["name"] == part), None)
+        place = next((item for item in data[group] if item["name"] == part), None)
         if place is None or not rest:
             parts = ", ".join(recipe.parts())
             raise InvalidInput(
                 f"{path!r} changes nothing in recipe {recipe.name!r}; its parts are {parts}, then a field"
             )
     elif group == "fusion" and rest:
-        place = shown["fusion"]
+        place = data["fusion"]
     elif rest or group not in {"summary", "optimize", "unit"}:
         raise InvalidInput(
             f"{path!r} changes nothing; a change begins with routes.NAME, fusion, boosts.NAME, rerank.NAME, "

@@ -10,9 +10,10 @@ from datetime import datetime
 from fivefold.retrieval.effort import checked_effort
 from fivefold.retrieval.recipe import Recipe
 from fivefold.retrieval.recipe_file import load_recipe
+from fivefold.values.limits import MAX_RECENT
 from fivefold.values.recall import Effort
 from fivefold.values.times import as_utc
-from fivefold.values.validate import MAX_RECENT, checked_count, checked_history, checked_k, checked_name, checked_text
+from fivefold.values.validate import checked_count, checked_history, checked_k, checked_name, checked_text
 
 RecipeChoice = str | os.PathLike[str] | Recipe
 """A recipe by its name, by the path of its TOML file, or as a value."""

@@ -14,8 +14,8 @@ from fivefold.testing.places import Places
 from fivefold.testing.recipes import steady
 from fivefold.testing.searches import dense, words
 from fivefold.testing.vectors import Failing, WordVectors
+from fivefold.values.records import record_of
 from fivefold.values.serialize import Json
-from fivefold.values.validate import record_of
 from fivefold.writing import pipeline
 from fivefold.writing.draft import draft
 from fivefold.writing.extract import extractor

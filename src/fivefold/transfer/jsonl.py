@@ -17,13 +17,23 @@ from fivefold.errors import InvalidInput, StoreError
 from fivefold.namespace import Namespace
 from fivefold.stores.protocol import Reader
 from fivefold.values.extraction import Extraction
-from fivefold.values.extraction_json import kept, one_of, restored, share, sound, whole
+from fivefold.values.extraction_json import kept, restored
 from fivefold.values.ids import content_hash, replay_id
+from fivefold.values.limits import MAX_DEPTH, MAX_INDEX, MAX_NAME
 from fivefold.values.memory import KINDS, TYPES, Memory, Record
+from fivefold.values.records import record_of
 from fivefold.values.reports import LINK_KINDS, Link
 from fivefold.values.serialize import Json
 from fivefold.values.times import as_utc
-from fivefold.values.validate import MAX_DEPTH, MAX_NAME, checked_name, checked_text, record_of, too_deep
+from fivefold.values.validate import (
+    checked_choice,
+    checked_count,
+    checked_name,
+    checked_number,
+    checked_text,
+    exact_text,
+    too_deep,
+)
 from fivefold.writing.draft import Draft
 
 _RECORD = frozenset(field.name for field in dataclasses.fields(Record)) - {"notes"}
@@ -98,7 +108,7 @@ def read_lines(path: Path, namespace: str) -> Iterator[Record | Draft]:
             if id in lines:
                 raise InvalidInput(f"the id {id!r} stands on line {lines[id]} already")
         except InvalidInput as error:
-            raise InvalidInput(f"{path}, line {number}: {error}") from None
+            raise error.within(f"{path}, line {number}") from None
         lines[id] = number
         yield item
 
@@ -114,7 +124,7 @@ def objects(path: Path) -> Iterator[tuple[int, Json]]:
                 try:
                     data = _object(line, first)
                 except InvalidInput as error:
-                    raise InvalidInput(f"{path}, line {number}: {error}") from None
+                    raise error.within(f"{path}, line {number}") from None
                 first = False
                 yield number, data
     except OSError as error:
@@ -169,7 +179,7 @@ def _restored(data: Json, namespace: str) -> Draft:
     for name in _NEEDED:
         if name not in given:
             raise InvalidInput(f"{name} is missing; an exported line has it")
-    kind = one_of(given["kind"], KINDS, "kind")
+    kind = checked_choice(given["kind"], KINDS, "kind")
     if kind != "note" and "session_id" not in given:
         raise InvalidInput(f"session_id is missing; a {kind} belongs to a session")
     checked_text(given["content"], "content", empty=kind == "session")
@@ -178,14 +188,14 @@ def _restored(data: Json, namespace: str) -> Draft:
         namespace=namespace,
         content=given["content"],
         kind=kind,
-        type=one_of(given["type"], TYPES, "type"),
+        type=checked_choice(given["type"], TYPES, "type"),
         speaker=_if_given(given, "speaker", checked_name),
         session_id=_if_given(given, "session_id", checked_name),
         turn_index=_if_given(given, "turn_index", _index),
-        predicate=_if_given(given, "predicate", sound),
-        user_text=_if_given(given, "user_text", sound),
-        assistant_text=_if_given(given, "assistant_text", sound),
-        next_user_text=_if_given(given, "next_user_text", sound),
+        predicate=_if_given(given, "predicate", exact_text),
+        user_text=_if_given(given, "user_text", exact_text),
+        assistant_text=_if_given(given, "assistant_text", exact_text),
+        next_user_text=_if_given(given, "next_user_text", exact_text),
         tags=_tags(given.get("tags", [])),
         task_tag=_if_given(given, "task_tag", checked_name),
         event_at=_moment(given["event_at"], "event_at"),
@@ -193,11 +203,11 @@ def _restored(data: Json, namespace: str) -> Draft:
         valid_from=_if_given(given, "valid_from", _moment),
         valid_to=_if_given(given, "valid_to", _moment),
         superseded_by=_if_given(given, "superseded_by", checked_name),
-        importance=share(given.get("importance", 0.0), "importance"),
-        memory_score=share(given.get("memory_score", 0.0), "memory_score"),
-        confidence=share(given.get("confidence", 1.0), "confidence"),
-        seen_count=whole(given.get("seen_count", 1), "seen_count"),
-        access_count=whole(given.get("access_count", 0), "access_count"),
+        importance=checked_number(given.get("importance", 0.0), "importance", 0, 1),
+        memory_score=checked_number(given.get("memory_score", 0.0), "memory_score", 0, 1),
+        confidence=checked_number(given.get("confidence", 1.0), "confidence", 0, 1),
+        seen_count=checked_count(given.get("seen_count", 1), "seen_count", 0, 2**53),
+        access_count=checked_count(given.get("access_count", 0), "access_count", 0, 2**53),
         last_accessed_at=_if_given(given, "last_accessed_at", _moment),
         metadata=_metadata(given.get("metadata", {})),
     )
@@ -215,7 +225,7 @@ def _moment(value: Any, name: str) -> datetime:
 
 
 def _index(value: object, name: str) -> int:
-    return whole(value, name, limit=2**31)
+    return checked_count(value, name, 0, MAX_INDEX)
 
 
 def _tags(given: object) -> tuple[str, ...]:
@@ -231,7 +241,7 @@ def _metadata(given: object) -> Json:
         text = json.dumps(given, ensure_ascii=False, allow_nan=False)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"metadata must be plain JSON: {error}") from None
-    sound(text, "metadata")
+    exact_text(text, "metadata")
     return given
 
 
@@ -242,8 +252,8 @@ def _links(memory: Memory, given: object) -> tuple[Link, ...]:
         Link(
             memory.id,
             checked_name(target, "a link's target"),
-            one_of(relation, LINK_KINDS, "a link's relation"),
-            sound(why, "a link's reason"),
+            checked_choice(relation, LINK_KINDS, "a link's relation"),
+            exact_text(why, "a link's reason"),
         )
         for relation, target, why in given
     )

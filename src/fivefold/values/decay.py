@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import exp, log
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
-from fivefold.values.fields import number
+from fivefold.values.field_types import About, Between
 from fivefold.values.serialize import Value
 
 Curve = Literal["none", "linear", "exponential", "gaussian", "step"]
@@ -28,9 +28,13 @@ _LEFT: dict[Curve, Callable[[float], float]] = {
 class Decay(Value):
     """A curve, its half-life, and the share that never goes."""
 
-    curve: Curve = "linear"
-    half_life_days: float | None = number(None, 1e-6, 1e6)
-    floor: float = number(0.0, 0, 1)
+    curve: Annotated[Curve, About("How age counts once there is a half-life")] = "linear"
+    half_life_days: Annotated[
+        float | None,
+        Between(1e-6, 1e6),
+        About("After how many days half is left; without it, from 0 for the oldest candidate to 1 for the newest"),
+    ] = None
+    floor: Annotated[float, Between(0, 1), About("The share that age always leaves")] = 0.0
 
     def left(self, age_days: float) -> float:
         """The share left of a memory of this age; what lies in the future is new."""

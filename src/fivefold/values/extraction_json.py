@@ -8,10 +8,11 @@ from typing import TypeVar, get_args
 from fivefold.errors import InvalidInput
 from fivefold.values.extraction import Extraction, Mention, Span, Statement
 from fivefold.values.graph import EDGE_KINDS, EntityKind, Relation
+from fivefold.values.limits import MAX_INDEX
 from fivefold.values.memory import FACETS, Facet, Memory
 from fivefold.values.serialize import Json
 from fivefold.values.times import as_utc
-from fivefold.values.validate import checked_text
+from fivefold.values.validate import checked_choice, checked_count, checked_number, exact_text
 
 _SORTS: tuple[EntityKind, ...] = get_args(EntityKind)
 _PARTS = ("mentions", "slots", "relations", "dates", "facets", "source")
@@ -58,37 +59,8 @@ def restored(memory: Memory, parts: Json) -> Extraction:
         relations=tuple(map(_relation, _lists(parts, "relations", _RELATION))),
         dates=tuple(map(_span, _entries(parts, "dates"))),
         facets=_facets(parts.get("facets", {})),
-        source=sound(parts.get("source", "rules"), "extracted source"),
+        source=exact_text(parts.get("source", "rules"), "extracted source"),
     )
-
-
-def sound(value: object, field: str) -> str:
-    """Text that can be stored, exactly as it stands."""
-    checked_text(value, field, empty=True)
-    assert isinstance(value, str)
-    return value
-
-
-def one_of(value: object, known: Sequence[_T], field: str) -> _T:
-    """The one of the known values that `value` is."""
-    for item in known:
-        if item == value:
-            return item
-    raise InvalidInput(f"{field} {value!r} is unknown; it is one of {', '.join(map(str, known))}")
-
-
-def whole(value: object, field: str, least: int = 0, limit: int = 2**53) -> int:
-    """A whole number from `least`, below `limit`."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < limit:
-        raise InvalidInput(f"{field} must be a whole number from {least}, not {value!r}")
-    return value
-
-
-def share(value: object, field: str) -> float:
-    """A number from 0 to 1."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidInput(f"{field} must lie between 0 and 1, not {value!r}")
-    return float(value)
 
 
 def _entries(parts: Json, part: str) -> list[object]:
@@ -110,14 +82,14 @@ def _mention(item: list[object]) -> Mention:
     name, kind, count = item
     return Mention(
         _name(name, "extracted mentions: name"),
-        one_of(kind, _SORTS, "extracted mentions: kind"),
-        whole(count, "extracted mentions: count", 1, 2**31),
+        checked_choice(kind, _SORTS, "extracted mentions: kind"),
+        checked_count(count, "extracted mentions: count", 1, MAX_INDEX),
     )
 
 
 def _statement(item: list[object]) -> Statement:
     subject, attribute, value = (
-        sound(text, f"extracted slots: {name}") for name, text in zip(_STATEMENT, item, strict=True)
+        exact_text(text, f"extracted slots: {name}") for name, text in zip(_STATEMENT, item, strict=True)
     )
     return Statement(subject, attribute, value)
 
@@ -130,9 +102,9 @@ def _relation(item: list[object]) -> Relation:
         _name(source, "extracted relations: source"),
         _name(relation, "extracted relations: relation"),
         _name(target, "extracted relations: target"),
-        one_of(kind, EDGE_KINDS, "extracted relations: kind"),
+        checked_choice(kind, EDGE_KINDS, "extracted relations: kind"),
         ended,
-        share(confidence, "extracted relations: confidence"),
+        checked_number(confidence, "extracted relations: confidence", 0, 1),
     )
 
 
@@ -142,21 +114,21 @@ def _span(item: object) -> Span:
     start, end = (as_utc(item[name], f"extracted dates: {name}")[0] for name in ("start", "end"))
     if end < start:
         raise InvalidInput("extracted dates: end lies before start")
-    return Span(start, end, sound(item["text"], "extracted dates: text"))
+    return Span(start, end, exact_text(item["text"], "extracted dates: text"))
 
 
 def _facets(given: object) -> dict[Facet, str]:
     if not isinstance(given, dict):
         raise InvalidInput(f"extracted facets must be an object, not {type(given).__name__}")
     found = {
-        one_of(name, FACETS, "extracted facets:"): sound(text, f"extracted facets: {name}")
+        checked_choice(name, FACETS, "extracted facets:"): exact_text(text, f"extracted facets: {name}")
         for name, text in given.items()
     }
     return {facet: found[facet] for facet in FACETS if facet in found}
 
 
 def _name(value: object, field: str) -> str:
-    text = sound(value, field)
+    text = exact_text(value, field)
     if not text.strip():
         raise InvalidInput(f"{field} is empty")
     return text

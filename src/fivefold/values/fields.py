@@ -1,94 +1,221 @@
-"""Plain data, from TOML or the command line, into frozen dataclasses; an error names the field and what it takes."""
+"""The fields of a dataclass as they are declared, and everything that is derived from that: checks and JSON Schemas.
+
+`fields_of(Record)["importance"]` says type, range, default and meaning; `check` and `build` apply them.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from types import MappingProxyType
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from fivefold.errors import InvalidInput
-from fivefold.values.serialize import plain
+from fivefold.values.field_types import About, Between, Chars, Declared, Items, PlainJson, Rule, declared
+from fivefold.values.schema import schema_of_type
+from fivefold.values.serialize import Json, plain
+from fivefold.values.times import as_utc
+from fivefold.values.validate import (
+    checked_choice,
+    checked_count,
+    checked_name,
+    checked_number,
+    checked_text,
+    plain_json,
+    refusal,
+    shown,
+)
 
 Built = TypeVar("Built")
+Check = Callable[[Any, str], Any]
+"""Takes a value and the path of its field; returns the value as it is stored, or raises `InvalidInput`."""
+
+_PLURALS = {str: "texts", int: "whole numbers", float: "numbers", bool: "yes or no"}
+_WORDS = {int: "a whole number", float: "a number", bool: "true or false"}
 
 
-def number(default: Any, low: float, high: float) -> Any:
-    """A field that lies in low..high."""
-    return dataclasses.field(default=default, metadata={"low": low, "high": high})
+@dataclass(frozen=True, slots=True)
+class FieldSpec:
+    """One field: its type without None, whether None or nothing is allowed, its limits, and what it means."""
+
+    name: str
+    type: Any
+    optional: bool
+    required: bool
+    default: Any
+    low: float | None
+    high: float | None
+    choices: tuple[str, ...]
+    max_length: int | None
+    """Characters of a text, entries of a list."""
+    about: str
+    left_out: str
+    """What holds where the field is left out, if the default does not say it."""
+    hint: Any
+    """The annotation as it is declared."""
+    checker: Check
+
+    def check(self, value: object, path: str = "") -> Any:
+        """The value as the field stores it; the error names the field, or the path that is given for it."""
+        return self.checker(value, path or self.name)
+
+    @property
+    def json_schema(self) -> Json:
+        """The JSON Schema of the field, with its limits and meaning."""
+        return schema_of_type(self.hint)
 
 
-def fields_of(kind: type[Any]) -> dict[str, dataclasses.Field[Any]]:
-    return {field.name: field for field in dataclasses.fields(kind)}
-
-
-def build(kind: type[Built], data: Mapping[str, Any], where: str) -> Built:
-    """An object of `kind` from `data`, every field checked against its annotation and range."""
-    if not isinstance(data, Mapping):
-        raise InvalidInput(f"{where}: a table is wanted, not {data!r}")
-    known = fields_of(kind)
-    unknown = sorted(set(data) - set(known))
-    if unknown:
-        raise InvalidInput(f"{where}: unknown field {unknown[0]!r}; known are {', '.join(sorted(known))}")
-    hints = _hints(typing.cast(Any, kind))
-    values = {name: _fit(hints[name], value, f"{where}.{name}") for name, value in data.items()}
-    for name, value in values.items():
-        _in_range(value, known[name].metadata, f"{where}.{name}")
-    missing = [field.name for field in known.values() if _needed(field) and field.name not in values]
-    if missing:
-        raise InvalidInput(f"{where}.{missing[0]} is missing")
-    return kind(**values)
+def fields_of(kind: type[Any]) -> Mapping[str, FieldSpec]:
+    """The fields of a dataclass by name, in their order; working data that no JSON shows is left out."""
+    return _fields_of(typing.cast(Any, kind))
 
 
 @cache
-def _hints(kind: type[Any]) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
+def _fields_of(kind: type[Any]) -> Mapping[str, FieldSpec]:
+    hints = typing.get_type_hints(kind, include_extras=True)
+    shown_fields = (field for field in dataclasses.fields(kind) if field.metadata.get("json", True))
+    return MappingProxyType({field.name: _spec(field, hints[field.name]) for field in shown_fields})
 
 
-def _needed(field: dataclasses.Field[Any]) -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+def _spec(field: dataclasses.Field[Any], hint: Any) -> FieldSpec:
+    of = declared(hint)
+    between, about = of.mark(Between), of.mark(About)
+    length = of.mark(Chars) or of.mark(Items)
+    required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    return FieldSpec(
+        name=field.name,
+        type=of.base,
+        optional=of.optional,
+        required=required,
+        default=None if required else _default(field),
+        low=between.low if between else None,
+        high=between.high if between else None,
+        choices=get_args(of.base) if get_origin(of.base) is Literal else (),
+        max_length=length.most if length else None,
+        about=about.text if about else "",
+        left_out=about.left_out if about else "",
+        hint=hint,
+        checker=checker(hint),
+    )
 
 
-def _in_range(value: object, limits: Mapping[str, Any], where: str) -> None:
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            _in_range(item, limits, f"{where}.{key}")
-    if "low" in limits and isinstance(value, int | float) and not limits["low"] <= value <= limits["high"]:
-        raise InvalidInput(f"{where} lies in {limits['low']:g}..{limits['high']:g}, not at {value!r}")
+def _default(field: dataclasses.Field[Any]) -> Any:
+    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
-def _fit(hint: Any, value: Any, where: str) -> Any:
-    origin, inner = get_origin(hint), get_args(hint)
-    if hint is Any:
-        return value
+def check(value: object, hint: Any, path: str) -> Any:
+    """The value as a field of that declared type stores it: `check(k, Count, "k")`."""
+    return checker(hint)(value, path)
+
+
+def build(kind: type[Built], data: object, path: str = "", *, noun: str = "field") -> Built:
+    """An object of `kind` from plain data, every field checked as it is declared; errors name the field."""
+    if not isinstance(data, Mapping):
+        raise refusal(path or "it", f"must be a table, not {shown(data)}")
+    known = fields_of(kind)
+    check_names(data, known, path, noun=noun)
+    before = f"{path}." if path else ""
+    values = {name: known[name].checker(value, before + name) for name, value in data.items()}
+    missing = next((name for name, spec in known.items() if spec.required and name not in values), None)
+    if missing:
+        raise refusal(before + missing, "is missing")
+    return kind(**values)
+
+
+def check_names(data: Mapping[Any, Any], known: Mapping[str, Any], path: str = "", *, noun: str = "field") -> None:
+    """Refuse data with a name that is not known."""
+    unknown = sorted((name for name in data if name not in known), key=str)
+    if unknown:
+        reason = f"unknown {noun} {unknown[0]!r}; known are {', '.join(sorted(known))}"
+        raise InvalidInput(f"{path}: {reason}" if path else reason, field=path or str(unknown[0]), reason=reason)
+
+
+@cache
+def checker(hint: Any) -> Check:
+    """The check of a declared type."""
+    of = declared(hint)
+    inner = _checker_of(of)
+    rule = of.mark(Rule)
+    ruled = inner if rule is None else _ruled(inner, rule)
+    return _or_none(ruled) if of.optional else ruled
+
+
+def _checker_of(of: Declared) -> Check:
+    origin, args = get_origin(of.base), get_args(of.base)
+    if of.base is Any:
+        return lambda value, path: value
+    if of.mark(PlainJson):
+        return plain_json
     if origin is Literal:
-        if value not in inner:
-            raise InvalidInput(f"{where}: {value!r} is unknown; known are {', '.join(map(str, inner))}")
-        return value
-    if origin in {Union, types.UnionType}:
-        return None if value is None else _fit(next(part for part in inner if part is not type(None)), value, where)
+        return lambda value, path: checked_choice(value, args, path)
     if origin is tuple:
-        if isinstance(value, str) or not isinstance(value, list | tuple):
-            raise InvalidInput(f"{where}: a list is wanted, not {value!r}")
-        return tuple(_fit(inner[0], item, f"{where}[{i}]") for i, item in enumerate(value))
+        return _list_of(of, args) if args[-1] is Ellipsis else _tuple_of(of, args)
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        if not isinstance(value, Mapping):
-            raise InvalidInput(f"{where}: a table is wanted, not {value!r}")
-        return {_fit(inner[0], key, where): _fit(inner[1], item, f"{where}.{key}") for key, item in value.items()}
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return value if isinstance(value, hint) else build(hint, value, where)
-    return _scalar(hint, value, where)
+        return _table_of(checker(args[0]), _entry(of, args[1]))
+    if dataclasses.is_dataclass(of.base):
+        return lambda value, path: value if isinstance(value, of.base) else build(of.base, value, path)
+    if of.base is datetime:
+        return lambda value, path: as_utc(value, path)[0]
+    return _text(of.mark(Chars)) if of.base is str else _number(of.base, of.mark(Between))
 
 
-def _scalar(hint: Any, value: Any, where: str) -> Any:
-    if hint is float and _is_number(value):
+def _entry(of: Declared, hint: Any) -> Check:
+    """The check of an entry, which has the range of the whole."""
+    between = of.mark(Between)
+    return checker(hint if between is None else typing.Annotated[hint, between])
+
+
+def _or_none(inner: Check) -> Check:
+    return lambda value, path: None if value is None else inner(value, path)
+
+
+def _ruled(inner: Check, rule: Rule) -> Check:
+    def check_rule(value: Any, path: str) -> Any:
+        try:
+            checked = inner(value, path)
+            passed = rule.test(checked)
+        except InvalidInput:
+            passed = False
+        if not passed:
+            raise refusal(path, f"must be {rule.takes}, not {shown(value)}")
+        return checked
+
+    return check_rule
+
+
+def _text(chars: Chars | None) -> Check:
+    if chars is None:
+        return _any_text
+    if chars.line:
+        return checked_name
+    return checked_text if chars.visible else lambda value, path: checked_text(value, path, empty=True)
+
+
+def _any_text(value: Any, path: str) -> str:
+    if not isinstance(value, str):
+        raise refusal(path, f"must be text, not {shown(value)}")
+    return value
+
+
+def _number(base: type[Any], between: Between | None) -> Check:
+    if between is None:
+        return lambda value, path: _scalar(base, value, path)
+    low, high = between.low, between.high
+    if base is int:
+        return lambda value, path: checked_count(value, path, int(low), int(high))
+    return lambda value, path: checked_number(value, path, low, high)
+
+
+def _scalar(base: type[Any], value: Any, path: str) -> Any:
+    if base is float and _is_number(value):
         return float(value)
-    if isinstance(value, hint) and not (hint is int and isinstance(value, bool)) and hint is not float:
-        return value
-    wanted = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}[hint]
-    raise InvalidInput(f"{where}: {wanted} is wanted, not {value!r}")
+    if base is float or not isinstance(value, base) or (base is int and isinstance(value, bool)):
+        raise refusal(path, f"must be {_WORDS[base]}, not {shown(value)}")
+    return value
 
 
 def _is_number(value: Any) -> bool:
@@ -98,18 +225,53 @@ def _is_number(value: Any) -> bool:
     return value == value if isinstance(value, float) else abs(value) < 1e300  # noqa: PLR0124 - not NaN
 
 
+def _list_of(of: Declared, args: tuple[Any, ...]) -> Check:
+    entry, items, short = _entry(of, args[0]), of.mark(Items), declared(args[0]).mark(Chars)
+    plural = "short texts" if short and short.line else _PLURALS.get(declared(args[0]).base, "values")
+
+    def check_list(value: Any, path: str) -> tuple[Any, ...]:
+        if not isinstance(value, list | tuple | set | frozenset):
+            raise refusal(path, f"must be a list of {plural}")
+        if items and len(value) > items.most:
+            reason = f"are too many, the most is {items.most}"
+            raise InvalidInput(f"{len(value)} {path} {reason}", field=path, reason=f"{len(value)} {reason}")
+        entries = [entry(item, f"{path}[{i}]") for i, item in enumerate(value)]
+        return tuple(dict.fromkeys(entries) if items and items.distinct else entries)
+
+    return check_list
+
+
+def _tuple_of(of: Declared, args: tuple[Any, ...]) -> Check:
+    entries = [_entry(of, arg) for arg in args]
+
+    def check_tuple(value: Any, path: str) -> tuple[Any, ...]:
+        if not isinstance(value, list | tuple) or len(value) != len(entries):
+            raise refusal(path, f"must be a list of {len(entries)}, not {shown(value)}")
+        return tuple(entry(item, f"{path}[{i}]") for i, (entry, item) in enumerate(zip(entries, value, strict=True)))
+
+    return check_tuple
+
+
+def _table_of(name: Check, entry: Check) -> Check:
+    def check_table(value: Any, path: str) -> dict[str, Any]:
+        if not isinstance(value, Mapping):
+            raise refusal(path, f"must be a table, not {shown(value)}")
+        return {name(key, path): entry(item, f"{path}.{key}") for key, item in value.items()}
+
+    return check_table
+
+
 def data_of(value: Any) -> dict[str, Any]:
     """The fields of a dataclass that differ from their defaults, as plain data that `build` takes.
 
-    What stands inside them is shown whole, so that a change of one constant leaves those beside it.
+    What is inside them is written whole, so that a change of one constant leaves the others as they are.
     """
-    shown = {}
-    for name, field in fields_of(type(value)).items():
-        held = getattr(value, name)
-        default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
-        if held != default or dataclasses.is_dataclass(held):
-            shown[name] = _plain(held)
-    return shown
+    changed = {}
+    for name, spec in fields_of(type(value)).items():
+        own = getattr(value, name)
+        if spec.required or own != spec.default or dataclasses.is_dataclass(own):
+            changed[name] = _plain(own)
+    return changed
 
 
 def _plain(value: Any) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypedDict, get_args
+from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeAlias, TypedDict, get_args
 
+from fivefold.values.field_types import About, Index, Metadata, Name, Share, Tags, Text, VisibleText
 from fivefold.values.serialize import Value, hidden
 
 Kind = Literal["turn", "session", "note"]
@@ -23,28 +24,51 @@ ROLES = frozenset({"user", "assistant", "system", "human", "ai", "tool"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record(Value):
-    """What a caller wants remembered. Only `content` (or a user and assistant text) is needed."""
+    """What a caller wants to remember. Only `content` is needed, or a user's and an assistant's text."""
 
-    content: str = ""
-    id: str | None = None
-    speaker: str | None = None
-    session_id: str | None = None
-    turn_index: int | None = None
-    kind: Kind | None = None
-    type: Type | None = None
-    predicate: str | None = None
-    user_text: str | None = None
-    assistant_text: str | None = None
-    next_user_text: str | None = None
-    tags: tuple[str, ...] = ()
-    task_tag: str | None = None
-    event_at: datetime | None = None
-    valid_from: datetime | None = None
-    valid_to: datetime | None = None
-    importance: float | None = None
-    memory_score: float | None = None
-    confidence: float | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
+    content: Annotated[
+        VisibleText, About("The text to remember", left_out="user_text and assistant_text, one under the other")
+    ] = ""
+    id: Annotated[
+        Name | None,
+        About(
+            "Your own id, unique in the namespace; a record whose id is known is not stored again",
+            left_out="a new UUID that sorts by time",
+        ),
+    ] = None
+    speaker: Annotated[Name | None, About("Who said it: user, assistant or a person's name", left_out="nobody")] = None
+    session_id: Annotated[
+        Name | None,
+        About("The conversation it belongs to; makes the record a turn", left_out="none: the record is a note"),
+    ] = None
+    turn_index: Annotated[Index | None, About("Its place in the session, from 0", left_out="the next free one")] = None
+    kind: Annotated[
+        Kind | None,
+        About("A turn of a session or a note; sessions are built from their turns", left_out="from session_id"),
+    ] = None
+    type: Annotated[Type | None, About("What kind of statement it is", left_out="read from the wording")] = None
+    predicate: Annotated[
+        Text | None,
+        About("The statement in a few words, such as: badge id is E-47821", left_out="read from the wording"),
+    ] = None
+    user_text: Annotated[Text | None, About("What the user said, where question and answer are one memory")] = None
+    assistant_text: Annotated[Text | None, About("What the assistant said")] = None
+    next_user_text: Annotated[
+        Text | None, About("What the user said next", left_out="filled when the next turn of the session comes")
+    ] = None
+    tags: Annotated[Tags, About("Short words to search and filter by")] = ()
+    task_tag: Annotated[Name | None, About("The task it belongs to; it can be searched by")] = None
+    event_at: Annotated[datetime | None, About("When it happened or was said, ISO 8601", left_out="now")] = None
+    valid_from: Annotated[datetime | None, About("Since when it holds, ISO 8601", left_out="not known")] = None
+    valid_to: Annotated[datetime | None, About("Until when it holds, ISO 8601", left_out="it still holds")] = None
+    importance: Annotated[Share | None, About("How much it matters", left_out="read from the wording")] = None
+    memory_score: Annotated[
+        Share | None, About("How well it stands alone as a memory", left_out="read from the wording")
+    ] = None
+    confidence: Annotated[Share | None, About("How sure it is", left_out="1")] = None
+    metadata: Annotated[Metadata, About("Anything of your own that is plain JSON; kept, not searched")] = field(
+        default_factory=dict
+    )
     notes: tuple[str, ...] = hidden(default=())
 
 

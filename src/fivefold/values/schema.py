@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
+from fivefold.values.field_types import About, Between, Chars, Declared, Items, declared
 from fivefold.values.serialize import Json, Value
 
 LOCAL = "#/$defs/"
@@ -65,7 +66,7 @@ def _object(kind: Any, ref: str, waiting: list[Any]) -> Json:
 
 
 def _filled(hint: Any, bound: Mapping[Any, Any]) -> Any:
-    """A hint with its type variables told."""
+    """A hint with its type variables replaced by what they stand for."""
     if isinstance(hint, TypeVar):
         return bound.get(hint, Any)
     if not get_args(hint) or get_origin(hint) is Literal:
@@ -76,7 +77,40 @@ def _filled(hint: Any, bound: Mapping[Any, Any]) -> Any:
     return hint if args == get_args(hint) else get_origin(hint)[args]
 
 
+def schema_of_type(hint: Any) -> Json:
+    """The schema of one declared type, with the classes it mentions under `$defs`."""
+    waiting: list[Any] = []
+    own = _typed(hint, LOCAL, waiting)
+    found = definitions(*waiting)
+    return {**own, "$defs": found} if found else own
+
+
 def _typed(hint: Any, ref: str, waiting: list[Any]) -> Json:
+    """A type with its limits and meaning; None is one more type that it may have."""
+    of = declared(hint)
+    if not of.marks and not of.optional:
+        return _bare(hint, ref, waiting)
+    own = _limited(_bare(of.base, ref, waiting), of)
+    about = of.mark(About)
+    whole = {"anyOf": [own, dict(_PLAIN[type(None)])]} if of.optional else own
+    return {**whole, "description": about.text} if about else whole
+
+
+def _limited(schema: Json, of: Declared) -> Json:
+    """The schema with its limits; a range holds for each entry of a list or table."""
+    between, chars, items = of.mark(Between), of.mark(Chars), of.mark(Items)
+    inner = next((part for part in ("items", "additionalProperties") if part in schema), None)
+    if between and inner:
+        schema = {**schema, inner: _limited(schema[inner], Declared(None, (between,), False))}
+    elif between:
+        schema = {**schema, "minimum": between.low, "maximum": between.high}
+    if chars:
+        least = {"minLength": 1} if chars.visible else {}
+        schema = {**schema, **least, "maxLength": chars.most}
+    return {**schema, "maxItems": items.most} if items else schema
+
+
+def _bare(hint: Any, ref: str, waiting: list[Any]) -> Json:
     if hint in _PLAIN:
         return dict(_PLAIN[hint])
     origin, args = get_origin(hint), get_args(hint)

@@ -26,8 +26,8 @@ class Value:
 
     @classmethod
     def shape(cls) -> dict[str, Any]:
-        """What `to_dict()` writes: each name with its type."""
-        hints = typing.get_type_hints(cls)
+        """What `to_dict()` writes: each name with its type, as it is declared."""
+        hints = typing.get_type_hints(cls, include_extras=True)
         return {name: hints[name] for name in _written(cls)}
 
     def _shown(self) -> Iterator[tuple[str, object]]:

@@ -35,16 +35,17 @@ def as_utc(value: datetime | str, field: str = "event_at") -> tuple[datetime, bo
         try:
             value = datetime.fromisoformat(value.strip())
         except ValueError:
-            raise InvalidInput(
-                f"{field} {value!r} is not an ISO 8601 time; write it like 2025-03-15T09:30:00Z"
-            ) from None
+            reason = f"{value!r} is not an ISO 8601 time; write it like 2025-03-15T09:30:00Z"
+            raise InvalidInput(f"{field} {reason}", field=field, reason=reason) from None
     if not isinstance(value, datetime):
-        raise InvalidInput(f"{field} must be a datetime or an ISO 8601 string, not {type(value).__name__}")
+        reason = f"must be a datetime or an ISO 8601 string, not {type(value).__name__}"
+        raise InvalidInput(f"{field} {reason}", field=field, reason=reason)
     naive = value.tzinfo is None
     try:
         return (value.replace(tzinfo=UTC) if naive else value.astimezone(UTC)), naive
     except OverflowError:
-        raise InvalidInput(f"{field} {value!r} lies outside the years 1 to 9999 in UTC") from None
+        reason = f"{value!r} lies outside the years 1 to 9999 in UTC"
+        raise InvalidInput(f"{field} {reason}", field=field, reason=reason) from None
 
 
 def iso(value: datetime) -> str:

@@ -8,8 +8,9 @@ from dataclasses import fields, replace
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.namespace import Namespace
 from fivefold.values.memory import Memory, Record
+from fivefold.values.records import record_of
 from fivefold.values.reports import BY_HAND, Link, Report
-from fivefold.values.validate import checked_name, record_of
+from fivefold.values.validate import checked_name
 from fivefold.writing.draft import Draft, embed_drafts
 from fivefold.writing.pipeline import embed, extract, merge_or_add
 from fivefold.writing.report import ReportBuilder

@@ -21,8 +21,8 @@ from fivefold.namespace import Namespace
 from fivefold.stores.protocol import Reader, Writer
 from fivefold.text.progress import bar
 from fivefold.values.memory import Record
+from fivefold.values.records import record_of
 from fivefold.values.reports import Report
-from fivefold.values.validate import record_of
 from fivefold.writing.draft import Draft, draft, embed_drafts
 from fivefold.writing.duplicates import link_equal_turn, merge, new_drafts
 from fivefold.writing.report import ReportBuilder
@@ -63,7 +63,7 @@ def check(records: Iterable[object]) -> list[Record]:
         try:
             checked.append(record_of(item))
         except InvalidInput as error:
-            raise InvalidInput(f"record {number}: {error}") from None
+            raise error.within(f"record {number}") from None
     return checked
 
 

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.transfer.importers.records import source_id, stored_digest, text_records
-from fivefold.values.validate import MAX_TEXT, visible
+from fivefold.values.limits import MAX_TEXT
+from fivefold.values.validate import visible
 
 ANYTHING = st.text(st.characters(), max_size=20)
 

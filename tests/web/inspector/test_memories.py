@@ -129,7 +129,7 @@ def test_what_is_typed_is_remembered(browser_page: Page, served: Served) -> None
     browser_page.get_by_label("Tags").fill("home\nkeys, spare")
     browser_page.get_by_label("Importance").fill("3")
     browser_page.get_by_role("button", name="Remember").click()
-    expect(browser_page.get_by_role("alert")).to_contain_text("importance must lie between 0 and 1")
+    expect(browser_page.get_by_role("alert")).to_contain_text("importance must be a number from 0 to 1")
     expect(browser_page.get_by_role("textbox", name="Text", exact=True)).to_have_value(
         "The spare key lies under the third pot"
     )

@@ -12,7 +12,7 @@ from fivefold.errors import InvalidInput
 from fivefold.values.extraction import Correction, Extraction, Mention, Span, Statement
 from fivefold.values.extraction_json import kept, restored
 from fivefold.values.memory import TYPES, Memory, Record
-from fivefold.values.validate import record_of
+from fivefold.values.records import record_of
 from fivefold.writing.extract import extractor
 from fivefold.writing.extract.rules import Rules
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from fivefold.models.embedders import Matrix, unit
 from fivefold.retrieval.routes.base import BaseRoute, SearchContext
 from fivefold.stores.queries import Filter
-from fivefold.values.fields import number
+from fivefold.values.field_types import About, Between
 from fivefold.values.recall import RouteHit
 from fivefold.values.vectors import Vector
 
@@ -24,10 +25,15 @@ from fivefold.values.vectors import Vector
 class AssociativeOptions:
     """`sharpness` is the inverse temperature: low blends many patterns, high holds on to the nearest one."""
 
-    sharpness: float = number(16.0, 0.1, 1_000)
-    steps: int = number(3, 1, 20)
-    patterns: int = number(256, 2, 4_096)
-    """How many of the nearest memories the state attends to at each step: what bounds the cost."""
+    sharpness: Annotated[float, Between(0.1, 1_000), About("Low blends many memories, high keeps to the nearest")] = (
+        16.0
+    )
+    steps: Annotated[int, Between(1, 20), About("Updates of the state at most; it stops when nothing moves")] = 3
+    patterns: Annotated[
+        int,
+        Between(2, 4_096),
+        About("How many of the nearest memories it attends to at each step, which bounds the cost"),
+    ] = 256
 
 
 class Associative(BaseRoute):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from fivefold.retrieval.routes.base import BaseRoute, SearchContext
 from fivefold.stores.queries import Filter
+from fivefold.values.field_types import About
 from fivefold.values.recall import RouteHit
 from fivefold.values.vectors import Field
 
@@ -15,7 +17,7 @@ from fivefold.values.vectors import Field
 class DenseOptions:
     """Which of a memory's texts is compared (M1)."""
 
-    field: Field = "full"
+    field: Annotated[Field, About("Which text of a memory is compared")] = "full"
 
 
 class Dense(BaseRoute):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 from fivefold.retrieval.routes.base import BaseRoute, SearchContext
 from fivefold.stores.queries import Filter
 from fivefold.text.lexemes import lexemes
+from fivefold.values.field_types import About
 from fivefold.values.query import Query
 from fivefold.values.recall import RouteHit
 
@@ -23,7 +24,9 @@ _ASKING = "happen happened happening go going went do talk talked discuss discus
 class LexicalOptions:
     """Whether the words are looked for in turns and notes, or in whole sessions."""
 
-    of: Literal["turns", "sessions"] = "turns"
+    of: Annotated[
+        Literal["turns", "sessions"], About("Whether words are searched in turns and notes, or in whole sessions")
+    ] = "turns"
 
 
 class Lexical(BaseRoute):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from fivefold.retrieval.routes.base import BaseRoute, Options, SearchContext
 from fivefold.stores.queries import Filter
 from fivefold.values.decay import Decay
+from fivefold.values.field_types import About
 from fivefold.values.recall import RouteHit
 
 
@@ -24,7 +25,7 @@ class Signal(BaseRoute):
 class RecencyOptions(Decay):
     """A curve of its own, or one that fits the question's own horizon (D12)."""
 
-    per_query: bool = False
+    per_query: Annotated[bool, About("Whether curve and half-life are those that fit the question")] = False
 
 
 class Recency(Signal):

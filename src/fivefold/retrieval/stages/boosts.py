@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import log
+from typing import Annotated
 
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import NoConstants, Pool
 from fivefold.values.decay import Decay, age_in_days
-from fivefold.values.fields import number
+from fivefold.values.field_types import About, Between
 from fivefold.values.memory import Type
 from fivefold.values.recall import Candidate
 from fivefold.values.serialize import Value
@@ -19,8 +20,16 @@ from fivefold.values.serialize import Value
 class DecayByType(Value):
     """One curve for all, or another for some types: conversations age, reference material does not (F4)."""
 
-    all: Decay = field(default_factory=lambda: Decay("exponential", 90.0))
-    types: Mapping[Type, Decay] = field(default_factory=dict)
+    all: Annotated[
+        Decay,
+        About(
+            "The curve for all types: a table of curve, half_life_days and floor",
+            left_out="exponential, 90 days, floor 0",
+        ),
+    ] = field(default_factory=lambda: Decay("exponential", 90.0))
+    types: Annotated[
+        Mapping[Type, Decay], About('Other curves for some types, as in { procedure = { curve = "none" } }')
+    ] = field(default_factory=dict)
 
 
 def decay(pool: Pool, context: SearchContext, by: DecayByType) -> Pool:
@@ -40,9 +49,9 @@ def decay(pool: Pool, context: SearchContext, by: DecayByType) -> Pool:
 class Episodic(Value):
     """Memories of these types fade, but never below the floor (E3)."""
 
-    types: tuple[Type, ...] = ("event",)
-    half_life_days: float = number(30.0, 0.01, 1e6)
-    floor: float = number(0.5, 0, 1)
+    types: Annotated[tuple[Type, ...], About("Which types fade")] = ("event",)
+    half_life_days: Annotated[float, Between(0.01, 1e6), About("After how many days half is left")] = 30.0
+    floor: Annotated[float, Between(0, 1), About("The share that age always leaves")] = 0.5
 
 
 def episodic(pool: Pool, context: SearchContext, by: Episodic) -> Pool:
@@ -63,7 +72,7 @@ def episodic(pool: Pool, context: SearchContext, by: Episodic) -> Pool:
 class Access(Value):
     """How much use counts."""
 
-    weight: float = number(0.1, 0, 10)
+    weight: Annotated[float, Between(0, 10), About("score × (1 + weight · ln(1 + uses))")] = 0.1
 
 
 def access(pool: Pool, context: SearchContext, by: Access) -> Pool:
@@ -82,7 +91,11 @@ def access(pool: Pool, context: SearchContext, by: Access) -> Pool:
 class DateMatch(Value):
     """What a memory of the time asked about gains."""
 
-    factor: float = number(2.0, 0, 100)
+    factor: Annotated[
+        float,
+        Between(0, 100),
+        About("What a memory is multiplied by when its date lies in the window that the question names"),
+    ] = 2.0
 
 
 def date_match(pool: Pool, context: SearchContext, by: DateMatch) -> Pool:
@@ -102,7 +115,7 @@ def date_match(pool: Pool, context: SearchContext, by: DateMatch) -> Pool:
 class MemoryScore(Value):
     """How much the stored quality counts."""
 
-    weight: float = number(0.1, 0, 10)
+    weight: Annotated[float, Between(0, 10), About("score + weight · memory_score")] = 0.1
 
 
 def memory_score(pool: Pool, context: SearchContext, by: MemoryScore) -> Pool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Annotated
 
 import numpy as np
 
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import NoConstants, Pool, best_first
 from fivefold.retrieval.stages.boosts import scale
-from fivefold.values.fields import number
+from fivefold.values.field_types import About, Between
 from fivefold.values.recall import Candidate
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix
@@ -20,13 +21,14 @@ from fivefold.values.vectors import Matrix
 class Mmr(Value):
     """`lam` weighs relevance against redundancy; from `duplicate` on a candidate says nothing new."""
 
-    lam: float = number(0.78, 0, 1)
-    tags: float = number(0.35, 0, 1)
-    duplicate: float = number(0.94, 0, 2)
-    pool: int = number(32, 1, 4_096)
-    pool_per_k: int = number(4, 0, 100)
-    scaled: bool = False
-    """Whether scores are stretched to 0..1 first, where a cosine can be weighed against them."""
+    lam: Annotated[float, Between(0, 1), About("Weighs relevance against redundancy")] = 0.78
+    tags: Annotated[float, Between(0, 1), About("How much shared tags count as redundancy, next to the cosine")] = 0.35
+    duplicate: Annotated[float, Between(0, 2), About("Redundancy from which on a candidate is dropped")] = 0.94
+    pool: Annotated[int, Between(1, 4_096), About("How many of the best it looks at")] = 32
+    pool_per_k: Annotated[int, Between(0, 100), About("At least this many for each of the k")] = 4
+    scaled: Annotated[
+        bool, About("Whether scores are stretched to 0..1 first, where a cosine can be weighed against them")
+    ] = False
 
 
 def mmr(pool: Pool, context: SearchContext, by: Mmr) -> Pool:

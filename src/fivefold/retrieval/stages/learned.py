@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from fivefold.learning.features import STEP, rows_of, searches
 from fivefold.learning.reranker import BLEND
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool, best_first
-from fivefold.values.fields import number
+from fivefold.values.field_types import About, Between
 from fivefold.values.recall import StageNote
 from fivefold.values.serialize import Value
 
@@ -20,8 +21,8 @@ class LearnedConstants(Value):
     Not many more than are shown: of what stands far below, nobody's use has taught anything.
     """
 
-    top: int = number(20, 1, 4_096)
-    blend: float = number(BLEND, 0, 1)
+    top: Annotated[int, Between(1, 4_096), About("How many of the best it looks at")] = 20
+    blend: Annotated[float, Between(0, 1), About("How much the model counts next to their order")] = BLEND
 
 
 def learned(pool: Pool, context: SearchContext, by: LearnedConstants) -> Pool:

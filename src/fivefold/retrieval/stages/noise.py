@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
-from fivefold.values.fields import number
+from fivefold.values.field_types import About, Between
 from fivefold.values.ids import content_hash
 from fivefold.values.serialize import Value
 
@@ -20,8 +21,10 @@ RERANKED = "cross-encoder"
 class Noise(Value):
     """Gaussian of this width. Drawn from the recall's id, or from `seed` and the question where it must not vary."""
 
-    sigma: float = number(0.02, 0, 10)
-    seed: int | None = None
+    sigma: Annotated[float, Between(0, 10), About("Width of the Gaussian")] = 0.02
+    seed: Annotated[
+        int | None, About("Makes it the same for the same question; without one it is drawn for each recall")
+    ] = None
 
 
 def noise(pool: Pool, context: SearchContext, by: Noise) -> Pool:
@@ -41,7 +44,11 @@ def noise(pool: Pool, context: SearchContext, by: Noise) -> Pool:
 class Threshold(Value):
     """The least score of an answer."""
 
-    least: float = number(0.0, -1e6, 1e6)
+    least: Annotated[
+        float,
+        Between(-1e6, 1e6),
+        About("The least score of an answer; applies only to what a cross-encoder has judged"),
+    ] = 0.0
 
 
 def threshold(pool: Pool, context: SearchContext, by: Threshold) -> Pool:

@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass
 from math import log
 from time import perf_counter
+from typing import Annotated
 
 from fivefold.errors import FivefoldError, StoreClosed
 from fivefold.models.rerankers import reranker
@@ -15,7 +16,7 @@ from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool, best_first
 from fivefold.retrieval.stages.noise import RERANKED
 from fivefold.text import passages
-from fivefold.values.fields import number
+from fivefold.values.field_types import About, Between
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Candidate, StageNote
 from fivefold.values.serialize import Value
@@ -36,15 +37,21 @@ FIRST_DEPTH = 10
 class CrossEncoder(Value):
     """`weight` is what a unit of log-odds counts beside the fused score; `budget_ms` cuts the depth down to fit."""
 
-    model: str = "local"
-    depth: int = number(20, 1, 1_000)
-    weight: float = number(0.15, 0, 100)
-    budget_ms: float = number(60.0, 0, 600_000)
-    timeout_ms: float = number(2_000.0, 1, 600_000)
-    alone: bool = False
-    """Whether its score in 0..1 takes the place of the fused one, as F5 and E4 have it."""
-    before: bool = True
-    """Whether a turn is read together with the turn before it."""
+    model: Annotated[
+        str, About("local, sentence-transformers:NAME, fastembed:NAME, voyage:MODEL, cohere:MODEL or jina:MODEL")
+    ] = "local"
+    depth: Annotated[int, Between(1, 1_000), About("How many of the best it reads")] = 20
+    weight: Annotated[
+        float,
+        Between(0, 100),
+        About("What a unit of log-odds that a memory answers adds to the fused score on its scale of 0..1"),
+    ] = 0.15
+    budget_ms: Annotated[
+        float, Between(0, 600_000), About("Reads fewer where the model was too slow for this of late; 0 sets no limit")
+    ] = 60.0
+    timeout_ms: Annotated[float, Between(1, 600_000), About("How long a hosted model may take")] = 2_000.0
+    alone: Annotated[bool, About("Whether its score in 0..1 replaces the fused one (F5, E4)")] = False
+    before: Annotated[bool, About("Whether a turn is read together with the end of the turn before it")] = True
 
 
 def cross_encoder(pool: Pool, context: SearchContext, by: CrossEncoder) -> Pool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
-from fivefold.values.fields import number
+from fivefold.values.field_types import About, Between
 from fivefold.values.recall import Candidate, Support
 from fivefold.values.serialize import Value
 
@@ -16,8 +17,10 @@ from fivefold.values.serialize import Value
 class SessionFirst(Value):
     """Support is `share` of the best turn's fused score, and never more than `most`."""
 
-    share: float = number(0.6, 0, 10)
-    most: float = number(0.12, 0, 10)
+    share: Annotated[
+        float, Between(0, 10), About("Share of its best turn's fused score that a session memory gains")
+    ] = 0.6
+    most: Annotated[float, Between(0, 10), About("The most that it gains")] = 0.12
 
 
 def session_first(pool: Pool, context: SearchContext, by: SessionFirst) -> Pool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
-from fivefold.values.fields import number
+from fivefold.values.field_types import About, Between
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Candidate
 from fivefold.values.serialize import Value
@@ -16,7 +17,7 @@ from fivefold.values.serialize import Value
 class Superseded(Value):
     """What is left of the score of a memory that has ended."""
 
-    factor: float = number(0.5, 0, 1)
+    factor: Annotated[float, Between(0, 1), About("What is left of the score of a memory that has ended")] = 0.5
 
 
 def superseded(pool: Pool, context: SearchContext, by: Superseded) -> Pool:

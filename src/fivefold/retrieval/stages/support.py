@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool, best_first
-from fivefold.values.fields import number
+from fivefold.values.field_types import About, Between
 from fivefold.values.recall import Candidate
 from fivefold.values.serialize import Value
 
@@ -20,13 +21,17 @@ from fivefold.values.serialize import Value
 class SupportConstants(Value):
     """Shares of what is added: of the better neighbour, of the session's own score, of the session's best turn."""
 
-    neighbour: float = number(0.3, 0, 10)
-    session: float = number(1.0, 0, 10)
-    best_turn: float = number(0.2, 0, 10)
-    alone: float = number(0.7, 0, 10)
-    """What a memory outside any session is given in place of all that, as a share of its own score."""
-    reach: int = number(32, 0, 4_096)
-    """How many of the best candidates speak for the turns beside them."""
+    neighbour: Annotated[float, Between(0, 10), About("Share of the better turn next to it")] = 0.3
+    session: Annotated[float, Between(0, 10), About("Share of its session's own score")] = 1.0
+    best_turn: Annotated[float, Between(0, 10), About("Share of its session's best turn")] = 0.2
+    alone: Annotated[
+        float,
+        Between(0, 10),
+        About("What a memory outside any session gets instead of all that, as a share of its own score"),
+    ] = 0.7
+    reach: Annotated[
+        int, Between(0, 4_096), About("How many of the best candidates support the turns next to them")
+    ] = 32
 
 
 def support(pool: Pool, context: SearchContext, by: SupportConstants) -> Pool:

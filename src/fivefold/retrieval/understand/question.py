@@ -28,7 +28,7 @@ def understand(question: str, now: datetime, history: Sequence[str], reader: Rea
         now=now,
         lexemes=tuple(dict.fromkeys(lexemes(question))),
         history=tuple(history),
-        window=find_window(question, now, settings.zone, settings.times, last_talk),
+        window=find_window(question, now, settings.zone, settings, last_talk),
         entities=(*named, *refer_back(question, history, named, reader)),
         intent=main_intent(cues),
         type_hints=tuple(name for name in implied_types(cues) if reader.holds_type(name, max(1, settings.widen_below))),

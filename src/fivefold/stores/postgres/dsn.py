@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import unquote
 
 from fivefold.errors import InvalidInput
-from fivefold.values.fields import number
+from fivefold.values.field_types import About, Between
+from fivefold.values.fields import FieldSpec, fields_of
+from fivefold.values.validate import refusal
 
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _NEXT = re.compile(r"\s*,\s*(?=postgres(?:ql)?://)")
@@ -19,24 +20,29 @@ _NEXT = re.compile(r"\s*,\s*(?=postgres(?:ql)?://)")
 class Options:
     """What may be set behind the `?` of the first address, beside what PostgreSQL itself takes there."""
 
-    schema: str = "fivefold"
-    """The schema that holds the tables; two schemas in one database are two stores."""
-    role: str = "fivefold_app"
-    """The role everything but migrations and administration runs as; row-level security binds it."""
-    pool_size: int = number(8, 1, 1_000)
-    """Connections to each server at most."""
-    connect_timeout_s: int = number(5, 1, 600)
-    """How long to wait for a server or a free connection."""
-    statement_timeout_ms: int = number(60_000, 0, 86_400_000)
-    """How long one statement may take; 0 for any time."""
-    hnsw_m: int = number(16, 2, 100)
-    """Neighbours of a vector in a new HNSW index."""
-    hnsw_ef_construction: int = number(128, 4, 1_000)
-    """Candidates looked at for each vector while an HNSW index is built; at least twice `hnsw_m`."""
-    hnsw_ef_search: int = number(400, 1, 1_000)
-    """Candidates looked at while an HNSW index is searched."""
-    exact_up_to: int = number(10_000, 0, 10_000_000)
-    """A search over no more vectors than this reads them all; a field with more gets an HNSW index."""
+    schema: Annotated[str, About("The schema that holds the tables; two schemas in one database are two stores")] = (
+        "fivefold"
+    )
+    role: Annotated[
+        str, About("The role everything but migrations and administration runs as; row-level security binds it")
+    ] = "fivefold_app"
+    pool_size: Annotated[int, Between(1, 1_000), About("Connections to each server at most")] = 8
+    connect_timeout_s: Annotated[
+        int, Between(1, 600), About("How many seconds to wait for a server or a free connection")
+    ] = 5
+    statement_timeout_ms: Annotated[
+        int, Between(0, 86_400_000), About("How many milliseconds one statement may take; 0 for any time")
+    ] = 60_000
+    hnsw_m: Annotated[int, Between(2, 100), About("Neighbours of a vector in a new HNSW index")] = 16
+    hnsw_ef_construction: Annotated[
+        int, Between(4, 1_000), About("Candidates for each vector while an HNSW index is built; at least twice hnsw_m")
+    ] = 128
+    hnsw_ef_search: Annotated[int, Between(1, 1_000), About("Candidates while an HNSW index is searched")] = 400
+    exact_up_to: Annotated[
+        int,
+        Between(0, 10_000_000),
+        About("A search over no more vectors than this reads them all; a field with more gets an HNSW index"),
+    ] = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +57,9 @@ class Addresses:
     def shown(self) -> str:
         """The store's name without passwords."""
         own = {
-            option.name: getattr(self.options, option.name)
-            for option in dataclasses.fields(Options)
-            if getattr(self.options, option.name) != option.default
+            name: getattr(self.options, name)
+            for name, option in fields_of(Options).items()
+            if getattr(self.options, name) != option.default
         }
         first = without_password(self.primary)
         if own:
@@ -83,7 +89,7 @@ def without_password(address: str) -> str:
 def _own_options(address: str) -> tuple[str, Options]:
     """The address as PostgreSQL takes it, and what in it was meant for the store."""
     _check_password(address)
-    known = {option.name: option for option in dataclasses.fields(Options)}
+    known = fields_of(Options)
     base, _, query = address.partition("?")
     own: dict[str, Any] = {}
     left = []
@@ -108,12 +114,9 @@ def _check_password(address: str) -> None:
         )
 
 
-def _checked(option: dataclasses.Field[Any], value: str) -> Any:
-    if option.type == "str":
-        if not _NAME.fullmatch(value):
-            raise InvalidInput(f"{option.name} {value!r} must be lower-case letters, digits and underscores, up to 63")
-        return value
-    low, high = option.metadata["low"], option.metadata["high"]
-    if not re.fullmatch(r"[0-9]{1,9}", value) or not low <= int(value) <= high:
-        raise InvalidInput(f"{option.name} must be a whole number from {low:g} to {high:g}, not {value!r}")
-    return int(value)
+def _checked(option: FieldSpec, text: str) -> Any:
+    if option.type is str:
+        if not _NAME.fullmatch(text):
+            raise refusal(option.name, f"{text!r} must be lower-case letters, digits and underscores, up to 63")
+        return text
+    return option.check(int(text) if re.fullmatch(r"[0-9]{1,9}", text) else text)

@@ -2,68 +2,53 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from fivefold.errors import InvalidInput
+from fivefold.values.field_types import About, Between, Rule
+from fivefold.values.fields import build
 from fivefold.values.serialize import Value
 
 LONGEST = 36_500
-"""The largest number a span may be given: a hundred years in days."""
+"""The largest number of a span: a hundred years in days."""
 SEASON_MONTHS = 3
 
 
-@dataclass(frozen=True, slots=True)
+def _far_first(pair: tuple[int, int]) -> bool:
+    return pair[0] > pair[1]
+
+
+def _is_season(months: tuple[int, int]) -> bool:
+    return (months[1] - months[0]) % 12 == SEASON_MONTHS - 1
+
+
+Span = Annotated[
+    tuple[int, int], Between(0, LONGEST), Rule(_far_first, "two whole numbers, the far one first, like (5, 2)")
+]
+Season = Annotated[tuple[int, int], Between(1, 12), Rule(_is_season, "the first and last of three months, like (6, 8)")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TimeSettings(Value):
     """The readings of fuzzy words (R8). Pairs run from far to near: `few_days=(5, 2)` is five to two days ago."""
 
-    recent_days: int = 30
-    few_days: tuple[int, int] = (5, 2)
-    few_weeks: tuple[int, int] = (35, 14)
-    few_months: tuple[int, int] = (90, 30)
-    few_years: tuple[int, int] = (5, 2)
-    around_days: int = 3
-    summer_months: tuple[int, int] = (6, 8)
-    day_first: bool = True
-
-    def __post_init__(self) -> None:
-        if not _whole(self.recent_days, 1, LONGEST):
-            raise InvalidInput(f"recent_days must be a whole number from 1 to {LONGEST}, not {self.recent_days!r}")
-        if not _whole(self.around_days, 0, LONGEST):
-            raise InvalidInput(f"around_days must be a whole number from 0 to {LONGEST}, not {self.around_days!r}")
-        for name in ("few_days", "few_weeks", "few_months", "few_years"):
-            pair = getattr(self, name)
-            if not (_pair(pair, 0, LONGEST) and pair[0] > pair[1]):
-                raise InvalidInput(f"{name} must be two whole numbers, the far one first, like (5, 2), not {pair!r}")
-        months = self.summer_months
-        if not (_pair(months, 1, 12) and (months[1] - months[0]) % 12 == SEASON_MONTHS - 1):
-            raise InvalidInput(f"summer_months must be the first and last of three months, like (6, 8), not {months!r}")
-        if not isinstance(self.day_first, bool):
-            raise InvalidInput(f"day_first must be true or false, not {self.day_first!r}")
+    recent_days: Annotated[int, Between(1, LONGEST), About("How many days back “recently” and “lately” go")] = 30
+    few_days: Annotated[Span, About("“A few days ago”: from and to, in days")] = (5, 2)
+    few_weeks: Annotated[Span, About("“A few weeks ago”: from and to, in days")] = (35, 14)
+    few_months: Annotated[Span, About("“A few months ago”: from and to, in days")] = (90, 30)
+    few_years: Annotated[Span, About("“A few years ago”: from and to, in years")] = (5, 2)
+    summer_months: Annotated[Season, About("First and last month of summer; the other seasons follow")] = (6, 8)
+    day_first: Annotated[bool, About("Whether 03/04/2025 is 3 April")] = True
+    around_days: Annotated[int, Between(0, LONGEST), About("How many days “around” adds on both sides")] = 3
 
     @classmethod
     def from_mapping(cls, data: Mapping[str, Any]) -> TimeSettings:
         """Settings from plain data, where a pair is any list of two; errors name the field."""
         if not isinstance(data, Mapping):
             raise InvalidInput(f"time settings must be a mapping of names to values, not {type(data).__name__}")
-        known = [field.name for field in dataclasses.fields(cls)]
-        for name in data:
-            if name not in known:
-                raise InvalidInput(f"unknown time setting {name!r}; known are {', '.join(known)}")
-        values: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in data.items()
-        }
-        return cls(**values)
-
-
-def _whole(value: object, low: int, high: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-
-
-def _pair(value: object, low: int, high: int) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and all(_whole(item, low, high) for item in value)
+        return build(cls, data, noun="time setting")
 
 
 DEFAULTS = TimeSettings()

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
+from fivefold.values.limits import MAX_NAME, MAX_TAGS, MAX_TEXT
 from fivefold.values.memory import Memory, Record
-from fivefold.values.validate import MAX_NAME, MAX_TAGS, MAX_TEXT, record_of, visible
+from fivefold.values.records import record_of
+from fivefold.values.validate import visible
 
 IMPORTED = "imported"
 """Under this name a memory's metadata says where it came from, and a digest of what it was there."""

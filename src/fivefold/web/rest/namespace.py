@@ -15,8 +15,8 @@ from fivefold.service.limits import Limits, TooMuch
 from fivefold.service.responses import Unlearned
 from fivefold.settings import Settings
 from fivefold.transfer.jsonl import export_lines, objects
+from fivefold.values.limits import MAX_TEXT
 from fivefold.values.reports import Report, Stats
-from fivefold.values.validate import MAX_TEXT
 from fivefold.web.rest.bodies import TEXTS
 from fivefold.web.rest.operations import IN, JSON, LINES, Current, Example, operation
 from fivefold.web.streaming import lines_through_a_file, parts_of

@@ -17,9 +17,9 @@ from starlette.responses import Response
 
 from fivefold.service.session import Action, Session
 from fivefold.values.access import Role
+from fivefold.values.limits import MAX_NAME
 from fivefold.values.reports import Report
 from fivefold.values.serialize import Value
-from fivefold.values.validate import MAX_NAME
 from fivefold.web.auth import caller_of, service_of, still_the_caller
 from fivefold.web.idempotency import REPLAYED, Once, once
 from fivefold.web.problems import Problematic, problem
