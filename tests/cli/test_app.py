@@ -65,7 +65,7 @@ BAD: list[tuple[list[str], str, str]] = [
     (
         ["recall", "x", "--set", "unit=turn", "--set", "fusion.pool=0"],
         "InvalidInput",
-        "fivefold: --set: recipe 'default' fusion.pool",
+        "fivefold: --set: recipe 'default': fusion.pool",
     ),
     (["recipes", "show", "best"], "UnknownRecipe", "unknown recipe 'best'; known are default, dense"),
     (["recipes", "show", "{folder}"], "UnknownRecipe", "cannot be read: Is a directory"),
