@@ -119,7 +119,7 @@ def test_a_stage(install: Install, tmp_path: Path) -> None:
         step = mem.recall("where is the kettle?", recipe=path)[0].candidate.steps[0]
     assert (step.stage, step.why, step.after) == ("doubled", "times 3", 3 * step.before)
     path.write_text('[[routes]]\nname = "lexical"\n\n[[select]]\nname = "doubled"\n')
-    with pytest.raises(InvalidInput, match="'doubled' is unknown; known are ended"):
+    with pytest.raises(InvalidInput, match="'doubled' is unknown; it is one of ended"):
         load_recipe(path)
 
 
