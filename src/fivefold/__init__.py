@@ -78,21 +78,21 @@ _HOME = {
     "Query": "values.query",
     "Weights": "values.query",
     "Window": "values.query",
-    "Candidate": "values.recall",
-    "Dropped": "values.recall",
-    "Effort": "values.recall",
-    "Evidence": "values.recall",
+    "Candidate": "values.trace",
+    "Dropped": "values.trace",
+    "Effort": "values.trace",
+    "Evidence": "values.trace",
     "Hit": "values.recall",
-    "Plan": "values.recall",
+    "Plan": "values.trace",
     "Recall": "values.recall",
-    "RouteHit": "values.recall",
-    "RoutePlan": "values.recall",
-    "RouteRun": "values.recall",
-    "StageNote": "values.recall",
-    "Step": "values.recall",
-    "Support": "values.recall",
-    "Timing": "values.recall",
-    "TopHit": "values.recall",
+    "RouteHit": "values.trace",
+    "RoutePlan": "values.trace",
+    "RouteRun": "values.trace",
+    "StageNote": "values.trace",
+    "Step": "values.trace",
+    "Support": "values.trace",
+    "Timing": "values.trace",
+    "TopHit": "values.trace",
     "Drift": "values.reports",
     "Finding": "values.reports",
     "Link": "values.reports",
@@ -179,27 +179,27 @@ if TYPE_CHECKING:
     from fivefold.values.query import Query as Query
     from fivefold.values.query import Weights as Weights
     from fivefold.values.query import Window as Window
-    from fivefold.values.recall import Candidate as Candidate
-    from fivefold.values.recall import Dropped as Dropped
-    from fivefold.values.recall import Effort as Effort
-    from fivefold.values.recall import Evidence as Evidence
     from fivefold.values.recall import Hit as Hit
-    from fivefold.values.recall import Plan as Plan
     from fivefold.values.recall import Recall as Recall
-    from fivefold.values.recall import RouteHit as RouteHit
-    from fivefold.values.recall import RoutePlan as RoutePlan
-    from fivefold.values.recall import RouteRun as RouteRun
-    from fivefold.values.recall import StageNote as StageNote
-    from fivefold.values.recall import Step as Step
-    from fivefold.values.recall import Support as Support
-    from fivefold.values.recall import Timing as Timing
-    from fivefold.values.recall import TopHit as TopHit
     from fivefold.values.reports import Drift as Drift
     from fivefold.values.reports import Finding as Finding
     from fivefold.values.reports import Link as Link
     from fivefold.values.reports import Merged as Merged
     from fivefold.values.reports import Report as Report
     from fivefold.values.reports import Stats as Stats
+    from fivefold.values.trace import Candidate as Candidate
+    from fivefold.values.trace import Dropped as Dropped
+    from fivefold.values.trace import Effort as Effort
+    from fivefold.values.trace import Evidence as Evidence
+    from fivefold.values.trace import Plan as Plan
+    from fivefold.values.trace import RouteHit as RouteHit
+    from fivefold.values.trace import RoutePlan as RoutePlan
+    from fivefold.values.trace import RouteRun as RouteRun
+    from fivefold.values.trace import StageNote as StageNote
+    from fivefold.values.trace import Step as Step
+    from fivefold.values.trace import Support as Support
+    from fivefold.values.trace import Timing as Timing
+    from fivefold.values.trace import TopHit as TopHit
     from fivefold.writing.graph import Graph as Graph
 
 

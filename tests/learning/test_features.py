@@ -15,7 +15,7 @@ from fivefold.learning.features import NAMES, VERSION, base_score, packed, reten
 from fivefold.learning.lessons import lessons
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.schema import migrate, migrations
-from fivefold.values.recall import Candidate, Evidence, Plan, RoutePlan
+from fivefold.values.trace import Candidate, Evidence, Plan, RoutePlan
 from tests.stores.test_sqlite import toy
 from tests.support.stage_pool import NOW, aged, of
 from tests.support.synthetic_users import furnished

@@ -15,7 +15,7 @@ from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader, Space
 from fivefold.values.memory import Memory
 from fivefold.values.query import Query, Window
-from fivefold.values.recall import Candidate
+from fivefold.values.trace import Candidate
 from fivefold.values.vectors import Vector
 from tests.retrieval.test_fuse import memory
 

@@ -13,8 +13,8 @@ from fivefold.stores.sqlite.reader import SqliteReader
 from fivefold.testing.compare import differences, renamed, session_names, trace, unlike
 from fivefold.testing.pairs import Pair, in_memory, opened
 from fivefold.testing.recipes import steady, steady_recipes, steady_with
-from fivefold.values.recall import RouteHit
 from fivefold.values.serialize import Json
+from fivefold.values.trace import RouteHit
 
 TOLD = [
     {"content": "Sarah reports to Tom", "id": "a", "session_id": "s"},

@@ -13,8 +13,10 @@ from fivefold.cli.app import complain
 from fivefold.cli.terminal import COLOURS, console, counted, hang, line, table
 from fivefold.retrieval.prompt import Context
 from fivefold.text.display import brief, visible
+from fivefold.values.explain import SHOWN_TEXT
 from fivefold.values.memory import Memory
-from fivefold.values.recall import SHOWN_TEXT, Evidence, Hit, Plan, Recall
+from fivefold.values.recall import Hit, Recall
+from fivefold.values.trace import Evidence, Plan
 
 BAR = 24
 SHORTEST_BAR = 4

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from fivefold.errors import InvalidInput
 from fivefold.values.limits import MAX_RECENT, MAX_TAGS, MAX_TOKENS
 from fivefold.values.memory import Type
-from fivefold.values.recall import Effort
 from fivefold.values.serialize import Json
+from fivefold.values.trace import Effort
 
 BUDGET = 1_000
 """Tokens of an answer unless the caller names another number."""

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from fivefold.text.tokens import tokens
+from fivefold.values.explain import SHOWN_TEXT
 from fivefold.values.memory import Memory
-from fivefold.values.recall import SHOWN_TEXT, Hit, Recall
+from fivefold.values.recall import Hit, Recall
 
 LINE = 300
 """Characters of a memory where it is one of several lines."""

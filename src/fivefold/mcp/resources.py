@@ -13,7 +13,7 @@ from fivefold.errors import InvalidInput, NotFound
 from fivefold.mcp.budget import brief
 from fivefold.mcp.text import turns_of
 from fivefold.mcp.transport import Transport
-from fivefold.values.recall import SHOWN_TEXT
+from fivefold.values.explain import SHOWN_TEXT
 from fivefold.values.validate import checked_name
 
 if TYPE_CHECKING:

@@ -34,7 +34,8 @@ from fivefold.settings import Settings
 from fivefold.stores.protocol import Space
 from fivefold.values.ids import new_id
 from fivefold.values.query import Query
-from fivefold.values.recall import Plan, Recall, Timing
+from fivefold.values.recall import Recall
+from fivefold.values.trace import Plan, Timing
 from fivefold.values.vectors import Vector
 
 

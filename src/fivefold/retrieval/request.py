@@ -11,8 +11,8 @@ from fivefold.retrieval.effort import checked_effort
 from fivefold.retrieval.recipe import Recipe
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.values.limits import MAX_RECENT
-from fivefold.values.recall import Effort
 from fivefold.values.times import as_utc
+from fivefold.values.trace import Effort
 from fivefold.values.validate import checked_count, checked_history, checked_k, checked_name, checked_text
 
 RecipeChoice = str | os.PathLike[str] | Recipe

@@ -8,7 +8,7 @@ from fivefold.errors import FivefoldError
 from fivefold.learning.adaptation import adapted, restored
 from fivefold.stores.protocol import Reader, Space
 from fivefold.values.query import Query, Weights
-from fivefold.values.recall import Plan
+from fivefold.values.trace import Plan
 from fivefold.values.vectors import Vector
 
 

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer, TracerProvider
 
     from fivefold.stores.protocol import Store
-    from fivefold.values.recall import Recall, RouteRun
+    from fivefold.values.recall import Recall
+    from fivefold.values.trace import RouteRun
 
     Scope = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]

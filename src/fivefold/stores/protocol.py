@@ -12,9 +12,10 @@ from fivefold.stores.queries import AliasMatch, Arm, Composite, Filter, FusedHit
 from fivefold.values.extraction import Extraction, Mention, Statement
 from fivefold.values.graph import Edge, Entity
 from fivefold.values.memory import Memory, Session, Type
-from fivefold.values.recall import Recall, RouteHit
+from fivefold.values.recall import Recall
 from fivefold.values.reports import Finding, Link, MaintenanceResult, Stats
 from fivefold.values.serialize import Value
+from fivefold.values.trace import RouteHit
 from fivefold.values.vectors import Field, Matrix, Vector
 
 if TYPE_CHECKING:

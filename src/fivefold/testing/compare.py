@@ -14,8 +14,9 @@ from typing import Any
 
 from fivefold.engine import Engine
 from fivefold.values.query import Query
-from fivefold.values.recall import Candidate, Hit, Recall, RouteRun
+from fivefold.values.recall import Hit, Recall
 from fivefold.values.serialize import Json, plain
+from fivefold.values.trace import Candidate, RouteRun
 
 NEAR = 1e-4
 TIE = 1e-6

@@ -12,7 +12,7 @@ from fivefold.stores.queries import Walk
 from fivefold.testing.pairs import NOW, Pair, opened
 from fivefold.testing.places import Places
 from fivefold.testing.recipes import steady_with
-from fivefold.values.recall import RouteHit
+from fivefold.values.trace import RouteHit
 from fivefold.writing.graph import Graph
 
 TOLD = (

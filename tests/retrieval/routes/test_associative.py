@@ -18,7 +18,7 @@ from fivefold.stores.protocol import Reader, Space
 from fivefold.stores.queries import Filter
 from fivefold.stores.sqlite.vectors import Held
 from fivefold.values.query import Query
-from fivefold.values.recall import RouteHit
+from fivefold.values.trace import RouteHit
 from fivefold.values.vectors import Field, Vector
 from tests.support.stage_pool import NOW
 

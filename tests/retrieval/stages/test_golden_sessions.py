@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from fivefold.values.recall import Candidate, Evidence, Hit, Support
+from fivefold.values.recall import Hit
+from fivefold.values.trace import Candidate, Evidence, Support
 from tests.support.stage_pool import of, scores, stage
 
 

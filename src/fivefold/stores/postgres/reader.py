@@ -16,7 +16,7 @@ from fivefold.stores.protocol import Space
 from fivefold.stores.queries import Arm, Composite, Filter, FusedHit, Walk
 from fivefold.stores.sql.reader import SqlReader
 from fivefold.stores.sql.recall_log import RecallLog
-from fivefold.values.recall import RouteHit
+from fivefold.values.trace import RouteHit
 from fivefold.values.vectors import FIELDS, Field, Matrix, Vector
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from fivefold.stores.sql.scoped_reader import moment
 from fivefold.values.extraction import Extraction
 from fivefold.values.extraction_json import restored
 from fivefold.values.memory import Memory, Type
-from fivefold.values.recall import RouteHit
 from fivefold.values.reports import Drift, Link, Stats
 from fivefold.values.times import from_micros, to_micros
+from fivefold.values.trace import RouteHit
 
 
 class SqlReader(EntityReader, ListingReader):

@@ -13,7 +13,7 @@ from fivefold.stores.sqlite import fused_search, lexical
 from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.vectors import stored
 from fivefold.stores.sqlite.walk import walk
-from fivefold.values.recall import RouteHit
+from fivefold.values.trace import RouteHit
 from fivefold.values.vectors import Field, Matrix, Vector
 
 if TYPE_CHECKING:

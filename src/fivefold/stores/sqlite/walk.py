@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import apsw
 
 from fivefold.stores.queries import ENOUGH, Walk
-from fivefold.values.recall import RouteHit
 from fivefold.values.times import to_micros
+from fivefold.values.trace import RouteHit
 
 _WALK = """
 WITH RECURSIVE walk(entity, hop, factor, path, seen) AS (

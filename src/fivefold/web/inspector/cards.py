@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fivefold.retrieval.routes import ROUTES
-from fivefold.values.recall import Evidence, Hit, Plan, Recall
+from fivefold.values.recall import Hit, Recall
+from fivefold.values.trace import Evidence, Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ from fivefold.service.limits import Limits
 from fivefold.service.recipes import recipe_named
 from fivefold.service.session import Session
 from fivefold.values.access import Refused
-from fivefold.values.recall import EFFORTS, Recall
+from fivefold.values.recall import Recall
 from fivefold.values.times import as_utc
+from fivefold.values.trace import EFFORTS
 from fivefold.web.problems import problem_of
 
 Text = Annotated[str, Query()]

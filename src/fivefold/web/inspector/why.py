@@ -6,7 +6,8 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from fivefold.retrieval.recipe_file import known_recipes
-from fivefold.values.recall import EFFORTS, Recall
+from fivefold.values.recall import Recall
+from fivefold.values.trace import EFFORTS
 from fivefold.web.inspector import trace
 from fivefold.web.inspector.cards import kinds_of, make_cards
 from fivefold.web.inspector.page_session import PageSession

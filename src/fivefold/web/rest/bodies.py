@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation, TypeAdapter, 
 from fivefold.service.limits import Limits
 from fivefold.values.graph import EdgeKind, EntityKind
 from fivefold.values.memory import Kind, Type
-from fivefold.values.recall import Effort
+from fivefold.values.trace import Effort
 
 TIME = {"format": "date-time"}
 Moment = Annotated[str, Field(json_schema_extra=TIME, max_length=100)]

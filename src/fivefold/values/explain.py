@@ -1,0 +1,62 @@
+"""The trace as text. It renders what the values hold, and computes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fivefold.values.memory import Memory
+from fivefold.values.query import Query
+from fivefold.values.shorten import shorten
+from fivefold.values.trace import Candidate, Dropped, Plan, RouteRun, StageNote, Timing
+
+SHOWN_TEXT = 100
+"""Characters of a memory where only its beginning is shown."""
+
+SHOWN_DROPPED = 5
+"""How many dropped candidates an explanation names; `Recall.dropped` has all that reached selection."""
+
+COLUMN = 10
+"""The least width of the column of names."""
+
+
+def explain_hit(rank: int, candidate: Candidate) -> str:
+    """The arithmetic behind a score, one line for each route and each step."""
+    names = [item.route for item in candidate.evidence] + [step.stage for step in candidate.steps]
+    wide = max((COLUMN, *map(len, names)))
+    lines = [f"#{rank}  {candidate.score:.4f}  {candidate.memory.content}"]
+    for item in candidate.evidence:
+        note = f"  ({item.note})" if item.note else ""
+        lines.append(f"    {item.route:<{wide}} rank {item.rank:<3} {item.arithmetic} = {item.contribution:.4f}{note}")
+    parts = " + ".join(f"{item.contribution:.4f}" for item in candidate.evidence)
+    lines.append(f"    {'fused':<{wide}} {parts} = {candidate.fused:.4f}")
+    lines += [f"    {step.stage:<{wide}} {step.before:.4f} → {step.after:.4f}  {step.why}" for step in candidate.steps]
+    lines += [f"    {'beside':<{wide}} {shorten(memory.content, SHOWN_TEXT)}" for memory in candidate.neighbours]
+    return "\n".join(lines)
+
+
+def explain_search(query: Query, plan: Plan, routes: Sequence[RouteRun], notes: Iterable[StageNote]) -> list[str]:
+    """The question as it was understood, the plan, and what each route and model gave."""
+    lines = [query.marked(), *query.describe(), ""]
+    lines.append(f"recipe {plan.recipe}, k {plan.k}, {plan.fusion}{plan.describe_effort()}")
+    wide = max((COLUMN, *(len(run.route) for run in routes)))
+    for run in routes:
+        lines.append(f"  {run.route:<{wide}} {run.status:<8} {run.found:>4} found  {run.ms:7.2f} ms  {run.reason}")
+        lines += [
+            f"      {rank}. {top.score:.4g}  {shorten(top.content, SHOWN_TEXT)}"
+            + (f"  ({top.note})" if top.note else "")
+            for rank, top in enumerate(run.top, 1)
+        ]
+    if query.weights is not None:
+        lines.append(f"  weights {query.weights.describe()}")
+    lines += [f"  {note.stage:<{wide}} {note.status:<8} {note.model}  {note.why}" for note in notes]
+    return lines
+
+
+def explain_rest(recent: Iterable[Memory], dropped: Sequence[Dropped], timings: Iterable[Timing]) -> list[str]:
+    """The last turns, what was dropped and why, and how long each stage took."""
+    lines = [f"  recent {turn.id}  {shorten(turn.content, SHOWN_TEXT)}" for turn in recent]
+    lines += [f"  dropped {item.id} at {item.stage}: {item.reason}" for item in dropped[:SHOWN_DROPPED]]
+    if len(dropped) > SHOWN_DROPPED:
+        lines.append(f"  … and {len(dropped) - SHOWN_DROPPED} more dropped")
+    lines.append("  " + "  ".join(f"{timing.stage} {timing.ms:.2f} ms" for timing in timings))
+    return lines

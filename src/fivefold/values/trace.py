@@ -1,0 +1,175 @@
+"""The trace of a recall: the plan, what each route found, and the candidates with their evidence.
+
+Every view (terminal, JSON, page) reads these values; nothing is recomputed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from fivefold.values.memory import Memory, Type
+from fivefold.values.serialize import Value, hidden
+
+Effort = Literal["low", "normal", "high"]
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
+
+SHOWN_TOP = 3
+"""How many hits of each route the trace names."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoutePlan(Value):
+    """One route's part in the plan: run to a depth with a weight, or skipped for a reason."""
+
+    route: str
+    run: bool
+    depth: int
+    weight: float
+    reason: str
+    types: tuple[Type, ...] = ()
+    budget_ms: int = 2_000
+    search: str = ""
+    supports: bool = False
+    options: Any = hidden(default=None)  # noqa: RUF009
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Value):
+    """What a recall will do, before it does it."""
+
+    recipe: str
+    k: int
+    routes: tuple[RoutePlan, ...]
+    fusion: str
+    stages: tuple[str, ...]
+    effort: Effort = "normal"
+    by_effort: Mapping[str, Any] = field(default_factory=dict)
+    """What the effort changed in the recipe, by paths as `overrides` has them."""
+
+    def describe_effort(self) -> str:
+        """The effort in words; empty where it is the normal one."""
+        return "" if self.effort == "normal" else f", {self.effort} effort"
+
+
+@dataclass(frozen=True, slots=True)
+class RouteHit(Value):
+    """One memory as one route found it; `score` is on the route's own scale, higher is better.
+
+    `factor` multiplies the route's weight for this hit, as a far hop counts less than a direct one (R10).
+    `contribution` is what the hit adds to the fused score, where the store has fused it.
+    """
+
+    row: int
+    score: float
+    note: str | None = None
+    factor: float = 1.0
+    contribution: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopHit(Value):
+    """One of the first hits of a route, by its memory's id."""
+
+    id: str
+    score: float
+    content: str
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RouteRun(Value):
+    """The outcome of one route: its hits, or why it has none."""
+
+    route: str
+    status: Literal["hits", "skipped", "failed", "late"]
+    reason: str
+    found: int
+    ms: float
+    top: tuple[TopHit, ...] = ()
+    hits: tuple[RouteHit, ...] = hidden(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence(Value):
+    """Why a memory is a candidate: its place in one route and what that added to the fused score."""
+
+    route: str
+    rank: int
+    score: float
+    weight: float
+    contribution: float
+    arithmetic: str
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Value):
+    """What one later stage did to a candidate's score."""
+
+    stage: str
+    before: float
+    after: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Support(Value):
+    """What its turns add to a session memory (M5, M8)."""
+
+    session_rrf_score: float
+    turn_support: float
+    supporting_turn_count: int
+    best_turn_routes: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate(Value):
+    """A memory on its way to the answer, with its evidence.
+
+    Law: the contributions add up to `fused`, every step starts where the last one ended,
+    and the last step's result is the score.
+    """
+
+    memory: Memory
+    evidence: tuple[Evidence, ...]
+    fused: float
+    steps: tuple[Step, ...] = ()
+    support: Support | None = None
+    neighbours: tuple[Memory, ...] = ()
+
+    @property
+    def score(self) -> float:
+        return self.steps[-1].after if self.steps else self.fused
+
+    def with_step(self, stage: str, after: float, why: str) -> Candidate:
+        return replace(self, steps=(*self.steps, Step(stage, self.score, after, why)))
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped(Value):
+    """A candidate that did not make it, and why."""
+
+    id: str
+    score: float
+    stage: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StageNote(Value):
+    """The outcome of a stage that may fail or be off: its model judged, was late, or is not switched on."""
+
+    stage: str
+    status: Literal["done", "failed", "off"]
+    why: str
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing(Value):
+    """How long one stage took."""
+
+    stage: str
+    ms: float
