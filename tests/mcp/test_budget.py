@@ -17,7 +17,7 @@ from fivefold.errors import InvalidInput
 from fivefold.mcp import calls
 from fivefold.mcp.arguments import Explain, Sessions
 from fivefold.mcp.arguments import Recall as Asked
-from fivefold.mcp.budget import begun, brief, clipped, explained, fitting
+from fivefold.mcp.budget import begun, clipped, explained, fitting
 from fivefold.mcp.source_numbers import KEPT, SourceNumbers
 from fivefold.mcp.text import trace
 from fivefold.service.service import open_service
@@ -72,11 +72,6 @@ def test_long_names_and_dear_scripts_keep_to_the_budget(sign: str, tmp_path: Pat
             assert (
                 tokens(calls.explain(action, numbers, Explain(question=sign * 999, token_budget=budget)).text) <= budget
             )
-
-
-@given(st.text(), st.integers(1, 50))
-def test_a_line_is_no_longer_than_asked_for(text: str, most: int) -> None:
-    assert len(brief(text, most)) <= most
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from fivefold.retrieval.recipe import Recipe
 from fivefold.stores import open_store
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Hit
+from fivefold.values.shorten import shorten
 
 EXPLAINED = 3
 """First hits of each recall whose arithmetic is kept beside that of the gold, to be read when two runs differ."""
@@ -126,9 +127,7 @@ def _explained(found: Mapping[str, Hit], gold: Sequence[str]) -> Iterator[tuple[
     """The arithmetic of the first hits and of the gold, each with a glimpse of its text."""
     for place, (id, hit) in enumerate(found.items()):
         if place < EXPLAINED or id in gold:
-            text = " ".join(hit.memory.content.split())
-            short = text if len(text) <= SHOWN_TEXT else f"{text[: SHOWN_TEXT - 1]}…"
-            yield id, hit.explain().replace(hit.memory.content, short, 1)
+            yield id, hit.explain().replace(hit.memory.content, shorten(hit.memory.content, SHOWN_TEXT), 1)
 
 
 def ask_all(ask: Ask, recipe: Recipe, dataset: Dataset, advance: Callable[[int], None]) -> list[Answer]:

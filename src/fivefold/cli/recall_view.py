@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from textwrap import shorten
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
@@ -16,6 +15,7 @@ from fivefold.text.display import brief, visible
 from fivefold.values.explain import SHOWN_TEXT
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Hit, Recall
+from fivefold.values.shorten import shorten
 from fivefold.values.trace import Evidence, Plan
 
 BAR = 24
@@ -111,7 +111,7 @@ def _company(hit: Hit, full: bool) -> None:
     for memory in hit.neighbours:
         who = f"{memory.speaker}: " if memory.speaker else ""
         text = brief(memory.content, full)
-        hang("    ", f"beside  {who}{text if full else shorten(text, SHOWN_TEXT, placeholder='…')}", "dim", further=12)
+        hang("    ", f"beside  {who}{text if full else shorten(text, SHOWN_TEXT)}", "dim", further=12)
 
 
 def _closing(answer: Recall) -> str:

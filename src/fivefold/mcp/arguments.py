@@ -12,6 +12,7 @@ from fivefold.errors import InvalidInput
 from fivefold.values.limits import MAX_RECENT, MAX_TAGS, MAX_TOKENS
 from fivefold.values.memory import Type
 from fivefold.values.serialize import Json
+from fivefold.values.shorten import shorten
 from fivefold.values.trace import Effort
 
 BUDGET = 1_000
@@ -229,5 +230,4 @@ def _wanted(field: Json) -> str:
 
 
 def _given(value: object) -> str:
-    told = repr(value)
-    return told if len(told) <= 60 else f"{told[:59]}…"
+    return shorten(repr(value), 60)

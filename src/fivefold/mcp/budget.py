@@ -9,6 +9,7 @@ from fivefold.text.tokens import tokens
 from fivefold.values.explain import SHOWN_TEXT
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Hit, Recall
+from fivefold.values.shorten import shorten
 
 LINE = 300
 """Characters of a memory where it is one of several lines."""
@@ -23,12 +24,6 @@ def fitting(lines: Iterable[str], budget: int) -> int:
             break
         count += 1
     return count
-
-
-def brief(text: str, most: int = LINE) -> str:
-    """A text as one line of at most so many characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
 def clipped(text: str, budget: int) -> str:
@@ -106,4 +101,4 @@ def _shortened(memory: Memory) -> Memory:
 
 
 def _first(text: str) -> str:
-    return text if len(text) <= SHOWN_TEXT else brief(text, SHOWN_TEXT)
+    return text if len(text) <= SHOWN_TEXT else shorten(text, SHOWN_TEXT)

@@ -10,10 +10,10 @@ import mcp_types as types
 from mcp.shared.uri_template import UriTemplate
 
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.mcp.budget import brief
 from fivefold.mcp.text import turns_of
 from fivefold.mcp.transport import Transport
 from fivefold.values.explain import SHOWN_TEXT
+from fivefold.values.shorten import shorten
 from fivefold.values.validate import checked_name
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _json(value: object) -> str:
 def _memory(memory: Memory) -> types.Resource:
     return types.Resource(
         name=memory.id,
-        title=brief(memory.content, SHOWN_TEXT),
+        title=shorten(memory.content, SHOWN_TEXT),
         uri=MEMORY.expand({"namespace": memory.namespace, "id": memory.id}),
         description=f"{memory.type}, {memory.event_at:%d %b %Y}" + (f", {memory.speaker}" if memory.speaker else ""),
         mime_type=JSON,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fivefold.mcp.budget import brief
+from fivefold.mcp.budget import LINE
+from fivefold.values.shorten import shorten
 
 if TYPE_CHECKING:
     from fivefold.retrieval.prompt import Context
@@ -48,7 +49,7 @@ def trace(recall_id: str, cut: Sequence[str]) -> str:
 
 
 def forgotten(memory: Memory) -> str:
-    return f"Forgotten for good: {memory.id}, {brief(memory.content)}"
+    return f"Forgotten for good: {memory.id}, {shorten(memory.content, LINE)}"
 
 
 def feedback(told: Feedback) -> str:
@@ -72,7 +73,7 @@ def sessions(page: Page[Session]) -> str:
 
 def turn(memory: Memory) -> str:
     who = f" {memory.speaker}" if memory.speaker else ""
-    return f"{memory.event_at:%Y-%m-%d %H:%M}{who}: {brief(memory.content)}"
+    return f"{memory.event_at:%Y-%m-%d %H:%M}{who}: {shorten(memory.content, LINE)}"
 
 
 def turns(told: Sequence[Memory], left_out: int) -> str:

@@ -16,6 +16,7 @@ from fivefold.engine import Engine
 from fivefold.values.query import Query
 from fivefold.values.recall import Hit, Recall
 from fivefold.values.serialize import Json, plain
+from fivefold.values.shorten import shorten
 from fivefold.values.trace import Candidate, RouteRun
 
 NEAR = 1e-4
@@ -175,5 +176,4 @@ def _hit(hit: Hit) -> Json:
 
 
 def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 300 else f"{text[:299]}…"
+    return shorten(repr(value), 300)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import unicodedata
 
+from fivefold.values.shorten import shorten
+
 SHOWN = 300
 """Characters of a memory that are shown where it is one of many."""
 
@@ -26,10 +28,7 @@ def visible(text: str) -> str:
 
 def brief(text: str, full: bool = False) -> str:
     """A memory's text as one line of about `SHOWN` characters, or all of it."""
-    if full:
-        return visible(text)
-    line = " ".join(visible(text).split())
-    return line if len(line) <= SHOWN else line[: SHOWN - 1].rstrip() + "…"
+    return visible(text) if full else shorten(visible(text), SHOWN)
 
 
 def escaped(text: str) -> str:

@@ -12,6 +12,7 @@ from fivefold.transfer.importers.import_log import ImportLog
 from fivefold.transfer.importers.source_files import CONVERSATIONS, matching_files, open_source_file
 from fivefold.values.memory import Record
 from fivefold.values.serialize import Json
+from fivefold.values.shorten import shorten
 
 SHOWN = 60
 Turns = Callable[[Json, ImportLog], Iterator[Record]]
@@ -38,4 +39,4 @@ def _title_of(item: object, title: str) -> str:
     given = item.get(title) if isinstance(item, dict) else None
     if not isinstance(given, str) or not given:
         return ""
-    return f" {given if len(given) <= SHOWN else given[:SHOWN] + '…'!r}"
+    return f" {shorten(given, SHOWN)!r}"

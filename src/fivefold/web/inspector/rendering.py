@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse
 from fivefold import __version__
 from fivefold.service.session import Session
 from fivefold.text.display import visible
+from fivefold.values.shorten import shorten as shorten_text
 from fivefold.web.paths import quoted
 from fivefold.web.problems import Problem
 
@@ -108,8 +109,7 @@ def _view(path: str) -> str:
 
 def shorten(text: object, most: int = 160) -> str:
     """Stored text on one line; marks that a reader would not see, such as those of direction, become visible."""
-    flat = " ".join(visible(str(text)).split())
-    return flat if len(flat) <= most else f"{flat[: most - 1].rstrip()}…"
+    return shorten_text(visible(str(text)), most)
 
 
 def day(value: datetime) -> str:
