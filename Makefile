@@ -5,13 +5,22 @@ BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 DEV := $(VENV)/.dev
 TRAIN := $(VENV)/.train
+# Tests without a server, a browser, a killed process or training.
+QUICK := not slow and not postgres and not browser
 # Scripts that import each other by bare names, checked folder by folder and with or without PyTorch.
 LOOSELY := --allow-subclassing-any --allow-untyped-decorators --no-warn-return-any --no-warn-unused-ignores
 
-.PHONY: demo test test-training browser lint format clean
+.PHONY: demo check test test-training browser lint format clean
 
 demo: $(CORE)
 	@$(BIN)/fivefold demo
+
+# What one runs while working: both at once, the lint's output only where it has something to say.
+check: $(DEV)
+	@$(MAKE) --no-print-directory lint >$(VENV)/lint.log 2>&1 & lint=$$!; \
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m '$(QUICK)'; tests=$$?; \
+	wait $$lint || { cat $(VENV)/lint.log; exit 1; }; \
+	exit $$tests
 
 test: $(DEV) lint browser
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder

@@ -32,8 +32,31 @@ LONGEST = (
 """Files that take long, first: where several processes share the files, none is left with a long one at the end."""
 
 
+SLOW = ("tests/test_durability", "tests/training/", "tests/transfer/test_migrate_killed.py")
+"""Files whose tests start processes, train models or search long for counterexamples."""
+
+BY_FIXTURE = {
+    "postgres": {"postgres", "own_postgres"},
+    "browser": {"browser", "browser_page", "tab"},
+    "slow": {"served", "talk"},
+}
+"""The marker of each test that uses one of these fixtures: a database server, Chromium, another process."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in LONGEST])
+    for item in items:
+        for marker in markers_of(item):
+            item.add_marker(marker)
+
+
+def markers_of(item: pytest.Item) -> Iterator[str]:
+    """What a test needs, by its fixtures, by a parameter that is named like one, and by its file."""
+    call = getattr(item, "callspec", None)
+    used = {*getattr(item, "fixturenames", ()), *(str(value) for value in (call.params.values() if call else ()))}
+    yield from (marker for marker, fixtures in BY_FIXTURE.items() if used & fixtures)
+    if item.nodeid.startswith(SLOW):
+        yield "slow"
 
 
 @pytest.fixture(scope="session", autouse=True)

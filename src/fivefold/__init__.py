@@ -8,7 +8,6 @@ __version__ = "0.1.0"
 
 _HOME = {
     "Engine": "engine",
-    "LearnedFromUse": "learning.from_use",
     "open": "engine",
     "DiskFull": "errors",
     "EmbedderError": "errors",
@@ -27,6 +26,7 @@ _HOME = {
     "StoreError": "errors",
     "UnknownRecipe": "errors",
     "Adaptation": "learning.adaptation",
+    "LearnedFromUse": "learning.from_use",
     "Figures": "learning.reranker",
     "Verdict": "learning.reranker",
     "BadModel": "models.binary",
@@ -41,9 +41,9 @@ _HOME = {
     "Source": "retrieval.prompt",
     "Recipe": "retrieval.recipe",
     "load_recipe": "retrieval.recipe_file",
+    "BaseRoute": "retrieval.routes.base",
     "Route": "retrieval.routes.base",
     "SearchContext": "retrieval.routes.base",
-    "BaseRoute": "retrieval.routes.base",
     "Pool": "retrieval.stages.base",
     "Stage": "retrieval.stages.base",
     "Busy": "service.idempotency",
@@ -62,6 +62,7 @@ _HOME = {
     "Unauthorized": "values.access",
     "Correction": "values.extraction",
     "Extraction": "values.extraction",
+    "Extractor": "values.extraction",
     "Mention": "values.extraction",
     "Span": "values.extraction",
     "Statement": "values.extraction",
@@ -99,7 +100,6 @@ _HOME = {
     "Merged": "values.reports",
     "Report": "values.reports",
     "Stats": "values.reports",
-    "Extractor": "values.extraction",
     "Graph": "writing.graph",
 }
 """Where each public name lives. Modules load when first asked for, so `import fivefold` costs nothing."""

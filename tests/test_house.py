@@ -1,0 +1,66 @@
+"""The laws of the house: how large things are, what they are called, and who may import whom."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SRC = ROOT / "src" / "fivefold"
+TESTS = ROOT / "tests"
+
+MOST_ROOT_MODULES = 8
+MOST_LINES = 350
+MOST_LINES_P90 = 18
+
+DATA_TABLES: set[str] = set()
+"""Files that are mostly data, which may be longer."""
+
+OF_NO_FOLDER = {"support", "data", "training"}
+"""Folders of tests that mirror nothing: helpers, stored files, and the scripts in `training/`."""
+
+FLAG = re.compile(r"(?:^|[\s`'\"(])--[a-z][a-z-]+")
+
+
+def modules() -> list[Path]:
+    return sorted(SRC.rglob("*.py"))
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def functions() -> Iterator[tuple[int, str]]:
+    """The length of every function, with its name."""
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield (node.end_lineno or node.lineno) - node.lineno + 1, f"{named(path)}: {node.name}"
+
+
+def test_the_root_is_small() -> None:
+    found = [path.stem for path in SRC.glob("*.py")]
+    assert len(found) <= MOST_ROOT_MODULES, found
+
+
+def test_nine_of_ten_functions_are_short() -> None:
+    lengths = sorted(functions())
+    length, name = lengths[int(0.9 * len(lengths))]
+    assert length <= MOST_LINES_P90, name
+
+
+@pytest.mark.parametrize("folder", ["src", "tests", "training", "docs"])
+def test_the_formatter_decides_every_layout(folder: str) -> None:
+    exception = re.compile(r"# fmt: " + "(?:skip|off)")
+    found = [named(path) for path in (ROOT / folder).rglob("*.py") if exception.search(path.read_text("utf-8"))]
+    assert found == []
+
+
+def test_tests_lie_where_the_code_lies() -> None:
+    found = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}
+    strays = [str(folder) for folder in found if not (SRC / folder).is_dir() and folder.parts[0] not in OF_NO_FOLDER]
+    assert strays == []
