@@ -89,7 +89,7 @@ def test_an_observer_that_fails_spoils_nothing(mem: Engine, notes: Notes, caplog
             assert mem.recall("tea").hits
     finally:
         observers.remove(clumsy)
-    assert [record.getMessage() for record in caplog.records] == ["Clumsy could not be told"] * 2
+    assert [record.getMessage() for record in caplog.records] == ["the observer Clumsy failed"] * 2
     assert len(notes.recalls) == len(notes.writes) == 1
 
 

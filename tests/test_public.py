@@ -15,8 +15,8 @@ import fivefold
 
 FACES = {"__main__", "adapters", "bench", "cli", "mcp", "testing", "web"}
 
-INTERNAL = {"AnyDataclass", "Database", "Dialect", "ModelShelf"}
-"""Protocols between two modules of one package, and one that every dataclass fulfils."""
+INTERNAL = {"AnyDataclass", "Database", "Dialect", "ModelShelf", "Observed", "Target"}
+"""Protocols between two modules of one package, and those that the engine or any dataclass fulfils."""
 
 
 def test_every_declared_name_is_there() -> None:

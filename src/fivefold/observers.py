@@ -1,4 +1,4 @@
-"""Who wants to know what the engine does: recalls as they were, writes and how long they took. Nobody, unless asked."""
+"""Observers of an engine: they see each recall as it was, and each write with the time it took."""
 
 from __future__ import annotations
 
@@ -12,19 +12,27 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 from fivefold.values.reports import Report
 
 if TYPE_CHECKING:
-    from fivefold.engine import Engine
     from fivefold.stores.protocol import Store
     from fivefold.values.recall import Recall
 
 _log = logging.getLogger("fivefold")
 
+
+class Observed(Protocol):
+    """What an observer learns of the engine that writes: its store and its namespace."""
+
+    store: Store
+    namespace: str
+
+
 P = ParamSpec("P")
 R = TypeVar("R")
+E = TypeVar("E", bound=Observed)
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A write that has ended: what it was, when, how many memories it stored, and what went wrong, if anything."""
+    """A write that has ended: what it was, when, how many memories it stored, and the error if it failed."""
 
     operation: str
     namespace: str
@@ -32,11 +40,11 @@ class Write:
     ended_ns: int
     stored: int = 0
     failed: str = ""
-    """The kind of error, never its words, which may hold a text."""
+    """The type of the error, never its message, which may contain a text."""
 
 
 class Observer(Protocol):
-    """Is told of each recall and write once it has ended, in the thread that did it."""
+    """Hears of each recall and write once it has ended, in the thread that did it."""
 
     def recalled(self, store: Store, recall: Recall, ended_ns: int) -> None: ...
 
@@ -47,31 +55,30 @@ _observers: tuple[Observer, ...] = ()
 
 
 def add(observer: Observer) -> None:
-    """Tell it from now on; adding it again changes nothing."""
+    """Notify it from now on; to add it again changes nothing."""
     global _observers  # noqa: PLW0603
     if observer not in _observers:
         _observers = (*_observers, observer)
 
 
 def remove(observer: Observer) -> None:
-    """Tell it no more."""
+    """Notify it no longer."""
     global _observers  # noqa: PLW0603
     _observers = tuple(other for other in _observers if other is not observer)
 
 
 def recalled(store: Store, recall: Recall) -> None:
-    """Called by the engine at the end of a recall."""
+    """The engine calls this at the end of a recall."""
     if _observers:
         ended = time.time_ns()
-        _tell(lambda observer: observer.recalled(store, recall, ended))
+        _notify(lambda observer: observer.recalled(store, recall, ended))
 
 
-def write(method: Callable[Concatenate[Engine, P], R]) -> Callable[Concatenate[Engine, P], R]:
-    """Marks the engine's writes; where nobody observes, it costs one look."""
-    operation = method.__name__
+def write(method: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P], R]:
+    """Marks a method of the engine as a write."""
 
     @wraps(method)
-    def watched(engine: Engine, /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def observe(engine: E, /, *args: P.args, **kwargs: P.kwargs) -> R:
         if not _observers:
             return method(engine, *args, **kwargs)
         began, failed, result = time.time_ns(), "", None
@@ -82,20 +89,20 @@ def write(method: Callable[Concatenate[Engine, P], R]) -> Callable[Concatenate[E
             failed = type(error).__name__
             raise
         finally:
-            ended = Write(operation, engine.namespace, began, time.time_ns(), _stored(result), failed)
-            _tell(lambda observer: observer.wrote(engine.store, ended))
+            ended = Write(method.__name__, engine.namespace, began, time.time_ns(), _stored(result), failed)
+            _notify(lambda observer: observer.wrote(engine.store, ended))
 
-    return watched
+    return observe
 
 
 def _stored(result: Any) -> int:
     return len(result.stored) if isinstance(result, Report) else 0
 
 
-def _tell(tell: Callable[[Observer], None]) -> None:
-    """What an observer does wrong is its own; the engine goes on."""
+def _notify(call: Callable[[Observer], None]) -> None:
+    """An observer that fails is logged; the engine and the other observers go on."""
     for observer in _observers:
         try:
-            tell(observer)
+            call(observer)
         except Exception:
-            _log.exception("%s could not be told", type(observer).__name__)
+            _log.exception("the observer %s failed", type(observer).__name__)

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, NotFound
@@ -16,7 +15,6 @@ from fivefold.values.memory import Memory
 from fivefold.values.serialize import Json
 from fivefold.values.validate import checked_name, visible
 
-END = datetime.max.replace(tzinfo=UTC)
 _BROKEN = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -49,8 +47,7 @@ class ChatSession:
 
     def last(self, most: int) -> list[Memory]:
         """The last turns, oldest first, without reading the others."""
-        reader = self.engine.store.reader(self.engine.namespace)
-        return reader.last_turns(self.session_id, END, most) if most > 0 else []
+        return self.engine.last_turns(self.session_id, most) if most > 0 else []
 
     def original_message(self, turn: Memory) -> Json | None:
         """The message a turn was made from; None if the turn came from elsewhere or its text has changed."""

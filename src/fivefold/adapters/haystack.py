@@ -51,7 +51,7 @@ class FivefoldRetriever:
         return await asyncio.to_thread(self.run, query, top_k)
 
     def to_dict(self) -> dict[str, Any]:
-        location = self.engine.store.location
+        location = self.engine.location
         if location == ":memory:":
             raise InvalidInput("a store in memory ends with its process and cannot be saved; open a file instead")
         engine = {"store": location, "namespace": self.engine.namespace}

@@ -209,10 +209,10 @@ def reading(store: str | None, namespace: str, *, anyway: bool = False) -> Itera
     """
     path = existing(store)
     with opened(store, namespace) as engine:
-        if not engine.store.reader(engine.namespace).exists():
+        if not engine.exists():
             there = listed(engine)
             held = f"there are: {', '.join(there)}" if there else "it holds nothing yet"
-            named = engine.store.location if path.startswith(ADDRESSES) else path
+            named = engine.location if path.startswith(ADDRESSES) else path
             missing = f"there is no namespace {engine.namespace!r} in {named!r}; {held}"
             if not anyway:
                 raise NotFound(missing)
@@ -225,9 +225,9 @@ def listed(engine: Engine) -> tuple[str, ...]:
     from fivefold.errors import StoreError
 
     try:
-        return engine.store.namespaces()
+        return engine.namespaces()
     except StoreError:
-        return (engine.namespace,) if engine.store.reader(engine.namespace).exists() else ()
+        return (engine.namespace,) if engine.exists() else ()
 
 
 def existing(store: str | None) -> str:

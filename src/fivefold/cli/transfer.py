@@ -75,10 +75,8 @@ def export(
         if str(file) != "-":
             count = engine.export_jsonl(file)
         else:
-            from fivefold.transfer.jsonl import export_lines
-
             count = 0
-            for count, line in enumerate(export_lines(engine.store.reader(engine.namespace)), 1):  # noqa: B007
+            for count, line in enumerate(engine.export_lines(), 1):  # noqa: B007
                 sys.stdout.write((escaped(line) if sys.stdout.isatty() else line) + "\n")
     _exported(str(file), count, as_json)
 

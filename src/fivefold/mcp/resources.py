@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
@@ -14,7 +13,6 @@ from fivefold.mcp.text import turns_of
 from fivefold.mcp.transport import Transport
 from fivefold.values.explain import SHOWN_TEXT
 from fivefold.values.shorten import shorten
-from fivefold.values.validate import checked_name
 
 if TYPE_CHECKING:
     from fivefold.engine import Engine
@@ -32,7 +30,6 @@ SESSIONS = 20
 TURNS = 1_000
 """Turns of a conversation, the last of them."""
 
-END = datetime.max.replace(tzinfo=UTC)
 JSON = "application/json"
 
 
@@ -90,7 +87,7 @@ def _session_at(transport: Transport, request: Any, uri: str) -> str | None:
 
 def _last_turns(engine: Engine, id: str) -> list[Memory]:
     """In their order, and no more than an answer can hold: a conversation may go on for years."""
-    found = engine.store.reader(engine.namespace).last_turns(checked_name(id, "session_id"), END, TURNS)
+    found = engine.last_turns(id, TURNS)
     if not found:
         raise NotFound(f"namespace {engine.namespace!r} has no session {id!r}")
     return found

@@ -88,8 +88,8 @@ class StdioTransport:
 
         try:
             service = self.service()
-            space = service.engines.store.reader(str(self.session(None, None).namespace)).space()
-            choice = self.embedder or (DEFAULT if space is None else choice_of(space.embedder))
+            pin = service.engines.of(str(self.session(None, None).namespace)).embedder_pin()
+            choice = self.embedder or (DEFAULT if pin is None else choice_of(pin))
             if not is_remote(choice) and not self._ended:
                 embedder(choice).embed(["warm"])
         except FivefoldError as error:

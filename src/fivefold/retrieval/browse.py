@@ -53,6 +53,14 @@ class Browser:
         """The memory with that id."""
         return self._namespace.get(id)
 
+    def stored_ids(self, ids: Sequence[str]) -> set[str]:
+        """Those of the ids that memories have."""
+        return self._namespace.reader.known(ids)
+
+    def stored_notes(self, content_hashes: Sequence[bytes]) -> set[bytes]:
+        """Those of the content hashes that notes have."""
+        return self._namespace.reader.noted(content_hashes)
+
     def memories(
         self,
         *,

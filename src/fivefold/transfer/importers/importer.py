@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import islice
 from pathlib import Path
+from typing import Protocol, Unpack
 
-from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
 from fivefold.text.progress import bar
 from fivefold.transfer.importers.detect import NAMES, Format, detect_format
@@ -16,7 +16,7 @@ from fivefold.transfer.importers.import_log import ImportLog, Skipped
 from fivefold.transfer.importers.readers import read_records, resolve_format
 from fivefold.transfer.importers.records import stored_digest
 from fivefold.values.ids import content_hash
-from fivefold.values.memory import Record, RecordChanges
+from fivefold.values.memory import Memory, Record, RecordChanges, RecordInput
 from fivefold.values.reports import Link, Merged, Report
 from fivefold.values.serialize import Value
 
@@ -47,6 +47,17 @@ class ImportReport(Value):
         return Report(**{part.name: getattr(self, part.name) for part in fields(Report)})
 
 
+class Target(Protocol):
+    """What an import writes to: an engine."""
+
+    def get(self, id: str) -> Memory: ...
+    def stored_ids(self, ids: Sequence[str]) -> set[str]: ...
+    def stored_notes(self, content_hashes: Sequence[bytes]) -> set[bytes]: ...
+    def update(self, id: str, **changes: Unpack[RecordChanges]) -> Memory: ...
+    def remember_many(self, records: Iterable[RecordInput], *, progress: bool = False) -> Report: ...
+    def import_jsonl(self, path: str | os.PathLike[str], *, progress: bool = False) -> Report: ...
+
+
 @dataclass(slots=True)
 class Batch:
     """Records by what is to become of them."""
@@ -57,7 +68,7 @@ class Batch:
 
 
 def import_from(
-    engine: Engine | None,
+    engine: Target | None,
     path: str | os.PathLike[str],
     format: str = "auto",
     *,
@@ -131,21 +142,20 @@ def _batches(records: Iterator[Record], size: int) -> Iterable[list[Record]]:
         yield batch
 
 
-def _sort(engine: Engine | None, records: list[Record], noted: set[bytes]) -> Batch:
+def _sort(engine: Target | None, records: list[Record], noted: set[bytes]) -> Batch:
     """What is new, what the source has changed since, and what is there already.
 
     A note that says what another one says is not told again, so that importing twice counts nothing twice.
     """
-    reader = None if engine is None else engine.store.reader(engine.namespace)
     hashes = [_hash(record) for record in records]
-    known = reader.known([str(record.id) for record in records]) if reader else set()
-    noted |= reader.noted([item for item in hashes if item]) if reader else set()
+    known = engine.stored_ids([str(record.id) for record in records]) if engine else set()
+    noted |= engine.stored_notes([item for item in hashes if item]) if engine else set()
+    stored = {id: engine.get(id) for id in known} if engine else {}
     batch = Batch()
     for record, hash in zip(records, hashes, strict=True):
         id = str(record.id)
         if id in known:
-            held = reader.get(id) if reader else None
-            if held is not None and stored_digest(held) not in (None, stored_digest(record)):
+            if id in stored and stored_digest(stored[id]) not in (None, stored_digest(record)):
                 batch.changed.append(record)
             else:
                 batch.merged.append(Merged(id, "a memory with this id is already stored"))
@@ -159,7 +169,7 @@ def _sort(engine: Engine | None, records: list[Record], noted: set[bytes]) -> Ba
     return batch
 
 
-def _change(engine: Engine, record: Record) -> None:
+def _change(engine: Target, record: Record) -> None:
     """The memory follows its source; what was put into its metadata here stays."""
     metadata = {**engine.get(str(record.id)).metadata, **record.metadata}
     changes: RecordChanges = {"content": record.content, "tags": record.tags, "metadata": metadata}

@@ -14,7 +14,7 @@ from fivefold.learning.from_use import LearnedFromUse
 from fivefold.service.limits import Limits, TooMuch
 from fivefold.service.responses import Unlearned
 from fivefold.settings import Settings
-from fivefold.transfer.jsonl import export_lines, objects
+from fivefold.transfer.jsonl import objects
 from fivefold.values.limits import MAX_TEXT
 from fivefold.values.reports import Report, Stats
 from fivefold.web.rest.bodies import TEXTS
@@ -73,7 +73,7 @@ def unlearn(action: Current) -> Unlearned:
 def export(action: Current) -> Response:
     """Every memory of the namespace, one JSON object a line, oldest first."""
     engine = action.engine
-    file = lines_through_a_file(export_lines(engine.store.reader(engine.namespace)))
+    file = lines_through_a_file(engine.export_lines())
     return StreamingResponse(parts_of(file), media_type=LINES)
 
 
