@@ -25,7 +25,7 @@ from fivefold.retrieval.browse import Browser
 from fivefold.retrieval.prompt import Context, Count, compose
 from fivefold.retrieval.request import RecipeChoice, checked_request
 from fivefold.retrieval.understand.question import understand
-from fivefold.settings import Settings, settings_of
+from fivefold.settings import Settings
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
 from fivefold.text.progress import bar
@@ -39,7 +39,6 @@ from fivefold.values.query import Query
 from fivefold.values.recall import Recall
 from fivefold.values.records import record_of
 from fivefold.values.reports import Drift, Finding, Report
-from fivefold.values.serialize import plain
 from fivefold.values.times import utc_now
 from fivefold.values.trace import Effort, Plan
 from fivefold.values.validate import checked_count, checked_name, checked_text
@@ -289,34 +288,10 @@ class Engine(Browser):
 
     # the namespace and its store
 
-    @property
-    def settings(self) -> Settings:
-        """The namespace's settings, defaults where nothing is set."""
-        return self._namespace.settings
-
-    def own_settings(self) -> dict[str, Any]:
-        """Only the settings that differ from the defaults because they were set."""
-        return self._namespace.reader.settings()
-
     @observers.write
     def configure(self, /, **changes: Any) -> Settings:
         """Change settings of the namespace; None brings a default back."""
-        settings_of({name: value for name, value in changes.items() if value is not None})
-        with self._namespace.transaction() as txn:
-            merged = {**txn.settings(), **changes}
-            stored = {name: value for name, value in merged.items() if value is not None}
-            settings = settings_of(stored)
-            txn.save_settings(plain(stored))
-        return settings
-
-    @property
-    def location(self) -> str:
-        """Where the store is: a path, ':memory:' or an address without its password."""
-        return self.store.location
-
-    def namespaces(self) -> tuple[str, ...]:
-        """The namespaces of the store."""
-        return self.store.namespaces()
+        return self._namespace.configure(changes)
 
     def export_lines(self) -> Iterator[str]:
         """Every memory of the namespace as a line of JSON, oldest first."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from fivefold.errors import EmbedderError, EmbedderMismatch, InvalidInput, NotFound
 from fivefold.models.embedders import DEFAULT, Embedder, choice_of, is_remote
@@ -14,6 +15,7 @@ from fivefold.settings import Settings, settings_of
 from fivefold.stores.protocol import Reader, Space, Store, Writer
 from fivefold.values.extraction import Extraction, Extractor
 from fivefold.values.memory import Memory
+from fivefold.values.serialize import plain
 from fivefold.values.validate import checked_name
 
 
@@ -39,6 +41,16 @@ class Namespace:
     def settings(self) -> Settings:
         """The namespace's settings, defaults where nothing is set."""
         return settings_of(self.reader.settings())
+
+    def configure(self, changes: Mapping[str, Any]) -> Settings:
+        """Store changed settings; None brings a default back."""
+        settings_of({name: value for name, value in changes.items() if value is not None})
+        with self.transaction() as txn:
+            merged = {**txn.settings(), **changes}
+            stored = {name: value for name, value in merged.items() if value is not None}
+            settings = settings_of(stored)
+            txn.save_settings(plain(stored))
+        return settings
 
     @contextmanager
     def transaction(self, model: Embedder | None = None) -> Iterator[Writer]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import cast
+from typing import Any, cast
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.namespace import Namespace
+from fivefold.settings import Settings
 from fivefold.stores.queries import MemoryFilter
 from fivefold.values.extraction import Extraction
 from fivefold.values.limits import MAX_NAME
@@ -39,6 +40,24 @@ class Browser:
 
     def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace
+
+    @property
+    def location(self) -> str:
+        """Where the store is: a path, ':memory:' or an address without its password."""
+        return self._namespace.store.location
+
+    def namespaces(self) -> tuple[str, ...]:
+        """The namespaces of the store."""
+        return self._namespace.store.namespaces()
+
+    @property
+    def settings(self) -> Settings:
+        """The namespace's settings, defaults where nothing is set."""
+        return self._namespace.settings
+
+    def own_settings(self) -> dict[str, Any]:
+        """Only the settings that are stored with the namespace."""
+        return self._namespace.reader.settings()
 
     def exists(self) -> bool:
         """Whether anything was ever written to the namespace."""
