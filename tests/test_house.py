@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "fivefold"
 TESTS = ROOT / "tests"
+PAGE = ROOT / "docs" / "architecture.md"
 
 MOST_ROOT_MODULES = 8
 MOST_LINES = 350
@@ -58,6 +60,29 @@ def test_the_formatter_decides_every_layout(folder: str) -> None:
     exception = re.compile(r"# fmt: " + "(?:skip|off)")
     found = [named(path) for path in (ROOT / folder).rglob("*.py") if exception.search(path.read_text("utf-8"))]
     assert found == []
+
+
+def test_the_architecture_page_draws_the_layers_that_are_checked() -> None:
+    """In the order of the contract, every module and folder of the root once."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    layers = [re.findall(r"\w+", line) for line in contracts[0]["layers"]]
+    section = PAGE.read_text("utf-8").split("\n## The layers\n")[1].split("\n## ")[0]
+    drawn = [re.findall(r"`(\w+)`", line.split("|")[1]) for line in section.splitlines() if line.startswith("| `")]
+    assert drawn == layers
+    there = {path.stem for path in SRC.glob("*.py")} | {path.parent.name for path in SRC.glob("*/__init__.py")}
+    assert {name for line in layers for name in line} == there - {"__init__", "__main__"}
+
+
+@pytest.mark.parametrize("page", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_files_that_a_page_names_are_there(page: str) -> None:
+    text = (ROOT / page).read_text("utf-8")
+    names = set(re.findall(r"(?<![\w/])((?:[\w-]+/)*(?:\w+\.(?:py|sql)|\w+/))(?=[\s`,;)\]])", text))
+    paths = [path.relative_to(ROOT).as_posix() + "/" * path.is_dir() for path in ROOT.rglob("*") if kept(path)]
+    assert sorted(name for name in names if not any(f"/{path}".endswith(f"/{name}") for path in paths)) == []
+
+
+def kept(path: Path) -> bool:
+    return not any(part.startswith((".", "__pycache__")) for part in path.relative_to(ROOT).parts)
 
 
 def test_tests_lie_where_the_code_lies() -> None:
