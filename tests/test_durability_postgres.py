@@ -174,7 +174,7 @@ def test_a_write_cut_off_while_it_is_committed_does_not_claim_to_be_undone(locat
 def _cut_at_the_end(engine: Engine, cut: threading.Timer) -> None:
     """All that goes before has been answered; the commit is on its way when the way is cut."""
     with engine.store.write("default") as txn:
-        txn.learned("x")
+        txn.admin.learned_value("x")
         cut.start()
 
 
@@ -182,16 +182,16 @@ def test_a_write_that_is_cut_off_before_its_commit_is_undone(server: Postgres, e
     with pytest.raises(fivefold.StoreError, match="does not answer"):
         _killed_within(server, engine)
     server.start()
-    assert engine.store.reader("default").learned("half") is None
+    assert engine.store.reader("default").admin.learned_value("half") is None
     engine.remember("Tom drinks milk")
     assert engine.stats().memories == 2
 
 
 def _killed_within(server: Postgres, engine: Engine) -> None:
     with engine.store.write("default") as txn:
-        txn.save_learned("half", {"done": True})
+        txn.admin.save_learned_value("half", {"done": True})
         server.kill()
-        txn.learned("half")
+        txn.admin.learned_value("half")
 
 
 def test_a_closed_engine_says_so_whether_the_server_runs_or_not(server: Postgres, engine: Engine) -> None:

@@ -15,6 +15,7 @@ from fivefold.errors import InvalidInput
 from fivefold.learning.background_training import BackgroundTraining
 from fivefold.learning.feedback import give_feedback
 from fivefold.learning.from_use import LearnedFromUse, learned_from_use, unlearn
+from fivefold.learning.recall_log import log_entry
 from fivefold.learning.reranker import Verdict
 from fivefold.learning.training import train_reranker
 from fivefold.models.embedders import DEFAULT, Embedder
@@ -175,7 +176,7 @@ class Engine(Browser):
 
     def feedback_count(self) -> int:
         """How many recalls have feedback."""
-        return self._namespace.reader.feedback_count()
+        return self._namespace.reader.feedback.count()
 
     def train_reranker(self, *, progress: bool = False) -> Verdict:
         """Learn from the feedback which hits are used; the reranker is on only if it wins on unseen feedback."""
@@ -222,7 +223,7 @@ class Engine(Browser):
             session_id=session_id,
         )
         answer = pipeline.recall(request, self._namespace, self._pool)
-        self.store.log(answer)
+        self.store.log(log_entry(answer))
         observers.recalled(self.store, answer)
         return answer
 

@@ -12,7 +12,7 @@ from fivefold.errors import EmbedderError, EmbedderMismatch, InvalidInput, NotFo
 from fivefold.models.embedders import DEFAULT, Embedder, choice_of, is_remote
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.settings import Settings, settings_of
-from fivefold.stores.protocol import Reader, Space, Store, Writer
+from fivefold.stores.protocol import Reader, Store, VectorSpace, Writer
 from fivefold.values.extraction import Extraction, Extractor
 from fivefold.values.memory import Memory
 from fivefold.values.serialize import plain
@@ -40,16 +40,16 @@ class Namespace:
     @property
     def settings(self) -> Settings:
         """The namespace's settings, defaults where nothing is set."""
-        return settings_of(self.reader.settings())
+        return settings_of(self.reader.admin.settings())
 
     def configure(self, changes: Mapping[str, Any]) -> Settings:
         """Store changed settings; None brings a default back."""
         settings_of({name: value for name, value in changes.items() if value is not None})
         with self.transaction() as txn:
-            merged = {**txn.settings(), **changes}
+            merged = {**txn.admin.settings(), **changes}
             stored = {name: value for name, value in merged.items() if value is not None}
             settings = settings_of(stored)
-            txn.save_settings(plain(stored))
+            txn.admin.save_settings(plain(stored))
         return settings
 
     @contextmanager
@@ -60,23 +60,23 @@ class Namespace:
         """
         with self.store.write(self.name) as txn:
             if model is not None:
-                pinned = txn.pin(model.pin, model.dimension)
+                pinned = txn.vectors.pin(model.pin, model.dimension)
                 if pinned.embedder != model.pin:
                     raise EmbedderMismatch(self.name, pinned.embedder, model.pin)
             yield txn
 
     def embedder(self) -> Embedder:
         """The namespace's model; choosing another one is an error that says how to move (R3)."""
-        return self.embedder_of(self.reader.space())
+        return self.embedder_of(self.reader.search.vector_space())
 
-    def embedder_of(self, pinned: Space | None) -> Embedder:
+    def embedder_of(self, pinned: VectorSpace | None) -> Embedder:
         """The model for vectors of that space."""
         model = self._chosen_model(pinned)
         if pinned is not None and pinned.embedder != model.pin:
             raise EmbedderMismatch(self.name, pinned.embedder, model.pin)
         return model
 
-    def _chosen_model(self, pinned: Space | None) -> Embedder:
+    def _chosen_model(self, pinned: VectorSpace | None) -> Embedder:
         if self.embedder_choice is not None:
             choice = self.embedder_choice
             return load_embedder(choice) if isinstance(choice, str) else choice
@@ -99,7 +99,7 @@ class Namespace:
     def get(self, id: str) -> Memory:
         """The memory with that id; NotFound where there is none."""
         try:
-            memory = self.reader.get(checked_name(id, "id"))
+            memory = self.reader.memories.get(checked_name(id, "id"))
         except InvalidInput:
             memory = None
         if memory is None:
@@ -108,5 +108,5 @@ class Namespace:
 
     def extraction_of(self, memory: Memory) -> Extraction:
         """What was extracted from a memory when it was stored."""
-        stored = self.reader.scan(memory.row - 1, 1)
+        stored = self.reader.memories.scan(memory.row - 1, 1)
         return stored[0][1] if stored and stored[0][0].row == memory.row else Extraction()

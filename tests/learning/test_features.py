@@ -125,7 +125,7 @@ def test_feedback_by_a_recall_s_id_is_learned_from_too(store_path: str) -> None:
         engine.feedback(engine.recall("harbour").id, used=[ids[0]])
         reader = engine.store.reader("default")
         assert len(lessons(reader)) == 1
-        assert reader.feedback_count() == 1
+        assert reader.feedback.count() == 1
         engine.forget(ids[1])
         assert lessons(reader) == []
 
@@ -141,6 +141,6 @@ def test_a_file_of_the_first_version_opens_with_its_log(store_path: str) -> None
     connection.close()
     with fivefold.open(store_path) as engine:
         reader = engine.store.reader("default")
-        assert reader.recalled("r1") == ("m1",)
+        assert reader.feedback.returned_ids("r1") == ("m1",)
         assert lessons(reader) == []
     assert Path(f"{store_path}.v1.bak").exists()

@@ -188,7 +188,7 @@ def test_feedback_by_recall_and_by_id_teach_the_same(tmp_path: Path, tiny: Weigh
     for by_id in (False, True):
         with year(str(tmp_path / f"{by_id}.db")) as engine:
             used_newest(engine, 12, by_id)
-            taught.append(restored(engine.store.reader("default").learned("weights")))
+            taught.append(restored(engine.store.reader("default").admin.learned_value("weights")))
     assert taught[0].offsets == pytest.approx(taught[1].offsets)
     assert (taught[0].count, taught[1].count) == (12, 12)
 
@@ -198,7 +198,7 @@ def test_feedback_by_id_still_teaches_after_the_engine_was_closed(store_path: st
         answer = engine.recall("what?", recipe="ditto", now=NOW)
     with Engine(SqliteStore(store_path), embedder=Dial(), clock=lambda: NOW) as engine:
         engine.feedback(answer.id, used=[newest(answer)])
-        assert restored(engine.store.reader("default").learned("weights")).count == 1
+        assert restored(engine.store.reader("default").admin.learned_value("weights")).count == 1
 
 
 def test_the_correction_stays_within_its_bound(engine: Engine) -> None:
@@ -215,10 +215,10 @@ def test_the_correction_stays_within_its_bound(engine: Engine) -> None:
 def test_saying_it_twice_counts_once(engine: Engine) -> None:
     answer = engine.recall("what?", recipe="ditto", now=NOW)
     engine.feedback(answer, used=[newest(answer)])
-    once = engine.store.reader("default").learned("weights")
+    once = engine.store.reader("default").admin.learned_value("weights")
     engine.feedback(answer, used=[newest(answer)])
     engine.feedback(answer.id, used=[newest(answer)])
-    assert engine.store.reader("default").learned("weights") == once
+    assert engine.store.reader("default").admin.learned_value("weights") == once
     assert restored(once).count == 1
     assert engine.get(newest(answer)).access_count == 1
 
@@ -227,7 +227,7 @@ def test_nothing_is_taught_by_a_recipe_without_weights_or_by_using_nothing(engin
     answer = engine.recall("what?", recipe="dense", now=NOW)
     engine.feedback(answer, used=[answer[0].memory.id])
     engine.feedback(engine.recall("what?", recipe="ditto", now=NOW), used=[])
-    assert restored(engine.store.reader("default").learned("weights")).offsets == NONE.offsets
+    assert restored(engine.store.reader("default").admin.learned_value("weights")).offsets == NONE.offsets
 
 
 def test_unlearning_brings_the_global_weights_back(engine: Engine) -> None:
@@ -236,8 +236,8 @@ def test_unlearning_brings_the_global_weights_back(engine: Engine) -> None:
     engine.unlearn()
     found = weighed(engine.recall("what?", recipe="ditto", now=NOW))
     assert (found.source, found.before) == ("model tiny", None)
-    assert engine.store.reader("default").learned("weights") is None
-    assert engine.store.reader("default").feedback_count() == 40
+    assert engine.store.reader("default").admin.learned_value("weights") is None
+    assert engine.store.reader("default").feedback.count() == 40
 
 
 def test_what_is_learned_fades_with_time(engine: Engine) -> None:
@@ -253,7 +253,7 @@ def test_namespaces_never_share_what_they_learned(engine: Engine, store_path: st
         used_newest(engine, 40)
         found = weighed(other.recall("what?", recipe="ditto", now=NOW))
         assert found.source == "model tiny"
-        assert other.store.reader("other").learned("weights") is None
+        assert other.store.reader("other").admin.learned_value("weights") is None
         other.unlearn()
         assert "→ adapted" in weighed(engine.recall("what?", recipe="ditto", now=NOW)).source
         answer = engine.recall("what?", recipe="ditto", now=NOW)
@@ -336,10 +336,10 @@ def test_a_store_of_the_schema_before_opens_and_learns(
     with Engine(SqliteStore(store_path), embedder=Dial(), clock=lambda: NOW) as engine:
         assert engine.stats().memories == 40
         engine.feedback(old.id, used=[newest(old)])
-        assert engine.store.reader("default").learned("weights") is None
+        assert engine.store.reader("default").admin.learned_value("weights") is None
         assert engine.get(newest(old)).access_count == 1
         used_newest(engine, 3)
-        assert restored(engine.store.reader("default").learned("weights")).count == 3
+        assert restored(engine.store.reader("default").admin.learned_value("weights")).count == 3
         assert engine.train_reranker().feedbacks == 3
         assert all(finding.ok for finding in engine.doctor())
     backup = connect(f"{store_path}.v1.bak")

@@ -24,6 +24,7 @@ from fivefold.stores.protocol import Store
 from fivefold.stores.sqlite.connection import connect
 from fivefold.values.access import ALL, HERE, AuditEntry, Caller, Refused
 from tests.support.postgres import Server
+from tests.support.shared_tables import shared_tables
 from tests.support.shell import clean
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -48,7 +49,7 @@ def shared(location: str) -> Iterator[Store]:
 @pytest.fixture
 def store(shared: Store) -> Store:
     """With nothing noted yet."""
-    with shared.ledger.writing() as db:
+    with shared_tables(shared).writing() as db:
         db.run("DELETE FROM audit")
     return shared
 
@@ -131,12 +132,12 @@ def test_a_change_is_on_the_disk_when_the_note_returns(location: str, audit: Aud
     """Another process sees it at once; what changed nothing it sees in time."""
     with closing(open_store(location)) as other:
         audit.note(BOT, "recall", "work")
-        assert other.ledger.entries(None, 9, None, None) == []
+        assert other.audit.page(None, 9, None, None) == []
         audit.note(BOT, "remember", "work", "m1")
-        assert [entry.action for entry in other.ledger.entries(None, 9, None, None)] == ["remember", "recall"]
+        assert [entry.action for entry in other.audit.page(None, 9, None, None)] == ["remember", "recall"]
         audit.note(BOT, "recall", "work")
         audit.close()
-        assert [entry.action for entry in other.ledger.entries(None, 9, None, None)] == ["recall", "remember", "recall"]
+        assert [entry.action for entry in other.audit.page(None, 9, None, None)] == ["recall", "remember", "recall"]
     with pytest.raises(fivefold.StoreClosed):
         audit.note(BOT, "recall", "work")
 
@@ -190,7 +191,7 @@ def test_what_a_stranger_asked_for_is_noted_as_far_as_it_can_be(audit: Audit) ->
 
 @pytest.mark.parametrize("kept", [{"entries": 3}, {"days": 2}])
 def test_old_notes_go(store: Store, kept: dict[str, int]) -> None:
-    store.ledger.note(
+    store.audit.add(
         [
             AuditEntry(
                 at=NOON - timedelta(days=day), key_id=None, action="add", namespace="a", subject=str(day), outcome="ok"
@@ -201,7 +202,7 @@ def test_old_notes_go(store: Store, kept: dict[str, int]) -> None:
     audit = Audit(store, clock=lambda: NOON, **kept)
     audit.note(BOT, "remember", "a", "new")
     audit.close()
-    left = [entry.subject for entry in store.ledger.entries(None, 99, None, None)]
+    left = [entry.subject for entry in store.audit.page(None, 99, None, None)]
     assert left == (["new", "0", "1"] if "entries" in kept else ["new", "0", "1", "2"])
 
 
@@ -209,7 +210,7 @@ def test_who_reads_a_lot_drives_out_no_changes(store: Store) -> None:
     def noted(action: str, subject: str, outcome: str = "ok") -> AuditEntry:
         return AuditEntry(at=NOON, key_id="k", action=action, namespace="a", subject=subject, outcome=outcome)
 
-    store.ledger.note(
+    store.audit.add(
         [
             noted("forget", "m1"),
             *(noted("recall", f"r{n}") for n in range(9)),
@@ -217,8 +218,8 @@ def test_who_reads_a_lot_drives_out_no_changes(store: Store) -> None:
             *(noted("update", f"u{n}") for n in range(2)),
         ]
     )
-    store.ledger.trim(NOON - timedelta(days=1), 3, sorted(READS))
-    left = [entry.subject for entry in store.ledger.entries(None, 99, None, None)]
+    store.audit.trim(NOON - timedelta(days=1), 3, sorted(READS))
+    left = [entry.subject for entry in store.audit.page(None, 99, None, None)]
     assert left == ["u1", "u0", "m2", "r8", "r7", "m1"]
 
 
@@ -227,7 +228,7 @@ def test_no_number_is_given_out_twice(store: Store) -> None:
     audit = Audit(store)
     audit.note(BOT, "remember", "a", "m1")
     (first,) = audit.entries()
-    store.ledger.trim(NOON, 0, sorted(READS))
+    store.audit.trim(NOON, 0, sorted(READS))
     audit.note(BOT, "remember", "a", "m2")
     (second,) = audit.entries()
     assert second.id > first.id
@@ -274,15 +275,15 @@ def test_a_store_that_can_only_be_read_keeps_no_notes(store_path: str, monkeypat
 def test_what_cannot_be_written_now_is_written_later(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    written = store.ledger.note
-    monkeypatch.setattr(store.ledger, "note", _full)
+    written = store.audit.add
+    monkeypatch.setattr(store.audit, "add", _full)
     audit = Audit(store)
     audit.note(BOT, "recall", "a")
     with pytest.raises(fivefold.DiskFull, match="no room"):
         audit.note(BOT, "remember", "a", "m1")
     assert audit.entries() == audit.entries(cursor=None)
     assert "the audit log could not be written, 0 notes were given up: no room" in caplog.text
-    monkeypatch.setattr(store.ledger, "note", written)
+    monkeypatch.setattr(store.audit, "add", written)
     audit.note(BOT, "remember", "a", "m2")
     assert [told(entry)[1:4] for entry in audit.entries()] == [("remember", "a", "m2"), ("recall", "a", None)]
     audit.close()
@@ -291,7 +292,7 @@ def test_what_cannot_be_written_now_is_written_later(
 def test_what_can_never_be_written_is_given_up_and_told(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(store.ledger, "note", _full)
+    monkeypatch.setattr(store.audit, "add", _full)
     audit = Audit(store)
     audit.note(BOT, "recall", "a")
     audit.close()
@@ -305,7 +306,7 @@ def test_what_cannot_be_written_now_is_not_tried_without_pause(store: Store, mon
         tries.release()
         raise fivefold.DiskFull("no room")
 
-    monkeypatch.setattr(store.ledger, "note", full)
+    monkeypatch.setattr(store.audit, "add", full)
     audit = Audit(store)
     for _ in range(2 * TOGETHER):
         audit.note(BOT, "recall", "a")

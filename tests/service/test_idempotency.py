@@ -20,10 +20,11 @@ import fivefold
 from fivefold.service.idempotency import KEPT, LEASE, Answer, Answers, Begun, Busy, Reused
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
-from fivefold.stores.sql.idempotency import FEW
+from fivefold.stores.sql.request_store import FEW
 from fivefold.testing.pairs import opened as on
 from fivefold.values.times import utc_now
 from tests.support.postgres import Server
+from tests.support.shared_tables import shared_tables
 from tests.support.shell import clean
 from tests.support.store_places import opened
 
@@ -84,7 +85,7 @@ def test_an_answer_is_given_for_a_day(answers: Answers, store: Store, clock: Clo
     clock.now += KEPT
     assert not begun(answers, "day").again
     held = "SELECT count(*) FROM answers WHERE expires_at <= ?"
-    with store.ledger.answering("work") as (db, _):
+    with shared_tables(store).requests_of("work") as (db, _):
         assert db.rows(held, (int(clock.now.timestamp() * 1_000_000),)) == [(0,)]
 
 
@@ -170,7 +171,7 @@ def test_leases_are_renewed_without_being_asked(store: Store) -> None:
         seen = set[int]()
         until = time.monotonic() + 30
         while len(seen) < 3 and time.monotonic() < until:
-            with store.ledger.answering("work") as (db, _):
+            with shared_tables(store).requests_of("work") as (db, _):
                 seen.add(db.rows("SELECT leased_until FROM answers WHERE key = 'alive'")[0][0])
             time.sleep(0.01)
         assert len(seen) == 3
@@ -319,7 +320,7 @@ def test_care_takes_away_what_is_over(store: Store) -> None:
     with closing(Answers(store, lambda: old)) as answers:
         answers.finish(begun(answers, "care", namespace="elsewhere"), DONE)
     list(store.maintain())
-    with store.ledger.answering("elsewhere") as (db, _):
+    with shared_tables(store).requests_of("elsewhere") as (db, _):
         assert db.rows("SELECT count(*) FROM answers WHERE key = 'care'") == [(0,)]
 
 

@@ -24,6 +24,7 @@ from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.schema import migrate, migrations
 from fivefold.values.access import ALL, HERE, Caller, Refused, Role, Unauthorized
 from tests.support.postgres import Server
+from tests.support.shared_tables import shared_tables
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -91,12 +92,12 @@ def test_secrets_are_long_random_and_kept_only_as_a_hash(keyring: Keyring, store
     tails = {secret.rpartition("_")[2] for _, secret in made}
     assert len(tails) == len({key.id for key, _ in made}) == 20
     assert all(len(bytes.fromhex(tail)) * 8 >= 128 for tail in tails)
-    kept = store.ledger.rows("SELECT * FROM api_keys")
-    noted = store.ledger.rows("SELECT * FROM audit")
+    kept = shared_tables(store).rows("SELECT * FROM api_keys")
+    noted = shared_tables(store).rows("SELECT * FROM audit")
     for key, secret in made:
         assert secret not in repr(key) + repr(key.to_dict()) + repr(kept) + repr(noted)
         assert secret.rpartition("_")[2] not in repr(kept)
-        found = store.ledger.key(key.id)
+        found = store.keys.get(key.id)
         assert found is not None
         assert found == (key, digest_of(secret))
 
@@ -145,8 +146,6 @@ def test_any_text_is_refused_in_the_same_words(secret: str) -> None:
 
 class Unasked:
     """A store that no malformed secret reaches."""
-
-    ledger: Any = None
 
     def __getattr__(self, name: str) -> Any:
         raise AssertionError(name)
@@ -230,7 +229,7 @@ def test_a_key_that_does_not_hold_is_noted_once_a_minute(keyring: Keyring, store
     refusal(keyring, secret)
 
     def noted() -> list[datetime]:
-        found = store.ledger.entries(None, 100, None, None)
+        found = store.audit.page(None, 100, None, None)
         return [entry.at for entry in found if (entry.action, entry.subject) == ("use key", key.id)]
 
     until = time.monotonic() + 10

@@ -44,7 +44,7 @@ def test_every_namespace_is_looked_at_and_then_the_store(store: Store) -> None:
     ]
     assert done[0].detail.endswith("100% as last time")
     assert done[1].detail.endswith("as last time: indexed anew")
-    drift = store.reader("lively").stats().drift
+    drift = store.reader("lively").admin.stats().drift
     assert drift is not None
     assert (drift.checked_at, drift.reindexed) == (NOW, True)
 

@@ -19,7 +19,7 @@ from fivefold.service.maintenance import care
 from fivefold.stores.postgres import citus
 from fivefold.stores.postgres.dialect import ask
 from fivefold.stores.postgres.keys import namespace_key
-from fivefold.stores.postgres.row_level_security import LEDGER, TABLES
+from fivefold.stores.postgres.row_level_security import SHARED_TABLES, TABLES
 from fivefold.stores.postgres.status import status_of
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.testing.recipes import steady_recipes
@@ -190,7 +190,7 @@ def test_keys_and_notes_stay_on_the_coordinator_and_answers_go_with_their_namesp
         assert kept.begin("other", "POST", "once", b"digest") == Answer(201, None)
     sql = "SELECT count(*) FROM pg_dist_partition WHERE logicalrelid = ?::regclass"
     with store.administration() as connection:
-        spread = {table: ask(connection, sql, (table,))[0][0] for table in ("answers", *LEDGER)}
+        spread = {table: ask(connection, sql, (table,))[0][0] for table in ("answers", *SHARED_TABLES)}
     assert spread == {"answers": 1, "api_keys": 0, "audit": 0}
 
 

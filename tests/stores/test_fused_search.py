@@ -205,7 +205,7 @@ def _composite(
         entities: Any = connection.execute("SELECT key, links FROM entities").fetchall()
         subjects: Any = connection.execute("SELECT memory, entity FROM links").fetchall()
     links: dict[int, int] = dict(entities)
-    held = [memory for memory, _ in engine.store.reader("default").scan()]
+    held = [memory for memory, _ in engine.store.reader("default").memories.scan()]
     question = Dial().embed(["what?"])[0]
     near = {memory.row: float(Dial().embed([memory.content])[0] @ question) for memory in held}
     nearest = sorted(held, key=lambda memory: (-near[memory.row], memory.row))[:depth]
@@ -287,7 +287,7 @@ def test_m3_the_statement_sums_1_over_15_plus_rank(store_path: str) -> None:
         engine.remember_many(["alpha beta", "beta gamma", "gamma delta"])
         reader = engine.store.reader("default")
         arms = [Arm("near", 3, 1.0, "full"), Arm("words", 2, 2.0)]
-        found = reader.rrf(reader.space(), Toy().embed(["beta"])[0], ["beta", "gamma"], arms, 15.0)
+        found = reader.search.rrf(reader.search.vector_space(), Toy().embed(["beta"])[0], ["beta", "gamma"], arms, 15.0)
     assert {item.route for item in found} == {"near", "words"}
     for item in found:
         weight = {"near": 1.0, "words": 2.0}[item.route]
@@ -302,4 +302,9 @@ def test_m3_no_arm_that_can_search_finds_nothing(store_path: str) -> None:
     with toy(store_path) as engine:
         engine.remember("alpha beta")
         reader = engine.store.reader("default")
-        assert reader.rrf(reader.space(), None, [], [Arm("near", 3, 1.0, "full"), Arm("words", 2, 2.0)], 15.0) == []
+        assert (
+            reader.search.rrf(
+                reader.search.vector_space(), None, [], [Arm("near", 3, 1.0, "full"), Arm("words", 2, 2.0)], 15.0
+            )
+            == []
+        )

@@ -46,7 +46,7 @@ def fill(store: PostgresStore, namespace: str, rows: Matrix) -> None:
     """Vectors of the field `full` alone, the first of memory 1, as many as a search needs to see."""
     key, dimension = namespace_key(namespace), rows.shape[1]
     with store.write(namespace) as txn:
-        space = txn.pin(f"test-{dimension}@1", dimension)
+        space = txn.vectors.pin(f"test-{dimension}@1", dimension)
     into = "COPY vectors (namespace, space, field, type, memory, dimension, embedding) FROM STDIN"
     with store.administration() as connection:
         with connection.cursor().copy(into) as copy:
@@ -70,9 +70,9 @@ def nearest(rows: Matrix, asked: Matrix, keep: Filter = ALL, k: int = K) -> list
 
 def found(store: PostgresStore, namespace: str, asked: Matrix, keep: Filter = ALL, k: int = K) -> list[int]:
     reader = store.reader(namespace)
-    space = reader.space()
+    space = reader.search.vector_space()
     assert space is not None
-    return [hit.row for hit in reader.dense(space, "full", asked, k, keep)]
+    return [hit.row for hit in reader.search.dense(space, "full", asked, k, keep)]
 
 
 def recall(store: PostgresStore, namespace: str, rows: Matrix, keep: Filter) -> float:

@@ -244,4 +244,6 @@ def test_drift_and_indexes_in_one_round(location: str) -> None:
         with fivefold.open(":memory:", embedder=WordVectors()) as reference:
             reference.remember_many(TEXTS)
             reference.remember_many(sample.memories())
-            assert store.reader("default").vocabulary(5_000) == reference.store.reader("default").vocabulary(5_000)
+            assert store.reader("default").search.vocabulary(5_000) == reference.store.reader(
+                "default"
+            ).search.vocabulary(5_000)

@@ -13,7 +13,7 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.stores.sql.recall_log import TOGETHER
+from fivefold.stores.sql.recall_log import BATCH
 from fivefold.testing.pairs import opened as engine_on
 from fivefold.testing.vectors import WordVectors
 from tests.support.postgres import Server
@@ -79,7 +79,7 @@ def test_two_processes_write_into_one_namespace(location: str) -> None:
     errors = [writer.communicate()[1] for writer in writers]
     assert [writer.returncode for writer in writers] == [0, 0], errors
     with opened(location) as engine:
-        contents = [memory.content for memory, _ in engine.store.reader("default").scan(0, 10_000)]
+        contents = [memory.content for memory, _ in engine.store.reader("default").memories.scan(0, 10_000)]
         assert len(contents) == len(set(contents)) == 2 * EACH
         assert all(finding.ok for finding in engine.doctor())
 
@@ -138,7 +138,7 @@ def test_eight_threads_write_the_same_things_into_one_namespace(engine: Engine) 
             engine.remember(text)
 
     assert side_by_side([work] * 8) == []
-    stored = {memory.content: memory.seen_count for memory, _ in engine.store.reader("default").scan(0, 1_000)}
+    stored = {memory.content: memory.seen_count for memory, _ in engine.store.reader("default").memories.scan(0, 1_000)}
     assert stored == {"Sarah drinks tea": 1, **dict.fromkeys(texts, 8)}
     assert all(finding.ok for finding in engine.doctor())
 
@@ -160,13 +160,13 @@ def test_a_writer_keeps_no_recall_waiting(engine: Engine) -> None:
     recalls: list[int] = []
 
     def ask() -> None:
-        recalls.extend(len(engine.recall("tea").hits) for _ in range(TOGETHER + 2))
+        recalls.extend(len(engine.recall("tea").hits) for _ in range(BATCH + 2))
 
     with engine.store.write("default") as txn:
-        txn.save_learned("x", {})
+        txn.admin.save_learned_value("x", {})
         assert side_by_side([ask]) == []
-        assert recalls == [1] * (TOGETHER + 2)
-    assert engine.stats().recalls == TOGETHER + 2
+        assert recalls == [1] * (BATCH + 2)
+    assert engine.stats().recalls == BATCH + 2
 
 
 @pytest.mark.parametrize("size", [1, 2])
@@ -220,7 +220,7 @@ def test_closing_under_load_ends_everything_cleanly(location: str) -> None:
     works = [lambda: use(write)] * 3 + [lambda: use(lambda _: engine.recall("tea"))] * 3
     assert side_by_side([*works, close]) == []
     with opened(location) as later:
-        kept = {memory.id for memory, _ in later.store.reader("default").scan(0, 100_000)}
+        kept = {memory.id for memory, _ in later.store.reader("default").memories.scan(0, 100_000)}
         assert set(stored) <= kept
         assert all(finding.ok for finding in later.doctor())
 

@@ -208,7 +208,7 @@ def test_a_pasted_page_is_a_question(pair: Pair) -> None:
     page = " ".join(chance.sample(vocabulary, 3_000))
     pair.ask(page, recipes=[steady(name) for name in ("lexical", "memsense", "default")])
     reader = pair.tested.store.reader(pair.tested.namespace)
-    assert len(reader.latest_with(vocabulary, 500)) == 200
+    assert len(reader.search.latest_with(vocabulary, 500)) == 200
 
 
 @pytest.mark.parametrize("question", ["the of and", "?", "🎉", "!!!", "a", "and " * 3_000, "''", '"', "%", "\\"])
@@ -243,8 +243,8 @@ def test_statements_are_found_by_their_first_words_in_any_script(pair: Pair, sta
     def found(engine: Engine) -> list[str]:
         row = engine.get("a").row
         with engine.store.write(engine.namespace) as txn:
-            txn.state(row, [Statement("i", "like", value) for value in values])
-            return [slot.value for slot in txn.stated_as(start)]
+            txn.statements.add(row, [Statement("i", "like", value) for value in values])
+            return [slot.value for slot in txn.statements.current_with_value(start)]
 
     pair.remember({"content": "I like many things", "id": "a"})
     pair.both(found)

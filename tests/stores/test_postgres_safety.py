@@ -18,10 +18,10 @@ from fivefold.stores.postgres.connection import connect
 from fivefold.stores.postgres.dialect import Connection
 from fivefold.stores.postgres.dsn import addresses
 from fivefold.stores.postgres.keys import namespace_key
-from fivefold.stores.postgres.row_level_security import LEDGER
+from fivefold.stores.postgres.row_level_security import SHARED_TABLES
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.stores.postgres.writer import PostgresWriter
-from fivefold.stores.protocol import Space
+from fivefold.stores.protocol import VectorSpace
 from fivefold.testing.pairs import opened
 from fivefold.testing.strategies import SENTENCES
 from fivefold.values.extraction import Mention
@@ -69,7 +69,7 @@ class Attack:
             "('r', 'p', 'v', 'm', 'f') AND a.attname = CASE c.relname WHEN 'namespaces' THEN 'key' ELSE 'namespace' END"
             " AND NOT c.relname = ANY($2) ORDER BY 1",
             self.schema,
-            list(LEDGER),
+            list(SHARED_TABLES),
         )
         return [Relation(*columns) for columns in found]
 
@@ -83,7 +83,7 @@ def fill(engine: Engine) -> None:
     engine.check_drift()
     engine.configure(widen_below=2)
     assert isinstance(engine.store, PostgresStore)
-    engine.store.keep_model(engine.namespace, b"a reranker")
+    engine.store.save_model(engine.namespace, b"a reranker")
     answers = Answers(engine.store)
     answers.begin(engine.namespace, "POST /v1", "once", b"digest")
     answers.close()
@@ -198,10 +198,10 @@ def test_a_reader_that_asks_for_another_namespace_gets_nothing(
 ) -> None:
     """The statements name `other`, by mistake, in a transaction of `own`."""
     reader, asked = attack.store.reader("other"), attack.store.ask
-    space = reader.space()
+    space = reader.search.vector_space()
     assert space is not None
     monkeypatch.setattr(attack.store, "ask", lambda key, *rest: asked(OWN, *rest))
-    assert not _rows(METHODS[method](reader, Space(space.key, space.embedder, space.dimension)))
+    assert not _rows(METHODS[method](reader, VectorSpace(space.key, space.embedder, space.dimension)))
 
 
 def _rows(answer: Any) -> bool:
@@ -209,17 +209,17 @@ def _rows(answer: Any) -> bool:
 
 
 CHANGES: tuple[Callable[[PostgresWriter], object], ...] = (
-    lambda txn: txn.save_learned("x", {}),
-    lambda txn: txn.make_entity(Mention("Eve", "name")),
-    lambda txn: txn.log_turn("new", utc_now()),
-    lambda txn: txn.open_space("x@1", 3, "building"),
+    lambda txn: txn.admin.save_learned_value("x", {}),
+    lambda txn: txn.entities.add(Mention("Eve", "name")),
+    lambda txn: txn.sessions.log_turn("new", utc_now()),
+    lambda txn: txn.vectors.open_space("x@1", 3, "building"),
 )
 
 
 def written_elsewhere(store: PostgresStore, change: Callable[[PostgresWriter], object]) -> None:
     """A transaction of `own` whose statements name `other`, by mistake."""
     with store.write("own") as txn:
-        txn._key = OTHER
+        txn._txn.key = OTHER
         change(txn)
 
 
@@ -228,7 +228,7 @@ def test_a_writer_that_names_another_namespace_is_stopped(attack: Attack) -> Non
     for change in CHANGES:
         with pytest.raises(fivefold.StoreError, match="row-level security"):
             written_elsewhere(attack.store, change)
-    written_elsewhere(attack.store, lambda txn: txn.clear_words())
+    written_elsewhere(attack.store, lambda txn: txn.index.lexemes.clear())
     assert attack.owner("SELECT (SELECT count(*) FROM memories), (SELECT count(*) FROM terms)") == before
     assert all(finding.ok for finding in opened(attack.store, "other").doctor())
 
@@ -236,7 +236,7 @@ def test_a_writer_that_names_another_namespace_is_stopped(attack: Attack) -> Non
 # keys and notes, which are of no namespace
 
 
-KEYS, NOTES = (Relation(name, "r", "namespace", False) for name in LEDGER)
+KEYS, NOTES = (Relation(name, "r", "namespace", False) for name in SHARED_TABLES)
 
 
 @pytest.fixture(scope="module")
@@ -297,8 +297,8 @@ def test_every_table_has_its_policy_or_is_closed(attack: Attack) -> None:
         attack.store.options.role,
     )
     names = {relation.name for relation in attack.relations}
-    assert [name for name, policy, open in guarded if name in {*names, *LEDGER} and open and not policy] == []
-    assert [name for name, _, open in guarded if name not in {*names, *LEDGER} and open] == [VERSION.name]
+    assert [name for name, policy, open in guarded if name in {*names, *SHARED_TABLES} and open and not policy] == []
+    assert [name for name, _, open in guarded if name not in {*names, *SHARED_TABLES} and open] == [VERSION.name]
 
 
 def test_the_role_changes_nothing_of_the_schema(attack: Attack, role: Connection) -> None:

@@ -31,8 +31,8 @@ def store_of(engine: Engine) -> PostgresStore:
 
 def half_a_write(store: PostgresStore) -> None:
     with store.write("default") as txn:
-        txn.save_learned("half", {"done": True})
-        txn._rows("SELECT pg_sleep(5)")
+        txn.admin.save_learned_value("half", {"done": True})
+        txn._txn.rows("SELECT pg_sleep(5)")
 
 
 def test_a_slow_question_is_stopped_and_the_next_one_is_answered(hurried: Engine) -> None:
@@ -46,7 +46,7 @@ def test_a_slow_write_is_stopped_and_leaves_nothing(hurried: Engine) -> None:
     for _ in range(3):
         with pytest.raises(fivefold.StoreError, match=STOPPED):
             half_a_write(store_of(hurried))
-    assert hurried.store.reader("default").learned("half") is None
+    assert hurried.store.reader("default").admin.learned_value("half") is None
     hurried.remember("Tom drinks milk")
     assert hurried.stats().memories == 2
     assert all(finding.ok for finding in hurried.doctor())

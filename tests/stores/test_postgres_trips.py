@@ -13,9 +13,8 @@ from fivefold.engine import Engine
 from fivefold.retrieval import retrieve
 from fivefold.retrieval.in_store import search_in_store
 from fivefold.retrieval.recipe_file import known_recipes
-from fivefold.stores.postgres.reader import PostgresReader
 from fivefold.stores.postgres.store import PostgresStore
-from fivefold.stores.protocol import Space
+from fivefold.stores.protocol import Reader, VectorSpace
 from fivefold.stores.queries import Arm, Composite, Filter, MemoryFilter, Walk
 from fivefold.testing.recipes import UNHURRIED_MS
 from fivefold.testing.strategies import SENTENCES
@@ -58,11 +57,10 @@ def engine(trips: RoundTrips) -> Iterator[Engine]:
 
 
 @pytest.fixture
-def reader(engine: Engine) -> PostgresReader:
+def reader(engine: Engine) -> Reader:
     """Knows its space already, as every recall's does."""
     made = engine.store.reader(engine.namespace)
-    assert isinstance(made, PostgresReader)
-    made.space()
+    made.search.vector_space()
     return made
 
 
@@ -111,55 +109,55 @@ def test_a_whole_recall_waits_only_so_often(recipe: str, engine: Engine, trips: 
 ARMS = (Arm("dense", 20, 1.0, "full"), Arm("lexical", 20, 0.7), Arm("sessions", 20, 0.5, sessions=True))
 SIGNALS = Composite(20, ("dense", 0.6), ("recency", 0.25), ("frequency", 0.15), Decay(), NOW)
 
-METHODS: dict[str, Callable[[PostgresReader, Space], object]] = {
+METHODS: dict[str, Callable[[Reader, VectorSpace], object]] = {
     "exists": lambda reader, space: reader.exists(),
-    "space": lambda reader, space: reader.space(),
-    "settings": lambda reader, space: reader.settings(),
-    "dense": lambda reader, space: reader.dense(space, "full", VECTOR, 20, Filter(("fact", "event"))),
-    "lexical": lambda reader, space: reader.lexical(LEXEMES, 20, FOUND),
-    "sessions by words": lambda reader, space: reader.lexical(LEXEMES, 20, Filter(sessions=True)),
-    "latest_with": lambda reader, space: reader.latest_with(LEXEMES, 5),
-    "vocabulary": lambda reader, space: reader.vocabulary(100),
-    "patterns": lambda reader, space: reader.patterns(space, "full", VECTOR, 20, FOUND),
-    "rrf": lambda reader, space: reader.rrf(space, VECTOR, LEXEMES, ARMS, 60.0),
-    "composite": lambda reader, space: reader.composite(space, VECTOR, SIGNALS),
-    "vectors": lambda reader, space: reader.vectors(space, range(1, 40)),
-    "neighbours": lambda reader, space: reader.neighbours(range(1, 40)),
-    "fetch": lambda reader, space: reader.fetch(range(1, 40)),
-    "get": lambda reader, space: reader.get("none"),
-    "known": lambda reader, space: reader.known(["none", "no"]),
-    "noted": lambda reader, space: reader.noted([b"0" * 16]),
-    "scan": lambda reader, space: reader.scan(),
-    "links": lambda reader, space: reader.links(range(1, 40)),
-    "entities": lambda reader, space: reader.entities("sarah", 5),
-    "entities_at": lambda reader, space: reader.entities_at(range(1, 40)),
-    "edges": lambda reader, space: reader.edges(3, 5, (0, 0.5, 1)),
-    "called": lambda reader, space: reader.called(["sarah", "tom reed"]),
-    "mentioned": lambda reader, space: reader.mentioned(range(1, 40), range(1, 40)),
-    "near": lambda reader, space: reader.near("sarah", range(1, 40)),
-    "related": lambda reader, space: reader.related(3, ["reports to"], inverse=True),
-    "walk": lambda reader, space: reader.walk([(key, 1.0) for key in range(1, 40)], Walk(NOW), 20),
-    "temporal": lambda reader, space: reader.temporal(datetime(2000, 1, 1, tzinfo=UTC), NOW, 20),
-    "holds_type": lambda reader, space: reader.holds_type("event", 3),
-    "session_rows": lambda reader, space: reader.session_rows(["s0", "s1"]),
-    "last_talk": lambda reader, space: reader.last_talk(NOW),
-    "sessions": lambda reader, space: reader.sessions(5),
-    "memories": lambda reader, space: reader.memories(MemoryFilter(tag="a", words=("tea",), since=NOW), (0, 0), 5),
-    "turns": lambda reader, space: reader.turns("s0"),
-    "last_turns": lambda reader, space: reader.last_turns(None, NOW, 5),
-    "mentioning": lambda reader, space: reader.mentioning(3, 5, (0, 1)),
-    "lineage": lambda reader, space: reader.lineage(3),
-    "ties": lambda reader, space: reader.ties(3, range(1, 40)),
-    "recalled": lambda reader, space: reader.recalled("none"),
-    "feedback_count": lambda reader, space: reader.feedback_count(),
-    "signals": lambda reader, space: reader.signals("none"),
-    "learned": lambda reader, space: reader.learned("none"),
+    "space": lambda reader, space: reader.search.vector_space(),
+    "settings": lambda reader, space: reader.admin.settings(),
+    "dense": lambda reader, space: reader.search.dense(space, "full", VECTOR, 20, Filter(("fact", "event"))),
+    "lexical": lambda reader, space: reader.search.lexical(LEXEMES, 20, FOUND),
+    "sessions by words": lambda reader, space: reader.search.lexical(LEXEMES, 20, Filter(sessions=True)),
+    "latest_with": lambda reader, space: reader.search.latest_with(LEXEMES, 5),
+    "vocabulary": lambda reader, space: reader.search.vocabulary(100),
+    "patterns": lambda reader, space: reader.search.patterns(space, "full", VECTOR, 20, FOUND),
+    "rrf": lambda reader, space: reader.search.rrf(space, VECTOR, LEXEMES, ARMS, 60.0),
+    "composite": lambda reader, space: reader.search.composite(space, VECTOR, SIGNALS),
+    "vectors": lambda reader, space: reader.search.vectors(space, range(1, 40)),
+    "neighbours": lambda reader, space: reader.sessions.neighbours(range(1, 40)),
+    "fetch": lambda reader, space: reader.memories.fetch(range(1, 40)),
+    "get": lambda reader, space: reader.memories.get("none"),
+    "known": lambda reader, space: reader.memories.existing_ids(["none", "no"]),
+    "noted": lambda reader, space: reader.memories.existing_notes([b"0" * 16]),
+    "scan": lambda reader, space: reader.memories.scan(),
+    "links": lambda reader, space: reader.memories.links(range(1, 40)),
+    "entities": lambda reader, space: reader.graph.entities("sarah", 5),
+    "entities_at": lambda reader, space: reader.graph.entities_by_key(range(1, 40)),
+    "edges": lambda reader, space: reader.graph.edges(3, 5, (0, 0.5, 1)),
+    "called": lambda reader, space: reader.graph.find_aliases(["sarah", "tom reed"]),
+    "mentioned": lambda reader, space: reader.graph.count_mentions(range(1, 40), range(1, 40)),
+    "near": lambda reader, space: reader.graph.neighbours_of("sarah", range(1, 40)),
+    "related": lambda reader, space: reader.graph.find_related(3, ["reports to"], inverse=True),
+    "walk": lambda reader, space: reader.graph.walk([(key, 1.0) for key in range(1, 40)], Walk(NOW), 20),
+    "temporal": lambda reader, space: reader.search.temporal(datetime(2000, 1, 1, tzinfo=UTC), NOW, 20),
+    "holds_type": lambda reader, space: reader.memories.has_type("event", 3),
+    "session_rows": lambda reader, space: reader.sessions.memory_rows(["s0", "s1"]),
+    "last_talk": lambda reader, space: reader.sessions.last_end(NOW),
+    "sessions": lambda reader, space: reader.sessions.page(5),
+    "memories": lambda reader, space: reader.memories.page(MemoryFilter(tag="a", words=("tea",), since=NOW), (0, 0), 5),
+    "turns": lambda reader, space: reader.sessions.turns("s0"),
+    "last_turns": lambda reader, space: reader.sessions.last_turns(None, NOW, 5),
+    "mentioning": lambda reader, space: reader.graph.memories_about(3, 5, (0, 1)),
+    "lineage": lambda reader, space: reader.memories.lineage(3),
+    "ties": lambda reader, space: reader.memories.links_around(3, range(1, 40)),
+    "recalled": lambda reader, space: reader.feedback.returned_ids("none"),
+    "feedback_count": lambda reader, space: reader.feedback.count(),
+    "signals": lambda reader, space: reader.feedback.signals("none"),
+    "learned": lambda reader, space: reader.admin.learned_value("none"),
 }
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_each_question_to_a_reader_is_one_round_trip(method: str, reader: PostgresReader, trips: RoundTrips) -> None:
-    space = reader.space()
+def test_each_question_to_a_reader_is_one_round_trip(method: str, reader: Reader, trips: RoundTrips) -> None:
+    space = reader.search.vector_space()
     assert space is not None
     METHODS[method](reader, space)
     with trips.counted() as counted:
@@ -167,13 +165,13 @@ def test_each_question_to_a_reader_is_one_round_trip(method: str, reader: Postgr
     assert counted.count == 1
 
 
-def test_nothing_to_ask_is_no_round_trip(reader: PostgresReader, trips: RoundTrips) -> None:
+def test_nothing_to_ask_is_no_round_trip(reader: Reader, trips: RoundTrips) -> None:
     with trips.counted() as counted:
         found: Sequence[object] = [
-            reader.lexical([], 20, FOUND),
-            reader.latest_with([], 5),
-            reader.walk([], Walk(NOW), 20),
-            reader.rrf(None, None, (), ARMS, 60.0),
+            reader.search.lexical([], 20, FOUND),
+            reader.search.latest_with([], 5),
+            reader.graph.walk([], Walk(NOW), 20),
+            reader.search.rrf(None, None, (), ARMS, 60.0),
         ]
     assert (found, counted.count) == ([[], [], [], []], 0)
 

@@ -45,6 +45,6 @@ def test_scoring_few_documents_finds_what_scoring_all_would(
         words = lexemes(" ".join(chance.choices(VOCABULARY, WEIGHTS, k=chance.randint(1, 14))))
         for keep in (Filter(), Filter(("event",))):
             monkeypatch.setattr(lexical, "FEW", 10 * DOCUMENTS * len(VOCABULARY))
-            every = reader.lexical(words, depth, keep)
+            every = reader.search.lexical(words, depth, keep)
             monkeypatch.setattr(lexical, "FEW", few)
-            assert reader.lexical(words, depth, keep) == every
+            assert reader.search.lexical(words, depth, keep) == every

@@ -6,9 +6,9 @@ from contextlib import closing
 from pathlib import Path
 
 from fivefold.stores.postgres.store import PostgresStore
-from fivefold.stores.sql.rows import COLUMNS
-from fivefold.stores.sql.snapshot import MEMORIES, TABLES, Family
+from fivefold.stores.rows import MEMORY_COLUMNS
 from fivefold.stores.sqlite.store import SqliteStore
+from fivefold.stores.tables import MEMORIES, TABLES, Family
 from tests.support.postgres import Server
 
 DERIVED = {
@@ -67,14 +67,14 @@ def test_a_table_comes_after_those_it_refers_to_and_its_order_is_whole() -> None
         seen.add(table.name)
         assert {home[column.family] for column in table.columns if column.family} <= seen
         assert set(table.order) <= {column.name for column in table.columns}
-    names = ", ".join(column.name for column in MEMORIES.columns)
-    assert names.startswith(COLUMNS)
+    names = [column.name for column in MEMORIES.columns]
+    assert names[: len(MEMORY_COLUMNS)] == MEMORY_COLUMNS
 
 
 def test_keys_are_moved_and_nothing_else() -> None:
     table = next(table for table in TABLES if table.name == "slots")
-    assert table.shifted(("I", "home", "7", 7, None), _by(100)) == ("I", "home", "7", 107, None)
-    assert table.place(("I", "home", "7", 7, None)) == [7, "I", "home", "7"]
+    assert table.shift_keys(("I", "home", "7", 7, None), _by(100)) == ("I", "home", "7", 107, None)
+    assert table.position(("I", "home", "7", 7, None)) == [7, "I", "home", "7"]
     edges = next(table for table in TABLES if table.name == "edges")
     row = (1, 2, 3, "knows", "semantic", -0.0, 1, None, None, 0)
     assert repr(edges.canonical(row, _by(0))) == repr((1, 2, 3, "knows", "semantic", 0.0, 1, None, None, 0))

@@ -278,14 +278,14 @@ def test_memory_and_vec0_give_the_same_neighbours(store_path: str, monkeypatch: 
         engine.remember_many([" ".join(map(str, chance.integers(0, 99, 8))) for _ in range(300)])
         store = engine.store
         assert isinstance(store, SqliteStore)
-        space = store.reader("default").space()
+        space = store.reader("default").search.vector_space()
         assert space is not None
         for keep in (Filter(), Filter(("fact",)), Filter(("event", "preference"))):
             for text in ("12 50 7", "hello"):
                 question = Toy().embed([text])[0]
                 with store.connections.reader() as connection:
                     by_vec0 = vectors.knn(connection, space, "full", question, 20, keep)
-                    in_memory = store.held.search(connection, space, "full", question, 20, keep)
+                    in_memory = store.vector_cache.search(connection, space, "full", question, 20, keep)
                 assert [round(hit.score, 5) for hit in by_vec0] == [round(hit.score, 5) for hit in in_memory]
 
 
@@ -295,21 +295,21 @@ def test_a_large_namespace_is_held_from_its_second_recall(store_path: str, monke
         engine.remember_many([f"text number {i}" for i in range(20)])
         assert isinstance(engine.store, SqliteStore)
         first = [round(hit.candidate.evidence[0].score, 5) for hit in engine.recall("text number 7", recipe="dense")]
-        assert not engine.store.held._held
+        assert not engine.store.vector_cache._cached
         second = [round(hit.candidate.evidence[0].score, 5) for hit in engine.recall("text number 7", recipe="dense")]
-        assert engine.store.held._held
+        assert engine.store.vector_cache._cached
         assert first == second
 
 
 def test_memory_over_the_budget_is_let_go(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "HELD_BYTES", 16 * 4 * 30)
+    monkeypatch.setattr(vectors, "CACHE_BYTES", 16 * 4 * 30)
     with toy(store_path, "a") as a:
         assert isinstance(a.store, SqliteStore)
         b = Engine(a.store, "b", Toy())
         for engine in (a, b):
             engine.remember_many([f"text number {i}" for i in range(20)])
             engine.recall("text", recipe="dense")
-        assert len(a.store.held._held) == 1
+        assert len(a.store.vector_cache._cached) == 1
         assert len(a.recall("text number 3")) == 10
 
 
@@ -334,7 +334,7 @@ def test_what_another_process_writes_is_seen_at_once(store_path: str) -> None:
 
 
 def test_recalls_are_logged_and_the_log_is_bounded(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fivefold.stores.sql.recall_log.KEPT", 100)
+    monkeypatch.setattr("fivefold.stores.sql.recall_log.MOST_LOGGED", 100)
     with toy(store_path) as engine:
         kept = engine.remember("the one memory").id
         first = engine.recall("one memory")
@@ -354,7 +354,7 @@ def test_a_recall_does_not_wait_for_a_writer(store_path: str) -> None:
         for _ in range(70):
             answer = engine.recall("readable")
             assert answer[0].memory.content == "readable while another writes"
-        assert engine.store.reader("default").recalled(answer.id) == (answer[0].memory.id,)
+        assert engine.store.reader("default").feedback.returned_ids(answer.id) == (answer[0].memory.id,)
         other.execute("ROLLBACK")
         other.close()
         assert engine.stats().recalls == 70

@@ -12,7 +12,7 @@ import numpy as np
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages import STAGES, Pool
 from fivefold.settings import Settings
-from fivefold.stores.protocol import Reader, Space
+from fivefold.stores.protocol import Reader, VectorSpace
 from fivefold.values.memory import Memory
 from fivefold.values.query import Query, Window
 from fivefold.values.trace import Candidate
@@ -32,7 +32,7 @@ def of(row: int, score: float = 1.0, **changes: Any) -> Candidate:
 
 
 class Namespace:
-    """As much of a namespace as a stage reads: vectors, turns in their order, session memories."""
+    """A reader of as much as a stage reads, all its parts in one: vectors, turns in their order, session memories."""
 
     def __init__(
         self,
@@ -43,8 +43,9 @@ class Namespace:
         self._vectors = {row: np.array(vector, dtype=np.float32) for row, vector in (vectors or {}).items()}
         self._turns = turns or {}
         self._sessions = sessions or {}
+        self.search = self.sessions = self.memories = self
 
-    def vectors(self, space: Space, rows: Sequence[int]) -> dict[int, Vector]:
+    def vectors(self, space: VectorSpace, rows: Sequence[int]) -> dict[int, Vector]:
         return {row: self._vectors[row] for row in rows if row in self._vectors}
 
     def neighbours(self, rows: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
@@ -55,7 +56,7 @@ class Namespace:
                     found[row] = (turns[i - 1] if i else None, turns[i + 1] if i + 1 < len(turns) else None)
         return found
 
-    def session_rows(self, session_ids: Sequence[str]) -> dict[str, int]:
+    def memory_rows(self, session_ids: Sequence[str]) -> dict[str, int]:
         return {session: self._sessions[session] for session in session_ids if session in self._sessions}
 
     def fetch(self, rows: Sequence[int]) -> dict[int, Memory]:
@@ -79,7 +80,7 @@ def search(
 ) -> SearchContext:
     query = Query(text, NOW, (), window=window)
     reader = cast(Reader, namespace or Namespace())
-    return SearchContext(query, reader, Settings(), Space(1, "made@1", 2), None, k, recall_id, unit)
+    return SearchContext(query, reader, Settings(), VectorSpace(1, "made@1", 2), None, k, recall_id, unit)
 
 
 def stage(name: str, candidates: Sequence[Candidate], seen: SearchContext | None = None, **constants: Any) -> Pool:

@@ -21,8 +21,8 @@ from fivefold import sample
 from fivefold.errors import FivefoldError, InvalidInput, NotFound, ReadOnly, StoreError
 from fivefold.learning.model_store import shelf_of
 from fivefold.stores import open_store
-from fivefold.stores.sql.snapshot import TABLES, VECTORS
 from fivefold.stores.sqlite.store import SqliteStore
+from fivefold.stores.tables import TABLES, VECTORS
 from fivefold.testing.pairs import answers, same_answers
 from fivefold.transfer.migrate import Migrated, migrate
 from tests.learning.test_reranker import VERDICT, liking
@@ -64,9 +64,9 @@ def make_namespace(path: str, name: str) -> None:
 
 def _half_moved(store: Any) -> None:
     with store.write("default") as txn:
-        txn.open_space(Toy.pin, Toy.dimension, "building")
-        for memory, _ in txn.without_vectors("building", 20):
-            txn.put_vectors(memory, {"full": Toy().embed([memory.content])[0]}, "building")
+        txn.vectors.open_space(Toy.pin, Toy.dimension, "building")
+        for memory, _ in txn.vectors.missing("building", 20):
+            txn.vectors.put(memory, {"full": Toy().embed([memory.content])[0]}, "building")
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -137,7 +137,9 @@ def test_everything_comes_along(lived: str, target: str, monkeypatch: pytest.Mon
         for mem in (old, new):
             mem.store.recalls.flush()  # type: ignore[attr-defined]
         assert new.settings == old.settings
-        assert new.store.reader("default").learned("weights") == old.store.reader("default").learned("weights")
+        assert new.store.reader("default").admin.learned_value("weights") == old.store.reader(
+            "default"
+        ).admin.learned_value("weights")
         assert new.learned().weights.count == len(QUESTIONS)
         stats = [{**mem.stats().to_dict(), "bytes_on_disk": 0} for mem in (old, new)]
         assert stats[0] == stats[1]
@@ -145,10 +147,12 @@ def test_everything_comes_along(lived: str, target: str, monkeypatch: pytest.Mon
         (edge,) = [edge for edge in new.graph.edges("Old Mill") if edge.relation == "stands by"]
         assert (edge.target, edge.confidence) == ("Project Kestrel", 0.8)
         assert "the mill" in new.graph.entity("Old Mill").aliases
-        assert new.store.reader("default").feedback(10) == old.store.reader("default").feedback(10)
-        recalled = new.store.reader("default").feedback(10)[0].recall
-        assert new.store.reader("default").signals(recalled) == old.store.reader("default").signals(recalled)
-        with old.store.look("default") as one, new.store.look("default") as other:
+        assert new.store.reader("default").feedback.latest(10) == old.store.reader("default").feedback.latest(10)
+        recalled = new.store.reader("default").feedback.latest(10)[0].recall
+        assert new.store.reader("default").feedback.signals(recalled) == old.store.reader("default").feedback.signals(
+            recalled
+        )
+        with old.store.snapshot("default") as one, new.store.snapshot("default") as other:
             assert list(other.rows(VECTORS)) == list(one.rows(VECTORS))
             assert {len(row[4]) // 4 for row in other.rows(VECTORS)} == {Toy.dimension, 384}
 
@@ -160,9 +164,9 @@ def test_vectors_are_the_same_to_the_last_bit(target: str, tmp_path: Path) -> No
     with toy(source) as mem:
         memory = mem.get(mem.remember("told as it is").id or "")
         with mem.store.write("default") as txn:
-            txn.put_vectors(memory, {"user": odd}, "active")
+            txn.vectors.put(memory, {"user": odd}, "active")
     migrate(source, target)
-    with closing(open_store(target)) as store, store.look("default") as look:
+    with closing(open_store(target)) as store, store.snapshot("default") as look:
         assert odd.tobytes() in [row[4] for row in look.rows(VECTORS)]
 
 
@@ -449,9 +453,9 @@ def test_reading_may_begin_anywhere(lived: str, target: str, monkeypatch: pytest
     monkeypatch.setattr("fivefold.stores.postgres.snapshot.CHUNK", 7)
     migrate(lived, target, ["default"])
     for location in (lived, target):
-        with closing(open_store(location)) as store, store.look("default") as look:
+        with closing(open_store(location)) as store, store.snapshot("default") as look:
             for table in TABLES:
                 rows = list(look.rows(table))
-                assert look.count(table) == len(rows)
+                assert look.counts()[table.name] == len(rows)
                 for at in {0, 6, len(rows) // 2, len(rows) - 1} & set(range(len(rows))):
-                    assert list(look.rows(table, table.place(rows[at]))) == rows[at + 1 :]
+                    assert list(look.rows(table, table.position(rows[at]))) == rows[at + 1 :]

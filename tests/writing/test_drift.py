@@ -50,7 +50,7 @@ def told(answer: Recall) -> list[tuple[str, float]]:
 def test_the_first_look_has_nothing_to_compare_with(kitchen: Engine) -> None:
     assert kitchen.stats().drift is None
     first = kitchen.check_drift()
-    assert first == Drift(NOW, len(kitchen.store.reader("default").vocabulary(5_000)), None, reindexed=False)
+    assert first == Drift(NOW, len(kitchen.store.reader("default").search.vocabulary(5_000)), None, reindexed=False)
     assert kitchen.stats().drift == first
 
 
@@ -64,7 +64,7 @@ def test_talk_that_stays_is_not_indexed_anew(kitchen: Engine) -> None:
 
 
 def test_talk_that_changes_wholly_is_indexed_anew(kitchen: Engine) -> None:
-    stored = [memory.id for memory, _ in kitchen.store.reader("default").scan()]
+    stored = [memory.id for memory, _ in kitchen.store.reader("default").memories.scan()]
     kitchen.check_drift()
     kitchen.remember_many(SKY)
     for id in stored:
@@ -86,10 +86,10 @@ def test_indexing_anew_changes_no_answer(store_path: str) -> None:
     recipes = [steady("lexical"), steady("default")]
     asked = [question.query for question in sample.questions()][:25]
     before = [told(engine.recall(text, recipe=recipe)) for text in asked for recipe in recipes]
-    words = engine.store.reader("default").vocabulary(5_000)
+    words = engine.store.reader("default").search.vocabulary(5_000)
     assert engine.check_drift().reindexed
     assert [told(engine.recall(text, recipe=recipe)) for text in asked for recipe in recipes] == before
-    assert engine.store.reader("default").vocabulary(5_000) == words
+    assert engine.store.reader("default").search.vocabulary(5_000) == words
     assert all(finding.ok for finding in engine.doctor())
 
 
@@ -98,16 +98,18 @@ def test_lexemes_come_by_how_many_memories_hold_them_then_by_themselves(store_pa
     dated = {"event_at": "2025-01-06T09:00:00Z"}
     texts = ["zebra apple", "zebra apple apple", "zebra mango", "kiwi"]
     engine.remember_many([{"content": text, "session_id": "s", **dated} for text in texts])
-    fruit = [word for word in engine.store.reader("default").vocabulary(100) if word in " ".join(texts)]
+    fruit = [word for word in engine.store.reader("default").search.vocabulary(100) if word in " ".join(texts)]
     assert fruit == ["zebra", "appl", "kiwi", "mango"]
-    assert engine.store.reader("default").vocabulary(2) == engine.store.reader("default").vocabulary(100)[:2]
+    assert (
+        engine.store.reader("default").search.vocabulary(2) == engine.store.reader("default").search.vocabulary(100)[:2]
+    )
 
 
 def test_what_is_kept_of_a_look_holds_no_word(kitchen: Engine) -> None:
     kitchen.check_drift()
-    kept = kitchen.store.reader("default").learned(VOCABULARY)
+    kept = kitchen.store.reader("default").admin.learned_value(VOCABULARY)
     assert kept is not None
-    words = kitchen.store.reader("default").vocabulary(5_000)
+    words = kitchen.store.reader("default").search.vocabulary(5_000)
     assert len(words) > 30
     assert not [word for word in words if len(word) > 4 and word in str(kept)]
 
@@ -119,7 +121,7 @@ def test_a_namespace_that_is_not_there_is_not_made(store_path: str) -> None:
 
 
 def test_an_empty_namespace_stays_as_it_is(kitchen: Engine) -> None:
-    for memory, _ in kitchen.store.reader("default").scan():
+    for memory, _ in kitchen.store.reader("default").memories.scan():
         kitchen.forget(memory.id)
     assert [kitchen.check_drift().jaccard for _ in range(2)] == [None, 1.0]
 

@@ -17,8 +17,8 @@ NOW = datetime(2025, 12, 20, tzinfo=UTC)
 def hits(engine: Engine, root: str, hops: int = 2, confidence: float = 1.0, **how: float) -> dict[str, RouteHit]:
     """What a walk from one entity reaches, by memory id."""
     reader = engine.store.reader(engine.namespace)
-    found = reader.walk([(engine.graph.entity(root).id, confidence)], Walk(NOW, hops, **how), 100)  # type: ignore[arg-type]
-    memories = reader.fetch([hit.row for hit in found])
+    found = reader.graph.walk([(engine.graph.entity(root).id, confidence)], Walk(NOW, hops, **how), 100)  # type: ignore[arg-type]
+    memories = reader.memories.fetch([hit.row for hit in found])
     return {memories[hit.row].id: hit for hit in found}
 
 

@@ -25,6 +25,7 @@ from fivefold.errors import InvalidInput, MissingExtra
 from fivefold.models.embedders import Matrix
 from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.stores import POSTGRES
+from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.queries import Filter
 from fivefold.text.progress import bar
 from fivefold.values.vectors import FIELDS
@@ -100,14 +101,14 @@ def _measure_one(engine: Engine, store: PostgresStore, size: int, rounds: int, p
 def _nearest(engine: Engine, store: PostgresStore, size: int, rounds: int) -> Iterator[Measure]:
     """The baseline: the ten nearest by one pgvector statement; and how many of the true ten the index finds."""
     reader = store.reader(engine.namespace)
-    space = reader.space()
+    space = reader.search.vector_space()
     assert space is not None
     asked = VariedSample().embed([question.query for question in sample.questions()])
     place = {question.query: i for i, question in enumerate(sample.questions())}
 
     def once(question: str) -> float:
         start = perf_counter()
-        reader.dense(space, "full", asked[place[question]], 10, Filter())
+        reader.search.dense(space, "full", asked[place[question]], 10, Filter())
         return (perf_counter() - start) * 1000
 
     p50, p95 = spread(once, rounds)
@@ -115,9 +116,16 @@ def _nearest(engine: Engine, store: PostgresStore, size: int, rounds: int) -> It
     shares = []
     for vector in asked:
         sql = "SELECT memory FROM vectors WHERE namespace = :ns AND space = :space AND field = :field "
-        values = {"ns": reader._key(), "space": space.key, "field": FIELDS.index("full"), "vector": vector}
-        true = store.ask(reader._key(), sql + "ORDER BY embedding <#> :vector::vector, memory LIMIT 10", values)
-        found = reader.dense(space, "full", vector, 10, Filter())
+        values = {
+            "ns": namespace_key(reader.namespace),
+            "space": space.key,
+            "field": FIELDS.index("full"),
+            "vector": vector,
+        }
+        true = store.ask(
+            namespace_key(reader.namespace), sql + "ORDER BY embedding <#> :vector::vector, memory LIMIT 10", values
+        )
+        found = reader.search.dense(space, "full", vector, 10, Filter())
         shares.append(len({row for (row,) in true} & {hit.row for hit in found}) / max(1, len(true)))
     yield Measure("found of the true ten nearest", size, float(np.mean(shares)), None, "", "", None)
 

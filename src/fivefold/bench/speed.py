@@ -110,7 +110,7 @@ def _recall(engine: Engine, recipe: str, size: int, rounds: int, limit: float) -
 
 def _plain_knn(engine: Engine, store: SqliteStore, size: int, rounds: int) -> Measure:
     """The baseline: the ten nearest by one vec0 statement, no lexical search, no fusion, no trace."""
-    space = store.reader(engine.namespace).space()
+    space = store.reader(engine.namespace).search.vector_space()
     assert space is not None
     vectors = VariedSample().embed([question.query for question in sample.questions()])
 

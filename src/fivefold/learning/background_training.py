@@ -44,7 +44,7 @@ class BackgroundTraining:
     def _untaught(self) -> int:
         """Recalls with feedback since the last training."""
         verdict = learned_by(self._namespace).verdict
-        return self._namespace.reader.feedback_count() - (0 if verdict is None else verdict.noted)
+        return self._namespace.reader.feedback.count() - (0 if verdict is None else verdict.noted)
 
     def _train(self) -> None:
         try:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.learning.adaptation import after_use, restored, signals_of
+from fivefold.learning.recall_log import log_entry
 from fivefold.namespace import Namespace
 from fivefold.values.recall import Recall
 from fivefold.values.validate import checked_name
@@ -14,15 +15,16 @@ from fivefold.values.validate import checked_name
 def give_feedback(namespace: Namespace, recall: Recall | str, used: Sequence[str], not_used: Sequence[str]) -> None:
     """Store the feedback; the first one on a recall also corrects the predicted weights (D12)."""
     _check(namespace, recall, used, not_used)
-    signals = signals_of(recall) if isinstance(recall, Recall) else namespace.reader.signals(recall)
+    logged = recall if isinstance(recall, str) else log_entry(recall)
+    signals = signals_of(recall) if isinstance(recall, Recall) else namespace.reader.feedback.signals(recall)
     with namespace.transaction() as txn:
         rows, refused = (
-            [memory.row for memory in map(txn.get, dict.fromkeys(ids)) if memory is not None]
+            [memory.row for memory in map(txn.memories.get, dict.fromkeys(ids)) if memory is not None]
             for ids in (used, not_used)
         )
-        if txn.mark_used(recall, rows, namespace.clock(), refused) and signals is not None:
-            adapted = after_use(restored(txn.learned("weights")), signals, set(used), namespace.clock())
-            txn.save_learned("weights", adapted.to_dict())
+        if txn.feedback.mark_used(logged, rows, namespace.clock(), refused) and signals is not None:
+            adapted = after_use(restored(txn.admin.learned_value("weights")), signals, set(used), namespace.clock())
+            txn.admin.save_learned_value("weights", adapted.to_dict())
 
 
 def _check(namespace: Namespace, recall: Recall | str, used: Sequence[str], not_used: Sequence[str]) -> None:
@@ -50,6 +52,6 @@ def _returned(namespace: Namespace, recall: Recall | str) -> tuple[str, ...] | N
             raise InvalidInput(f"recall {recall.id} was made in namespace {recall.namespace!r}, not here")
         return tuple(hit.memory.id for hit in recall)
     try:
-        return namespace.reader.recalled(checked_name(recall, "a recall's id"))
+        return namespace.reader.feedback.returned_ids(checked_name(recall, "a recall's id"))
     except InvalidInput:
         return None

@@ -23,7 +23,7 @@ class LearnedFromUse(Value):
 
 
 def learned_from_use(namespace: Namespace) -> LearnedFromUse:
-    reranker, weights = learned_by(namespace), restored(namespace.reader.learned("weights"))
+    reranker, weights = learned_by(namespace), restored(namespace.reader.admin.learned_value("weights"))
     return LearnedFromUse(reranker.verdict, reranker.reason, faded(weights, namespace.clock()))
 
 
@@ -31,4 +31,4 @@ def unlearn(namespace: Namespace) -> None:
     """Forget the reranker and the correction of the weights; the feedback stays."""
     forget_reranker(namespace)
     with namespace.transaction() as txn:
-        txn.save_learned("weights", None)
+        txn.admin.save_learned_value("weights", None)

@@ -44,7 +44,7 @@ class Lesson:
 
 def lessons(reader: Reader) -> list[Lesson]:
     """What the namespace's feedback teaches, oldest first."""
-    found = (lesson_of(item) for item in reader.feedback(MOST))
+    found = (lesson_of(item) for item in reader.feedback.latest(MOST))
     return [lesson for lesson in found if lesson is not None]
 
 

@@ -71,17 +71,17 @@ class ServerShelf:
         with self._lock:
             if monotonic() >= self._look_at:
                 self._look_at = monotonic() + LOOK_AGAIN_S
-                seen, data = self._store.kept_model(self.namespace, self._seen)
+                seen, data = self._store.load_model(self.namespace, self._seen)
                 if seen != self._seen:
                     self._seen, self._learned = seen, _told(self._read(data), self.namespace)
             return self._learned
 
     def put(self, ranker: Ranker | None, verdict: Verdict) -> None:
-        self._store.keep_model(self.namespace, saved(ranker, verdict, self.namespace))
+        self._store.save_model(self.namespace, saved(ranker, verdict, self.namespace))
         self._look_at = 0.0
 
     def remove(self) -> None:
-        self._store.keep_model(self.namespace, None)
+        self._store.save_model(self.namespace, None)
         self._look_at = 0.0
 
     def check_writable(self) -> None:

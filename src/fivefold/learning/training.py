@@ -39,7 +39,7 @@ def train_reranker(namespace: Namespace, progress: bool = False, seed: int = 0) 
         raise NotFound(f"namespace {namespace.name!r} does not exist yet; remember something in it first")
     shelf = shelf_of(namespace.store, namespace.name)
     shelf.check_writable()
-    noted, taught = namespace.reader.feedback_count(), lessons(namespace.reader)
+    noted, taught = namespace.reader.feedback.count(), lessons(namespace.reader)
     if len(taught) < LEAST:
         reason = f"{len(taught)} of the {LEAST} recalls with feedback that it takes; give feedback after recalls"
         verdict = Verdict(False, reason, "", namespace.clock(), noted, len(taught))

@@ -57,7 +57,7 @@ class Browser:
 
     def own_settings(self) -> dict[str, Any]:
         """Only the settings that are stored with the namespace."""
-        return self._namespace.reader.settings()
+        return self._namespace.reader.admin.settings()
 
     def exists(self) -> bool:
         """Whether anything was ever written to the namespace."""
@@ -65,7 +65,7 @@ class Browser:
 
     def embedder_pin(self) -> str | None:
         """The pin of the namespace's embedding model; None before the first write."""
-        pinned = self._namespace.reader.space()
+        pinned = self._namespace.reader.search.vector_space()
         return None if pinned is None else pinned.embedder
 
     def get(self, id: str) -> Memory:
@@ -74,11 +74,11 @@ class Browser:
 
     def stored_ids(self, ids: Sequence[str]) -> set[str]:
         """Those of the ids that memories have."""
-        return self._namespace.reader.known(ids)
+        return self._namespace.reader.memories.existing_ids(ids)
 
     def stored_notes(self, content_hashes: Sequence[bytes]) -> set[bytes]:
         """Those of the content hashes that notes have."""
-        return self._namespace.reader.noted(content_hashes)
+        return self._namespace.reader.memories.existing_notes(content_hashes)
 
     def memories(
         self,
@@ -112,20 +112,20 @@ class Browser:
             until=None if until is None else as_utc(until, "until")[0],
         )
         after = cast(tuple[int, int] | None, read(cursor, "memories", int, int))
-        rows = self._namespace.reader.memories(matching, after, limit + 1)
+        rows = self._namespace.reader.memories.page(matching, after, limit + 1)
         return paged(rows, limit, "memories", lambda memory: (to_micros(memory.event_at), memory.row))
 
     def sessions(self, limit: int = 50, cursor: str | None = None) -> Page[Session]:
         """The session log, latest first."""
         limit = checked_limit(limit)
         after = cast(tuple[int, str] | None, read(cursor, "sessions", int, str))
-        rows = self._namespace.reader.sessions(limit + 1, after)
+        rows = self._namespace.reader.sessions.page(limit + 1, after)
         return paged(rows, limit, "sessions", lambda session: (to_micros(session.ended_at), session.id))
 
     def turns(self, session_id: str) -> list[Memory]:
         """A conversation, turn by turn."""
         try:
-            turns = self._namespace.reader.turns(checked_name(session_id, "session_id"))
+            turns = self._namespace.reader.sessions.turns(checked_name(session_id, "session_id"))
         except InvalidInput:
             turns = []
         if not turns:
@@ -135,19 +135,19 @@ class Browser:
     def last_turns(self, session_id: str, limit: int) -> list[Memory]:
         """The last turns of a conversation in their order, without reading the others; [] for an unknown session."""
         name = checked_name(session_id, "session_id")
-        return self._namespace.reader.last_turns(name, LATEST, checked_limit(limit))
+        return self._namespace.reader.sessions.last_turns(name, LATEST, checked_limit(limit))
 
     def session_memories(self, session_ids: Sequence[str]) -> dict[str, Memory]:
         """The memory of each session that has one, by the session's id."""
-        rows = self._namespace.reader.session_rows(session_ids)
-        stored = self._namespace.reader.fetch(list(rows.values()))
+        rows = self._namespace.reader.sessions.memory_rows(session_ids)
+        stored = self._namespace.reader.memories.fetch(list(rows.values()))
         return {id: stored[row] for id, row in rows.items() if row in stored}
 
     def neighbours(self, memories: Sequence[Memory]) -> dict[str, tuple[Memory | None, Memory | None]]:
         """By id, the turns before and after each of these turns in its session."""
         reader = self._namespace.reader
-        beside = reader.neighbours([memory.row for memory in memories])
-        stored = reader.fetch(sorted({row for pair in beside.values() for row in pair if row is not None}))
+        beside = reader.sessions.neighbours([memory.row for memory in memories])
+        stored = reader.memories.fetch(sorted({row for pair in beside.values() for row in pair if row is not None}))
         return {
             memory.id: cast(
                 tuple[Memory | None, Memory | None],
@@ -160,8 +160,8 @@ class Browser:
     def history(self, id: str) -> History:
         """What a memory replaced, what replaced it, and why."""
         memory, reader = self._namespace.get(id), self._namespace.reader
-        chain = reader.lineage(memory.row)
-        links = reader.ties(memory.row, [other.row for other in chain])
+        chain = reader.memories.lineage(memory.row)
+        links = reader.memories.links_around(memory.row, [other.row for other in chain])
         return History(memory, tuple(chain), tuple(links))
 
     def extraction(self, id: str) -> Extraction:
@@ -170,7 +170,7 @@ class Browser:
 
     def stats(self) -> Stats:
         """What the namespace holds."""
-        return self._namespace.reader.stats()
+        return self._namespace.reader.admin.stats()
 
 
 def _one_of(value: object, known: tuple[str, ...], field: str) -> object:

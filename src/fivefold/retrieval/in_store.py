@@ -71,7 +71,7 @@ def _rrf(parts: Sequence[RoutePlan], context: SearchContext, fusion: FusionSpec)
         field = part.options.field if isinstance(part.options, DenseOptions) else None
         sessions = isinstance(part.options, LexicalOptions) and part.options.of == "sessions"
         arms.append(Arm(part.route, part.depth, part.weight, field, sessions))
-    return context.reader.rrf(context.space, _vector(context), words(context.query), arms, fusion.k)
+    return context.reader.search.rrf(context.space, _vector(context), words(context.query), arms, fusion.k)
 
 
 def _composite(parts: Sequence[RoutePlan], context: SearchContext) -> list[FusedHit]:
@@ -89,7 +89,7 @@ def _composite(parts: Sequence[RoutePlan], context: SearchContext) -> list[Fused
         decay=decay,
         now=context.query.now,
     )
-    return context.reader.composite(context.space, vector, how)
+    return context.reader.search.composite(context.space, vector, how)
 
 
 def _horizon(recency: RoutePlan | None, context: SearchContext) -> QueryDecay:

@@ -31,7 +31,7 @@ from fivefold.retrieval.stages import Pool, run_stages
 from fivefold.retrieval.understand.question import understand
 from fivefold.retrieval.weigh import apply_weights, predict_weights
 from fivefold.settings import Settings
-from fivefold.stores.protocol import Space
+from fivefold.stores.protocol import VectorSpace
 from fivefold.values.ids import new_id
 from fivefold.values.query import Query
 from fivefold.values.recall import Recall
@@ -77,7 +77,7 @@ def prepare(request: RecallRequest, namespace: Namespace) -> Prepared:
 def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExecutor) -> Recall:
     """Answer a request from one namespace, with the whole trace; the routes run on `threads`."""
     reader, learned = namespace.reader, learned_by(namespace)
-    space = reader.space()
+    space = reader.search.vector_space()
     prepared = prepare(request, namespace)
     recipe, settings, watch = prepared.recipe, prepared.settings, prepared.watch
     query, planned = prepared.query, prepared.plan
@@ -91,7 +91,7 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
     context = SearchContext(query, reader, settings, space, vector, request.k, id, recipe.unit, planned, learned)
     runs = retrieve(planned, context, threads, recipe.fusion)
     watch.stage("retrieve")
-    fused = fuse(runs, planned, recipe.fusion, reader.fetch)
+    fused = fuse(runs, planned, recipe.fusion, reader.memories.fetch)
     runs = [name_top_hits(run, fused.candidates) for run in runs]
     watch.stage("fuse")
     pool = drop_not_yet_known(Pool(fused.candidates, supporting=fused.supporting), request.now)
@@ -103,7 +103,7 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
     hits, dropped = select(pool, request.k, recipe.unit)
     watch.stage("select")
     turns = settings.recent_turns if request.recent_turns is None else request.recent_turns
-    recent = reader.last_turns(request.session_id, request.now, turns) if turns else []
+    recent = reader.sessions.last_turns(request.session_id, request.now, turns) if turns else []
     if turns:
         watch.stage("recent")
     return Recall(
@@ -122,7 +122,7 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
 
 
 def encode_question(
-    query: Query, planned: Plan, namespace: Namespace, space: Space | None
+    query: Query, planned: Plan, namespace: Namespace, space: VectorSpace | None
 ) -> Vector | FivefoldError | None:
     """The question's vector if a route needs it; a failing embedder fails those routes, not the recall."""
     if not any(part.run and ROUTES[part.search].encodes for part in planned.routes):

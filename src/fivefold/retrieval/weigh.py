@@ -6,21 +6,23 @@ from dataclasses import replace
 
 from fivefold.errors import FivefoldError
 from fivefold.learning.adaptation import adapted, restored
-from fivefold.stores.protocol import Reader, Space
+from fivefold.stores.protocol import Reader, VectorSpace
 from fivefold.values.query import Query, Weights
 from fivefold.values.trace import Plan
 from fivefold.values.vectors import Vector
 
 
 def predict_weights(
-    query: Query, vector: Vector | FivefoldError | None, space: Space | None, reader: Reader
+    query: Query, vector: Vector | FivefoldError | None, space: VectorSpace | None, reader: Reader
 ) -> Weights:
     """The weights a model reads out of the question, corrected by the namespace's feedback (D3, D12)."""
     from fivefold.models.weights import predict, without
 
     if space is None or vector is None or isinstance(vector, FivefoldError):
         return without("the question has no vector")
-    return adapted(predict(query.text, vector, space.embedder), restored(reader.learned("weights")), query.now)
+    return adapted(
+        predict(query.text, vector, space.embedder), restored(reader.admin.learned_value("weights")), query.now
+    )
 
 
 def apply_weights(plan: Plan, weights: Weights) -> Plan:

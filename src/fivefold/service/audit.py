@@ -74,7 +74,7 @@ class Audit:
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
         """Keep what was noted for so many days, and of that the latest so many."""
-        self._ledger = store.ledger
+        self._audit = store.audit
         self._days = days
         self._most = entries
         self._clock = clock
@@ -95,7 +95,7 @@ class Audit:
         done, before it is answered, and never inside a transaction of the store. Making and revoking keys is noted by
         the keyring itself. A store that can only be read keeps no notes.
         """
-        if self._ledger.read_only:
+        if self._audit.read_only:
             return
         entry = AuditEntry(
             at=self._clock(),
@@ -128,7 +128,7 @@ class Audit:
         names = list(caller.namespaces) if namespace is None else [namespace]
         seen = None if namespace is None and caller.sees_all else [_short(name) for name in names]
         self.flush()
-        found = self._ledger.entries(
+        found = self._audit.page(
             None if before is None else int(before[0]), limit + 1, seen, None if key is None else _short(key)
         )
         return paged(found, limit, "audit", lambda entry: (entry.id,))
@@ -181,7 +181,7 @@ class Audit:
                 self._urgent = False
             try:
                 if taken:
-                    self._ledger.note([entry for entry, _ in taken])
+                    self._audit.add([entry for entry, _ in taken])
             except Exception as error:
                 self._put_back([item for item in taken if item[1] is None], last, error)
                 for _, written in taken:
@@ -205,7 +205,7 @@ class Audit:
         if self._untrimmed > _TRIM_AFTER:
             self._untrimmed = 0
             try:
-                self._ledger.trim(self._clock() - timedelta(days=self._days), self._most, sorted(READS))
+                self._audit.trim(self._clock() - timedelta(days=self._days), self._most, sorted(READS))
             except FivefoldError as error:
                 _log.warning("old notes of the audit log could not be let go: %s", error)
 

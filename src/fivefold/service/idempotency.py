@@ -9,12 +9,11 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import ceil
 
 from fivefold.errors import FivefoldError, InvalidInput, StoreError
-from fivefold.stores.protocol import Store
-from fivefold.stores.sql import idempotency as kept
-from fivefold.stores.sql.idempotency import Held, Place
-from fivefold.values.times import to_micros, utc_now
+from fivefold.stores.protocol import RequestKey, Store, StoredRequest
+from fivefold.values.times import utc_now
 from fivefold.values.validate import checked_name
 
 KEPT = timedelta(hours=24)
@@ -62,6 +61,10 @@ class Begun:
     def request(self) -> tuple[str, str, str]:
         return self.namespace, self.scope, self.key
 
+    @property
+    def stored_as(self) -> RequestKey:
+        return RequestKey(self.namespace, _short(self.scope), self.key)
+
 
 class Answers:
     """What was answered to requests that came with an idempotency key; kept in the store, so it outlives the process.
@@ -84,7 +87,7 @@ class Answers:
     """
 
     def __init__(self, store: Store, clock: Callable[[], datetime] = utc_now, lease: timedelta = LEASE) -> None:
-        self._ledger = store.ledger
+        self._requests = store.requests
         self._clock = clock
         self._lease = lease
         self._under_way: dict[tuple[str, str, str], Begun] = {}
@@ -100,31 +103,24 @@ class Answers:
             raise Busy(1)
         while True:
             now = self._clock()
-            moment, until, expires = (to_micros(time) for time in (now, now + self._lease, now + KEPT))
-            with self._ledger.answering(namespace) as (db, known_as):
-                place = Place(known_as, _short(scope), key)
-                kept.let_go(db, known_as, moment)
-                tries = kept.take(db, place, digest, lease, moment, until, expires)
-                held = None if tries is not None else kept.held(db, place)
-            if tries is not None:
-                begun = Begun(namespace, scope, key, lease, tries > 1, digest)
+            request = RequestKey(namespace, _short(scope), key)
+            claim = self._requests.claim(request, digest, lease, now, now + self._lease, now + KEPT)
+            if claim.attempt is not None:
+                begun = Begun(namespace, scope, key, lease, claim.attempt > 1, digest)
                 self._keep_alive(begun)
                 return begun
-            if held is not None:  # else another process abandoned it at this moment
-                return _answer(held, digest, moment)
+            if claim.existing is not None:  # else another process abandoned it at this moment
+                return _answer(claim.existing, digest, now)
 
     def finish(self, begun: Begun, answer: Answer) -> None:
         """Keep the answer, for `KEPT`. Call it before the answer is sent."""
         self._let_die(begun)
-        with self._ledger.answering(begun.namespace) as (db, known_as):
-            place = Place(known_as, _short(begun.scope), begun.key)
-            kept.finish(db, place, begun.lease, answer.status, answer.body)
+        self._requests.finish(begun.stored_as, begun.lease, answer.status, answer.body)
 
     def abandon(self, begun: Begun) -> None:
         """It came to nothing, such as bad input: the request may be sent again, changed or not."""
         self._let_die(begun)
-        with self._ledger.answering(begun.namespace) as (db, known_as):
-            kept.abandon(db, Place(known_as, _short(begun.scope), begun.key), begun.lease)
+        self._requests.abandon(begun.stored_as, begun.lease)
 
     def renew(self) -> None:
         """All that this process has under way is so for another lease; a thread sees to it every now and then."""
@@ -132,9 +128,7 @@ class Answers:
             under_way = list(self._under_way.values())
         for begun in under_way:
             try:
-                with self._ledger.answering(begun.namespace) as (db, known_as):
-                    until = to_micros(self._clock() + self._lease)
-                    kept.renew(db, Place(known_as, _short(begun.scope), begun.key), begun.lease, until)
+                self._requests.renew(begun.stored_as, begun.lease, self._clock() + self._lease)
             except StoreError as error:
                 _log.debug("the lease of a request could not be renewed: %s", error)
 
@@ -165,9 +159,9 @@ def _short(scope: str) -> str:
     return hashlib.sha256(scope.encode(errors="backslashreplace")).hexdigest()
 
 
-def _answer(held: Held, digest: bytes, now: int) -> Answer:
-    if held.digest != digest:
+def _answer(existing: StoredRequest, digest: bytes, now: datetime) -> Answer:
+    if existing.digest != digest:
         raise Reused("this Idempotency-Key came with another request before; give each request a key of its own")
-    if held.status is None:
-        raise Busy(max(1, -(-(held.leased_until - now) // 1_000_000)))
-    return Answer(held.status, held.body)
+    if existing.status is None:
+        raise Busy(max(1, ceil((existing.leased_until - now).total_seconds())))
+    return Answer(existing.status, existing.body)

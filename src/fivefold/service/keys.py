@@ -33,7 +33,7 @@ class Keyring:
     """The keys of a store. Each is looked up anew when it is used, so revoking it holds at once for every process."""
 
     def __init__(self, store: Store, clock: Callable[[], datetime] = utc_now) -> None:
-        self._ledger = store.ledger
+        self._store = store
         self._clock = clock
         self._any = False
         self._noted: dict[tuple[str, bool], datetime] = {}
@@ -57,31 +57,31 @@ class Keyring:
             expires_at=None if expires_at is None else _checked_expiry(expires_at, now),
         )
         secret = f"ff_{id}_{secrets.token_hex(24)}"
-        self._ledger.add_key(key, digest_of(secret), _noted("create key", id, by, now))
+        self._store.keys.add(key, digest_of(secret), _noted("create key", id, by, now))
         return key, secret
 
     def keys(self) -> list[Key]:
         """All keys, oldest first, those that no longer hold as well."""
-        return self._ledger.keys()
+        return self._store.keys.all()
 
     def revoke(self, id: str, *, by: Caller = HERE) -> Key:
         """From now on the key is refused; noted in the audit log. One that was revoked already stays as it is."""
         checked_name(id, "a key's id")
-        self._ledger.revoke_key(id, _noted("revoke key", id, by, self._clock()))
-        found = self._ledger.key(id)
+        self._store.keys.revoke(id, _noted("revoke key", id, by, self._clock()))
+        found = self._store.keys.get(id)
         if found is None:
             raise NotFound(f"there is no key {id!r}; see them with: fivefold keys list")
         return found[0]
 
     def any(self) -> bool:
         """Whether a key has ever been made; one that was revoked counts."""
-        self._any = self._any or self._ledger.has_keys()
+        self._any = self._any or self._store.keys.has_any()
         return self._any
 
     def caller(self, secret: str) -> Caller:
         """Who has this secret. What is wrong with one that does not hold, an outsider is not told."""
         match = _SECRET.fullmatch(secret)
-        found = self._ledger.key(match[1]) if match else None
+        found = self._store.keys.get(match[1]) if match else None
         if found is None:
             raise Unauthorized(_INVALID)
         (key, digest), now = found, self._clock()
@@ -95,19 +95,19 @@ class Keyring:
         """Once a minute, and beside the request."""
         with self._lock:
             last = max(filter(None, (last, self._noted.get((key.id, refused)))), default=None)
-            if self._ledger.read_only or (last is not None and now - last < USE_NOTED):
+            if self._store.keys.read_only or (last is not None and now - last < USE_NOTED):
                 return
             self._noted[key.id, refused] = now
         write = self._write_refusal if refused else self._write_use
         threading.Thread(target=_tried, args=(write, key.id, now), name="fivefold-key-use", daemon=True).start()
 
     def _write_use(self, id: str, now: datetime) -> None:
-        self._ledger.key_used(id, now, now - USE_NOTED)
+        self._store.keys.mark_used(id, now, now - USE_NOTED)
 
     def _write_refusal(self, id: str, now: datetime) -> None:
         """That someone came with a key that was revoked or has expired, or with a wrong secret."""
         noted = AuditEntry(at=now, key_id=None, action="use key", namespace=None, subject=id, outcome="refused")
-        self._ledger.note([noted])
+        self._store.audit.add([noted])
 
 
 def _tried(write: Callable[[str, datetime], None], id: str, now: datetime) -> None:

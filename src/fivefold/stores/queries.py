@@ -8,7 +8,7 @@ from datetime import datetime
 
 from fivefold.values.decay import Decay
 from fivefold.values.memory import Kind, Type
-from fivefold.values.vectors import Field
+from fivefold.values.vectors import VectorField
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Arm:
     route: str
     depth: int
     weight: float
-    field: Field | None = None
+    field: VectorField | None = None
     sessions: bool = False
 
 

@@ -50,7 +50,10 @@ def differences(reference: Json, other: Json) -> list[str]:
 def trace(recall: Recall, engine: Engine, names: Mapping[str, str]) -> Json:
     """All that a recall says except clocks, row numbers and its own id; session memories by their session's name."""
     rows = [hit.row for run in recall.routes for hit in run.hits]
-    ids = {row: memory.id for row, memory in engine.store.reader(engine.namespace).fetch(sorted(set(rows))).items()}
+    ids = {
+        row: memory.id
+        for row, memory in engine.store.reader(engine.namespace).memories.fetch(sorted(set(rows))).items()
+    }
     told: Json = {
         "query": _query(recall.query),
         "plan": recall.plan.to_dict(),

@@ -161,8 +161,8 @@ def edit(pair: Pair, act: object, *given: object, **named: object) -> None:
 def walked(engine: Engine, root: str, hops: int = 2, **how: int) -> dict[str, RouteHit]:
     """What a walk from one entity reaches, best first, by memory."""
     reader = engine.store.reader(engine.namespace)
-    found = reader.walk([(engine.graph.entity(root).id, 1.0)], Walk(NOW, hops, **how), 100)  # type: ignore[arg-type]
-    memories = reader.fetch([hit.row for hit in found])
+    found = reader.graph.walk([(engine.graph.entity(root).id, 1.0)], Walk(NOW, hops, **how), 100)  # type: ignore[arg-type]
+    memories = reader.memories.fetch([hit.row for hit in found])
     return {memories[hit.row].id: hit for hit in found}
 
 

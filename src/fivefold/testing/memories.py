@@ -241,7 +241,7 @@ class MemoryLaws(Places):
         def beside(engine: Engine) -> dict[str, list[str | None]]:
             reader = engine.store.reader(engine.namespace)
             rows = {engine.get(id).row: id for id in (*(f"t{i}" for i in range(8)), "b", "n")}
-            pairs = reader.neighbours(list(rows))
+            pairs = reader.sessions.neighbours(list(rows))
             return {rows[row]: [rows.get(other or 0) for other in pair] for row, pair in sorted(pairs.items())}
 
         found = pair.both(beside)
@@ -286,10 +286,10 @@ class MemoryLaws(Places):
 def _half_way(engine: Engine) -> None:
     """A transaction that adds, removes and sets, and then fails."""
     with engine.store.write(engine.namespace) as txn:
-        txn.pin(WordVectors().pin, WordVectors().dimension)
+        txn.vectors.pin(WordVectors().pin, WordVectors().dimension)
         for i in range(3):
             record = record_of({"content": f"Sarah met Bo{i}", "session_id": "s"})
-            txn.add(draft(record, engine.namespace, extractor("rules"), NOW).entry())
-        txn.remove(engine.get("kept").row)
-        txn.save_settings({"hops": 0})
+            txn.memories.add(draft(record, engine.namespace, extractor("rules"), NOW).entry())
+        txn.memories.remove(engine.get("kept").row)
+        txn.admin.save_settings({"hops": 0})
         raise RuntimeError("half way")

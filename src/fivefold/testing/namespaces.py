@@ -86,7 +86,7 @@ class NamespaceLaws(Places):
         for engine in (alone, beside):
             engine.remember_many(_told(mine))
         neighbour.remember_many([{**record, "id": f"late{i}"} for i, record in enumerate(theirs + mine)])
-        for id in neighbour.store.reader(neighbour.namespace).known(["m0", "late0"]):
+        for id in neighbour.store.reader(neighbour.namespace).memories.existing_ids(["m0", "late0"]):
             neighbour.forget(id)
         same_answers(answers(alone, "tea with Sarah's boss"), answers(beside, "tea with Sarah's boss"))
         assert exported(alone) == exported(beside)
@@ -126,16 +126,16 @@ class NamespaceLaws(Places):
             here.remember(f"Sarah met Tom{i} here", id=f"h{i}", session_id="s")
         there.remember("nothing of that")
         reader = there.store.reader(there.namespace)
-        own = there.store.reader(there.namespace).scan()[0][0].row
+        own = there.store.reader(there.namespace).memories.scan()[0][0].row
         rows = [here.get(f"h{i}").row for i in range(5)]
         keys = [item.id for item in here.graph.entities()]
         strangers = [row for row in rows if row != own]
-        assert set(reader.fetch(rows)) <= {own}
-        assert reader.neighbours(strangers) == {}
-        assert reader.links(strangers) == {}
-        assert reader.entities_at(keys) == []
-        assert [edge for key in keys for edge in reader.edges(key, 10)] == []
-        assert [entity for key in keys for entity in reader.related(key, ["mentioned with"], False)] == []
+        assert set(reader.memories.fetch(rows)) <= {own}
+        assert reader.sessions.neighbours(strangers) == {}
+        assert reader.memories.links(strangers) == {}
+        assert reader.graph.entities_by_key(keys) == []
+        assert [edge for key in keys for edge in reader.graph.edges(key, 10)] == []
+        assert [entity for key in keys for entity in reader.graph.find_related(key, ["mentioned with"], False)] == []
 
     def test_the_same_id_may_live_in_two_namespaces(self, store: Store) -> None:
         one, other = opened(store), opened(store)

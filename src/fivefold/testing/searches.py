@@ -7,27 +7,27 @@ from fivefold.stores.queries import Filter
 from fivefold.testing.vectors import WordVectors
 from fivefold.text.lexemes import lexemes
 from fivefold.values.trace import RouteHit
-from fivefold.values.vectors import Field
+from fivefold.values.vectors import VectorField
 
 Found = list[tuple[str, float]]
 ALL = Filter()
 
 
-def dense(engine: Engine, text: str, depth: int = 50, keep: Filter = ALL, where: Field = "full") -> Found:
+def dense(engine: Engine, text: str, depth: int = 50, keep: Filter = ALL, where: VectorField = "full") -> Found:
     """What lies nearest to a text, by id."""
     reader = engine.store.reader(engine.namespace)
-    space = reader.space()
+    space = reader.search.vector_space()
     assert space is not None
     vector = WordVectors(space.dimension).embed([text])[0]
-    return _by_id(engine, reader.dense(space, where, vector, depth, keep))
+    return _by_id(engine, reader.search.dense(space, where, vector, depth, keep))
 
 
 def words(engine: Engine, text: str, depth: int = 50, keep: Filter = ALL) -> Found:
     """What shares words with a text, by id."""
     reader = engine.store.reader(engine.namespace)
-    return _by_id(engine, reader.lexical(list(dict.fromkeys(lexemes(text))), depth, keep))
+    return _by_id(engine, reader.search.lexical(list(dict.fromkeys(lexemes(text))), depth, keep))
 
 
 def _by_id(engine: Engine, hits: list[RouteHit]) -> Found:
-    memories = engine.store.reader(engine.namespace).fetch([hit.row for hit in hits])
+    memories = engine.store.reader(engine.namespace).memories.fetch([hit.row for hit in hits])
     return [(memories[hit.row].id, hit.score) for hit in hits]

@@ -75,7 +75,7 @@ class UseLaws(Places):
             engine.feedback(answer.id, used=[], not_used=[first])
             with pytest.raises(InvalidInput, match="both used and of no use"):
                 engine.feedback(answer.id, used=[first], not_used=[first])
-            (told,) = engine.store.reader(engine.namespace).feedback(5)
+            (told,) = engine.store.reader(engine.namespace).feedback.latest(5)
             counts = [engine.get(id).access_count for id in (first, second)]
             return [sorted(told.used), sorted(told.refused), counts, first, second]
 
@@ -128,8 +128,8 @@ class UseLaws(Places):
 
         def lessons(engine: Engine) -> list[object]:
             reader = engine.store.reader(engine.namespace)
-            told: list[object] = [reader.feedback_count()]
-            for lesson in reader.feedback(3):
+            told: list[object] = [reader.feedback.count()]
+            for lesson in reader.feedback.latest(3):
                 features = unpacked(lesson.features)
                 assert features is not None
                 told.append([list(lesson.returned), sorted(lesson.used), np.nan_to_num(features, nan=-1).tolist()])

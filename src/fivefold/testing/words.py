@@ -190,8 +190,8 @@ class WordLaws(Places):
 
         def latest(engine: Engine) -> list[list[str]]:
             reader = engine.store.reader(engine.namespace)
-            found = [reader.latest_with(lexemes(text), 4) for text in ASKED[:12]]
-            return [[reader.fetch(rows)[row].id for row in rows] for rows in found]
+            found = [reader.search.latest_with(lexemes(text), 4) for text in ASKED[:12]]
+            return [[reader.memories.fetch(rows)[row].id for row in rows] for rows in found]
 
         pair.both(latest)
 

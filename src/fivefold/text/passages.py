@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fivefold.text.lexemes import lexemes
 from fivefold.values.memory import ROLES, Facet, Memory
 from fivefold.values.times import spoken_date
-from fivefold.values.vectors import Field
+from fivefold.values.vectors import VectorField
 
 
 def told(memory: Memory, text: str) -> str:
@@ -17,9 +17,9 @@ def told(memory: Memory, text: str) -> str:
     return f"{memory.speaker} ({when}): {text}" if named else f"{when} {text}"
 
 
-def embedded(memory: Memory, facets: Mapping[Facet, str]) -> dict[Field, str]:
+def embedded(memory: Memory, facets: Mapping[Facet, str]) -> dict[VectorField, str]:
     """The text of each field that gets a vector; a field without a text gets none (M1)."""
-    texts: dict[Field, str] = {"full": told(memory, memory.content)}
+    texts: dict[VectorField, str] = {"full": told(memory, memory.content)}
     if memory.user_text:
         texts["user"] = told(memory, memory.user_text)
     if memory.assistant_text:

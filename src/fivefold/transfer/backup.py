@@ -21,8 +21,8 @@ from fivefold.stores import POSTGRES, open_store
 from fivefold.stores.atomic_files import beside, must_be_free, place
 from fivefold.stores.sqlite.checks import check_namespace
 from fivefold.stores.sqlite.connection import connect, number, plain_errors, rows
-from fivefold.stores.sqlite.ledger import FIRST_VERSION
 from fivefold.stores.sqlite.schema import migrations, version_of
+from fivefold.stores.sqlite.shared_tables import FIRST_VERSION
 from fivefold.text.progress import bar
 from fivefold.transfer.migrate import migrate
 from fivefold.values.reports import Finding
@@ -31,13 +31,6 @@ from fivefold.values.times import iso, utc_now
 
 PAGES = 2_000
 """Pages that are copied between two looks at the progress bar."""
-
-
-_WHOLE = {
-    "api_keys": "id, name, role, namespaces, digest, created_at, expires_at, revoked_at, last_used_at",
-    "audit": "at, key_id, action, namespace, subject, outcome",
-}
-"""What belongs to no namespace, and so to no migration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +113,10 @@ def models_of(location: str) -> dict[str, bytes]:
 def carry_keys(source: str, target: str) -> None:
     """The API keys and the audit log of a store to one that has no keys yet."""
     with closing(open_store(source)) as origin, closing(open_store(target)) as goal:
-        if goal.ledger.has_keys():
+        if goal.keys.has_any():
             return
-        with goal.ledger.writing() as db:
-            for table, columns in _WHOLE.items():
-                places = ", ".join("?" * len(columns.split(",")))
-                held = origin.ledger.rows(f"SELECT {columns} FROM {table} ORDER BY id")
-                db.many(f"INSERT INTO {table} ({columns}) VALUES ({places})", held)
+        keys = filter(None, (origin.keys.get(key.id) for key in origin.keys.all()))
+        goal.keys.restore(keys, origin.audit.all())
 
 
 def learned_of(store: Path) -> Path:
@@ -176,7 +166,7 @@ def copy_file(source: Path, copy: Path, progress: bool) -> None:
 def _copy_server(address: str, copy: Path, progress: bool) -> None:
     """Every namespace and all keys; a server may have keys before it has a namespace."""
     with closing(open_store(address)) as origin:
-        only_keys = not origin.namespaces() and origin.ledger.has_keys()
+        only_keys = not origin.namespaces() and origin.keys.has_any()
     if not only_keys:
         migrate(address, str(copy), live=True, progress=progress)
     carry_keys(address, str(copy))

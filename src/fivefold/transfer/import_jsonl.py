@@ -50,10 +50,10 @@ def restore(namespace: Namespace, read: Callable[[], Iterable[Draft]], *, progre
             links += [link for item in batch for link in item.links]
     with namespace.transaction(model) as txn:
         for link in links:
-            source, target = txn.get(link.source), txn.get(link.target)
+            source, target = txn.memories.get(link.source), txn.memories.get(link.target)
             if source is not None and target is not None:
-                txn.connect(source.row, target.row, link.relation, link.why)
-        txn.settle()
+                txn.memories.link(source.row, target.row, link.relation, link.why)
+        txn.statements.end_superseded()
     with bar("Embedding", len(report.stored), show=progress) as advance:
         fill(namespace, model, "active", advance)
     return report
@@ -61,7 +61,7 @@ def restore(namespace: Namespace, read: Callable[[], Iterable[Draft]], *, progre
 
 def _restore_batch(namespace: Namespace, model: Embedder, batch: Sequence[Draft], report: ReportBuilder) -> None:
     """One transaction over those that are not stored yet."""
-    known = namespace.reader.known([item.memory.id for item in batch])
+    known = namespace.reader.memories.existing_ids([item.memory.id for item in batch])
     new = [item for item in batch if item.memory.id not in known]
     for item in batch:
         if item.memory.id in known:
@@ -75,10 +75,10 @@ def _restore_batch(namespace: Namespace, model: Embedder, batch: Sequence[Draft]
 def _restore_one(txn: Writer, item: Draft, report: ReportBuilder) -> None:
     memory = item.memory
     if memory.kind == "turn" and memory.session_id:
-        txn.log_turn(memory.session_id, memory.event_at)
+        txn.sessions.log_turn(memory.session_id, memory.event_at)
         report.sessions.setdefault(memory.session_id)
-    row = txn.add(item.entry())
+    row = txn.memories.add(item.entry())
     if memory.kind == "session" and memory.session_id:
-        turns, _, _ = txn.session_size(memory.session_id)
-        txn.session_built(memory.session_id, row, turns)
+        turns, _, _ = txn.sessions.size(memory.session_id)
+        txn.sessions.mark_built(memory.session_id, row, turns)
     report.stored.append(memory.id)

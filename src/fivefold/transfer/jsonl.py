@@ -46,8 +46,8 @@ _T = TypeVar("_T")
 def export_lines(reader: Reader) -> Iterator[str]:
     """One memory a line, oldest first, with what was read out of it and without its vectors."""
     after = 0
-    while batch := reader.scan(after):
-        links = reader.links([memory.row for memory, _ in batch])
+    while batch := reader.memories.scan(after):
+        links = reader.memories.links([memory.row for memory, _ in batch])
         for memory, extraction in batch:
             shown = dataclasses.replace(memory, metadata={}).to_dict()
             del shown["namespace"]

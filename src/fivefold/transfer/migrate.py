@@ -17,9 +17,9 @@ from time import monotonic
 from fivefold.errors import InvalidInput, MissingExtra, NotFound, StoreError
 from fivefold.learning.model_store import shelf_of
 from fivefold.stores import POSTGRES, open_store
-from fivefold.stores.protocol import Entry, Store, Writer
-from fivefold.stores.sql.rows import COLUMNS, memory_of
-from fivefold.stores.sql.snapshot import FAMILIES, MARK, MEMORIES, NAMESPACES, TABLES, Family, Row, Snapshot, Table
+from fivefold.stores.protocol import Entry, Snapshot, Store, Writer
+from fivefold.stores.rows import MEMORY_COLUMNS, memory_of
+from fivefold.stores.tables import COPY_MARK, FAMILIES, MEMORIES, NAMESPACES, TABLES, Family, Row, Table
 from fivefold.text.progress import bar
 from fivefold.values.extraction import Extraction
 from fivefold.values.serialize import Value
@@ -100,7 +100,7 @@ def migrate(
     with _opened(source) as origin:
         chosen = _chosen(origin, namespaces)
         with _opened(target) as goal:
-            with origin.look(chosen[0]) as one, goal.look(chosen[0]) as other:
+            with origin.snapshot(chosen[0]) as one, goal.snapshot(chosen[0]) as other:
                 if one.store == other.store:
                     raise InvalidInput("source and target are the same store; name another target")
             of = f"of {len(chosen)} namespaces"
@@ -150,7 +150,7 @@ def _moved(
     """Copy, compare, and only then take the note away that the copy is unfinished."""
     began = monotonic()
     with ExitStack() as looks:
-        look = looks.enter_context(origin.look(namespace))
+        look = looks.enter_context(origin.snapshot(namespace))
         copy = _begun(origin, goal, namespace, look, restart)
         if copy is not None:
             with bar(f"Copying {which}", sum(copy.counts.values()), show=progress) as advance:
@@ -158,14 +158,14 @@ def _moved(
         total = 2 * sum(look.counts().values())
         if not live:
             looks.close()
-            look = looks.enter_context(origin.look(namespace))
+            look = looks.enter_context(origin.snapshot(namespace))
         with bar(f"Checking {which}", total, show=progress) as advance:
             tables = _compared(look, goal, namespace, copy, advance)
     _copy_reranker(origin, goal, namespace)
     if copy is not None:
         with goal.write(namespace) as txn:
             _must_stand(txn, goal, copy)
-            txn.save_learned(MARK, None)
+            txn.admin.save_learned_value(COPY_MARK, None)
     rows = {checked.table: checked.rows for checked in tables}
     whole = hashlib.sha256("\n".join(checked.checksum for checked in tables).encode()).hexdigest()
     return Migrated(namespace, rows["memories"], rows["vectors"], whole, round(monotonic() - began, 3), tables)
@@ -182,14 +182,14 @@ def _copy_reranker(origin: Store, goal: Store, namespace: str) -> None:
 
 def _begun(origin: Store, goal: Store, namespace: str, look: Snapshot, restart: bool) -> _Copy | None:
     """The copy as the target has noted it, or a new one; None where all of it seems to be there already."""
-    if origin.reader(namespace).learned(MARK) is not None:
+    if origin.reader(namespace).admin.learned_value(COPY_MARK) is not None:
         raise InvalidInput(
             f"namespace {namespace!r} of {origin.location!r} is itself an unfinished copy; finish that one first"
         )
     where = f"namespace {namespace!r} of {goal.location!r}"
     with goal.write(namespace) as txn:
-        noted = txn.learned(MARK)
-        here = txn.snapshot()
+        noted = txn.admin.learned_value(COPY_MARK)
+        here = txn.importer.snapshot()
         if noted is None and not _is_empty(here):
             if here.counts() == look.counts():
                 return None
@@ -202,10 +202,10 @@ def _begun(origin: Store, goal: Store, namespace: str, look: Snapshot, restart: 
                 )
             if not restart:
                 return _resumed(copy, look, origin, where)
-            txn.clear()
+            txn.importer.clear()
         last = _last(look)
-        copy = _Copy(origin.location, look.store, look.counts(), last, txn.reserve(last))
-        txn.save_learned(MARK, copy.to_dict())
+        copy = _Copy(origin.location, look.store, look.counts(), last, txn.importer.reserve_keys(last))
+        txn.admin.save_learned_value(COPY_MARK, copy.to_dict())
     return copy
 
 
@@ -243,15 +243,15 @@ def _copied(goal: Store, namespace: str, look: Snapshot, copy: _Copy, advance: A
     for table in TABLES[done:]:
         after = copy.after if table.name == copy.table else ()
         for batch in _batches(look.rows(table, after)):
-            rows = [table.shifted(row, copy.shift) for row in batch]
+            rows = [table.shift_keys(row, copy.shift) for row in batch]
             entries = [_entry(namespace, row) for row in rows] if table is MEMORIES else []
             with goal.write(namespace) as txn:
                 _must_stand(txn, goal, copy)
-                txn.import_rows(table, rows)
+                txn.importer.import_rows(table, rows)
                 for entry in entries:
-                    txn.index_words(entry.memory.row, entry)
-                copy = replace(copy, table=table.name, after=table.place(batch[-1]))
-                txn.save_learned(MARK, copy.to_dict())
+                    txn.index.add_lexemes(entry.memory.row, entry)
+                copy = replace(copy, table=table.name, after=table.position(batch[-1]))
+                txn.admin.save_learned_value(COPY_MARK, copy.to_dict())
             advance(len(batch))
     return copy
 
@@ -271,18 +271,18 @@ def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
 
 def _entry(namespace: str, row: Row) -> Entry:
     """A memory as its words are indexed; all else of it is copied as it is."""
-    return index_entry(memory_of(namespace, row[: len(COLUMNS.split(","))]), Extraction())
+    return index_entry(memory_of(namespace, row[: len(MEMORY_COLUMNS)]), Extraction())
 
 
 def _must_stand(txn: Writer, goal: Store, copy: _Copy) -> None:
-    if txn.learned(MARK) != copy.to_dict():
+    if txn.admin.learned_value(COPY_MARK) != copy.to_dict():
         raise StoreError(f"another process is copying to {goal.location!r}; let it finish")
 
 
 def _compared(one: Snapshot, goal: Store, namespace: str, copy: _Copy | None, advance: Advance) -> tuple[Checked, ...]:
     """Every table of both sides; that they are the same is what makes the copy one."""
     found = []
-    with goal.look(namespace) as other:
+    with goal.snapshot(namespace) as other:
         firsts = [{family: -least for family, (least, _) in look.bounds().items()} for look in (one, other)]
         for table in TABLES:
             ours, theirs = (

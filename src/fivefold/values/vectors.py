@@ -11,6 +11,6 @@ Vector = npt.NDArray[np.float32]
 Matrix = npt.NDArray[np.float32]
 
 
-Field = Literal["full", "user", "assistant", "next_user", "personal_info", "preferences", "events", "session"]
-FIELDS: tuple[Field, ...] = get_args(Field)
+VectorField = Literal["full", "user", "assistant", "next_user", "personal_info", "preferences", "events", "session"]
+FIELDS: tuple[VectorField, ...] = get_args(VectorField)
 """The texts of a memory that have a vector of their own (M1); a session memory has only `session`."""

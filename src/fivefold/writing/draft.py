@@ -13,7 +13,7 @@ from fivefold.values.extraction import Extraction, Extractor
 from fivefold.values.ids import content_hash, new_id
 from fivefold.values.memory import Memory, Record
 from fivefold.values.reports import Link
-from fivefold.values.vectors import Field, Vector
+from fivefold.values.vectors import Vector, VectorField
 from fivefold.writing.indexing import embed_fields, index_entry
 
 
@@ -25,7 +25,7 @@ class Draft:
     memory: Memory
     extraction: Extraction
     content_hash: bytes
-    vectors: Mapping[Field, Vector] = field(default_factory=dict)
+    vectors: Mapping[VectorField, Vector] = field(default_factory=dict)
     links: tuple[Link, ...] = ()
 
     def entry(self) -> Entry:

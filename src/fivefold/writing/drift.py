@@ -27,14 +27,14 @@ def check(store: Store, namespace: str, now: datetime, advance: Callable[[int], 
     reader = store.reader(namespace)
     if not reader.exists():
         return Drift(now, 0, None, False)
-    digests = {_digest(namespace, lexeme) for lexeme in reader.vocabulary(MOST)}
+    digests = {_digest(namespace, lexeme) for lexeme in reader.search.vocabulary(MOST)}
     with store.write(namespace) as txn:
-        last = txn.learned(VOCABULARY)
+        last = txn.admin.learned_value(VOCABULARY)
         similarity = None if last is None else jaccard(digests, _unpack(last["marks"]))
         drifted = similarity is not None and similarity < LEAST
         if drifted:
-            txn.rebuild_words(all_entries(txn, advance))
-        txn.save_learned(
+            txn.index.rebuild_lexical(all_entries(txn, advance))
+        txn.admin.save_learned_value(
             VOCABULARY,
             {
                 "at": to_micros(now),

@@ -12,26 +12,26 @@ from fivefold.writing.report import ReportBuilder
 
 def new_drafts(drafts: Sequence[Draft], reader: Reader) -> list[Draft]:
     """The drafts whose id and text are not stored yet, as far as can be seen before the transaction."""
-    known = reader.known([item.memory.id for item in drafts if item.record.id])
-    noted = reader.noted([item.content_hash for item in drafts if item.memory.kind == "note"])
+    known = reader.memories.existing_ids([item.memory.id for item in drafts if item.record.id])
+    noted = reader.memories.existing_notes([item.content_hash for item in drafts if item.memory.kind == "note"])
     return [item for item in drafts if item.memory.id not in known and item.content_hash not in noted]
 
 
 def merge(item: Draft, txn: Writer) -> Merged | None:
     """Merge the draft into the memory that already says the same; None where there is no such memory."""
     memory = item.memory
-    if item.record.id and txn.get(memory.id):
+    if item.record.id and txn.memories.get(memory.id):
         return Merged(memory.id, "a memory with this id is already stored")
     if memory.kind == "note":
-        row = txn.note_with(item.content_hash)
+        row = txn.memories.find_note(item.content_hash)
         if row is None:
             return None
-        txn.seen_again(row, memory.tags)
-        known = txn.at(row)
+        txn.memories.count_repeat(row, memory.tags)
+        known = txn.memories.by_row(row)
         assert known is not None
         return Merged(known.id, f"the same note was remembered before; seen {known.seen_count} times now")
     if item.record.event_at and memory.session_id:
-        twin = txn.turn_like(memory.session_id, item.content_hash, memory.event_at)
+        twin = txn.sessions.find_turn(memory.session_id, item.content_hash, memory.event_at)
         if twin:
             return Merged(twin, "the same turn at the same time is already in this session")
     return None
@@ -39,9 +39,9 @@ def merge(item: Draft, txn: Writer) -> Merged | None:
 
 def link_equal_turn(item: Draft, txn: Writer, report: ReportBuilder) -> None:
     """Link a stored turn to an earlier one with the same text; both stay."""
-    twin = txn.earlier_equal(item.content_hash, item.memory.row)
-    earlier = None if twin is None else txn.at(twin)
+    twin = txn.memories.find_earlier_equal(item.content_hash, item.memory.row)
+    earlier = None if twin is None else txn.memories.by_row(twin)
     if earlier is not None:
         why = "says the same as an earlier turn"
-        txn.connect(item.memory.row, earlier.row, "equal", why)
+        txn.memories.link(item.memory.row, earlier.row, "equal", why)
         report.linked.append(Link(item.memory.id, earlier.id, "equal", why))

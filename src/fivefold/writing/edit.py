@@ -37,11 +37,11 @@ def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]
     item = _redraft(namespace, old, changes)
     embed_drafts([item], model)
     with namespace.transaction(model) as txn:
-        if txn.get(old.id) != old:
+        if txn.memories.get(old.id) != old:
             return False
-        txn.release(old.row)
-        txn.replace(old.row, item.entry())
-        txn.settle(old.row)
+        txn.statements.reinstate_ended_by(old.row)
+        txn.memories.replace(old.row, item.entry())
+        txn.statements.end_superseded(old.row)
         replace_statements(item, txn, ReportBuilder())
         if old.session_id:
             follow_change(old.session_id, old.content, item, namespace, txn)
@@ -88,17 +88,17 @@ def supersede(namespace: Namespace, old_id: str, record: Record) -> Report:
     _check_supersedable(namespace.get(old_id))
     embed([item], namespace.reader, model)
     with namespace.transaction(model) as txn:
-        old = txn.get(old_id)
+        old = txn.memories.get(old_id)
         if old is None:
             raise NotFound(f"namespace {namespace.name!r} has no memory {old_id!r}")
         _check_supersedable(old)
         merge_or_add(item, txn, report, model)
-        new = txn.get(item.memory.id) if item.memory.id in report.stored else None
+        new = txn.memories.get(item.memory.id) if item.memory.id in report.stored else None
         if new is None:
             raise InvalidInput("the new record says the same as a memory already stored; nothing was changed")
-        current = txn.at(old.row)
+        current = txn.memories.by_row(old.row)
         if current is not None and current.superseded_by is None:
-            txn.supersede(current, new, BY_HAND)
+            txn.statements.supersede(current, new, BY_HAND)
             report.superseded.append(Link(new.id, old.id, "supersedes", BY_HAND))
         refresh_sessions(report.sessions, namespace, txn)
     return report.build()
@@ -115,24 +115,24 @@ def reinstate(namespace: Namespace, id: str) -> None:
     """A memory that was superseded, or has an end, holds again."""
     memory = namespace.get(id)
     with namespace.transaction() as txn:
-        txn.reinstate(memory.row)
+        txn.statements.reinstate(memory.row)
 
 
 def forget(namespace: Namespace, id: str) -> Memory:
     """Remove a memory with everything derived from it, also from the memory of its session."""
     namespace.get(id)
     with namespace.transaction() as txn:
-        memory = txn.get(id)
+        memory = txn.memories.get(id)
         if memory is None:
             raise NotFound(f"namespace {namespace.name!r} has no memory {id!r}")
         if memory.kind == "session":
             raise InvalidInput(
                 f"{id} is the memory of session {memory.session_id!r}; forget its turns, or the whole session"
             )
-        txn.remove(memory.row)
+        txn.memories.remove(memory.row)
         if memory.session_id:
             follow_change(memory.session_id, memory.content, None, namespace, txn)
-    namespace.store.settle()
+    namespace.store.checkpoint()
     return memory
 
 
@@ -140,14 +140,14 @@ def forget_session(namespace: Namespace, session_id: str) -> int:
     """Remove a session with all its turns; returns how many turns there were."""
     session_id = checked_name(session_id, "session_id")
     with namespace.transaction() as txn:
-        turns = txn.turns(session_id)
+        turns = txn.sessions.turns(session_id)
         if not turns:
             raise NotFound(f"namespace {namespace.name!r} has no session {session_id!r}")
         for turn in turns:
-            txn.remove(turn.row)
-        own = txn.session_memory(session_id)
+            txn.memories.remove(turn.row)
+        own = txn.sessions.memory_row(session_id)
         if own is not None:
-            txn.remove(own)
-        txn.close_gap(session_id)
-    namespace.store.settle()
+            txn.memories.remove(own)
+        txn.sessions.recount(session_id)
+    namespace.store.checkpoint()
     return len(turns)

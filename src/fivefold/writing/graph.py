@@ -27,13 +27,13 @@ class Graph:
         limit = checked_limit(limit)
         alias = None if name is None else folded(checked_text(name, "an entity's name", empty=True))
         after = cast(tuple[int, int] | None, read(cursor, "entities", int, int))
-        found = self._namespace.reader.entities(alias, limit + 1, after)
+        found = self._namespace.reader.graph.entities(alias, limit + 1, after)
         return paged(found, limit, "entities", lambda entity: (entity.links, entity.id))
 
     def entity(self, which: str | int) -> Entity:
         """The one entity meant; an unknown or ambiguous name is an error that lists the candidates."""
         if isinstance(which, int):
-            found = self._namespace.reader.entities_at([which]) if abs(which) < LARGEST else []
+            found = self._namespace.reader.graph.entities_by_key([which]) if abs(which) < LARGEST else []
         else:
             found = list(self.entities(which))
         exact = [item for item in found if folded(item.name) == folded(str(which))]
@@ -46,12 +46,12 @@ class Graph:
 
     def entities_by_id(self, ids: Sequence[int]) -> list[Entity]:
         """The entities with these ids, in their order; unknown ids are left out."""
-        stored = {item.id: item for item in self._namespace.reader.entities_at(ids)}
+        stored = {item.id: item for item in self._namespace.reader.graph.entities_by_key(ids)}
         return [stored[id] for id in ids if id in stored]
 
     def named(self, names: Sequence[str]) -> dict[str, int]:
         """The id of the entity that each of these names or aliases means; unknown names are left out."""
-        matches = self._namespace.reader.called([folded(name) for name in names])
+        matches = self._namespace.reader.graph.find_aliases([folded(name) for name in names])
         known = {match.alias: match.entity for match in reversed(matches)}
         return {name: known[folded(name)] for name in names if folded(name) in known}
 
@@ -59,14 +59,14 @@ class Graph:
         """The relations of an entity, surest first."""
         limit = checked_limit(limit)
         after = cast(tuple[int, float, int] | None, read(cursor, "edges", int, float, int))
-        found = self._namespace.reader.edges(self.entity(which).id, limit + 1, after)
+        found = self._namespace.reader.graph.edges(self.entity(which).id, limit + 1, after)
         return paged(found, limit, "edges", _edge_key)
 
     def memories(self, which: str | int, limit: int = 50, cursor: str | None = None) -> Page[Memory]:
         """What speaks of an entity, latest first."""
         limit = checked_limit(limit)
         after = cast(tuple[int, int] | None, read(cursor, "memories", int, int))
-        found = self._namespace.reader.mentioning(self.entity(which).id, limit + 1, after)
+        found = self._namespace.reader.graph.memories_about(self.entity(which).id, limit + 1, after)
         return paged(found, limit, "memories", lambda memory: (to_micros(memory.event_at), memory.row))
 
     def add(self, name: str, kind: str = "name", aliases: Sequence[str] = ()) -> Entity:
@@ -76,23 +76,23 @@ class Graph:
         if kind not in ("person", "name", "identifier", "topic"):
             raise InvalidInput(f"kind {kind!r} is unknown; it is one of person, name, identifier, topic")
         with self._namespace.transaction() as txn:
-            key = txn.make_entity(Mention(name, kind), by_hand=True)  # type: ignore[arg-type]
+            key = txn.entities.add(Mention(name, kind), by_hand=True)  # type: ignore[arg-type]
             for alias in others:
-                txn.add_alias(key, folded(alias))
+                txn.entities.add_alias(key, folded(alias))
         return self.entity(key)
 
     def alias(self, which: str | int, alias: str) -> Entity:
         """One more name for an entity."""
         key = self.entity(which).id
         with self._namespace.transaction() as txn:
-            txn.add_alias(key, folded(checked_name(alias, "an alias")))
+            txn.entities.add_alias(key, folded(checked_name(alias, "an alias")))
         return self.entity(key)
 
     def rename(self, which: str | int, name: str) -> Entity:
         """A new name; the old one stays as an alias."""
         key, name = self.entity(which).id, checked_name(name, "an entity's name")
         with self._namespace.transaction() as txn:
-            txn.rename_entity(key, name)
+            txn.entities.rename(key, name)
         return self.entity(key)
 
     def merge(self, kept: str | int, gone: str | int) -> Entity:
@@ -101,7 +101,7 @@ class Graph:
         if into == out:
             raise InvalidInput("an entity cannot be merged into itself")
         with self._namespace.transaction() as txn:
-            txn.merge_entities(into, out)
+            txn.entities.merge(into, out)
         return self.entity(into)
 
     def split(self, which: str | int, name: str, memories: Sequence[str]) -> Entity:
@@ -111,7 +111,7 @@ class Graph:
         if not rows:
             raise InvalidInput("name at least one memory that speaks of the other entity")
         with self._namespace.transaction() as txn:
-            new = txn.split_entity(key, name, rows)
+            new = txn.entities.split(key, name, rows)
         return self.entity(new)
 
     def relate(
@@ -134,7 +134,7 @@ class Graph:
         since = None if valid_from is None else as_utc(valid_from, "valid_from")[0]
         until = None if valid_to is None else as_utc(valid_to, "valid_to")[0]
         with self._namespace.transaction() as txn:
-            key = txn.put_edge(one, other, relation, kind, confidence, since, until, by_hand=True)
+            key = txn.edges.put(one, other, relation, kind, confidence, since, until, by_hand=True)
         return self._edge(one, key)
 
     def _edge(self, entity: int, key: int) -> Edge:
@@ -151,7 +151,7 @@ class Graph:
     def unrelate(self, edge_id: int) -> None:
         """Take a relation away."""
         with self._namespace.transaction() as txn:
-            if not isinstance(edge_id, int) or abs(edge_id) >= LARGEST or not txn.drop_edge(edge_id):
+            if not isinstance(edge_id, int) or abs(edge_id) >= LARGEST or not txn.edges.drop(edge_id):
                 raise NotFound(f"namespace {self._namespace.name!r} has no edge {edge_id!r}")
 
 

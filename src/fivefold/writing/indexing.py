@@ -9,11 +9,14 @@ from fivefold.stores.protocol import Entry, Writer
 from fivefold.text import passages
 from fivefold.values.extraction import Extraction
 from fivefold.values.memory import Memory
-from fivefold.values.vectors import Field, Vector
+from fivefold.values.vectors import Vector, VectorField
 
 
 def index_entry(
-    memory: Memory, extraction: Extraction, content_hash: bytes = b"", vectors: Mapping[Field, Vector] | None = None
+    memory: Memory,
+    extraction: Extraction,
+    content_hash: bytes = b"",
+    vectors: Mapping[VectorField, Vector] | None = None,
 ) -> Entry:
     """The memory with its lexemes; hash and vectors only where the memory is stored and not just indexed again."""
     predicate, content = passages.indexed(memory)
@@ -30,14 +33,14 @@ def index_entry(
 def all_entries(txn: Writer, advance: Callable[[int], None] = lambda done: None) -> Iterator[Entry]:
     """The index entry of every stored memory, in the order of the rows."""
     after = 0
-    while batch := txn.scan(after):
+    while batch := txn.memories.scan(after):
         for memory, extraction in batch:
             yield index_entry(memory, extraction)
         after = batch[-1][0].row
         advance(len(batch))
 
 
-def embed_fields(texts: Sequence[Mapping[Field, str]], model: Embedder) -> list[dict[Field, Vector]]:
+def embed_fields(texts: Sequence[Mapping[VectorField, str]], model: Embedder) -> list[dict[VectorField, Vector]]:
     """The vectors of each memory's fields; a text that occurs more than once is embedded once."""
     unique = list(dict.fromkeys(text for fields in texts for text in fields.values()))
     vector_of = dict(zip(unique, vectors_by(model, unique), strict=True)) if unique else {}

@@ -95,7 +95,7 @@ def store(drafts: Sequence[Draft], namespace: Namespace, model: Embedder) -> Rep
     try:
         with namespace.transaction(model) as txn:
             mentions = [mention for item in drafts for mention in item.extraction.mentions]
-            txn.preload(mentions, [item.content_hash for item in drafts if item.memory.kind == "note"])
+            txn.memories.preload(mentions, [item.content_hash for item in drafts if item.memory.kind == "note"])
             for item in drafts:
                 merge_or_add(item, txn, report, model)
             refresh_sessions(report.sessions, namespace, txn)
@@ -129,7 +129,7 @@ def _add(item: Draft, txn: Writer, report: ReportBuilder) -> None:
     corrected = corrected_statement(correction, item.memory, txn) if correction else None
     if corrected is not None:
         item.extraction = replace(item.extraction, statements=(*item.extraction.statements, corrected))
-    item.memory = replace(item.memory, row=txn.add(item.entry()))
+    item.memory = replace(item.memory, row=txn.memories.add(item.entry()))
     report.stored.append(item.memory.id)
     report.entities.update(dict.fromkeys(m.name for m in item.extraction.mentions if m.kind != "topic"))
     if item.extraction.source.startswith("rules, because"):

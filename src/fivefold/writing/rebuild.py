@@ -13,7 +13,7 @@ from fivefold.text import passages
 from fivefold.text.progress import bar
 from fivefold.values.extraction import Extraction
 from fivefold.values.memory import Memory
-from fivefold.values.vectors import Field
+from fivefold.values.vectors import VectorField
 from fivefold.writing.indexing import all_entries, embed_fields
 from fivefold.writing.sessions import centre
 
@@ -26,27 +26,27 @@ Advance = Callable[[int], None]
 def rebuild(namespace: Namespace, *, progress: bool = False) -> None:
     """Derive lexemes, links, statements and missing vectors again from the memory rows."""
     model = namespace.embedder()
-    with bar("Rebuilding", namespace.reader.stats().memories, show=progress) as advance:
+    with bar("Rebuilding", namespace.reader.admin.stats().memories, show=progress) as advance:
         with namespace.transaction(model) as txn:
-            txn.clear_derived()
+            txn.index.clear()
             for entry in all_entries(txn):
-                txn.reindex(entry.memory, entry)
-            txn.sweep()
+                txn.index.add(entry.memory.row, entry)
+            txn.index.finish_rebuild()
         fill(namespace, model, "active", advance)
 
 
 def reembed(namespace: Namespace, choice: str | Embedder, *, progress: bool = False) -> str:
     """Move the namespace to another embedder; the old vectors serve until the switch. Returns the new pin."""
     model = load_embedder(choice) if isinstance(choice, str) else choice
-    pinned = namespace.reader.space()
+    pinned = namespace.reader.search.vector_space()
     if pinned is None:
         raise NotFound(f"namespace {namespace.name!r} holds no vectors yet; open it with embedder={choice!r}")
     if pinned.embedder != model.pin:
-        with bar(f"Embedding with {model.pin}", namespace.reader.stats().memories, show=progress) as advance:
+        with bar(f"Embedding with {model.pin}", namespace.reader.admin.stats().memories, show=progress) as advance:
             _fill_second_space(namespace, model, advance)
     else:
         with namespace.transaction() as txn:
-            txn.drop_space("building")  # a move to another model that was started and is no longer wanted
+            txn.vectors.drop_space("building")  # a move to another model that was started and is no longer wanted
     namespace.embedder_choice = choice
     return model.pin
 
@@ -54,13 +54,13 @@ def reembed(namespace: Namespace, choice: str | Embedder, *, progress: bool = Fa
 def _fill_second_space(namespace: Namespace, model: Embedder, advance: Advance) -> None:
     """Fill a second space with the new model's vectors, then switch; a killed run is continued by the next one."""
     with namespace.transaction() as txn:
-        building = txn.space("building")
+        building = txn.vectors.space("building")
         if building is not None and building.embedder != model.pin:
-            txn.drop_space("building")
+            txn.vectors.drop_space("building")
             building = None
         if building is None:
-            txn.open_space(model.pin, model.dimension, "building")
-    fill(namespace, model, "building", advance, then=lambda txn: txn.switch_space())
+            txn.vectors.open_space(model.pin, model.dimension, "building")
+    fill(namespace, model, "building", advance, then=lambda txn: txn.vectors.switch_space())
 
 
 def fill(
@@ -73,7 +73,7 @@ def fill(
     """Give every memory its vectors in that space; `then` runs in the transaction that finds nothing left to do."""
     while True:
         with namespace.transaction() as txn:
-            pending = txn.without_vectors(state, BATCH)
+            pending = txn.vectors.missing(state, BATCH)
             if not pending:
                 if then:
                     then(txn)
@@ -86,17 +86,19 @@ def fill(
             texts = [_fields(txn, memory, extraction) for memory, extraction in own]
         vectors = embed_fields(texts, model)
         with namespace.transaction() as txn:
-            unchanged = {memory.row: memory for memory, _ in txn.without_vectors(state, BATCH)}
+            unchanged = {memory.row: memory for memory, _ in txn.vectors.missing(state, BATCH)}
             for (memory, _), fields in zip(own, vectors, strict=True):
                 if unchanged.get(memory.row) == memory:
-                    txn.put_vectors(memory, fields, state)
+                    txn.vectors.put(memory, fields, state)
         advance(len(own))
 
 
-def _fields(txn: Writer, memory: Memory, extraction: Extraction) -> Mapping[Field, str]:
+def _fields(txn: Writer, memory: Memory, extraction: Extraction) -> Mapping[VectorField, str]:
     """As when the memory was written: what was said next has the layout of the turn that said it."""
     fields = passages.embedded(memory, extraction.facets)
-    after = txn.turn_after(memory.session_id, memory.row) if memory.session_id and "next_user" in fields else None
+    after = (
+        txn.sessions.turn_after(memory.session_id, memory.row) if memory.session_id and "next_user" in fields else None
+    )
     if after is not None and after.content == memory.next_user_text:
         fields["next_user"] = passages.told(after, after.content)
     return fields
@@ -106,6 +108,6 @@ def _fill_sessions(txn: Writer, sessions: Sequence[Memory], state: SpaceState, m
     """The centre of the turns' vectors, or the vector of its own text for a session that has no turns."""
     for memory in sessions:
         assert memory.session_id is not None
-        rows = [turn.row for turn in txn.turns(memory.session_id)]
-        vectors = list(txn.vectors_of(rows, "full", state).values()) or [vectors_by(model, [memory.content])[0]]
-        txn.put_vectors(memory, {"session": centre(vectors)}, state)
+        rows = [turn.row for turn in txn.sessions.turns(memory.session_id)]
+        vectors = list(txn.vectors.get(rows, "full", state).values()) or [vectors_by(model, [memory.content])[0]]
+        txn.vectors.put(memory, {"session": centre(vectors)}, state)

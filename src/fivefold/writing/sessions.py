@@ -28,7 +28,7 @@ SESSION_TEXT = 60_000
 def log_turn(item: Draft, txn: Writer) -> None:
     """Enter a turn in the log of its session; a turn without an index gets the next one."""
     assert item.memory.session_id is not None
-    next_index = txn.log_turn(item.memory.session_id, item.memory.event_at)
+    next_index = txn.sessions.log_turn(item.memory.session_id, item.memory.event_at)
     if item.memory.turn_index is None:
         item.memory = replace(item.memory, turn_index=next_index)
 
@@ -39,17 +39,17 @@ def backfill_previous(item: Draft, txn: Writer) -> None:
     assert memory.session_id is not None
     if (memory.speaker or "").casefold() == "assistant":
         return
-    before = txn.turn_before(memory.session_id, memory.row)
+    before = txn.sessions.turn_before(memory.session_id, memory.row)
     if before is not None and before.next_user_text is None and before.speaker != memory.speaker:
-        txn.backfill(before.row, memory.content, item.vectors["full"])
+        txn.sessions.set_next_text(before.row, memory.content, item.vectors["full"])
 
 
 def follow_change(session_id: str, old: str, new: Draft | None, namespace: Namespace, txn: Writer) -> None:
     """After a turn's text `old` has changed to `new` or is gone: the turn before it and its session follow."""
     text, vector = (None, None) if new is None else (new.memory.content, new.vectors["full"])
-    for turn in txn.told_next(session_id, old):
-        txn.backfill(turn.row, text, vector)
-    txn.close_gap(session_id)
+    for turn in txn.sessions.turns_followed_by(session_id, old):
+        txn.sessions.set_next_text(turn.row, text, vector)
+    txn.sessions.recount(session_id)
     refresh_session(session_id, namespace, txn, at_once=True)
 
 
@@ -63,22 +63,22 @@ def refresh_session(session_id: str, namespace: Namespace, txn: Writer, *, at_on
 
     A long session waits until a tenth of it is new, unless `at_once`.
     """
-    turns, built_from, row = txn.session_size(session_id)
+    turns, built_from, row = txn.sessions.size(session_id)
     if turns == 0:
-        row = txn.session_memory(session_id)
+        row = txn.sessions.memory_row(session_id)
         if row is not None:
-            txn.remove(row)
+            txn.memories.remove(row)
         return
     if not at_once and turns > SESSION_REFRESH and built_from and built_from < turns < built_from * 1.1:
         return
-    members = txn.turns(session_id)
-    vectors = txn.vectors_of([turn.row for turn in members], "full")
+    members = txn.sessions.turns(session_id)
+    vectors = txn.vectors.get([turn.row for turn in members], "full")
     if not vectors:
         return
     entry = _session_entry(session_id, namespace.name, members, centre(list(vectors.values())), namespace.clock())
-    known = None if row is None else txn.at(row)
-    row = txn.add(entry) if known is None else _replace(known, entry, txn)
-    txn.session_built(session_id, row, turns)
+    known = None if row is None else txn.memories.by_row(row)
+    row = txn.memories.add(entry) if known is None else _replace(known, entry, txn)
+    txn.sessions.mark_built(session_id, row, turns)
 
 
 def centre(vectors: Sequence[Vector]) -> Vector:
@@ -96,7 +96,7 @@ def _replace(known: Memory, entry: Entry, txn: Writer) -> int:
         access_count=known.access_count,
         last_accessed_at=known.last_accessed_at,
     )
-    txn.replace(known.row, replace(entry, memory=memory))
+    txn.memories.replace(known.row, replace(entry, memory=memory))
     return known.row
 
 

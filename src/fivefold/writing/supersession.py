@@ -20,8 +20,8 @@ REPLACEABLE = 400
 def replace_statements(item: Draft, txn: Writer, report: ReportBuilder) -> None:
     """End what a new statement replaces. Of two statements the older one ends, also when it is stored later."""
     for statement in item.extraction.statements:
-        for row, stated in txn.stated(statement.subject, statement.attribute):
-            other = txn.at(row)
+        for row, stated in txn.statements.current(statement.subject, statement.attribute):
+            other = txn.memories.by_row(row)
             if other is not None and _contradicts(item.memory, statement, other, stated):
                 if item.memory.event_at >= other.event_at:
                     _end(txn, report, other, stated, item.memory, statement)
@@ -32,15 +32,15 @@ def replace_statements(item: Draft, txn: Writer, report: ReportBuilder) -> None:
 def corrected_statement(correction: Correction, memory: Memory, txn: Writer) -> Statement | None:
     """The statement that a correction makes: of the old value it repeats, else of the last one in its session."""
     if correction.old:
-        stated = txn.stated_as(correction.old)
+        stated = txn.statements.current_with_value(correction.old)
         one = len({(statement.subject, statement.attribute) for statement in stated}) == 1
         return Statement(stated[0].subject, stated[0].attribute, correction.value, True) if one else None
     if memory.session_id is None:
         return None
     numeric = _has_digit(correction.value)
-    for turn in reversed(txn.turns(memory.session_id)[-LOOK_BACK:]):
+    for turn in reversed(txn.sessions.turns(memory.session_id)[-LOOK_BACK:]):
         if turn.speaker == memory.speaker:
-            for statement in txn.slots_at(turn.row):
+            for statement in txn.statements.of_memory(turn.row):
                 if _has_digit(statement.value) == numeric:
                     return Statement(statement.subject, statement.attribute, correction.value, True)
     return None
@@ -51,12 +51,12 @@ def _end(
 ) -> None:
     """End one statement of `old`. The whole memory ends when nothing else that it states still holds."""
     why = f"{replacement.attribute}: {replacement.value!r} replaces {replaced.value!r}"
-    remaining = txn.end_statement(old.row, replaced, new.row)
+    remaining = txn.statements.end(old.row, replaced, new.row)
     if remaining == 0 and len(old.content) <= REPLACEABLE:
-        txn.supersede(old, new, why)
+        txn.statements.supersede(old, new, why)
         report.superseded.append(Link(new.id, old.id, "supersedes", why))
     else:
-        txn.connect(new.row, old.row, "supersedes", why)
+        txn.memories.link(new.row, old.row, "supersedes", why)
         report.linked.append(Link(new.id, old.id, "supersedes", f"{why}; the rest of it still holds"))
 
 

@@ -14,12 +14,12 @@ from fivefold.models.embedders import Matrix, unit
 from fivefold.retrieval.routes import ROUTES, SearchContext
 from fivefold.retrieval.routes.associative import SETTLED, AssociativeOptions, attended
 from fivefold.settings import Settings
-from fivefold.stores.protocol import Reader, Space
+from fivefold.stores.protocol import Reader, VectorSpace
 from fivefold.stores.queries import Filter
-from fivefold.stores.sqlite.vectors import Held
+from fivefold.stores.sqlite.vectors import CachedVectors
 from fivefold.values.query import Query
 from fivefold.values.trace import RouteHit
-from fivefold.values.vectors import Field, Vector
+from fivefold.values.vectors import Vector, VectorField
 from tests.support.stage_pool import NOW
 
 BREAD = [
@@ -77,7 +77,7 @@ def top(engine: Engine, question: str, route: str, k: int) -> list[str]:
     """The first hits of one route of recipe engram."""
     answer = engine.recall(question, recipe="engram", k=k)
     hits = next(run.hits for run in answer.routes if run.route == route)[:k]
-    memories = engine.store.reader("default").fetch([hit.row for hit in hits])
+    memories = engine.store.reader("default").memories.fetch([hit.row for hit in hits])
     return [memories[hit.row].content for hit in hits]
 
 
@@ -135,29 +135,30 @@ def test_e7_the_state_stays_at_unit_length_and_energy_falls(seed: int, sharpness
 
 
 class Recording:
-    """A namespace of one field held in memory, that notes how much each step reads."""
+    """A reader of one cached field that counts how much each step reads."""
 
     def __init__(self, matrix: Matrix) -> None:
-        self.held = Held(matrix.shape[1])
+        self.held = CachedVectors(matrix.shape[1])
         self.held.arrays = self.held.arrays.grown(0, len(matrix))
         rows = np.arange(len(matrix))
         self.held.arrays.put(0, rows, rows, rows * 0, matrix)
         self.held.size = len(matrix)
         self.read: list[int] = []
         self.searched = 0
+        self.search = self
 
-    def patterns(self, space: Space, where: Field, vector: Vector, size: int, keep: Filter) -> Matrix:
+    def patterns(self, space: VectorSpace, where: VectorField, vector: Vector, size: int, keep: Filter) -> Matrix:
         found = self.held.patterns(vector, size, keep)
         self.read.append(len(found))
         return found
 
-    def dense(self, space: Space, where: Field, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
+    def dense(self, space: VectorSpace, where: VectorField, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
         self.searched += 1
         return self.held.search(vector, depth, keep)
 
 
 def associate(reader: Recording, cue: Vector, depth: int = 10, **options: Any) -> list[RouteHit]:
-    space = Space(1, "made@1", len(cue))
+    space = VectorSpace(1, "made@1", len(cue))
     search = SearchContext(Query("?", NOW, ()), cast(Reader, reader), Settings(), space, cue)
     return ROUTES["associative"].search(search, depth, Filter(), AssociativeOptions(**options))
 

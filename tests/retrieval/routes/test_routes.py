@@ -82,9 +82,9 @@ def test_too_many_events_are_taken_from_the_middle_of_the_window(engine: Engine)
     reader = engine.store.reader("default")
     window = engine.understand("yesterday", now="2025-06-11T15:30:00Z").window
     assert window is not None
-    rows = [hit.row for hit in reader.temporal(window.start, window.end, 3)]
-    assert {memory.id for memory in reader.fetch(rows).values()} == {"h12", "h11", "h13"}
-    assert len(reader.temporal(window.start, window.end, 100)) == 24
+    rows = [hit.row for hit in reader.search.temporal(window.start, window.end, 3)]
+    assert {memory.id for memory in reader.memories.fetch(rows).values()} == {"h12", "h11", "h13"}
+    assert len(reader.search.temporal(window.start, window.end, 100)) == 24
 
 
 def test_a_hint_of_recency_runs_the_temporal_route_at_half_weight(engine: Engine) -> None:

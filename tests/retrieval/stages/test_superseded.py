@@ -18,6 +18,7 @@ class Known:
 
     def __init__(self, candidate: Candidate) -> None:
         self.memory = candidate.memory
+        self.memories = self
 
     def get(self, id: str) -> fivefold.Memory | None:
         return self.memory if id == self.memory.id else None

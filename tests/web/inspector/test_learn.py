@@ -16,7 +16,9 @@ def fed(served: Served) -> dict[str, tuple[set[str], set[str]]]:
     """By recall what was said to be of use, and of none. The server writes its log when it is asked for figures."""
     assert served.client.get(f"/v1/namespaces/{OWN}/stats").json()["feedback"] == 1
     with fivefold.open(served.path, namespace=OWN) as engine:
-        return {item.recall: (set(item.used), set(item.refused)) for item in engine.store.reader(OWN).feedback(10)}
+        return {
+            item.recall: (set(item.used), set(item.refused)) for item in engine.store.reader(OWN).feedback.latest(10)
+        }
 
 
 def test_thumbs_become_feedback_and_the_last_counts(browser_page: Page, served: Served) -> None:

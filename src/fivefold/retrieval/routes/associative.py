@@ -47,13 +47,13 @@ class Associative(BaseRoute):
             return []
         state = context.question_vector()
         for _ in range(options.steps):
-            patterns = context.reader.patterns(context.space, "full", state, options.patterns, keep)
+            patterns = context.reader.search.patterns(context.space, "full", state, options.patterns, keep)
             if not len(patterns):
                 return []
             settled, state = state, attended(patterns, state, options.sharpness)
             if float(settled @ state) > SETTLED:
                 break
-        return context.reader.dense(context.space, "full", state, depth, keep)
+        return context.reader.search.dense(context.space, "full", state, depth, keep)
 
     def normalize(self, scores: Sequence[float]) -> list[float]:
         return [min(1.0, max(0.0, score)) for score in scores]

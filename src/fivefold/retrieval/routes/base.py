@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from fivefold.errors import FivefoldError
 from fivefold.learning.model_store import Learned
 from fivefold.settings import Settings
-from fivefold.stores.protocol import Reader, Space
+from fivefold.stores.protocol import Reader, VectorSpace
 from fivefold.stores.queries import Filter
 from fivefold.values.query import Query
 from fivefold.values.trace import Plan, RouteHit
@@ -28,7 +28,7 @@ class SearchContext:
     query: Query
     reader: Reader
     settings: Settings
-    space: Space | None
+    space: VectorSpace | None
     vector: Vector | FivefoldError | None
     k: int = 10
     recall_id: str = ""

@@ -10,14 +10,14 @@ from fivefold.retrieval.routes.base import BaseRoute, SearchContext
 from fivefold.stores.queries import Filter
 from fivefold.values.field_types import About
 from fivefold.values.trace import RouteHit
-from fivefold.values.vectors import Field
+from fivefold.values.vectors import VectorField
 
 
 @dataclass(frozen=True, slots=True)
 class DenseOptions:
     """Which of a memory's texts is compared (M1)."""
 
-    field: Annotated[Field, About("Which text of a memory is compared")] = "full"
+    field: Annotated[VectorField, About("Which text of a memory is compared")] = "full"
 
 
 class Dense(BaseRoute):
@@ -32,7 +32,7 @@ class Dense(BaseRoute):
     def search(self, context: SearchContext, depth: int, keep: Filter, options: DenseOptions) -> list[RouteHit]:
         if context.space is None:
             return []
-        return context.reader.dense(context.space, options.field, context.question_vector(), depth, keep)
+        return context.reader.search.dense(context.space, options.field, context.question_vector(), depth, keep)
 
     def normalize(self, scores: Sequence[float]) -> list[float]:
         return [min(1.0, max(0.0, score)) for score in scores]

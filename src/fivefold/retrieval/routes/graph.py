@@ -20,7 +20,7 @@ class Graph(BaseRoute):
         return f"within {how.hops} hops, along at most {how.fan_out} edges and {how.per_entity} memories of an entity"
 
     def search(self, context: SearchContext, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
-        return context.reader.walk(
+        return context.reader.graph.walk(
             roots(context.query, context.settings.sure_entity), _walk(context.query, context.settings), depth
         )
 

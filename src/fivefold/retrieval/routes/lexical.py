@@ -47,7 +47,9 @@ class Lexical(BaseRoute):
         return None if rest else f"the question asks for {query.window.text!r} and no subject"
 
     def search(self, context: SearchContext, depth: int, keep: Filter, options: LexicalOptions) -> list[RouteHit]:
-        return context.reader.lexical(words(context.query), depth, replace(keep, sessions=options.of == "sessions"))
+        return context.reader.search.lexical(
+            words(context.query), depth, replace(keep, sessions=options.of == "sessions")
+        )
 
     def normalize(self, scores: Sequence[float]) -> list[float]:
         best = max(scores, default=0.0)

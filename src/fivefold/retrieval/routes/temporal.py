@@ -25,6 +25,8 @@ class Temporal(BaseRoute):
     def search(self, context: SearchContext, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
         window = context.query.window
         if window is not None:
-            return context.reader.temporal(window.start, window.end, depth)
+            return context.reader.search.temporal(window.start, window.end, depth)
         start = context.query.now - timedelta(days=context.settings.recent_days)
-        return [replace(hit, factor=SPECULATIVE) for hit in context.reader.temporal(start, context.query.now, depth)]
+        return [
+            replace(hit, factor=SPECULATIVE) for hit in context.reader.search.temporal(start, context.query.now, depth)
+        ]

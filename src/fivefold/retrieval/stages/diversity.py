@@ -79,7 +79,7 @@ def _vectors(candidates: list[Candidate], context: SearchContext) -> Matrix:
     """A row a candidate; zeros for one without a vector, which is then like nothing."""
     if context.space is None or not candidates:
         return np.zeros((len(candidates), 1), dtype=np.float32)
-    held = context.reader.vectors(context.space, [candidate.memory.row for candidate in candidates])
+    held = context.reader.search.vectors(context.space, [candidate.memory.row for candidate in candidates])
     matrix = np.zeros((len(candidates), context.space.dimension), dtype=np.float32)
     for i, candidate in enumerate(candidates):
         if candidate.memory.row in held:
@@ -90,8 +90,10 @@ def _vectors(candidates: list[Candidate], context: SearchContext) -> Matrix:
 def neighbours(pool: Pool, context: SearchContext, by: NoConstants) -> Pool:
     """Each turn that is answered with brings along the turns just before and after it (M7)."""
     first = [candidate for candidate in best_first(pool.candidates)[: context.k] if candidate.memory.kind == "turn"]
-    beside = context.reader.neighbours([candidate.memory.row for candidate in first])
-    memories = context.reader.fetch(sorted({row for pair in beside.values() for row in pair if row is not None}))
+    beside = context.reader.sessions.neighbours([candidate.memory.row for candidate in first])
+    memories = context.reader.memories.fetch(
+        sorted({row for pair in beside.values() for row in pair if row is not None})
+    )
     return pool.with_candidates(
         replace(
             candidate,

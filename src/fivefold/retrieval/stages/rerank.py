@@ -100,10 +100,10 @@ def _read(chosen: list[Candidate], context: SearchContext, by: CrossEncoder) -> 
     """Each memory as the model reads it: who, when, what, and what was said just before."""
     before: dict[int, Memory] = {}
     if by.before:
-        beside = context.reader.neighbours([candidate.memory.row for candidate in chosen])
+        beside = context.reader.sessions.neighbours([candidate.memory.row for candidate in chosen])
         known = {candidate.memory.row: candidate.memory for candidate in chosen}
         rows = {row: pair[0] for row, pair in beside.items() if pair[0] is not None}
-        fetched = known | context.reader.fetch([row for row in rows.values() if row not in known])
+        fetched = known | context.reader.memories.fetch([row for row in rows.values() if row not in known])
         before = {row: fetched[other] for row, other in rows.items() if other in fetched}
     return [_passage(candidate.memory, before.get(candidate.memory.row)) for candidate in chosen]
 

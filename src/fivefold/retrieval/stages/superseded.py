@@ -51,7 +51,7 @@ def _current_successor(memory: Memory, context: SearchContext, known: dict[str, 
     successor, seen = memory, {memory.id}
     while successor.superseded_by and not successor.is_current(now) and successor.superseded_by not in seen:
         seen.add(successor.superseded_by)
-        newer = known.get(successor.superseded_by) or context.reader.get(successor.superseded_by)
+        newer = known.get(successor.superseded_by) or context.reader.memories.get(successor.superseded_by)
         if newer is None or not newer.known_at(now):
             break
         successor = known[newer.id] = newer

@@ -38,13 +38,13 @@ def support(pool: Pool, context: SearchContext, by: SupportConstants) -> Pool:
     """A turn beside a strong candidate becomes one; sessions that answer well speak for their turns."""
     found = {candidate.memory.row: candidate for candidate in pool.candidates}
     beside = _beside(best_first(found.values())[: by.reach], context) if by.neighbour else {}
-    fresh = context.reader.fetch([row for row in beside if row not in found])
+    fresh = context.reader.memories.fetch([row for row in beside if row not in found])
     found |= {row: Candidate(memory, (), 0.0) for row, memory in fresh.items() if memory.known_at(context.query.now)}
     best: dict[str, float] = {}
     for candidate in found.values():
         if candidate.memory.session_id:
             best[candidate.memory.session_id] = max(best.get(candidate.memory.session_id, 0.0), candidate.score)
-    rows = context.reader.session_rows(list(best)) if pool.supporting else {}
+    rows = context.reader.sessions.memory_rows(list(best)) if pool.supporting else {}
     sessions = {session: pool.supporting.get(row, 0.0) for session, row in rows.items()}
     raised = [
         _supported(candidate, beside.get(row, 0.0), sessions, best, by)
@@ -60,7 +60,7 @@ def _silent(pool: Pool, context: SearchContext, spoken: set[int], by: SupportCon
     if context.unit != "session":
         return []
     rows = sorted((row for row in pool.supporting if row not in spoken), key=lambda row: (-pool.supporting[row], row))
-    memories = context.reader.fetch(rows[: context.k])
+    memories = context.reader.memories.fetch(rows[: context.k])
     return [
         Candidate(memory, (), 0.0).with_step(
             "support", by.session * pool.supporting[row], f"+ {by.session:g} · {pool.supporting[row]:.4f} as a session"
@@ -72,7 +72,7 @@ def _silent(pool: Pool, context: SearchContext, spoken: set[int], by: SupportCon
 
 def _beside(strong: list[Candidate], context: SearchContext) -> dict[int, float]:
     """Rows that stand beside a strong candidate, each with the better score of the two beside it."""
-    pairs = context.reader.neighbours([candidate.memory.row for candidate in strong])
+    pairs = context.reader.sessions.neighbours([candidate.memory.row for candidate in strong])
     scores: dict[int, float] = {}
     for candidate in strong:
         for row in pairs.get(candidate.memory.row, ()):

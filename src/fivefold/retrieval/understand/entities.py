@@ -91,7 +91,7 @@ def _known(words: Sequence[Word], reader: Reader) -> dict[str, list[AliasMatch]]
         if start + size <= len(words)
     }
     found: dict[str, list[AliasMatch]] = {}
-    for item in reader.called(sorted(aliases)):
+    for item in reader.graph.find_aliases(sorted(aliases)):
         if item.kind != "topic":
             found.setdefault(item.alias, []).append(item)
     return found
@@ -130,9 +130,9 @@ def _meant(
 def _shares(words: Sequence[str], candidates: Sequence[AliasMatch], reader: Reader) -> dict[int, float]:
     """How likely each meaning of an ambiguous name is; the shares add up to 1."""
     keys = [item.entity for item in candidates]
-    around = reader.latest_with(words, AROUND)
-    context = reader.mentioned(around, keys)
-    near = set(reader.near(OWNER, keys))
+    around = reader.search.latest_with(words, AROUND)
+    context = reader.graph.count_mentions(around, keys)
+    near = set(reader.graph.neighbours_of(OWNER, keys))
     raw = {
         item.entity: _PRIOR * _portion(item.links, [other.links for other in candidates])
         + _CONTEXT * _portion(context.get(item.entity, 0), list(context.values()))
@@ -166,7 +166,7 @@ def _relatives(question: str, words: Sequence[Word], refs: Sequence[EntityRef], 
 def _owners(before: Word, ends: Mapping[int, EntityRef], reader: Reader) -> list[tuple[int, str, float]]:
     """Who stands before the relation word: a resolved name with a possessive, or the owner for 'my'."""
     if before.text.casefold() in ("my", "our"):
-        return [(item.entity, item.name, 1.0) for item in reader.called([OWNER])]
+        return [(item.entity, item.name, 1.0) for item in reader.graph.find_aliases([OWNER])]
     ref = ends.get(before.start + len(before.bare))
     if ref is None or before.bare == before.text:
         return []
@@ -177,6 +177,6 @@ def _meanings(owners: Sequence[tuple[int, str, float]], relative: Relative, read
     found: dict[int, Meaning] = {}
     for key, _, confidence in owners:
         for relation, inverse in relative.edges:
-            for entity in reader.related(key, [relation], inverse):
+            for entity in reader.graph.find_related(key, [relation], inverse):
                 found.setdefault(entity.id, Meaning(entity.id, entity.name, round(_INFERRED * confidence, 4)))
     return tuple(found.values())

@@ -22,7 +22,7 @@ def understand(question: str, now: datetime, history: Sequence[str], reader: Rea
     """The question with its lexemes, entities, window, intent and implied types. It never fails on any text."""
     named = resolve(question, reader)
     cues = find_cues(question)
-    last_talk = reader.last_talk(now) if _LAST_TALK.search(question) else None
+    last_talk = reader.sessions.last_end(now) if _LAST_TALK.search(question) else None
     return Query(
         text=question,
         now=now,
@@ -31,6 +31,8 @@ def understand(question: str, now: datetime, history: Sequence[str], reader: Rea
         window=find_window(question, now, settings.zone, settings, last_talk),
         entities=(*named, *refer_back(question, history, named, reader)),
         intent=main_intent(cues),
-        type_hints=tuple(name for name in implied_types(cues) if reader.holds_type(name, max(1, settings.widen_below))),
+        type_hints=tuple(
+            name for name in implied_types(cues) if reader.memories.has_type(name, max(1, settings.widen_below))
+        ),
         cues=cues,
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fivefold.stores.postgres import lexical, vectors
-from fivefold.stores.protocol import Space
+from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.queries import Arm, Composite, Filter
 from fivefold.values.decay import Curve
 from fivefold.values.times import DAY_MICROS, to_micros
@@ -26,7 +26,7 @@ Statement = tuple[str, dict[str, Any]]
 
 def rrf(
     namespace: int,
-    space: Space | None,
+    space: VectorSpace | None,
     vector: Vector | None,
     lexemes: Sequence[str],
     arms: Sequence[Arm],
@@ -64,7 +64,7 @@ _TOTAL = (
 )
 
 
-def composite(namespace: int, space: Space, vector: Vector, how: Composite, indexed: bool) -> Statement:
+def composite(namespace: int, space: VectorSpace, vector: Vector, how: Composite, indexed: bool) -> Statement:
     """Candidates, subject counts, recency over the candidate set, weighted sum: one statement (D9)."""
     newness = "CASE WHEN oldest < newest THEN (at - oldest)::float8 / (newest - oldest) ELSE 1.0 END"
     if how.decay.half_life_days is not None:

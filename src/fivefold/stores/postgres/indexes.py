@@ -12,12 +12,12 @@ from typing import cast
 
 from fivefold.errors import StoreError
 from fivefold.stores.postgres.citus import Rows, is_sharded, largest_shards
-from fivefold.values.vectors import FIELDS, Field
+from fivefold.values.vectors import FIELDS, VectorField
 
 AGAIN_S = 60.0
 """After so long the indexes are looked at again."""
 
-Known = dict[tuple[Field, int], int]
+Known = dict[tuple[VectorField, int], int]
 """Of each field and dimension with an index, how many vectors stand in it, or in its largest shard."""
 
 _NAME = re.compile(rf"vectors_({'|'.join(FIELDS)})_hnsw_(\d+)")
@@ -36,10 +36,10 @@ class Built:
     vectors: int
 
     @property
-    def place(self) -> tuple[Field, int] | None:
+    def place(self) -> tuple[VectorField, int] | None:
         """The field and dimension it serves."""
         match = _NAME.fullmatch(self.name)
-        return (cast(Field, match[1]), int(match[2])) if match else None
+        return (cast(VectorField, match[1]), int(match[2])) if match else None
 
 
 def built_indexes(rows: Rows, schema: str) -> dict[str, Built]:
@@ -77,7 +77,7 @@ class Indexes:
     def __bool__(self) -> bool:
         return bool(self._known)
 
-    def get(self, place: tuple[Field, int]) -> int | None:
+    def get(self, place: tuple[VectorField, int]) -> int | None:
         """How many vectors stand in the index of a field and dimension; None where there is no index."""
         with self._lock:
             due = monotonic() >= self._again

@@ -15,7 +15,7 @@ from fivefold.stores.postgres.row_level_security import TABLES
 from fivefold.stores.postgres.vectors import INDEX_LIMIT, index_name
 from fivefold.values.reports import MaintenanceResult
 from fivefold.values.times import to_micros, utc_now
-from fivefold.values.vectors import FIELDS, Field
+from fivefold.values.vectors import FIELDS, VectorField
 
 _LOCK = 0x3546_5550
 """'5FUP': the first half of the advisory lock's key; the schema's name gives the second."""
@@ -28,7 +28,7 @@ MOST_MEMORY_KB = 2_000_000
 class Large:
     """A field of which some namespace holds so many vectors that an index pays."""
 
-    field: Field
+    field: VectorField
     dimension: int
     most: int
     all: int

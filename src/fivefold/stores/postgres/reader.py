@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,32 +12,56 @@ from fivefold.stores.postgres.dialect import POSTGRES
 from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.vectors import Holding
 from fivefold.stores.postgres.walk import WALK, values_of
-from fivefold.stores.protocol import Space
+from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.queries import Arm, Composite, Filter, FusedHit, Walk
+from fivefold.stores.sql.graph_reader import SqlGraphReader
 from fivefold.stores.sql.reader import SqlReader
-from fivefold.stores.sql.recall_log import RecallLog
+from fivefold.stores.sql.scoped_reader import ScopedReader
+from fivefold.stores.sql.search_reader import SqlSearchReader
 from fivefold.values.trace import RouteHit
-from fivefold.values.vectors import FIELDS, Field, Matrix, Vector
+from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
 
 if TYPE_CHECKING:
     from fivefold.stores.postgres.store import PostgresStore
 
 
-class PostgresReader(SqlReader):
+class PostgresScopedReader(ScopedReader):
     """Every statement names its namespace, and runs in a transaction that can see no other (R12)."""
 
     def __init__(self, store: PostgresStore, namespace: str) -> None:
-        super().__init__(namespace, POSTGRES)
-        self._store = store
-        self._ns = namespace_key(namespace)
-        self._counts: dict[int, dict[int, int]] | None = None
+        super().__init__(namespace, POSTGRES, store.recalls)
+        self.store = store
+        self.ns = namespace_key(namespace)
+
+    def key(self) -> int:
+        return self.ns
 
     def exists(self) -> bool:
-        return bool(self._rows("SELECT 1 FROM namespaces WHERE key = :ns"))
+        return bool(self.rows("SELECT 1 FROM namespaces WHERE key = :ns"))
 
-    def space(self) -> Space | None:
+    def rows(self, sql: str, **values: object) -> list[tuple[Any, ...]]:
+        return self.search(sql, values)
+
+    def search(
+        self, sql: str, values: Mapping[str, object], first: Sequence[str] = (), binary: bool = False
+    ) -> list[tuple[Any, ...]]:
+        """The rows of one statement, for which the statements in `first` set how it runs."""
+        return self.store.ask(self.ns, sql, {"ns": self.ns, **values}, first, binary)
+
+
+class PostgresSearchReader(SqlSearchReader):
+    """Every search is one statement in one round trip."""
+
+    def __init__(self, scope: PostgresScopedReader) -> None:
+        super().__init__(scope)
+        self._server = scope
+        self._store = scope.store
+        self._ns = scope.ns
+        self._counts: dict[int, dict[int, int]] | None = None
+
+    def vector_space(self) -> VectorSpace | None:
         """The active space; how many vectors it holds comes along, since the next search will want to know."""
-        rows = self._rows(
+        rows = self._scope.rows(
             "SELECT s.key, s.embedder, s.dimension, h.field, h.type, h.count FROM spaces s "
             "LEFT JOIN held h ON h.namespace = :ns AND h.space = s.key WHERE s.namespace = :ns AND s.state = 'active'"
         )
@@ -45,12 +69,12 @@ class PostgresReader(SqlReader):
         for _, _, _, field, type, count in rows:
             if field is not None:
                 self._counts.setdefault(field, {})[type] = count
-        return Space(*rows[0][:3]) if rows else None
+        return VectorSpace(*rows[0][:3]) if rows else None
 
-    def dense(self, space: Space, where: Field, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
+    def dense(self, space: VectorSpace, where: VectorField, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
         indexed = self._by_index(space, where, depth, keep)
         sql, values = vectors.search("nearest", space, where, depth, keep, indexed)
-        found = self._search(
+        found = self._server.search(
             f"WITH {sql} SELECT memory, score FROM nearest ORDER BY score DESC, memory",
             {**values, "vector": vector},
             self._settings(indexed, depth),
@@ -61,14 +85,14 @@ class PostgresReader(SqlReader):
         if not lexemes:
             return []
         sql, values = lexical.search("best", lexemes, self._ns, depth, keep)
-        found = self._search(f"WITH {sql} SELECT memory, score FROM best ORDER BY score DESC, memory", values)
+        found = self._server.search(f"WITH {sql} SELECT memory, score FROM best ORDER BY score DESC, memory", values)
         return [RouteHit(row, score) for row, score in found]
 
     def latest_with(self, lexemes: Sequence[str], limit: int) -> list[int]:
         """The latest memories that hold any of these lexemes, unranked."""
         if not lexemes:
             return []
-        found = self._rows(
+        found = self._scope.rows(
             "SELECT memory FROM lexicon WHERE namespace = :ns AND keys && :keys::bigint[] "
             "ORDER BY memory DESC LIMIT :most",
             keys=lexical.keys_of(self._ns, False, lexemes),
@@ -78,44 +102,44 @@ class PostgresReader(SqlReader):
 
     def vocabulary(self, most: int) -> list[str]:
         """The lexemes that stand in most memories, ties in their own order."""
-        found = self._rows(
+        found = self._scope.rows(
             "SELECT term FROM terms WHERE namespace = :ns AND NOT sessions ORDER BY documents DESC, term LIMIT :most",
             most=most,
         )
         return [term for (term,) in found]
 
-    def patterns(self, space: Space, where: Field, vector: Vector, size: int, keep: Filter) -> Matrix:
+    def patterns(self, space: VectorSpace, where: VectorField, vector: Vector, size: int, keep: Filter) -> Matrix:
         """The vectors nearest to `vector`, side by side."""
         indexed = self._by_index(space, where, size, keep)
         sql, values = vectors.nearby(space, where, size, keep, indexed)
-        found = self._search(sql, {**values, "vector": vector}, self._settings(indexed, size), binary=True)
+        found = self._server.search(sql, {**values, "vector": vector}, self._settings(indexed, size), binary=True)
         return np.array([vectors.vector_of(sent) for (sent,) in found], dtype=np.float32)
 
     def rrf(
-        self, space: Space | None, vector: Vector | None, lexemes: Sequence[str], arms: Sequence[Arm], k: float
+        self, space: VectorSpace | None, vector: Vector | None, lexemes: Sequence[str], arms: Sequence[Arm], k: float
     ) -> list[FusedHit]:
         indexed = [
             space is not None and arm.field is not None and self._by_index(space, arm.field, arm.depth, Filter())
             for arm in arms
         ]
-        held = [arm.field is None or self._holds(arm.field) for arm in arms]
+        held = [arm.field is None or self._has_vectors(arm.field) for arm in arms]
         made = fused_search.rrf(self._ns, space, vector, lexemes, arms, k, indexed, held)
         if made is None:
             return []
         deepest = max(arm.depth for arm in arms)
-        found = self._search(*made, self._settings(any(indexed), deepest))
+        found = self._server.search(*made, self._settings(any(indexed), deepest))
         return [FusedHit(arms[arm].route, *rest) for arm, *rest in found]
 
-    def composite(self, space: Space, vector: Vector, how: Composite) -> list[FusedHit]:
+    def composite(self, space: VectorSpace, vector: Vector, how: Composite) -> list[FusedHit]:
         indexed = self._by_index(space, "full", how.depth, Filter())
         sql, values = fused_search.composite(self._ns, space, vector, how, indexed)
-        found = self._search(sql, values, self._settings(indexed, how.depth))
+        found = self._server.search(sql, values, self._settings(indexed, how.depth))
         routes = fused_search.routes_of(how)
         return [FusedHit(routes[arm], *rest) for arm, *rest in found]
 
-    def vectors(self, space: Space, rows: Sequence[int]) -> dict[int, Vector]:
+    def vectors(self, space: VectorSpace, rows: Sequence[int]) -> dict[int, Vector]:
         """What these memories say as a whole, turns, notes and sessions alike."""
-        found = self._search(
+        found = self._server.search(
             "SELECT memory, embedding FROM vectors WHERE namespace = :ns AND space = :space "
             f"AND field IN ({FIELDS.index('full')}, {FIELDS.index('session')}) AND memory = ANY(:rows)",
             {"space": space.key, "rows": list(rows)},
@@ -123,51 +147,44 @@ class PostgresReader(SqlReader):
         )
         return {row: vectors.vector_of(sent) for row, sent in found}
 
+    def count_vectors(self, space: VectorSpace) -> int:
+        if self._counts is None:
+            self.vector_space()
+        return sum(sum(types.values()) for types in (self._counts or {}).values())
+
+    def _has_vectors(self, where: VectorField) -> bool:
+        """Whether any memory has a vector of that field."""
+        if self._counts is None:
+            self.vector_space()
+        return any((self._counts or {}).get(FIELDS.index(where), {}).values())
+
+    def _settings(self, indexed: bool, depth: int) -> tuple[str, ...]:
+        return vectors.settings(indexed, depth, self._store.options, self._store.iterative)
+
+    def _by_index(self, space: VectorSpace, where: VectorField, depth: int, keep: Filter) -> bool:
+        """Whether a search goes through the HNSW index rather than over all vectors."""
+        if self._counts is None:
+            self.vector_space()
+        own = (self._counts or {}).get(FIELDS.index(where), {})
+        index = self._store.indexes.get((where, space.dimension))
+        return vectors.by_index(Holding(own, index or 0, index is not None), keep, depth, self._store.options)
+
+
+class PostgresGraphReader(SqlGraphReader):
+    def __init__(self, scope: PostgresScopedReader) -> None:
+        super().__init__(scope)
+        self._server = scope
+
     def walk(self, roots: Sequence[tuple[int, float]], how: Walk, depth: int) -> list[RouteHit]:
         """Memories that mention an entity in reach, by their best path; the path is the hit's note."""
         if not roots:
             return []
         return [
             RouteHit(memory, score, path if hop else f"mentions {path}", how.far if hop else 1.0)
-            for memory, score, hop, path in self._search(WALK, values_of(self._ns, roots, how, depth))
+            for memory, score, hop, path in self._server.search(WALK, values_of(self._server.ns, roots, how, depth))
         ]
 
-    @property
-    def _log(self) -> RecallLog:
-        return self._store.recalls
 
-    def _key(self) -> int:
-        return self._ns
-
-    def _held(self, space: Space) -> int:
-        if self._counts is None:
-            self.space()
-        return sum(sum(types.values()) for types in (self._counts or {}).values())
-
-    def _size(self) -> int:
-        return self._store.size()
-
-    def _rows(self, sql: str, **values: object) -> list[tuple[Any, ...]]:
-        return self._store.ask(self._ns, sql, {"ns": self._ns, **values})
-
-    def _search(
-        self, sql: str, values: dict[str, Any], first: Sequence[str] = (), binary: bool = False
-    ) -> list[tuple[Any, ...]]:
-        return self._store.ask(self._ns, sql, {"ns": self._ns, **values}, first, binary)
-
-    def _holds(self, where: Field) -> bool:
-        """Whether any memory has a vector of that field."""
-        if self._counts is None:
-            self.space()
-        return any((self._counts or {}).get(FIELDS.index(where), {}).values())
-
-    def _settings(self, indexed: bool, depth: int) -> tuple[str, ...]:
-        return vectors.settings(indexed, depth, self._store.options, self._store.iterative)
-
-    def _by_index(self, space: Space, where: Field, depth: int, keep: Filter) -> bool:
-        """Whether a search goes through the HNSW index rather than over all vectors."""
-        if self._counts is None:
-            self.space()
-        own = (self._counts or {}).get(FIELDS.index(where), {})
-        index = self._store.indexes.get((where, space.dimension))
-        return vectors.by_index(Holding(own, index or 0, index is not None), keep, depth, self._store.options)
+def reader_of(store: PostgresStore, namespace: str) -> SqlReader:
+    scope = PostgresScopedReader(store, namespace)
+    return SqlReader(scope, PostgresSearchReader(scope), PostgresGraphReader(scope), store.size)

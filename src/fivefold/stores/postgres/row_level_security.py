@@ -32,7 +32,7 @@ TABLES = (
 )
 """All tables with a column `namespace`, parents before what refers to them; `namespaces` itself goes before all."""
 
-LEDGER = ("api_keys", "audit")
+SHARED_TABLES = ("api_keys", "audit")
 """Tables for all namespaces at once. Whoever has named a namespace sees nothing of them."""
 
 OWN = "nullif(current_setting('fivefold.namespace', true), '')::bigint"
@@ -121,7 +121,7 @@ def guard(connection: Connection, options: Options) -> None:
         connection.execute(f"DROP POLICY IF EXISTS own_namespace ON {table}")
         connection.execute(f"CREATE POLICY own_namespace ON {table} USING ({column} = {OWN})")
         connection.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO {role}")
-    for table in LEDGER:
+    for table in SHARED_TABLES:
         connection.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
         connection.execute(f"DROP POLICY IF EXISTS of_no_namespace ON {table}")
         connection.execute(f"CREATE POLICY of_no_namespace ON {table} USING ({OWN} = 0)")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from fivefold.stores.postgres.connection import connect
 from fivefold.stores.postgres.dialect import Connection, PostgresDatabase, bound
@@ -16,7 +13,11 @@ from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.schema import version_of
 from fivefold.stores.postgres.vectors import vector_of
 from fivefold.stores.sql.dialect import Values
-from fivefold.stores.sql.snapshot import FAMILIES, Family, Row, Snapshot, SnapshotImporter, Table
+from fivefold.stores.sql.lexeme_writer import SqlLexemeWriter
+from fivefold.stores.sql.snapshot import SqlSnapshot, SqlSnapshotImporter, names_of
+from fivefold.stores.sql.transaction import Transaction
+from fivefold.stores.sql.vector_writer import SqlVectorWriter
+from fivefold.stores.tables import FAMILIES, ColumnType, Family, Row, Table
 
 if TYPE_CHECKING:
     from fivefold.stores.postgres.store import PostgresStore
@@ -24,13 +25,15 @@ if TYPE_CHECKING:
 CHUNK = 2_000
 """Rows that are read together."""
 
+_TYPES: dict[ColumnType, str] = {"text": "text", "integer": "bigint", "real": "float8", "bytes": "bytea"}
+
 _STORE = (
     "SELECT c.system_identifier::text, d.oid::bigint, current_schema()::text::regnamespace::oid::bigint "
     "FROM pg_control_system() c, pg_database d WHERE d.datname = current_database()"
 )
 
 
-class PostgresLook(Snapshot):
+class PostgresSnapshot(SqlSnapshot):
     """Reads a table a few thousand rows at a time, each time from where the last left off in the primary key."""
 
     def __init__(self, connection: Connection, key: int) -> None:
@@ -46,7 +49,7 @@ class PostgresLook(Snapshot):
             found = self.ask(f"{self.statement(table, after)} LIMIT {CHUNK}", (self._key, *after))
             yield from found
             read = len(found)
-            after = table.place(found[-1]) if found else ()
+            after = table.position(found[-1]) if found else ()
 
     def embeddings(self, space: int, dimension: int, field: int, after: int) -> Iterator[Row]:
         read = CHUNK
@@ -62,49 +65,39 @@ class PostgresLook(Snapshot):
             after = found[-1][0] if found else after
 
 
-class PostgresSnapshotImporter(SnapshotImporter):
+class PostgresSnapshotImporter(SqlSnapshotImporter):
     """Keys are counted within the namespace, so they stay as they were."""
 
-    _pg: PostgresDatabase
-    _vectors_held: Counter[tuple[int, int, int]]
+    def __init__(
+        self, txn: Transaction, lexemes: SqlLexemeWriter, vectors: SqlVectorWriter, db: PostgresDatabase
+    ) -> None:
+        super().__init__(txn, lexemes, vectors)
+        self._pg = db
 
-    def snapshot(self) -> Snapshot:
-        return PostgresLook(self._pg.connection, self._key)
+    def snapshot(self) -> SqlSnapshot:
+        return PostgresSnapshot(self._pg.connection, self._txn.key)
 
-    def reserve(self, last: Mapping[Family, int]) -> dict[Family, int]:
+    def reserve_keys(self, last: Mapping[Family, int]) -> dict[Family, int]:
         self._pg.next_key = max(self._pg.next_key, *(key + 1 for key in last.values()))
         return dict.fromkeys(FAMILIES, 0)
 
     def put_rows(self, table: Table, rows: Sequence[Row]) -> None:
         """One statement; it reads the namespace's key from its table, so that Citus can send it to the shard whole."""
-        arrays = ", ".join(f"?::{column.type}[]" for column in table.columns)
-        self._run(
-            f"INSERT INTO {table.name} (namespace, {table.names}) SELECT n.key, u.* FROM unnest({arrays}) "
-            f"AS u({table.names}) CROSS JOIN namespaces n WHERE n.key = ?",
+        arrays = ", ".join(f"?::{_TYPES[column.type]}[]" for column in table.columns)
+        self._txn.run(
+            f"INSERT INTO {table.name} (namespace, {names_of(table)}) SELECT n.key, u.* FROM unnest({arrays}) "
+            f"AS u({names_of(table)}) CROSS JOIN namespaces n WHERE n.key = ?",
             *map(list, zip(*rows, strict=True)),
-            self._key,
+            self._txn.key,
         )
-
-    def put_embeddings(self, rows: Sequence[Row]) -> None:
-        self._db.many(
-            "INSERT INTO vectors (namespace, space, field, memory, type, dimension, embedding) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?::vector)",
-            [(self._key, *row[:4], len(row[4]) // 4, np.frombuffer(row[4], dtype="<f4")) for row in rows],
-        )
-        self._vectors_held.update((space, field, type) for space, field, _, type, _ in rows)
 
     def clear(self) -> None:
-        self._run("SET LOCAL statement_timeout = 0")
+        self._txn.run("SET LOCAL statement_timeout = 0")
         super().clear()
-
-    def clear_vectors(self) -> None:
-        for table in ("vectors", "held"):
-            self._run(f"DELETE FROM {table} WHERE namespace = ?", self._key)
-        self._vectors_held.clear()
 
 
 @contextmanager
-def look(store: PostgresStore, namespace: str) -> Iterator[Snapshot]:
+def snapshot(store: PostgresStore, namespace: str) -> Iterator[SqlSnapshot]:
     """All that is read inside is as it was at the first reading, on the server that takes the writes."""
     key = namespace_key(namespace)
     with store.administration() as connection:
@@ -117,7 +110,7 @@ def look(store: PostgresStore, namespace: str) -> Iterator[Snapshot]:
             ("plan_cache_mode", "force_custom_plan"),
         ):
             connection.execute(f"SET LOCAL {name} = '{value}'")
-        yield PostgresLook(connection, key)
+        yield PostgresSnapshot(connection, key)
 
 
 def is_there(location: str) -> tuple[bool, str]:

@@ -17,18 +17,21 @@ from fivefold.stores.postgres.dialect import Connection, PostgresDatabase, ask
 from fivefold.stores.postgres.dsn import addresses
 from fivefold.stores.postgres.indexes import Indexes, Known, known_indexes
 from fivefold.stores.postgres.keys import namespace_key
-from fivefold.stores.postgres.ledger import PostgresLedger
 from fivefold.stores.postgres.maintenance import maintain
-from fivefold.stores.postgres.reader import PostgresReader
+from fivefold.stores.postgres.reader import reader_of
 from fivefold.stores.postgres.replicas import Replicas
 from fivefold.stores.postgres.row_level_security import check_role
 from fivefold.stores.postgres.schema import migrate, migrations, pgvector, version_of
+from fivefold.stores.postgres.shared_tables import PostgresSharedTables
 from fivefold.stores.postgres.writer import PostgresWriter
+from fivefold.stores.protocol import LoggedRecall
+from fivefold.stores.sql.audit_store import SqlAuditStore
 from fivefold.stores.sql.dialect import Values
-from fivefold.stores.sql.ledger import Ledger
+from fivefold.stores.sql.key_store import SqlKeyStore
+from fivefold.stores.sql.reader import SqlReader
 from fivefold.stores.sql.recall_log import RecallLog, Row, write_rows
-from fivefold.stores.sql.snapshot import Snapshot
-from fivefold.values.recall import Recall
+from fivefold.stores.sql.request_store import SqlRequestStore
+from fivefold.stores.sql.snapshot import SqlSnapshot
 from fivefold.values.reports import Finding, MaintenanceResult
 from fivefold.values.times import to_micros, utc_now
 
@@ -54,7 +57,8 @@ class PostgresStore:
         if self._stored:
             with suppress(ServerAway):  # what this opening made must be on a replica before it is asked
                 self._stored(self._primary.rows(0, POSITION, ())[0][0])
-        self.ledger: Ledger = PostgresLedger(self._primary, self._replicas)
+        self.shared_tables = tables = PostgresSharedTables(self._primary, self._replicas)
+        self.keys, self.audit, self.requests = SqlKeyStore(tables), SqlAuditStore(tables), SqlRequestStore(tables)
         self.recalls = RecallLog(self._log_recalls)
 
     def _first_look(self) -> tuple[str, Known, bool, bool]:
@@ -91,12 +95,12 @@ class PostgresStore:
     def replica_addresses(self) -> tuple[str, ...]:
         return self._addresses.replicas
 
-    def reader(self, namespace: str) -> PostgresReader:
-        return PostgresReader(self, namespace)
+    def reader(self, namespace: str) -> SqlReader:
+        return reader_of(self, namespace)
 
-    def look(self, namespace: str) -> AbstractContextManager[Snapshot]:
-        """The namespace as it is at one moment, to be copied."""
-        return snapshot.look(self, namespace)
+    def snapshot(self, namespace: str) -> AbstractContextManager[SqlSnapshot]:
+        """The namespace as it is at one moment, for a copy."""
+        return snapshot.snapshot(self, namespace)
 
     @contextmanager
     def write(self, namespace: str) -> Iterator[PostgresWriter]:
@@ -144,22 +148,22 @@ class PostgresStore:
             )
         return int(self._primary.rows(0, sql, (self.options.schema,))[0][0])
 
-    def log(self, recall: Recall) -> None:
-        """Note the recall; it is written with others."""
+    def log(self, recall: LoggedRecall) -> None:
+        """Log a recall; it is written with others."""
         self.recalls.add(namespace_key(recall.namespace), recall)
 
-    def kept_model(self, namespace: str, seen: int) -> tuple[int, bytes | None]:
+    def load_model(self, namespace: str, seen: int) -> tuple[int, bytes | None]:
         key = namespace_key(namespace)
         sql = "SELECT changed_at, CASE WHEN changed_at <> :seen THEN model END FROM rerankers WHERE namespace = :ns"
         found = self.ask(key, sql, {"ns": key, "seen": seen})
         return (int(found[0][0]), found[0][1]) if found else (0, None)
 
-    def keep_model(self, namespace: str, data: bytes | None) -> None:
+    def save_model(self, namespace: str, data: bytes | None) -> None:
         with self.write(namespace) as txn:
-            txn.keep_model(data)
+            txn.save_model(data)
 
-    def settle(self) -> None:
-        """Nothing to do: PostgreSQL's own vacuum takes out what was forgotten."""
+    def checkpoint(self) -> None:
+        """Nothing to do: PostgreSQL's own vacuum deletes what was removed."""
 
     def maintain(self) -> Iterator[MaintenanceResult]:
         """Build the indexes that are missing, and renew the planner's statistics."""

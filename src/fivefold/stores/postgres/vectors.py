@@ -17,10 +17,10 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
 from fivefold.stores.postgres.dsn import Options
-from fivefold.stores.protocol import Space
+from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.queries import Filter
 from fivefold.values.memory import TYPES
-from fivefold.values.vectors import FIELDS, Field, Vector
+from fivefold.values.vectors import FIELDS, Vector, VectorField
 
 INDEX_LIMIT = 4_000
 """Numbers of a vector that an HNSW index over half-precision vectors takes."""
@@ -59,12 +59,12 @@ def deeper(depth: int) -> int:
     return depth + max(20, depth // 4)
 
 
-def index_name(where: Field, dimension: int) -> str:
+def index_name(where: VectorField, dimension: int) -> str:
     return f"vectors_{where}_hnsw_{dimension}"
 
 
 def search(
-    name: str, space: Space, where: Field, depth: int, keep: Filter, indexed: bool
+    name: str, space: VectorSpace, where: VectorField, depth: int, keep: Filter, indexed: bool
 ) -> tuple[str, dict[str, Any]]:
     """Common table expressions of which `name` holds the nearest as memory and score, and their parameters.
 
@@ -88,7 +88,9 @@ def search(
     return sql, values
 
 
-def nearby(space: Space, where: Field, size: int, keep: Filter, indexed: bool) -> tuple[str, dict[str, Any]]:
+def nearby(
+    space: VectorSpace, where: VectorField, size: int, keep: Filter, indexed: bool
+) -> tuple[str, dict[str, Any]]:
     """A statement that gives the vectors nearest to the parameter `vector`, and its other parameters."""
     of, values = _wanted("nearby", space, where, keep)
     if indexed:
@@ -98,7 +100,7 @@ def nearby(space: Space, where: Field, size: int, keep: Filter, indexed: bool) -
     return f"SELECT embedding FROM vectors WHERE {of} ORDER BY {order} LIMIT {size}", values
 
 
-def _wanted(name: str, space: Space, where: Field, keep: Filter) -> tuple[str, dict[str, Any]]:
+def _wanted(name: str, space: VectorSpace, where: VectorField, keep: Filter) -> tuple[str, dict[str, Any]]:
     """The condition for vectors of one field, and its parameters; the field is written out, as it names a partition."""
     of, values = f"namespace = :ns AND space = :space AND field = {FIELDS.index(where)}", {"space": space.key}
     if not keep.types:
@@ -106,7 +108,7 @@ def _wanted(name: str, space: Space, where: Field, keep: Filter) -> tuple[str, d
     return f"{of} AND type = ANY(:{name}_types::smallint[])", {**values, f"{name}_types": types_of(keep)}
 
 
-def _by_half(space: Space) -> str:
+def _by_half(space: VectorSpace) -> str:
     """The order the HNSW index gives."""
     return f"embedding::halfvec({space.dimension}) <#> :vector::vector::halfvec({space.dimension})"
 

@@ -1,37 +1,48 @@
-"""How every part of a reader asks: statements bound to the one namespace it was made for (R12)."""
+"""How every part of a reader runs its statements: bound to the one namespace it was made for (R12)."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from fivefold.stores.sql.dialect import Dialect
-from fivefold.values.times import from_micros
+from fivefold.stores.sql.memory_rows import COLUMNS, memories_of
+from fivefold.stores.sql.recall_log import RecallLog
+from fivefold.values.memory import Memory
 
 
-class Asking:
-    """`:ns` in a statement is the namespace; nothing else can be asked for."""
+class ScopedReader(ABC):
+    """`:ns` in a statement is the namespace; no statement can name another."""
 
-    def __init__(self, namespace: str, dialect: Dialect) -> None:
+    def __init__(self, namespace: str, dialect: Dialect, log: RecallLog) -> None:
         self.namespace = namespace
-        self._sql = dialect
+        self.sql = dialect
+        self.log = log
 
     @abstractmethod
-    def _rows(self, sql: str, **values: object) -> list[tuple[Any, ...]]:
-        """The rows of one statement; none where the namespace does not exist."""
+    def key(self) -> int | None:
+        """The namespace's key, if it exists."""
 
-    def _one(self, sql: str, width: int, **values: object) -> tuple[Any, ...]:
-        rows = self._rows(sql, **values)
+    @abstractmethod
+    def exists(self) -> bool:
+        """Whether anything was ever written to the namespace."""
+
+    @abstractmethod
+    def rows(self, sql: str, **values: object) -> list[tuple[Any, ...]]:
+        """The rows of one statement; empty where the namespace does not exist."""
+
+    def one(self, sql: str, width: int, **values: object) -> tuple[Any, ...]:
+        """The one row of a statement, or as many None as it has columns."""
+        rows = self.rows(sql, **values)
         return rows[0] if rows else (None,) * width
 
-    def _count(self, source: str, **values: object) -> int:
-        return int(self._one(f"SELECT count(*) FROM {source}", 1, **values)[0] or 0)
+    def memories(self, condition: str, **values: object) -> list[Memory]:
+        return memories_of(self.namespace, self.rows(f"SELECT {COLUMNS} FROM memories WHERE {condition}", **values))
 
-    def _listed(self, values: Sequence[object]) -> Any:
-        return self._sql.listed(values)
+    def count(self, source: str, **values: object) -> int:
+        return int(self.one(f"SELECT count(*) FROM {source}", 1, **values)[0] or 0)
 
-
-def moment(value: int | None) -> datetime | None:
-    return None if value is None else from_micros(value)
+    def listed(self, values: Sequence[object]) -> Any:
+        """A list as a parameter."""
+        return self.sql.listed(values)

@@ -1,7 +1,7 @@
 """Searching and fusing in one statement: reciprocal ranks (M3) and the composite score (D1, D2, D9).
 
-The statement calls the dense search as a table, `nearest`, so that it reads vectors held in memory as any other
-recall does.
+The statement calls the dense search as a table, `nearest`, so that it uses the cached vectors as any other
+search does.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import apsw
 import apsw.ext
 import numpy as np
 
-from fivefold.stores.protocol import Space
+from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.queries import Arm, Composite, Filter, FusedHit
 from fivefold.stores.sqlite import lexical
 from fivefold.values.decay import Curve
@@ -21,7 +21,7 @@ from fivefold.values.times import DAY_MICROS, to_micros
 from fivefold.values.vectors import FIELDS, Vector
 
 if TYPE_CHECKING:
-    from fivefold.stores.sqlite.vectors import VectorMemory
+    from fivefold.stores.sqlite.vectors import VectorCache
 
 LEFT: dict[Curve, str] = {
     "none": "1.0",
@@ -33,12 +33,12 @@ LEFT: dict[Curve, str] = {
 """The curves of `fivefold.values.decay` in SQL."""
 
 
-def offer_nearest(connection: apsw.Connection, held: VectorMemory) -> None:
+def offer_nearest(connection: apsw.Connection, cache: VectorCache) -> None:
     """Give the connection the table `nearest(space, dimension, field, vector, depth)` of row, score and rank."""
 
     def nearest(space: int, dimension: int, field: int, vector: bytes, depth: int) -> Iterator[tuple[int, float, int]]:
         wanted = np.frombuffer(vector, dtype=np.float32)
-        hits = held.search(connection, Space(space, "", dimension), FIELDS[field], wanted, depth, Filter())
+        hits = cache.search(connection, VectorSpace(space, "", dimension), FIELDS[field], wanted, depth, Filter())
         return ((hit.row, hit.score, rank) for rank, hit in enumerate(hits, 1))
 
     nearest.columns = ("row", "score", "rank")  # type: ignore[attr-defined]
@@ -49,7 +49,7 @@ def offer_nearest(connection: apsw.Connection, held: VectorMemory) -> None:
 def rrf(
     connection: apsw.Connection,
     namespace: int,
-    space: Space | None,
+    space: VectorSpace | None,
     vector: Vector | None,
     lexemes: Sequence[str],
     arms: Sequence[Arm],
@@ -86,7 +86,7 @@ def _by_words(table: str, i: int) -> str:
     return f"SELECT row, score, row_number() OVER (ORDER BY score DESC, row) AS rank FROM ({best})"
 
 
-def composite(connection: apsw.Connection, space: Space, vector: Vector, how: Composite) -> list[FusedHit]:
+def composite(connection: apsw.Connection, space: VectorSpace, vector: Vector, how: Composite) -> list[FusedHit]:
     """Candidates, subject counts, recency over the candidate set, weighted sum: one statement (D9)."""
     newness = "iif(oldest < newest, (at - oldest) * 1.0 / (newest - oldest), 1.0)"
     if how.decay.half_life_days is not None:

@@ -12,9 +12,14 @@ import apsw
 
 from fivefold.errors import StoreError
 from fivefold.stores.sql.dialect import Values
-from fivefold.stores.sql.snapshot import FAMILIES, Family, Row, Snapshot, SnapshotImporter, Table
+from fivefold.stores.sql.lexeme_writer import SqlLexemeWriter
+from fivefold.stores.sql.snapshot import SqlSnapshot, SqlSnapshotImporter, names_of
+from fivefold.stores.sql.transaction import Transaction
+from fivefold.stores.sql.vector_writer import SqlVectorWriter
 from fivefold.stores.sqlite import vectors
 from fivefold.stores.sqlite.schema import migrations
+from fivefold.stores.sqlite.sequences import reserve
+from fivefold.stores.tables import FAMILIES, Family, Row, Table
 
 if TYPE_CHECKING:
     from fivefold.stores.sqlite.store import SqliteStore
@@ -32,7 +37,7 @@ _WITHIN = {
 """Tables whose index does not begin with the namespace."""
 
 
-class SqliteLook(Snapshot):
+class SqliteSnapshot(SqlSnapshot):
     """Reads each table as one statement, row by row."""
 
     def __init__(self, connection: apsw.Connection, key: int) -> None:
@@ -43,7 +48,7 @@ class SqliteLook(Snapshot):
         return self._connection.execute(sql, values).fetchall()
 
     def where(self, table: Table) -> str:
-        return _WITHIN.get(table.name, table.where)
+        return _WITHIN.get(table.name) or super().where(table)
 
     def plain_rows(self, table: Table, after: Sequence[Any]) -> Iterator[Row]:
         return iter(self._connection.execute(self.statement(table, after), (self._key, *after)))
@@ -66,57 +71,29 @@ class SqliteLook(Snapshot):
                 yield space, field, memory, type, found[id]
 
 
-class SqliteSnapshotImporter(SnapshotImporter):
+class SqliteSnapshotImporter(SqlSnapshotImporter):
     """Rows go in with keys of their own, beyond all that the file has ever given out."""
 
-    _connection: apsw.Connection
+    def __init__(
+        self, txn: Transaction, lexemes: SqlLexemeWriter, vectors: SqlVectorWriter, connection: apsw.Connection
+    ) -> None:
+        super().__init__(txn, lexemes, vectors)
+        self._connection = connection
 
-    def snapshot(self) -> Snapshot:
-        return SqliteLook(self._connection, self._key)
+    def snapshot(self) -> SqlSnapshot:
+        return SqliteSnapshot(self._connection, self._txn.key)
 
-    def reserve(self, last: Mapping[Family, int]) -> dict[Family, int]:
-        return {family: self._taken(_COUNTED[family], last[family]) for family in FAMILIES}
+    def reserve_keys(self, last: Mapping[Family, int]) -> dict[Family, int]:
+        return {family: reserve(self._txn, _COUNTED[family], last[family]) for family in FAMILIES}
 
     def put_rows(self, table: Table, rows: Sequence[Row]) -> None:
-        places = ", ".join("?" * (1 + len(table.columns)))
-        sql = f"INSERT INTO {table.name} (namespace, {table.names}) VALUES ({places})"
-        self._db.many(sql, [(self._key, *row) for row in rows])
-
-    def put_embeddings(self, rows: Sequence[Row]) -> None:
-        first = self._taken("vectors", len(rows)) + 1
-        self._db.many(
-            "INSERT INTO vectors (id, space, field, memory, type) VALUES (?, ?, ?, ?, ?)",
-            [(id, *row[:4]) for id, row in enumerate(rows, first)],
-        )
-        by_length: dict[int, list[Row]] = {}
-        for id, (space, field, memory, type, embedding) in enumerate(rows, first):
-            by_length.setdefault(len(embedding) // 4, []).append((id, space, field, type, memory, embedding))
-        for dimension, held in by_length.items():
-            self._db.many(
-                f"INSERT INTO {vectors.table_of(dimension)} (rowid, space, field, type, event_at, embedding) "
-                "VALUES (?, ?, ?, ?, (SELECT event_at FROM memories WHERE row = ?), ?)",
-                held,
-            )
-
-    def clear_vectors(self) -> None:
-        spaces = self._rows("SELECT key, dimension FROM spaces WHERE namespace = ?", self._key)
-        for space, dimension in spaces:
-            held = self._rows("SELECT id FROM vectors WHERE space = ?", space)
-            self._db.many(f"DELETE FROM {vectors.table_of(dimension)} WHERE rowid = ?", held)
-            self._run("DELETE FROM vectors WHERE space = ?", space)
-
-    def _taken(self, table: str, more: int) -> int:
-        """The last key a table has given out; so many more count as given out from now on."""
-        last = self._number("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
-        if last is None:
-            self._run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", table, more)
-        else:
-            self._run("UPDATE sqlite_sequence SET seq = seq + ? WHERE name = ?", more, table)
-        return last or 0
+        parameters = ", ".join("?" * (1 + len(table.columns)))
+        sql = f"INSERT INTO {table.name} (namespace, {names_of(table)}) VALUES ({parameters})"
+        self._txn.db.many(sql, [(self._txn.key, *row) for row in rows])
 
 
 @contextmanager
-def look(store: SqliteStore, namespace: str) -> Iterator[Snapshot]:
+def snapshot(store: SqliteStore, namespace: str) -> Iterator[SqlSnapshot]:
     """All that is read inside is as it was at the first reading."""
     key = store.key_of(namespace)
     with store.connections.reader() as connection:
@@ -127,7 +104,7 @@ def look(store: SqliteStore, namespace: str) -> Iterator[Snapshot]:
             )
         connection.execute("BEGIN")
         try:
-            yield SqliteLook(connection, 0 if key is None else key)
+            yield SqliteSnapshot(connection, 0 if key is None else key)
         finally:
             connection.execute("ROLLBACK")
 

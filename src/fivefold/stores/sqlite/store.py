@@ -12,20 +12,24 @@ from pathlib import Path
 import apsw
 
 from fivefold.errors import ReadOnly, StoreError
-from fivefold.stores.sql.ledger import Ledger
+from fivefold.stores.protocol import LoggedRecall
+from fivefold.stores.sql.audit_store import SqlAuditStore
+from fivefold.stores.sql.key_store import SqlKeyStore
+from fivefold.stores.sql.reader import SqlReader
 from fivefold.stores.sql.recall_log import RecallLog, Row, write_rows
-from fivefold.stores.sql.snapshot import Snapshot
+from fivefold.stores.sql.request_store import SqlRequestStore
+from fivefold.stores.sql.snapshot import SqlSnapshot
+from fivefold.stores.sql.writer import SqlWriter
 from fivefold.stores.sqlite import lexical, snapshot
 from fivefold.stores.sqlite.checks import check
 from fivefold.stores.sqlite.connection import Connections, connect, make_durable, number, plain_errors
 from fivefold.stores.sqlite.dialect import SqliteDatabase
 from fivefold.stores.sqlite.fused_search import offer_nearest
-from fivefold.stores.sqlite.ledger import SqliteLedger
-from fivefold.stores.sqlite.reader import SqliteReader
+from fivefold.stores.sqlite.reader import reader_of
 from fivefold.stores.sqlite.schema import migrate, migrations, version_of
-from fivefold.stores.sqlite.vectors import VectorMemory
-from fivefold.stores.sqlite.writer import SqliteWriter
-from fivefold.values.recall import Recall
+from fivefold.stores.sqlite.shared_tables import SqliteSharedTables
+from fivefold.stores.sqlite.vectors import VectorCache
+from fivefold.stores.sqlite.writer import writer_of
 from fivefold.values.reports import Finding, MaintenanceResult
 from fivefold.values.times import to_micros, utc_now
 
@@ -38,10 +42,10 @@ class SqliteStore:
     def __init__(self, location: str) -> None:
         self.location = location if location == ":memory:" else os.path.abspath(location)
         self.read_only = _prepare(self.location)
-        self.held = VectorMemory()
+        self.vector_cache = VectorCache()
         with plain_errors(self.location):
             self.connections = Connections(
-                self.location, read_only=self.read_only, prepare=partial(offer_nearest, held=self.held)
+                self.location, read_only=self.read_only, prepare=partial(offer_nearest, cache=self.vector_cache)
             )
         version = newest = migrations()[-1][0]
         with self.connections.writer() as connection:
@@ -51,38 +55,39 @@ class SqliteStore:
                 migrate(connection, self.location, migrations())
             else:
                 make_durable(connection)
-        self.ledger: Ledger = SqliteLedger(self.connections, version)
-        self._keys: dict[str, int] = {}
+        self.shared_tables = tables = SqliteSharedTables(self.connections, version)
+        self.keys, self.audit, self.requests = SqlKeyStore(tables), SqlAuditStore(tables), SqlRequestStore(tables)
+        self._namespace_keys: dict[str, int] = {}
         self.recalls = RecallLog(self._log_recalls)
         self._logging: apsw.Connection | None = None
 
-    def reader(self, namespace: str) -> SqliteReader:
-        return SqliteReader(self, namespace)
+    def reader(self, namespace: str) -> SqlReader:
+        return reader_of(self, namespace)
 
-    def look(self, namespace: str) -> AbstractContextManager[Snapshot]:
-        """The namespace as it is at one moment, to be copied."""
-        return snapshot.look(self, namespace)
+    def snapshot(self, namespace: str) -> AbstractContextManager[SqlSnapshot]:
+        """The namespace as it is at one moment, for a copy."""
+        return snapshot.snapshot(self, namespace)
 
     @contextmanager
-    def write(self, namespace: str) -> Iterator[SqliteWriter]:
+    def write(self, namespace: str) -> Iterator[SqlWriter]:
         if self.read_only:
             raise ReadOnly(f"{self.location!r} cannot be written: the file or its folder is read-only")
         with self.connections.transaction() as connection:
             key = self._make_namespace(connection, namespace)
-            writer = SqliteWriter(SqliteDatabase(connection), key, namespace, utc_now())
+            writer = writer_of(SqliteDatabase(connection), key, namespace, utc_now())
             yield writer
             writer.finish()
         if writer.removed:
             self.recalls.forget(key, writer.removed)
 
     def key_of(self, namespace: str) -> int | None:
-        if namespace not in self._keys:
+        if namespace not in self._namespace_keys:
             with self.connections.reader() as connection:
                 key = number(connection, "SELECT key FROM namespaces WHERE name = ?", namespace)
             if key is None:
                 return None
-            self._keys[namespace] = key
-        return self._keys[namespace]
+            self._namespace_keys[namespace] = key
+        return self._namespace_keys[namespace]
 
     def namespaces(self) -> tuple[str, ...]:
         with self.connections.reader() as connection:
@@ -95,14 +100,14 @@ class SqliteStore:
         files = (Path(self.location + suffix) for suffix in ("", "-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
 
-    def log(self, recall: Recall) -> None:
-        """Note the recall; it is written with others, and never makes a recall wait."""
+    def log(self, recall: LoggedRecall) -> None:
+        """Log a recall; it is written with others, and never makes a recall wait."""
         key = self.key_of(recall.namespace)
         if key is not None and not self.read_only:
             self.recalls.add(key, recall)
 
-    def settle(self) -> None:
-        """After a forgetting: what was deleted leaves the write-ahead log too, as far as no reader holds it."""
+    def checkpoint(self) -> None:
+        """After a removal: deleted text leaves the write-ahead log too, as far as no reader still uses it."""
         if not self.connections.in_memory:
             with self.connections.writer() as connection:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -159,8 +164,8 @@ class SqliteStore:
         return True
 
     def _make_namespace(self, connection: apsw.Connection, namespace: str) -> int:
-        if namespace in self._keys:
-            return self._keys[namespace]
+        if namespace in self._namespace_keys:
+            return self._namespace_keys[namespace]
         known = number(connection, "SELECT key FROM namespaces WHERE name = ?", namespace)
         if known is not None:
             return known

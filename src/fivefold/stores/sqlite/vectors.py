@@ -1,7 +1,7 @@
-"""Dense search: vec0 holds the vectors, and namespaces asked more than once are held in memory.
+"""Dense search: vec0 stores the vectors, and namespaces that are searched more than once are cached in memory.
 
-Both ways are exact. The copy in memory stays true to the file, also when other processes write: before
-each search it takes in the vectors added since, and drops those removed.
+Both ways are exact. The cache agrees with the file, also when other processes write: before each search it
+reads the vectors added since the last one, and drops those removed.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from contextlib import contextmanager
 import apsw
 import numpy as np
 
-from fivefold.stores.protocol import Space
+from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.queries import Filter
 from fivefold.stores.sqlite.connection import number, rows
 from fivefold.stores.sqlite.scan import Arrays, Rows, closest
 from fivefold.values.memory import TYPES
 from fivefold.values.trace import RouteHit
-from fivefold.values.vectors import FIELDS, Field, Matrix, Vector
+from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
 
 CHUNK = 64
 """Vectors in one vec0 chunk: small, so that a namespace of a few memories takes little room."""
 
 SMALL = 5_000
-"""A namespace up to this size is held in memory from its first recall, a larger one from its second."""
+"""A namespace up to this size is cached in memory from its first recall, a larger one from its second."""
 
-HELD_BYTES = 1 << 30
-"""How many bytes of vectors all namespaces together may hold in memory; the least recently asked go first."""
+CACHE_BYTES = 1 << 30
+"""How many bytes of vectors all namespaces together may cache; the least recently used go first."""
 
 
 def table_of(dimension: int) -> str:
@@ -46,7 +46,7 @@ def create_table(connection: apsw.Connection, dimension: int) -> None:
 
 
 def knn(
-    connection: apsw.Connection, space: Space, where: Field, vector: Vector, depth: int, keep: Filter
+    connection: apsw.Connection, space: VectorSpace, where: VectorField, vector: Vector, depth: int, keep: Filter
 ) -> list[RouteHit]:
     """The nearest by one vec0 statement; the filter is applied inside the index."""
     types = [TYPES.index(name) for name in keep.types]
@@ -62,7 +62,7 @@ def knn(
 
 
 def stored(
-    connection: apsw.Connection, space: Space, memories: Sequence[int], where: Sequence[Field]
+    connection: apsw.Connection, space: VectorSpace, memories: Sequence[int], where: Sequence[VectorField]
 ) -> dict[int, Vector]:
     """The vectors of these memories, straight from the file."""
     found = rows(
@@ -81,7 +81,7 @@ _REMOVALS = "SELECT count FROM removals WHERE space = ? AND field = ?"
 
 
 @contextmanager
-def _one_look(connection: apsw.Connection) -> Iterator[None]:
+def _one_snapshot(connection: apsw.Connection) -> Iterator[None]:
     """All reads inside see the file as it was at the first of them."""
     if connection.in_transaction:
         yield
@@ -93,8 +93,8 @@ def _one_look(connection: apsw.Connection) -> Iterator[None]:
         connection.execute("COMMIT")
 
 
-class Held:
-    """One field of one space in memory. Arrays are replaced or grown, never changed under a reader."""
+class CachedVectors:
+    """The vectors of one field of one space. Arrays are replaced or grown, never changed under a reader."""
 
     def __init__(self, dimension: int) -> None:
         self.arrays = Arrays.empty(0, dimension)
@@ -104,26 +104,26 @@ class Held:
         self.lock = threading.Lock()
 
     def search(self, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
-        held, chosen = self._kept(keep)
-        order, scores = closest(held, vector, depth, chosen)
-        memories = held.memories[order].tolist()
+        cached, chosen = self._filtered(keep)
+        order, scores = closest(cached, vector, depth, chosen)
+        memories = cached.memories[order].tolist()
         return [RouteHit(row, score) for row, score in zip(memories, scores.tolist(), strict=True)]
 
     def patterns(self, vector: Vector, size: int, keep: Filter) -> Matrix:
-        held, chosen = self._kept(keep)
-        return held.matrix[closest(held, vector, size, chosen)[0]]
+        cached, chosen = self._filtered(keep)
+        return cached.matrix[closest(cached, vector, size, chosen)[0]]
 
-    def _kept(self, keep: Filter) -> tuple[Arrays, Rows | None]:
+    def _filtered(self, keep: Filter) -> tuple[Arrays, Rows | None]:
         with self.lock:
-            held = self.arrays.first(self.size)
+            cached = self.arrays.first(self.size)
         if not keep.types:
-            return held, None
-        return held, np.flatnonzero(np.isin(held.types, [TYPES.index(name) for name in keep.types]))
+            return cached, None
+        return cached, np.flatnonzero(np.isin(cached.types, [TYPES.index(name) for name in keep.types]))
 
-    def catch_up(self, connection: apsw.Connection, space: Space, where: Field) -> None:
-        """Take in what was written since the last look."""
+    def catch_up(self, connection: apsw.Connection, space: VectorSpace, where: VectorField) -> None:
+        """Read what was written since the last time."""
         code = FIELDS.index(where)
-        with self.lock, _one_look(connection):
+        with self.lock, _one_snapshot(connection):
             removals = number(connection, _REMOVALS, space.key, code) or 0
             if removals != self.removals and self.size:
                 self._drop_removed(connection, space.key, code)
@@ -136,7 +136,7 @@ class Held:
         self.arrays = self.arrays.first(self.size).only(np.flatnonzero(kept))
         self.size = len(self.arrays.ids)
 
-    def _append(self, connection: apsw.Connection, space: Space, code: int) -> None:
+    def _append(self, connection: apsw.Connection, space: VectorSpace, code: int) -> None:
         new = rows(
             connection,
             "SELECT v.id, v.memory, v.type, e.embedding FROM vectors v "
@@ -157,59 +157,73 @@ class Held:
         self.size, self.last_id = end, max(ids)
 
 
-class VectorMemory:
-    """Which namespaces are held in memory, within one budget for all."""
+class VectorCache:
+    """Which namespaces are cached in memory, within one budget for all."""
 
     def __init__(self) -> None:
-        self._held: OrderedDict[tuple[int, Field], Held] = OrderedDict()
-        self._asked: set[tuple[int, Field]] = set()
+        self._cached: OrderedDict[tuple[int, VectorField], CachedVectors] = OrderedDict()
+        self._asked: set[tuple[int, VectorField]] = set()
         self._lock = threading.Lock()
 
     def search(
-        self, connection: apsw.Connection, space: Space, where: Field, vector: Vector, depth: int, keep: Filter
+        self,
+        connection: apsw.Connection,
+        space: VectorSpace,
+        where: VectorField,
+        vector: Vector,
+        depth: int,
+        keep: Filter,
     ) -> list[RouteHit]:
-        held = self._holding(connection, space, where)
-        if held is None:
+        cached = self._cached_vectors(connection, space, where)
+        if cached is None:
             return knn(connection, space, where, vector, depth, keep)
-        held.catch_up(connection, space, where)
+        cached.catch_up(connection, space, where)
         self._keep_in_budget()
-        return held.search(vector, depth, keep)
+        return cached.search(vector, depth, keep)
 
     def patterns(
-        self, connection: apsw.Connection, space: Space, where: Field, vector: Vector, size: int, keep: Filter
+        self,
+        connection: apsw.Connection,
+        space: VectorSpace,
+        where: VectorField,
+        vector: Vector,
+        size: int,
+        keep: Filter,
     ) -> Matrix:
-        """The vectors nearest to `vector`, side by side."""
-        held = self._holding(connection, space, where)
-        if held is None:
+        """The vectors nearest to `vector`, one a row."""
+        cached = self._cached_vectors(connection, space, where)
+        if cached is None:
             near = knn(connection, space, where, vector, size, keep)
             found = stored(connection, space, [hit.row for hit in near], [where])
             return np.array(list(found.values()), dtype=np.float32)
-        held.catch_up(connection, space, where)
-        return held.patterns(vector, size, keep)
+        cached.catch_up(connection, space, where)
+        return cached.patterns(vector, size, keep)
 
-    def _holding(self, connection: apsw.Connection, space: Space, where: Field) -> Held | None:
+    def _cached_vectors(
+        self, connection: apsw.Connection, space: VectorSpace, where: VectorField
+    ) -> CachedVectors | None:
         key = (space.key, where)
         with self._lock:
-            if key in self._held:
-                self._held.move_to_end(key)
-                return self._held[key]
+            if key in self._cached:
+                self._cached.move_to_end(key)
+                return self._cached[key]
             seen, self._asked = key in self._asked, self._asked | {key}
         size = self._size(connection, space, where)
-        if (size > SMALL and not seen) or size * space.dimension * 4 > HELD_BYTES:
+        if (size > SMALL and not seen) or size * space.dimension * 4 > CACHE_BYTES:
             return None
         with self._lock:
-            return self._held.setdefault(key, Held(space.dimension))
+            return self._cached.setdefault(key, CachedVectors(space.dimension))
 
     @staticmethod
-    def _size(connection: apsw.Connection, space: Space, where: Field) -> int:
+    def _size(connection: apsw.Connection, space: VectorSpace, where: VectorField) -> int:
         sql = "SELECT count(*) FROM vectors WHERE space = ? AND field = ?"
         return number(connection, sql, space.key, FIELDS.index(where)) or 0
 
     def _keep_in_budget(self) -> None:
         with self._lock:
             while (
-                len(self._held) > 1
-                and sum(held.arrays.matrix.nbytes + held.arrays.codes.nbytes for held in self._held.values())
-                > HELD_BYTES
+                len(self._cached) > 1
+                and sum(cached.arrays.matrix.nbytes + cached.arrays.codes.nbytes for cached in self._cached.values())
+                > CACHE_BYTES
             ):
-                self._held.popitem(last=False)
+                self._cached.popitem(last=False)

@@ -83,5 +83,5 @@ async def health() -> Response:
 
 def ready(request: Request) -> Response:
     """The store answers, and is in the form this version writes."""
-    service_of(request).engines.store.ledger.has_keys()
+    service_of(request).engines.store.keys.has_any()
     return Answer(Readiness("ok"))

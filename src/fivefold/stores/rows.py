@@ -1,4 +1,4 @@
-"""Between database rows and values."""
+"""Between the rows of a table and values."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from typing import Any
 from fivefold.values.memory import Memory
 from fivefold.values.times import from_micros, to_micros
 
-COLUMNS = (
-    "row, id, content, kind, type, speaker, session_id, turn_index, predicate, user_text, assistant_text,"
-    " next_user_text, tags, task_tag, event_at, created_at, valid_from, valid_to, superseded_by, importance,"
-    " memory_score, confidence, seen_count, access_count, last_accessed_at, metadata"
-)
-WRITTEN = ", ".join(name for name in COLUMNS.replace(",", "").split() if name != "row")
-"""The columns of a memory that are written, in the order of `values_of`."""
+MEMORY_COLUMNS = (
+    "row, id, content, kind, type, speaker, session_id, turn_index, predicate, user_text, assistant_text, "
+    "next_user_text, tags, task_tag, event_at, created_at, valid_from, valid_to, superseded_by, importance, "
+    "memory_score, confidence, seen_count, access_count, last_accessed_at, metadata"
+).split(", ")
+"""The columns of a memory in the order of `memory_of`; all but the row in that of `values_of`."""
 
 
 def memory_of(namespace: str, columns: Sequence[Any]) -> Memory:
-    """A row of `COLUMNS` as a memory; written out, since a recall makes a hundred of them."""
+    """The memory of a row; written out, since a recall makes a hundred of them."""
     (
         row,
         id,
@@ -66,22 +65,22 @@ def memory_of(namespace: str, columns: Sequence[Any]) -> Memory:
         task_tag=task_tag,
         event_at=from_micros(event_at),
         created_at=from_micros(created_at),
-        valid_from=_moment(valid_from),
-        valid_to=_moment(valid_to),
+        valid_from=moment_or_none(valid_from),
+        valid_to=moment_or_none(valid_to),
         superseded_by=superseded_by,
         importance=importance,
         memory_score=memory_score,
         confidence=confidence,
         seen_count=seen_count,
         access_count=access_count,
-        last_accessed_at=_moment(last_accessed_at),
+        last_accessed_at=moment_or_none(last_accessed_at),
         metadata={} if metadata == "{}" else json.loads(metadata),
         row=row,
     )
 
 
 def values_of(memory: Memory) -> tuple[Any, ...]:
-    """The memory's columns in the order of `WRITTEN`."""
+    """The memory's columns in the order of `MEMORY_COLUMNS`, without the row."""
     return (
         memory.id,
         memory.content,
@@ -98,26 +97,27 @@ def values_of(memory: Memory) -> tuple[Any, ...]:
         memory.task_tag,
         to_micros(memory.event_at),
         to_micros(memory.created_at),
-        _micros(memory.valid_from),
-        _micros(memory.valid_to),
+        micros_or_none(memory.valid_from),
+        micros_or_none(memory.valid_to),
         memory.superseded_by,
         memory.importance,
         memory.memory_score,
         memory.confidence,
         memory.seen_count,
         memory.access_count,
-        _micros(memory.last_accessed_at),
+        micros_or_none(memory.last_accessed_at),
         compact(dict(memory.metadata)) if memory.metadata else "{}",
     )
 
 
 def compact(value: object) -> str:
+    """JSON without spaces."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _micros(value: datetime | None) -> int | None:
+def micros_or_none(value: datetime | None) -> int | None:
     return None if value is None else to_micros(value)
 
 
-def _moment(value: int | None) -> datetime | None:
+def moment_or_none(value: int | None) -> datetime | None:
     return None if value is None else from_micros(value)

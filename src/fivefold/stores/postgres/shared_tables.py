@@ -1,32 +1,30 @@
-"""Keys, notes and kept answers in PostgreSQL."""
+"""API keys, audit log and requests in PostgreSQL."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fivefold.errors import ServerAway
+from fivefold.stores.postgres.connection import Server
 from fivefold.stores.postgres.dialect import PostgresDatabase
 from fivefold.stores.postgres.keys import namespace_key
+from fivefold.stores.postgres.replicas import Replicas
 from fivefold.stores.sql.dialect import Database, Values
-from fivefold.stores.sql.ledger import Ledger
-
-if TYPE_CHECKING:
-    from fivefold.stores.postgres.connection import Server
-    from fivefold.stores.postgres.replicas import Replicas
+from fivefold.stores.sql.shared_tables import SharedTables
 
 NO_NAMESPACE = 0
-"""As whom keys and notes are read and written; the policies show them to no one else."""
+"""The namespace as which keys and audit log are read and written; the policies show them to no other."""
 
 
-class PostgresLedger(Ledger):
+class PostgresSharedTables(SharedTables):
     def __init__(self, primary: Server, replicas: Replicas) -> None:
         self._primary = primary
         self._replicas = replicas
 
     def rows(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
-        """From the primary, which first knows of a revoked key; while it is away a replica will do, as for recalls."""
+        """From the primary, which first knows of a revoked key; from a replica while the primary is away."""
         try:
             return self._primary.rows(NO_NAMESPACE, sql, values)
         except ServerAway:
@@ -43,7 +41,7 @@ class PostgresLedger(Ledger):
             yield PostgresDatabase(connection)
 
     @contextmanager
-    def answering(self, namespace: str) -> Iterator[tuple[Database, int | str]]:
+    def requests_of(self, namespace: str) -> Iterator[tuple[Database, int | str]]:
         key = namespace_key(namespace)
         with self._primary.transaction(key) as connection:
             yield PostgresDatabase(connection), key

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fivefold.stores.sql.memory_links import link_memories
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.values.extraction import Statement
 from fivefold.values.memory import Memory
@@ -14,150 +15,144 @@ _HOLDS = (
     "ended_by IS NULL AND (SELECT m.superseded_by FROM memories m "
     "WHERE m.namespace = ?1 AND m.row = slots.memory) IS NULL"
 )
-"""Of a statement of namespace ?1: nothing has ended it, neither alone nor with all of its memory."""
+"""Of a statement of namespace ?1: nothing has ended it, neither alone nor with its whole memory."""
 
 
-class Statements(Transaction):
+class SqlStatementWriter:
     """Subject, attribute, value; a newer value ends an older one."""
 
-    def stated(self, subject: str, attribute: str) -> list[tuple[int, Statement]]:
-        found = self._rows(
+    def __init__(self, txn: Transaction) -> None:
+        self._txn = txn
+
+    def current(self, subject: str, attribute: str) -> list[tuple[int, Statement]]:
+        found = self._txn.rows(
             "SELECT memory, subject, attribute, value FROM slots WHERE namespace = ? AND subject = ? AND attribute = ? "
             f"AND {_HOLDS} ORDER BY memory DESC",
-            self._key,
+            self._txn.key,
             subject,
             attribute,
         )
         return [(row, Statement(*parts)) for row, *parts in found]
 
-    def stated_as(self, value: str) -> list[Statement]:
+    def current_with_value(self, value: str) -> list[Statement]:
         """Statements that still hold and whose value begins with these words."""
-        found = self._rows(
+        found = self._txn.rows(
             f"SELECT subject, attribute, value FROM slots WHERE namespace = ? AND {_HOLDS} "
             "AND substr(lower(value) || ' ', 1, length(?2) + 1) = ?2 || ' ' ORDER BY memory, subject, attribute",
-            self._key,
+            self._txn.key,
             "".join(sign.lower() if sign.isascii() else sign for sign in value.strip()),
         )
         return [Statement(*parts) for parts in found]
 
-    def slots_at(self, row: int) -> list[Statement]:
-        found = self._rows(
+    def of_memory(self, row: int) -> list[Statement]:
+        found = self._txn.rows(
             "SELECT subject, attribute, value FROM slots WHERE namespace = ? AND memory = ? "
             "ORDER BY subject, attribute, value",
-            self._key,
+            self._txn.key,
             row,
         )
         return [Statement(*parts) for parts in found]
 
-    def state(self, row: int, slots: Sequence[Statement]) -> None:
-        if not slots:
+    def add(self, row: int, statements: Sequence[Statement]) -> None:
+        if not statements:
             return
-        self._db.many(
+        self._txn.db.many(
             "INSERT INTO slots (namespace, subject, attribute, value, memory) VALUES (?, ?, ?, ?, ?) "
             "ON CONFLICT DO NOTHING",
-            [(self._key, slot.subject, slot.attribute, slot.value, row) for slot in slots],
+            [(self._txn.key, item.subject, item.attribute, item.value, row) for item in statements],
         )
 
-    def end_statement(self, row: int, slot: Statement, by: int) -> int:
-        """A statement no longer holds, under whichever attributes it was noted; gives how many still do."""
-        self._run(
+    def end(self, row: int, statement: Statement, by: int) -> int:
+        """A statement no longer holds, under any of its attributes; gives how many of the memory still do."""
+        self._txn.run(
             "UPDATE slots SET ended_by = ? WHERE namespace = ? AND memory = ? AND value = ?",
             by,
-            self._key,
+            self._txn.key,
             row,
-            slot.value,
+            statement.value,
         )
         still = f"SELECT count(*) FROM slots WHERE namespace = ? AND memory = ? AND {_HOLDS}"
-        return self._number(still, self._key, row) or 0
+        return self._txn.number(still, self._txn.key, row) or 0
 
     def supersede(self, old: Memory, new: Memory, why: str) -> None:
-        self._notes.clear()
-        self._run(
+        self._txn.notes.clear()
+        self._txn.run(
             "UPDATE memories SET superseded_by = ?, given_valid_to = valid_to, valid_to = ? "
             "WHERE namespace = ? AND row = ?",
             new.id,
             to_micros(new.event_at),
-            self._key,
+            self._txn.key,
             old.row,
         )
-        self.connect(new.row, old.row, "supersedes", why)
+        link_memories(self._txn, new.row, old.row, "supersedes", why)
 
-    def release(self, row: int) -> None:
-        """What this memory had ended by its wording holds again; what it replaced by hand stays replaced."""
-        ended = self._rows(
+    def reinstate_ended_by(self, row: int) -> None:
+        """What this memory superseded by its wording holds again; what it replaced by hand stays superseded."""
+        ended = self._txn.rows(
             "SELECT target FROM memory_links WHERE namespace = ? AND source = ? AND relation = 'supersedes' "
             "AND why <> ? ORDER BY target",
-            self._key,
+            self._txn.key,
             row,
             BY_HAND,
         )
         for (target,) in ended:
             self.reinstate(target)
 
-    def settle(self, row: int | None = None) -> None:
-        """Which statements have ended, anew, by what supersedes what; of one memory or all of the namespace."""
-        self._run(
+    def end_superseded(self, row: int | None = None) -> None:
+        """End the statements that a superseding memory states anew; of one memory or of the whole namespace."""
+        self._txn.run(
             "UPDATE slots SET ended_by = (SELECT l.source FROM memory_links l JOIN slots newer "
             "ON newer.namespace = l.namespace AND newer.memory = l.source AND newer.subject = slots.subject "
             "AND newer.attribute = slots.attribute WHERE l.namespace = ?1 AND l.target = slots.memory "
             "AND l.relation = 'supersedes' ORDER BY l.source LIMIT 1) "
             "WHERE namespace = ?1 AND ended_by IS NULL AND memory = coalesce(?2, memory)",
-            self._key,
+            self._txn.key,
             row,
         )
 
-    def hand_over(self, row: int) -> None:
-        """A memory goes: what it had replaced is now replaced by its own heir, or holds again when it has none."""
-        gone = self.at(row)
-        assert gone is not None
-        heir = None if gone.superseded_by is None else self.get(gone.superseded_by)
-        replaced = self._rows(
+    def pass_on(self, row: int) -> None:
+        """A memory is removed: what it superseded is now superseded by its own successor, or holds again."""
+        removed = self._txn.memory(row)
+        assert removed is not None
+        successor = None if removed.superseded_by is None else self._txn.first_memory("id = ?", removed.superseded_by)
+        superseded = self._txn.rows(
             "SELECT target, why FROM memory_links WHERE namespace = ? AND source = ? AND relation = 'supersedes' "
             "ORDER BY target",
-            self._key,
+            self._txn.key,
             row,
         )
-        for target, why in replaced:
-            if heir is None:
+        for target, why in superseded:
+            if successor is None:
                 self.reinstate(target)
                 continue
-            self._run(
+            self._txn.run(
                 "UPDATE memories SET superseded_by = ? WHERE namespace = ? AND row = ? AND superseded_by = ?",
-                heir.id,
-                self._key,
+                successor.id,
+                self._txn.key,
                 target,
-                gone.id,
+                removed.id,
             )
-            self._run(
+            self._txn.run(
                 "UPDATE slots SET ended_by = ? WHERE namespace = ? AND memory = ? AND ended_by = ?",
-                heir.row,
-                self._key,
+                successor.row,
+                self._txn.key,
                 target,
                 row,
             )
-            self.connect(heir.row, target, "supersedes", why)
+            link_memories(self._txn, successor.row, target, "supersedes", why)
 
     def reinstate(self, row: int) -> None:
-        """A memory holds again, with all it states, until the end its caller had given it."""
-        self._notes.clear()
-        self._run(
+        """A memory holds again with all its statements, until the end its caller gave it."""
+        self._txn.notes.clear()
+        self._txn.run(
             "UPDATE memories SET superseded_by = NULL, valid_to = given_valid_to, given_valid_to = NULL "
             "WHERE namespace = ? AND row = ?",
-            self._key,
+            self._txn.key,
             row,
         )
-        self._run("UPDATE slots SET ended_by = NULL WHERE namespace = ? AND memory = ?", self._key, row)
-        self._run(
-            "DELETE FROM memory_links WHERE namespace = ? AND target = ? AND relation = 'supersedes'", self._key, row
-        )
-
-    def connect(self, source: int, target: int, relation: str, why: str) -> None:
-        self._run(
-            "INSERT INTO memory_links (namespace, source, target, relation, why) VALUES (?, ?, ?, ?, ?) "
-            "ON CONFLICT DO NOTHING",
-            self._key,
-            source,
-            target,
-            relation,
-            why,
+        self._txn.run("UPDATE slots SET ended_by = NULL WHERE namespace = ? AND memory = ?", self._txn.key, row)
+        self._txn.run(
+            "DELETE FROM memory_links WHERE namespace = ? AND target = ? AND relation = 'supersedes'",
+            self._txn.key,
+            row,
         )

@@ -1,0 +1,122 @@
+"""Writing vectors to PostgreSQL, and counting them by space, field and type."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from fivefold.stores.postgres.dialect import PostgresDatabase
+from fivefold.stores.postgres.vectors import vector_of
+from fivefold.stores.protocol import SpaceState, VectorSpace
+from fivefold.stores.sql.transaction import Transaction
+from fivefold.stores.sql.vector_writer import SqlVectorWriter
+from fivefold.stores.tables import Row
+from fivefold.values.memory import TYPES, Memory
+from fivefold.values.vectors import FIELDS, Vector, VectorField
+
+
+class PostgresVectorWriter(SqlVectorWriter):
+    """Counts are gathered and written at the end of the transaction."""
+
+    def __init__(self, txn: Transaction, db: PostgresDatabase) -> None:
+        super().__init__(txn)
+        self._pg = db
+        self._vector_counts: Counter[tuple[int, int, int]] = Counter()
+
+    def flush(self) -> None:
+        self._txn.db.many(
+            "INSERT INTO held (namespace, space, field, type, count) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (namespace, space, field, type) DO UPDATE SET count = held.count + excluded.count",
+            [(self._txn.key, *group, count) for group, count in sorted(self._vector_counts.items()) if count],
+        )
+        self._vector_counts.clear()
+
+    def make_room(self, dimension: int) -> None:
+        """Vectors of any dimension are in the same tables."""
+
+    def clear_space(self, space: VectorSpace) -> None:
+        for table in ("vectors", "held"):
+            self._txn.run(f"DELETE FROM {table} WHERE namespace = ? AND space = ?", self._txn.key, space.key)
+        for group in [group for group in self._vector_counts if group[0] == space.key]:
+            del self._vector_counts[group]
+
+    def stored(self, space: VectorSpace, rows: Sequence[int], where: VectorField) -> dict[int, Vector]:
+        found = self._pg.connection.execute(
+            "SELECT memory, embedding FROM vectors WHERE namespace = $1 AND space = $2 AND field = $3 "
+            "AND memory = ANY($4) ORDER BY memory",
+            [self._txn.key, space.key, FIELDS.index(where), list(rows)],
+            binary=True,
+        )
+        return {row: vector_of(sent) for row, sent in found.fetchall()}
+
+    def put_vector(
+        self, row: int, where: VectorField, memory: Memory, vector: Vector, state: SpaceState = "active"
+    ) -> None:
+        space = self.space(state)
+        assert space is not None, "a space is pinned before vectors are written"
+        group = (space.key, FIELDS.index(where), TYPES.index(memory.type))
+        self._txn.run(
+            "INSERT INTO vectors (namespace, space, field, type, memory, dimension, embedding) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?::vector)",
+            self._txn.key,
+            *group,
+            row,
+            space.dimension,
+            vector,
+        )
+        self._vector_counts[group] += 1
+
+    def drop_vectors(self, row: int) -> None:
+        self._drop("space = ANY(?) AND field = ANY(?)", row, self._space_keys(), list(range(len(FIELDS))))
+
+    def drop_next(self, row: int) -> None:
+        self._drop("space = ANY(?) AND field = ANY(?)", row, self._space_keys(), [FIELDS.index("next_user")])
+        building = self.space("building")
+        if building is not None:
+            self._drop("space = ANY(?) AND field = ANY(?)", row, [building.key], list(range(len(FIELDS))))
+
+    def drop_stray_vectors(self) -> None:
+        """Vectors whose memory or space was deleted; all others are counted again."""
+        self._txn.run(
+            "DELETE FROM vectors WHERE namespace = ?1 AND (NOT EXISTS (SELECT 1 FROM memories m "
+            "WHERE m.namespace = ?1 AND m.row = vectors.memory) OR NOT space = ANY(?2))",
+            self._txn.key,
+            self._space_keys(),
+        )
+        self._txn.run("DELETE FROM held WHERE namespace = ?", self._txn.key)
+        self._txn.run(
+            "INSERT INTO held (namespace, space, field, type, count) SELECT namespace, space, field, type, count(*) "
+            "FROM vectors WHERE namespace = ? GROUP BY namespace, space, field, type",
+            self._txn.key,
+        )
+        self._vector_counts.clear()
+
+    def clear(self) -> None:
+        for table in ("vectors", "held"):
+            self._txn.run(f"DELETE FROM {table} WHERE namespace = ?", self._txn.key)
+        self._vector_counts.clear()
+
+    def put_rows(self, rows: Sequence[Row]) -> None:
+        self._txn.db.many(
+            "INSERT INTO vectors (namespace, space, field, memory, type, dimension, embedding) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?::vector)",
+            [(self._txn.key, *row[:4], len(row[4]) // 4, np.frombuffer(row[4], dtype="<f4")) for row in rows],
+        )
+        self._vector_counts.update((space, field, type) for space, field, _, type, _ in rows)
+
+    def _drop(self, condition: str, row: int, spaces: list[int], fields: list[int]) -> None:
+        gone = self._txn.rows(
+            f"DELETE FROM vectors WHERE namespace = ? AND memory = ? AND {condition} RETURNING space, field, type",
+            self._txn.key,
+            row,
+            spaces,
+            fields,
+        )
+        for group in gone:
+            self._vector_counts[group] -= 1
+
+    def _space_keys(self) -> list[int]:
+        spaces = (self.space("active"), self.space("building"))
+        return [space.key for space in spaces if space is not None]

@@ -1,0 +1,82 @@
+"""What the engine asks of a store. Whoever implements these parts and passes the conformance suite has a store.
+
+A memory has an id, which callers use, and a row: a whole number that the store gives out in the order of writing. All
+other references inside a namespace are such numbers too: entities, edges, vector spaces. Moments are aware datetimes.
+"""
+
+from __future__ import annotations
+
+from fivefold.stores.protocol.reading import (
+    AdminReader,
+    FeedbackReader,
+    GraphReader,
+    MemoryReader,
+    Reader,
+    SearchReader,
+    SessionReader,
+)
+from fivefold.stores.protocol.shared import AuditStore, KeyStore, RequestStore
+from fivefold.stores.protocol.snapshot import Snapshot
+from fivefold.stores.protocol.store import ModelStore, Store
+from fivefold.stores.protocol.values import (
+    VOCABULARY,
+    Claim,
+    Entry,
+    Feedback,
+    LoggedRecall,
+    RequestKey,
+    ReturnedHit,
+    SpaceState,
+    StoredRequest,
+    VectorSpace,
+)
+from fivefold.stores.protocol.writing import (
+    AdminWriter,
+    EdgeWriter,
+    EntityWriter,
+    FeedbackWriter,
+    IndexWriter,
+    MemoryWriter,
+    SessionWriter,
+    SnapshotImporter,
+    StatementWriter,
+    VectorWriter,
+    Writer,
+)
+
+__all__ = [
+    "VOCABULARY",
+    "AdminReader",
+    "AdminWriter",
+    "AuditStore",
+    "Claim",
+    "EdgeWriter",
+    "EntityWriter",
+    "Entry",
+    "Feedback",
+    "FeedbackReader",
+    "FeedbackWriter",
+    "GraphReader",
+    "IndexWriter",
+    "KeyStore",
+    "LoggedRecall",
+    "MemoryReader",
+    "MemoryWriter",
+    "ModelStore",
+    "Reader",
+    "RequestKey",
+    "RequestStore",
+    "ReturnedHit",
+    "SearchReader",
+    "SessionReader",
+    "SessionWriter",
+    "Snapshot",
+    "SnapshotImporter",
+    "SpaceState",
+    "StatementWriter",
+    "Store",
+    "StoredRequest",
+    "VectorSpace",
+    "VectorWriter",
+    "Writer",
+]

@@ -1,0 +1,105 @@
+"""The values that pass between the engine and a store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from fivefold.values.extraction import Extraction
+from fivefold.values.memory import Memory
+from fivefold.values.serialize import Value
+from fivefold.values.vectors import Vector, VectorField
+
+SpaceState = Literal["active", "building"]
+"""The active vector space serves searches; a second one may be building (R3)."""
+
+VOCABULARY = "vocabulary"
+"""The name of the learned value that describes a namespace's vocabulary when it was last measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorSpace(Value):
+    """The vectors of a namespace under one embedding model (R3)."""
+
+    key: int
+    embedder: str
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A memory ready to be stored: its fields, what was extracted from it, its lexemes and its vectors."""
+
+    memory: Memory
+    extraction: Extraction
+    content_hash: bytes
+    predicate_lexemes: Sequence[str] = ()
+    content_lexemes: Sequence[str] = ()
+    vectors: Mapping[VectorField, Vector] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnedHit:
+    """One memory that a recall returned, with its rank and score."""
+
+    memory_id: str
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedRecall:
+    """A recall as the log stores it. The store does not look into `features` and `signals`, which learning computes."""
+
+    id: str
+    namespace: str
+    at: datetime
+    recipe: str
+    question: str
+    returned: Sequence[ReturnedHit]
+    features: bytes
+    signals: str | None
+    """JSON, or None where the recipe predicts no weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """A logged recall with feedback: what it returned, best first, what was used and what was of no use."""
+
+    recall: str
+    returned: tuple[str, ...]
+    used: frozenset[str]
+    features: bytes | None
+    refused: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class RequestKey:
+    """Which request: its namespace, a hash of who sends what where, and the idempotency key it came with."""
+
+    namespace: str
+    scope: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRequest:
+    """A request that was begun before. Without a status it is still running; `body` is None once it was erased."""
+
+    digest: bytes
+    leased_until: datetime
+    status: int | None
+    body: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The result of claiming a request: the number of this attempt, or the request that is already there.
+
+    Both are None when another process gave the request up at that moment; then claim it again.
+    """
+
+    attempt: int | None
+    existing: StoredRequest | None = None

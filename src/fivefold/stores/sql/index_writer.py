@@ -1,0 +1,81 @@
+"""Writing what is derived from a memory: lexemes, vectors, statements, mentions and relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fivefold.stores.protocol import Entry
+from fivefold.stores.sql.edge_writer import SqlEdgeWriter
+from fivefold.stores.sql.entity_writer import SqlEntityWriter
+from fivefold.stores.sql.lexeme_writer import SqlLexemeWriter
+from fivefold.stores.sql.session_writer import SqlSessionWriter
+from fivefold.stores.sql.statement_writer import SqlStatementWriter
+from fivefold.stores.sql.transaction import Transaction
+from fivefold.stores.sql.vector_writer import SqlVectorWriter
+
+
+class SqlIndexWriter:
+    """All of it can be derived again from the memories and their extraction, but for what was made by hand."""
+
+    def __init__(self, txn: Transaction, lexemes: SqlLexemeWriter, vectors: SqlVectorWriter) -> None:
+        self._txn = txn
+        self.lexemes = lexemes
+        self.vectors = vectors
+        self.statements = SqlStatementWriter(txn)
+        self.entities = SqlEntityWriter(txn)
+        self.edges = SqlEdgeWriter(txn, self.entities)
+        self.sessions = SqlSessionWriter(txn, vectors)
+
+    def add(self, row: int, entry: Entry) -> None:
+        memory = entry.memory
+        self.lexemes.add(row, entry)
+        for where, vector in entry.vectors.items():
+            self.vectors.put_vector(row, where, memory, vector)
+        self.statements.add(row, entry.extraction.statements)
+        if memory.kind != "session":
+            self.edges.add_co_mentions(self.entities.link(row, entry.extraction.mentions))
+            self.edges.add_relations(row, entry.extraction.relations, memory.event_at)
+
+    def remove(self, row: int) -> None:
+        """Delete everything derived from a memory."""
+        kind = self._txn.rows("SELECT kind FROM memories WHERE namespace = ? AND row = ?", self._txn.key, row)[0][0]
+        self.lexemes.remove(row, kind)
+        self.vectors.drop_vectors(row)
+        self._txn.run("DELETE FROM slots WHERE namespace = ? AND memory = ?", self._txn.key, row)
+        self.edges.remove_memory(row)
+        self.entities.unlink(row)
+
+    def clear(self) -> None:
+        """Delete what can be derived from the memories: lexemes, mentions, statements, stray vectors."""
+        self.lexemes.clear()
+        key = self._txn.key
+        self._txn.run("DELETE FROM links WHERE namespace = ?", key)
+        self._txn.run("DELETE FROM slots WHERE namespace = ?", key)
+        self._txn.run("DELETE FROM edges WHERE namespace = ? AND by_hand = 0", key)
+        self._txn.run("UPDATE entities SET links = 0 WHERE namespace = ?", key)
+        self.entities.forget_names()
+        self.vectors.drop_stray_vectors()
+
+    def finish_rebuild(self) -> None:
+        """Delete entities that nothing mentions, end superseded statements, and count the sessions again."""
+        self.flush()
+        self.entities.drop_unused()
+        self.statements.end_superseded()
+        self.sessions.recount_all()
+
+    def add_lexemes(self, row: int, entry: Entry) -> None:
+        self.lexemes.add(row, entry)
+
+    def rebuild_lexical(self, entries: Iterable[Entry]) -> None:
+        """Build the lexical index from the entries of all memories."""
+        self.lexemes.clear()
+        for entry in entries:
+            self.lexemes.add(entry.memory.row, entry)
+        self.lexemes.optimize()
+
+    def flush(self) -> None:
+        """Write what the transaction gathered; called before it ends."""
+        self.entities.flush()
+        self.edges.flush()
+        self.vectors.flush()
+        self.lexemes.flush()

@@ -1,0 +1,161 @@
+"""Reading memories: by id, by row, page by page, and what superseded what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fivefold.stores.queries import MemoryFilter
+from fivefold.stores.rows import memory_of
+from fivefold.stores.sql.memory_rows import COLUMNS, memories_of, with_extractions
+from fivefold.stores.sql.scoped_reader import ScopedReader
+from fivefold.values.extraction import Extraction
+from fivefold.values.memory import Memory, Type
+from fivefold.values.reports import Link
+from fivefold.values.times import to_micros
+
+
+class SqlMemoryReader:
+    """A page begins behind the position of the last item before, so what is added meanwhile shifts nothing.
+
+    Where few of many memories are wanted, their own index finds them, and they are sorted by time afterwards.
+    """
+
+    def __init__(self, scope: ScopedReader) -> None:
+        self._scope = scope
+        self._sql = scope.sql
+
+    def get(self, id: str) -> Memory | None:
+        found = self._scope.memories("namespace = :ns AND id = :id", id=id)
+        return found[0] if found else None
+
+    def fetch(self, rows: Sequence[int]) -> dict[int, Memory]:
+        found = self._scope.rows(
+            f"SELECT {COLUMNS} FROM memories WHERE {self._sql.among('row', ':rows')} "
+            f"AND {self._sql.apart('namespace')} = :ns",
+            rows=self._scope.listed(rows),
+        )
+        return {columns[0]: memory_of(self._scope.namespace, columns) for columns in found}
+
+    def existing_ids(self, ids: Sequence[str]) -> set[str]:
+        found = self._scope.rows(
+            f"SELECT id FROM memories WHERE namespace = :ns AND {self._sql.among('id', ':ids')}",
+            ids=self._scope.listed(ids),
+        )
+        return {id for (id,) in found}
+
+    def existing_notes(self, hashes: Sequence[bytes]) -> set[bytes]:
+        """Which of these content hashes are those of a note that is not superseded."""
+        found = self._scope.rows(
+            "SELECT content_hash FROM memories WHERE namespace = :ns AND kind = 'note' AND superseded_by IS NULL "
+            f"AND {self._sql.among('content_hash', ':hashes')}",
+            hashes=self._scope.listed(hashes),
+        )
+        return {item for (item,) in found}
+
+    def scan(self, after: int = 0, size: int = 500) -> list[tuple[Memory, Extraction]]:
+        found = self._scope.rows(
+            f"SELECT {COLUMNS}, extracted FROM memories WHERE row > :after AND {self._sql.apart('namespace')} = :ns "
+            "ORDER BY row LIMIT :size",
+            after=after,
+            size=size,
+        )
+        return with_extractions(self._scope.namespace, found)
+
+    def has_type(self, type: Type, at_least: int) -> bool:
+        counted = self._scope.one(
+            "SELECT count(*) FROM (SELECT 1 FROM memories WHERE namespace = :ns AND type = :type LIMIT :most) few",
+            1,
+            type=type,
+            most=at_least,
+        )
+        return bool(counted[0] and counted[0] >= at_least)
+
+    def page(self, wanted: MemoryFilter, after: tuple[int, int] | None, limit: int) -> list[Memory]:
+        """Latest first; `after` is the event time and the row of the last one seen."""
+        at = "event_at" if wanted.session_id is None else self._sql.apart("event_at")
+        values: dict[str, object] = {"limit": limit}
+        conditions = ["namespace = :ns", *self._conditions(wanted, at, values)]
+        if after is not None:
+            values |= {"at": after[0], "row": after[1]}
+            conditions.append(f"({at}, row) < (:at, :row)")
+        return self._scope.memories(f"{' AND '.join(conditions)} ORDER BY {at} DESC, row DESC LIMIT :limit", **values)
+
+    def _conditions(self, wanted: MemoryFilter, at: str, values: dict[str, object]) -> Iterator[str]:
+        """One condition for each field of the filter that is set; its parameters go into `values`."""
+        values |= {"kind": wanted.kind or "session"}
+        yield f"{self._sql.apart('kind')} {'=' if wanted.kind else '<>'} :kind"
+        for name in ("type", "speaker", "session_id"):
+            if getattr(wanted, name) is not None:
+                values[name] = getattr(wanted, name)
+                yield f"{self._sql.apart(name) if name == 'type' else name} = :{name}"
+        if wanted.tag is not None:
+            values["tag"] = wanted.tag
+            yield self._sql.holds("tags", ":tag")
+        if wanted.superseded is not None:
+            yield f"{self._sql.apart('superseded_by')} IS {'NOT ' if wanted.superseded else ''}NULL"
+        for name, sign, moment in (("since", ">=", wanted.since), ("until", "<", wanted.until)):
+            if moment is not None:
+                values[name] = to_micros(moment)
+                yield f"{at} {sign} :{name}"
+        for number, word in enumerate(wanted.words):
+            yield self._has_word(word, f"word{number}", values)
+
+    def _has_word(self, word: str, name: str, values: dict[str, object]) -> str:
+        """That a memory has the word. Databases fold only ASCII alike; other words are tried in each usual case."""
+        if word.isascii():
+            values[name] = word.lower()
+            return f"{self._sql.position}({self._sql.lowered('content')}, :{name}) > 0"
+        forms = dict.fromkeys((word, word.lower(), word.upper(), word.capitalize()))
+        values |= {f"{name}_{i}": form for i, form in enumerate(forms)}
+        return "(" + " OR ".join(f"{self._sql.position}(content, :{name}_{i}) > 0" for i in range(len(forms))) + ")"
+
+    def links(self, rows: Sequence[int]) -> dict[int, list[Link]]:
+        """What each of these memories equals or supersedes, wholly or in part."""
+        found = self._scope.rows(
+            "SELECT l.source, a.id, b.id, l.relation, l.why FROM memory_links l "
+            "JOIN memories a ON a.namespace = l.namespace AND a.row = l.source "
+            "JOIN memories b ON b.namespace = l.namespace AND b.row = l.target "
+            f"WHERE l.namespace = :ns AND {self._sql.among('l.source', ':rows')} "
+            "ORDER BY l.source, l.target, l.relation",
+            rows=self._scope.listed(rows),
+        )
+        links: dict[int, list[Link]] = {}
+        for row, *parts in found:
+            links.setdefault(row, []).append(Link(*parts))
+        return links
+
+    def links_around(self, row: int, among: Sequence[int]) -> list[Link]:
+        """All links of a memory in both directions, and those between two of the others."""
+        side = (
+            "SELECT t.source, t.target, t.relation, t.why FROM memory_links t "
+            f"WHERE {self._sql.apart('t.namespace')} = :ns AND "
+        )
+        found = self._scope.rows(
+            "SELECT l.source, l.target, a.id, b.id, l.relation, l.why FROM "
+            f"({side}{self._sql.among('t.source', ':rows')} UNION {side}{self._sql.among('t.target', ':rows')}) l "
+            "CROSS JOIN memories a CROSS JOIN memories b "
+            f"WHERE a.row = l.source AND {self._sql.apart('a.namespace')} = :ns AND b.row = l.target "
+            f"AND {self._sql.apart('b.namespace')} = :ns ORDER BY l.target, l.source, l.relation",
+            rows=self._scope.listed([row, *among]),
+        )
+        inside = set(among)
+        return [
+            Link(*parts)
+            for source, target, *parts in found
+            if row in (source, target) or (source in inside and target in inside)
+        ]
+
+    def lineage(self, row: int) -> list[Memory]:
+        """A memory with all that it supersedes and all that supersedes it, in any number of steps; oldest first."""
+        steps = (
+            "{0}(row) AS (SELECT CAST(:row AS bigint) UNION SELECT l.{1} FROM {0} CROSS JOIN memory_links l "
+            f"WHERE l.{{2}} = {{0}}.row AND {self._sql.apart('l.namespace')} = :ns AND l.relation = 'supersedes')"
+        )
+        found = self._scope.rows(
+            f"WITH RECURSIVE {steps.format('older', 'target', 'source')}, {steps.format('newer', 'source', 'target')} "
+            f"SELECT {COLUMNS} FROM memories WHERE {self._sql.apart('namespace')} = :ns AND row IN "
+            "(SELECT older.row FROM older UNION SELECT newer.row FROM newer) "
+            f"ORDER BY {self._sql.apart('event_at')}, row",
+            row=row,
+        )
+        return memories_of(self._scope.namespace, found)

@@ -1,0 +1,125 @@
+"""Writing memories with everything derived from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fivefold.stores.protocol import Entry
+from fivefold.stores.rows import compact, values_of
+from fivefold.stores.sql.index_writer import SqlIndexWriter
+from fivefold.stores.sql.memory_links import link_memories
+from fivefold.stores.sql.memory_rows import COLUMNS, WRITTEN, with_extractions
+from fivefold.stores.sql.transaction import Transaction
+from fivefold.values.extraction import Extraction, Mention
+from fivefold.values.extraction_json import kept
+from fivefold.values.memory import Memory
+
+_INSERT = (
+    f"INSERT INTO memories (row, namespace, content_hash, extracted, {WRITTEN}) "
+    f"VALUES (?, ?, ?, ?, {', '.join('?' * len(WRITTEN.split(',')))})"
+)
+_UPDATE = (
+    "UPDATE memories SET content_hash = ?, extracted = ?, "
+    + ", ".join(f"{name.strip()} = ?" for name in WRITTEN.split(","))
+    + " WHERE namespace = ? AND row = ?"
+)
+
+
+class SqlMemoryWriter:
+    """Adds, replaces and removes memories, and finds those that a new one repeats."""
+
+    def __init__(self, txn: Transaction, index: SqlIndexWriter) -> None:
+        self._txn = txn
+        self._index = index
+
+    def preload(self, mentions: Sequence[Mention], hashes: Sequence[bytes]) -> None:
+        """Look up in two statements what a batch will mention and may repeat."""
+        self._index.entities.preload(mentions)
+        found = self._txn.rows(
+            "SELECT content_hash, row FROM memories WHERE namespace = ? AND kind = 'note' AND superseded_by IS NULL "
+            f"AND {self._txn.sql.among('content_hash', '?')} ORDER BY row DESC",
+            self._txn.key,
+            self._txn.sql.listed(hashes),
+        )
+        self._txn.notes = dict.fromkeys(hashes) | dict(found)
+
+    def add(self, entry: Entry) -> int:
+        extracted = compact(kept(entry.extraction))
+        row = self._txn.db.insert(_INSERT, self._txn.key, entry.content_hash, extracted, *values_of(entry.memory))
+        self._index.add(row, entry)
+        if entry.memory.kind == "note" and self._txn.notes.get(entry.content_hash, row) is None:
+            self._txn.notes[entry.content_hash] = row
+        return row
+
+    def replace(self, row: int, entry: Entry) -> None:
+        self._txn.notes.clear()
+        self._index.remove(row)
+        extracted = compact(kept(entry.extraction))
+        self._txn.run(_UPDATE, entry.content_hash, extracted, *values_of(entry.memory), self._txn.key, row)
+        self._index.add(row, entry)
+
+    def remove(self, row: int) -> None:
+        """Delete a memory, everything derived from it and the recalls that returned it; what it superseded holds."""
+        memory = self._txn.memory(row)
+        assert memory is not None
+        key = self._txn.key
+        self._txn.notes.clear()
+        self._txn.removed.append(memory.id)
+        self._index.remove(row)
+        self._index.statements.pass_on(row)
+        self._txn.run("UPDATE slots SET ended_by = NULL WHERE namespace = ? AND ended_by = ?", key, row)
+        self._txn.run("UPDATE sessions SET memory = NULL WHERE namespace = ? AND memory = ?", key, row)
+        self._txn.run(
+            f"DELETE FROM recalls WHERE namespace = ? AND {self._txn.sql.position}(returned, ?) > 0",
+            key,
+            compact(memory.id),
+        )
+        self._txn.run("DELETE FROM memories WHERE namespace = ? AND row = ?", key, row)
+
+    def get(self, id: str) -> Memory | None:
+        return self._txn.first_memory("id = ?", id)
+
+    def by_row(self, row: int) -> Memory | None:
+        return self._txn.memory(row)
+
+    def scan(self, after: int = 0, size: int = 500) -> list[tuple[Memory, Extraction]]:
+        """Memories with their extraction in the order of their rows, as this transaction sees them."""
+        found = self._txn.rows(
+            f"SELECT {COLUMNS}, extracted FROM memories WHERE row > ? AND {self._txn.sql.apart('namespace')} = ? "
+            "ORDER BY row LIMIT ?",
+            after,
+            self._txn.key,
+            size,
+        )
+        return with_extractions(self._txn.namespace, found)
+
+    def find_note(self, content_hash: bytes) -> int | None:
+        if content_hash in self._txn.notes:
+            return self._txn.notes[content_hash]
+        return self._txn.number(
+            "SELECT row FROM memories WHERE namespace = ? AND content_hash = ? AND kind = 'note' "
+            "AND superseded_by IS NULL ORDER BY row LIMIT 1",
+            self._txn.key,
+            content_hash,
+        )
+
+    def find_earlier_equal(self, content_hash: bytes, before: int) -> int | None:
+        return self._txn.number(
+            "SELECT max(row) FROM memories WHERE namespace = ? AND content_hash = ? AND row < ?",
+            self._txn.key,
+            content_hash,
+            before,
+        )
+
+    def count_repeat(self, row: int, tags: Sequence[str]) -> None:
+        memory = self._txn.memory(row)
+        assert memory is not None
+        self._txn.run(
+            "UPDATE memories SET seen_count = seen_count + 1, tags = ? WHERE namespace = ? AND row = ?",
+            compact(list(dict.fromkeys((*memory.tags, *tags)))),
+            self._txn.key,
+            row,
+        )
+
+    def link(self, source: int, target: int, relation: str, why: str) -> None:
+        link_memories(self._txn, source, target, relation, why)

@@ -1,0 +1,43 @@
+"""What the searches of both databases share: the active vector space, and events of a window."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from datetime import datetime
+
+from fivefold.stores.protocol import SearchReader, VectorSpace
+from fivefold.stores.sql.scoped_reader import ScopedReader
+from fivefold.values.times import to_micros
+from fivefold.values.trace import RouteHit
+
+
+class SqlSearchReader(SearchReader):
+    """Dense and lexical searches are each store's own."""
+
+    def __init__(self, scope: ScopedReader) -> None:
+        self._scope = scope
+        self._sql = scope.sql
+
+    @abstractmethod
+    def count_vectors(self, space: VectorSpace) -> int:
+        """How many vectors a space has."""
+
+    def vector_space(self) -> VectorSpace | None:
+        sql = "SELECT key, embedder, dimension FROM spaces WHERE namespace = :ns AND state = 'active'"
+        rows = self._scope.rows(sql)
+        return VectorSpace(*rows[0]) if rows else None
+
+    def temporal(self, start: datetime, end: datetime, depth: int) -> list[RouteHit]:
+        """Events of the window; when there are too many, those nearest to its centre, else as they happened."""
+        first, last = to_micros(start), to_micros(end)
+        found = self._scope.rows(
+            f"SELECT row, event_at FROM {self._sql.events} WHERE namespace = :ns AND type = 'event' "
+            "AND event_at >= :first AND event_at < :last ORDER BY abs(event_at - :centre), row LIMIT :most",
+            first=first,
+            last=last,
+            centre=(first + last) // 2,
+            most=depth + 1,
+        )
+        if len(found) <= depth:
+            found.sort(key=lambda item: (item[1], item[0]))
+        return [RouteHit(row, 1.0) for row, _ in found[:depth]]

@@ -1,0 +1,27 @@
+"""The tables that a store keeps for all its namespaces: how API keys, audit log and requests reach them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from typing import Any
+
+from fivefold.stores.sql.dialect import Database, Values
+
+
+class SharedTables(ABC):
+    """Keys are read again each time, so that one revoked anywhere is refused everywhere at once."""
+
+    read_only = False
+
+    @abstractmethod
+    def rows(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
+        """The rows of one reading statement, as new as can be."""
+
+    @abstractmethod
+    def writing(self) -> AbstractContextManager[Database]:
+        """A transaction over keys and audit log: durable when it ends, or undone."""
+
+    @abstractmethod
+    def requests_of(self, namespace: str) -> AbstractContextManager[tuple[Database, int | str]]:
+        """A transaction over the requests of one namespace, and what stands for that namespace among them."""

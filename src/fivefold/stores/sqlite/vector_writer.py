@@ -1,0 +1,124 @@
+"""Writing vectors to a SQLite file: vec0 has the numbers, a plain table says whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fivefold.stores.protocol import SpaceState, VectorSpace
+from fivefold.stores.sql.transaction import Transaction
+from fivefold.stores.sql.vector_writer import SqlVectorWriter
+from fivefold.stores.sqlite import vectors
+from fivefold.stores.sqlite.dialect import SqliteDatabase
+from fivefold.stores.sqlite.sequences import reserve
+from fivefold.stores.tables import Row
+from fivefold.values.memory import TYPES, Memory
+from fivefold.values.times import to_micros
+from fivefold.values.vectors import FIELDS, Vector, VectorField
+
+
+class SqliteVectorWriter(SqlVectorWriter):
+    """Each removal is counted, so that copies in memory notice it."""
+
+    def __init__(self, txn: Transaction, db: SqliteDatabase) -> None:
+        super().__init__(txn)
+        self._connection = db.connection
+
+    def make_room(self, dimension: int) -> None:
+        vectors.create_table(self._connection, dimension)
+
+    def clear_space(self, space: VectorSpace) -> None:
+        self._txn.run(
+            f"DELETE FROM {vectors.table_of(space.dimension)} WHERE rowid IN (SELECT id FROM vectors WHERE space = ?)",
+            space.key,
+        )
+        self._txn.run("DELETE FROM vectors WHERE space = ?", space.key)
+
+    def stored(self, space: VectorSpace, rows: Sequence[int], where: VectorField) -> dict[int, Vector]:
+        return vectors.stored(self._connection, space, rows, [where])
+
+    def put_vector(
+        self, row: int, where: VectorField, memory: Memory, vector: Vector, state: SpaceState = "active"
+    ) -> None:
+        space = self.space(state)
+        assert space is not None, "a space is pinned before vectors are written"
+        kind = TYPES.index(memory.type)
+        id = self._txn.db.insert(
+            "INSERT INTO vectors (id, space, field, memory, type) VALUES (?, ?, ?, ?, ?)",
+            space.key,
+            FIELDS.index(where),
+            row,
+            kind,
+        )
+        self._txn.run(
+            f"INSERT INTO {vectors.table_of(space.dimension)} (rowid, space, field, type, event_at, embedding) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            id,
+            space.key,
+            FIELDS.index(where),
+            kind,
+            to_micros(memory.event_at),
+            vector.tobytes(),
+        )
+
+    def drop_vectors(self, row: int) -> None:
+        self._drop_where(row, "1")
+
+    def drop_next(self, row: int) -> None:
+        self._drop_where(row, "s.state = 'building' OR v.field = ?", FIELDS.index("next_user"))
+
+    def drop_stray_vectors(self) -> None:
+        for (dimension,) in self._txn.rows("SELECT DISTINCT dimension FROM spaces WHERE namespace = ?", self._txn.key):
+            table = vectors.table_of(dimension)
+            mine = "SELECT key FROM spaces WHERE namespace = ? AND dimension = ?"
+            lost = self._txn.rows(
+                f"SELECT id, space, field FROM vectors WHERE space IN ({mine}) "
+                f"AND id NOT IN (SELECT rowid FROM {table})",
+                self._txn.key,
+                dimension,
+            )
+            for id, space, field in lost:
+                self._drop_vector(id, space, field, dimension)
+            stray = self._txn.rows(f"SELECT rowid FROM {table} WHERE rowid NOT IN (SELECT id FROM vectors)")
+            self._txn.db.many(f"DELETE FROM {table} WHERE rowid = ?", stray)
+
+    def clear(self) -> None:
+        spaces = self._txn.rows("SELECT key, dimension FROM spaces WHERE namespace = ?", self._txn.key)
+        for space, dimension in spaces:
+            ids = self._txn.rows("SELECT id FROM vectors WHERE space = ?", space)
+            self._txn.db.many(f"DELETE FROM {vectors.table_of(dimension)} WHERE rowid = ?", ids)
+            self._txn.run("DELETE FROM vectors WHERE space = ?", space)
+
+    def put_rows(self, rows: Sequence[Row]) -> None:
+        first = reserve(self._txn, "vectors", len(rows)) + 1
+        self._txn.db.many(
+            "INSERT INTO vectors (id, space, field, memory, type) VALUES (?, ?, ?, ?, ?)",
+            [(id, *row[:4]) for id, row in enumerate(rows, first)],
+        )
+        by_length: dict[int, list[Row]] = {}
+        for id, (space, field, memory, type, embedding) in enumerate(rows, first):
+            by_length.setdefault(len(embedding) // 4, []).append((id, space, field, type, memory, embedding))
+        for dimension, of_length in by_length.items():
+            self._txn.db.many(
+                f"INSERT INTO {vectors.table_of(dimension)} (rowid, space, field, type, event_at, embedding) "
+                "VALUES (?, ?, ?, ?, (SELECT event_at FROM memories WHERE row = ?), ?)",
+                of_length,
+            )
+
+    def flush(self) -> None:
+        """Nothing is gathered."""
+
+    def _drop_where(self, row: int, condition: str, *values: Any) -> None:
+        found = self._txn.rows(
+            "SELECT v.id, v.space, v.field, s.dimension FROM vectors v JOIN spaces s ON s.key = v.space "
+            f"WHERE v.memory = ? AND ({condition})",
+            row,
+            *values,
+        )
+        for id, space, field, dimension in found:
+            self._drop_vector(id, space, field, dimension)
+
+    def _drop_vector(self, id: int, space: int, field: int, dimension: int) -> None:
+        self._txn.run(f"DELETE FROM {vectors.table_of(dimension)} WHERE rowid = ?", id)
+        self._txn.run("DELETE FROM vectors WHERE id = ?", id)
+        self._txn.run("INSERT INTO removals VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET count = count + 1", space, field)
