@@ -58,7 +58,7 @@ class Settings(TimeSettings):
         About("After how many new recalls with feedback the reranker is trained by itself; 0 for never"),
     ] = 0
     recent_turns: Annotated[
-        RecentTurns, About("How many of the last turns a recall brings along unless it says otherwise (D11)")
+        RecentTurns, About("How many of the last turns of the conversation a recall adds to its answer; 0 for none")
     ] = 0
 
     @property

@@ -46,22 +46,22 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def tab(browser: Browser, served: Served) -> Iterator[watched]:
+def tab(browser: Browser, served: Served) -> Iterator[WatchedPage]:
     """A tab that tests use one after the other; one of its own for each would be a process for each."""
-    seen = watched(browser.new_context(base_url=served.url), served.url)
-    with seen:
-        yield seen
+    watched_page = WatchedPage(browser.new_context(base_url=served.url), served.url)
+    with watched_page:
+        yield watched_page
 
 
 @pytest.fixture
-def browser_page(tab: watched) -> Iterator[Page]:
+def browser_page(tab: WatchedPage) -> Iterator[Page]:
     """A page of the shared server; an error in its console or a request that leaves this machine fails the test."""
     yield tab.page
     tab.put_back()
     assert tab.problems == []
 
 
-class watched:
+class WatchedPage:
     """A page whose console and requests are looked at when it is left."""
 
     def __init__(self, context: BrowserContext, home: str) -> None:

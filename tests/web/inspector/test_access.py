@@ -17,7 +17,7 @@ from fivefold.values.access import Role
 from fivefold.web.auth import COOKIE
 from fivefold.web.inspector.login import local_path
 from tests.support.web_server import Served
-from tests.web.inspector.conftest import watched
+from tests.web.inspector.conftest import WatchedPage
 
 
 class Locked(NamedTuple):
@@ -42,7 +42,7 @@ def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Locked]:
 
 @pytest.fixture
 def visitor(browser: Browser, locked: Locked) -> Iterator[Page]:
-    with watched(browser.new_context(base_url=locked.server.url), locked.server.url) as page:
+    with WatchedPage(browser.new_context(base_url=locked.server.url), locked.server.url) as page:
         yield page
 
 
@@ -60,10 +60,10 @@ def signed_in(locked: Locked, role: Role) -> Iterator[httpx.Client]:
 
 def test_signing_out_ends_it_for_every_copy_of_the_cookie(locked: Locked) -> None:
     with signed_in(locked, "reader") as client:
-        kept = dict(client.cookies)
+        cookies = dict(client.cookies)
         assert client.get("/memories").status_code == 200
         client.post("/logout")
-        client.cookies.update(kept)
+        client.cookies.update(cookies)
         assert client.get("/memories", headers={"Accept": "text/html"}).status_code == 303
 
 
@@ -130,9 +130,9 @@ def test_signing_in_leads_nowhere_else(locked: Locked, path: str) -> None:
 
 
 def test_without_keys_there_is_nothing_to_sign_in_to(served: Served) -> None:
-    shown = served.client.get("/login?next=/why").text
-    assert 'none is needed on this machine: <a href="/why">' in shown
-    assert '<form method="post"' not in shown
+    text = served.client.get("/login?next=/why").text
+    assert 'none is needed on this machine: <a href="/why">' in text
+    assert '<form method="post"' not in text
 
 
 def test_a_page_of_ours_is_led_to() -> None:

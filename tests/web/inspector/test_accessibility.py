@@ -11,15 +11,15 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.support.web_server import Served
-from tests.web.inspector.conftest import watched
+from tests.web.inspector.conftest import WatchedPage
 
-ASKED = urlencode(
+QUESTION = urlencode(
     {"q": "What did I tell Sarah about the Berlin office last week?", "now": "2025-12-22T09:00:00", "k": 3}
 )
 VIEWS = (
-    f"/ask?{ASKED}&recent=2",
-    f"/why?{ASKED}&recipe=ditto",
-    f"/compare?{ASKED}&left=recall",
+    f"/ask?{QUESTION}&recent=2",
+    f"/why?{QUESTION}&recipe=ditto",
+    f"/compare?{QUESTION}&left=recall",
     "/memories?q=coffee",
     "/memories/s13.01",
     "/memories/none",
@@ -37,32 +37,32 @@ CONTRAST = "axe.run(document, {runOnly: ['color-contrast'], resultTypes: ['viola
 
 
 @pytest.fixture(scope="module")
-def looked_at(browser: Browser, served: Served) -> Iterator[Page]:
-    with watched(browser.new_context(base_url=served.url, reduced_motion="reduce"), served.url) as page:
+def axe_page(browser: Browser, served: Served) -> Iterator[Page]:
+    with WatchedPage(browser.new_context(base_url=served.url, reduced_motion="reduce"), served.url) as page:
         yield page
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_axe_finds_nothing(looked_at: Page, view: str) -> None:
+def test_axe_finds_nothing(axe_page: Page, view: str) -> None:
     """Every rule in the dark on a phone; then in the light on a desk what can differ there, colours and width."""
-    page = looked_at
+    page = axe_page
     page.emulate_media(color_scheme="dark")
     page.set_viewport_size(PHONE)
     page.goto(view)
     page.evaluate("[...document.querySelectorAll('details')].slice(0, 2).forEach(part => { part.open = true })")
     dark = AXE.run(page, options={"resultTypes": ["violations"]}).response
-    assert told(dark) == []
+    assert violations(dark) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it scrolls sideways"
     page.emulate_media(color_scheme="light")
     page.set_viewport_size(DESK)
-    assert told(page.evaluate(CONTRAST)) == []
+    assert violations(page.evaluate(CONTRAST)) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "it scrolls sideways"
 
 
-def told(found: dict[str, Any]) -> list[tuple[str, list[str]]]:
+def violations(result: dict[str, Any]) -> list[tuple[str, list[str]]]:
     return [
         (item["id"], [node["html"][:160] + " " + node["failureSummary"][:300] for node in item["nodes"][:3]])
-        for item in found["violations"]
+        for item in result["violations"]
     ]
 
 

@@ -15,7 +15,7 @@ from fivefold.models.embedders import Matrix
 from fivefold.values.recall import Recall
 from fivefold.web.inspector.rendering import figure, pct
 from tests.support.web_server import Served
-from tests.web.inspector.conftest import watched
+from tests.web.inspector.conftest import WatchedPage
 
 COFFEE = "How do I take my coffee these days?"
 NOW = "2025-12-20T09:00:00"
@@ -25,7 +25,7 @@ def address(view: str, question: str, **state: object) -> str:
     return f"/{view}?{urlencode({'q': question, 'now': NOW, **state})}"
 
 
-def recalled(served: Served, question: str, recipe: str, k: int) -> Recall:
+def recall_over_rest(served: Served, question: str, recipe: str, k: int) -> Recall:
     with fivefold.open(served.path) as mem:
         return mem.recall(question, k=k, recipe=recipe, now=NOW)
 
@@ -73,9 +73,9 @@ def test_memories_are_counted_as_people_see_them(served: Served) -> None:
 
 def test_what_no_route_found_has_no_share(served: Served) -> None:
     """An old memory that a route found brings along what replaced it, however little that has to do with the rest."""
-    asked = {"q": "When is Freja's birthday, and how old was she this year?", "recipe": "recall", "k": "100"}
-    shown = served.client.get("/ask", params={**asked, "now": NOW}).text
-    odd = [card for card in shown.split("<article ")[1:] if "No route found it" in card]
+    params = {"q": "When is Freja's birthday, and how old was she this year?", "recipe": "recall", "k": "100"}
+    text = served.client.get("/ask", params={**params, "now": NOW}).text
+    odd = [card for card in text.split("<article ")[1:] if "No route found it" in card]
     assert odd
     for card in odd:
         assert "divided by" not in card
@@ -85,17 +85,17 @@ def test_what_no_route_found_has_no_share(served: Served) -> None:
 
 @pytest.mark.parametrize("recipe", ["recall", "ditto", "memsense"])
 def test_every_figure_is_read_off_the_recall(browser_page: Page, served: Served, recipe: str) -> None:
-    answer = recalled(served, COFFEE, recipe, 4)
+    answer = recall_over_rest(served, COFFEE, recipe, 4)
     browser_page.goto(address("ask", COFFEE, recipe=recipe, k=4))
     cards = browser_page.locator("article[data-card]")
     assert cards.count() == len(answer) == 4
     for hit, card in zip(answer, cards.all(), strict=True):
         assert card.get_attribute("data-id") == hit.memory.id
         card.locator("summary").click()
-        shown = card.locator("table tr")
-        told = [[cell.strip() for cell in row.locator("th, td").all_inner_texts()] for row in shown.all()]
+        lines = card.locator("table tr")
+        rows = [[cell.strip() for cell in row.locator("th, td").all_inner_texts()] for row in lines.all()]
         fused = hit.candidate.fused
-        for cells, item in zip(told[1:], hit.candidate.evidence, strict=False):
+        for cells, item in zip(rows[1:], hit.candidate.evidence, strict=False):
             assert cells == [
                 item.route,
                 str(item.rank),
@@ -103,13 +103,13 @@ def test_every_figure_is_read_off_the_recall(browser_page: Page, served: Served,
                 figure(item.contribution),
                 pct(item.contribution / fused),
             ]
-        steps = told[2 + len(hit.candidate.evidence) : -1]
+        steps = rows[2 + len(hit.candidate.evidence) : -1]
         assert [cells[3] for cells in steps] == [figure(step.after) for step in hit.candidate.steps]
-        assert told[-1][3] == figure(hit.score)
+        assert rows[-1][3] == figure(hit.score)
 
 
 def test_each_signal_has_its_colour_and_its_length(browser_page: Page, served: Served) -> None:
-    answer = recalled(served, COFFEE, "ditto", 3)
+    answer = recall_over_rest(served, COFFEE, "ditto", 3)
     best = max(item.contribution for hit in answer for item in hit.candidate.evidence)
     browser_page.goto(address("ask", COFFEE, recipe="ditto", k=3))
     bars = browser_page.locator("article[data-card]").first.locator(".shares > div:not(.composite) rect:not(.track)")
@@ -144,7 +144,7 @@ def test_recent_turns_come_along_apart_from_the_answer(browser_page: Page) -> No
 
 
 @pytest.mark.parametrize(
-    ("state", "told"),
+    ("state", "error"),
     [
         ({"k": "many"}, "k is a whole number, not 'many'"),
         ({"k": "5000"}, "at most 100"),
@@ -154,19 +154,19 @@ def test_recent_turns_come_along_apart_from_the_answer(browser_page: Page) -> No
         ({"recent": "-1"}, "recent_turns"),
     ],
 )
-def test_what_cannot_be_used_is_told_at_the_form(served: Served, state: dict[str, str], told: str) -> None:
+def test_what_cannot_be_used_is_told_at_the_form(served: Served, state: dict[str, str], error: str) -> None:
     answer = served.client.get("/ask", params={"q": COFFEE, **state})
     assert answer.status_code == 422
-    assert told in answer.text.replace("&#39;", "'")
+    assert error in answer.text.replace("&#39;", "'")
     assert f'value="{COFFEE}"' in answer.text, "what was typed stays"
 
 
 @pytest.mark.parametrize("view", ["ask", "why", "compare"])
 def test_a_question_without_an_answer_says_so(served: Served, view: str) -> None:
-    shown = served.client.get(address(view, "xyzzyx", recipe="lexical", left="lexical", right="lexical")).text
-    assert re.search(r">No memories( found)?\.?<", shown)
-    assert "<article" not in shown
-    assert "No memories yet" not in shown
+    text = served.client.get(address(view, "xyzzyx", recipe="lexical", left="lexical", right="lexical")).text
+    assert re.search(r">No memories( found)?\.?<", text)
+    assert "<article" not in text
+    assert "No memories yet" not in text
 
 
 def test_an_empty_namespace_says_how_to_fill_it(browser_page: Page) -> None:
@@ -206,7 +206,7 @@ def test_going_back_and_choosing_a_namespace_keep_the_question(browser_page: Pag
 
 def test_without_scripts_a_form_is_enough(browser: Browser, served: Served) -> None:
     context = browser.new_context(base_url=served.url, java_script_enabled=False)
-    with watched(context, served.url) as page:
+    with WatchedPage(context, served.url) as page:
         page.goto("/ask")
         page.get_by_label("Question").fill("JIRA-9921")
         page.get_by_label("Recipe").select_option("lexical")

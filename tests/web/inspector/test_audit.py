@@ -46,9 +46,9 @@ LOOKS: dict[str, list[tuple[str, str | None]]] = {
 """What is noted of each page; a form that is still empty shows nothing of the namespace."""
 
 
-def routes_of(found: Iterable[BaseRoute]) -> Iterator[tuple[str, str]]:
+def routes_of(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, str]]:
     """Method and path of every page, also of routers within routers."""
-    for route in found:
+    for route in routes:
         if isinstance(route, Route):
             yield from ((method, route.path) for method in route.methods or () if method != "HEAD")
         elif (inner := getattr(route, "original_router", None)) is not None:
@@ -66,7 +66,7 @@ def pages(service: Service) -> Iterator[TestClient]:
         yield client
 
 
-def noted(service: Service, since: int) -> list[tuple[str, str | None, str]]:
+def entries_since(service: Service, since: int) -> list[tuple[str, str | None, str]]:
     """What was noted since then, in order."""
     entries = [entry for entry in service.audit.entries(50) if entry.id > since]
     return [(entry.action, entry.subject, entry.outcome) for entry in reversed(entries)]
@@ -80,16 +80,16 @@ def last(service: Service) -> int:
 def test_a_look_is_noted_once_as_what_it_is(pages: TestClient, service: Service, path: str) -> None:
     before = last(service)
     assert pages.get(path, headers=HTML).status_code == 200
-    assert noted(service, before) == [(action, subject, "ok") for action, subject in LOOKS[path]]
+    assert entries_since(service, before) == [(action, subject, "ok") for action, subject in LOOKS[path]]
 
 
 def test_every_page_is_looked_at_here() -> None:
-    asked = {re.sub(r"s01(\.05)?", "{id:name}", path.partition("?")[0]) for path in LOOKS}
-    assert asked == {path for method, path in ROUTES if method == "GET"}
+    paths = {re.sub(r"s01(\.05)?", "{id:name}", path.partition("?")[0]) for path in LOOKS}
+    assert paths == {path for method, path in ROUTES if method == "GET"}
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "told"),
+    ("path", "status", "entry"),
     [
         ("/memories/none", 404, ("get", "none", "failed")),
         ("/sessions/none", 404, ("session", "none", "failed")),
@@ -100,11 +100,11 @@ def test_every_page_is_looked_at_here() -> None:
     ],
 )
 def test_a_look_that_came_to_nothing_is_noted_so(
-    pages: TestClient, service: Service, path: str, status: int, told: tuple[str, str | None, str]
+    pages: TestClient, service: Service, path: str, status: int, entry: tuple[str, str | None, str]
 ) -> None:
     before = last(service)
     assert pages.get(path, headers=HTML).status_code == status
-    assert noted(service, before) == [told]
+    assert entries_since(service, before) == [entry]
 
 
 @pytest.mark.parametrize(("method", "path"), ROUTES)
@@ -112,11 +112,11 @@ def test_who_may_not_come_in_is_noted_once(pages: TestClient, service: Service, 
     """Whatever the page: one refusal, under a name that REST has too; only training is done here alone."""
     place = re.sub(r"\{\w+(:name)?\}", "x", path)
     before = last(service)
-    asked = {"namespace": "not theirs", "entity": "1", "id": "x", "q": "coffee"}
-    answer = pages.request(method, place, params=asked, headers=HTML)
+    params = {"namespace": "not theirs", "entity": "1", "id": "x", "q": "coffee"}
+    answer = pages.request(method, place, params=params, headers=HTML)
     assert answer.status_code == 403
     assert "Kestrel" not in answer.text
-    ((action, _, outcome),) = noted(service, before)
+    ((action, _, outcome),) = entries_since(service, before)
     assert outcome == "refused"
     assert action in {"train", *(operation.action for operation in OPERATIONS.values())}
 
@@ -125,14 +125,14 @@ def test_who_may_not_come_in_is_noted_once(pages: TestClient, service: Service, 
 def test_a_store_that_fails_is_told_without_its_own_words(
     pages: TestClient, service: Service, view: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def held(self: Engine, *args: object, **kwargs: object) -> Recall:
+    def fail(self: Engine, *args: object, **kwargs: object) -> Recall:
         raise StoreError("another process held '/srv/private/x.db' for more than 120 s")
 
-    monkeypatch.setattr(Engine, "recall", held)
+    monkeypatch.setattr(Engine, "recall", fail)
     before = last(service)
     answer = pages.get(f"/{view}?q=coffee", headers=HTML)
     assert answer.status_code == 503
     assert "/srv/private" not in answer.text
     assert "the store does not answer; try again" in answer.text
     assert 'value="coffee"' in answer.text, "what was typed stays"
-    assert {outcome for _, _, outcome in noted(service, before)} == {"failed"}
+    assert {outcome for _, _, outcome in entries_since(service, before)} == {"failed"}

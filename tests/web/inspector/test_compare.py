@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import fivefold
 from tests.support.web_server import Served
-from tests.web.inspector.conftest import watched
+from tests.web.inspector.conftest import WatchedPage
 from tests.web.inspector.test_ask import address
 
 RACES = "List every race I ran this year, please."
@@ -87,14 +87,14 @@ def test_choosing_a_recipe_brings_its_own_weights(browser_page: Page) -> None:
 
 def test_without_scripts_ranks_are_told_in_words(browser: Browser, served: Served) -> None:
     context = browser.new_context(base_url=served.url, java_script_enabled=False)
-    with watched(context, served.url) as page:
+    with WatchedPage(context, served.url) as page:
         page.goto(address("compare", RACES, left="lexical", right="recall", k=6))
         left, right = ids(page, "left"), ids(page, "right")
         for id in left:
-            told = page.locator(f'.column-left [data-id="{id}"] .badge').inner_text()
+            badge = page.locator(f'.column-left [data-id="{id}"] .badge').inner_text()
             rank = right.index(id) + 1 if id in right else 0
             same = rank == left.index(id) + 1
-            assert told == ("only here" if not rank else "same rank" if same else f"#{rank} on the other side")
+            assert badge == ("only here" if not rank else "same rank" if same else f"#{rank} on the other side")
         page.get_by_label("Memories").fill("2")
         page.get_by_role("button", name="Compare").click()
         assert len(ids(page, "left")) == 2
@@ -106,8 +106,8 @@ def test_a_weight_the_namespace_has_set_is_not_offered(served: Served) -> None:
         mem.configure(lexical_weight=0.25)
     text = served.client.get("/compare?namespace=weighed&q=gate&left=recall&right=lexical").text
     assert "The weight of lexical is a setting of the namespace." in text
-    shown = re.findall(r'name="l\.routes\.lexical\.weight"[^>]*value="([\d.]+)"( disabled)?', text)
-    assert shown == [("0.25", " disabled")]
+    sliders = re.findall(r'name="l\.routes\.lexical\.weight"[^>]*value="([\d.]+)"( disabled)?', text)
+    assert sliders == [("0.25", " disabled")]
 
 
 def test_a_weight_that_is_none_is_told(served: Served) -> None:

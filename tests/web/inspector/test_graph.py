@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.web_server import Served
-from tests.web.inspector.conftest import watched
+from tests.web.inspector.conftest import WatchedPage
 
 OWN = "graph-changed"
 LAYOUT = """async ([boxes, links]) => {
@@ -101,7 +101,7 @@ def test_the_list_says_what_the_picture_shows(graph_page: Page) -> None:
 
 def test_without_scripts_the_list_is_there_and_no_empty_picture(browser: Browser, served: Served) -> None:
     context = browser.new_context(base_url=served.url, java_script_enabled=False)
-    with watched(context, served.url) as page:
+    with WatchedPage(context, served.url) as page:
         page.goto(f"/graph?entity={entity(served, 'Priya Raman')}")
         expect(page.locator("figure.picture")).to_be_hidden()
         expect(page.get_by_role("table", name="Relations of this entity")).to_contain_text("Maya Lindqvist")

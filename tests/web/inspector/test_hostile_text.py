@@ -126,8 +126,8 @@ def test_a_file_is_kept_where_its_address_tells_its_contents(served: Served) -> 
 
 
 def test_only_the_pinned_htmx_runs(served: Served) -> None:
-    kept = resources.files("fivefold.web.inspector").joinpath("static/htmx.min.js").read_bytes()
-    assert hashlib.sha256(kept).hexdigest() == HTMX_SHA256
+    script = resources.files("fivefold.web.inspector").joinpath("static/htmx.min.js").read_bytes()
+    assert hashlib.sha256(script).hexdigest() == HTMX_SHA256
     page = served.client.get("/ask")
     assert f'integrity="sha256-{base64.b64encode(bytes.fromhex(HTMX_SHA256)).decode()}"' in page.text
     assert '"allowEval": false' in page.text

@@ -12,7 +12,7 @@ from tests.support.web_server import Served
 OWN = "learn-changed"
 
 
-def fed(served: Served) -> dict[str, tuple[set[str], set[str]]]:
+def feedback(served: Served) -> dict[str, tuple[set[str], set[str]]]:
     """By recall what was said to be of use, and of none. The server writes its log when it is asked for figures."""
     assert served.client.get(f"/v1/namespaces/{OWN}/stats").json()["feedback"] == 1
     with fivefold.open(served.path, namespace=OWN) as engine:
@@ -31,12 +31,12 @@ def test_thumbs_become_feedback_and_the_last_counts(browser_page: Page, served: 
     with browser_page.expect_response("**/learn/thumb*"):
         cards.first.get_by_role("button", name="This memory helped").click()
     expect(cards.first.get_by_role("button", name="This memory helped")).to_have_attribute("aria-pressed", "true")
-    ((used, refused),) = fed(served).values()
+    ((used, refused),) = feedback(served).values()
     assert (used, refused) == ({first}, set())
     with browser_page.expect_response("**/learn/thumb*"):
         cards.first.get_by_role("button", name="This memory did not help").click()
     expect(cards.first.get_by_role("button", name="This memory did not help")).to_have_attribute("aria-pressed", "true")
-    ((used, refused),) = fed(served).values()
+    ((used, refused),) = feedback(served).values()
     assert (used, refused) == (set(), {first})
     browser_page.goto(f"/learn?namespace={OWN}")
     expect(browser_page.locator(".tiles")).to_contain_text("1 with feedback")
@@ -47,18 +47,18 @@ def test_without_scripts_a_thumb_leads_back(served: Served) -> None:
     space = f"{OWN}-plainly"
     served.client.post(f"/v1/namespaces/{space}/memories", json={"content": "My badge ID is E-47821"})
     recall = served.client.post(f"/v1/namespaces/{space}/recall", json={"question": "what is my badge ID?"}).json()
-    given = {"recall": recall["id"], "memory": recall["hits"][0]["memory"]["id"], "thumb": "up"}
+    form = {"recall": recall["id"], "memory": recall["hits"][0]["memory"]["id"], "thumb": "up"}
     place = f"/learn/thumb?namespace={space}"
-    answer = served.client.post(place, data={**given, "back": "/ask?q=x"})
+    answer = served.client.post(place, data={**form, "back": "/ask?q=x"})
     assert (answer.status_code, answer.headers["location"]) == (303, "/ask?q=x")
-    away = served.client.post(place, data={**given, "back": "https://example.org/"})
+    away = served.client.post(place, data={**form, "back": "https://example.org/"})
     assert away.headers["location"] == "/ask", "nobody is sent elsewhere"
-    unknown = {**given, "recall": "unheard-of"}
+    unknown = {**form, "recall": "unheard-of"}
     assert served.client.post(place, data=unknown, headers={"Accept": "text/html"}).status_code == 404
-    told = served.client.post(place, data=unknown, headers={"HX-Request": "true"})
-    assert "has no recall" in told.text
-    assert 'aria-pressed="true"' not in told.text
-    assert served.client.post(place, data={**given, "thumb": "sideways"}).status_code == 422
+    fragment = served.client.post(place, data=unknown, headers={"HX-Request": "true"})
+    assert "has no recall" in fragment.text
+    assert 'aria-pressed="true"' not in fragment.text
+    assert served.client.post(place, data={**form, "thumb": "sideways"}).status_code == 422
 
 
 def test_what_was_learned_is_trained_shown_and_forgotten(browser_page: Page, served: Served) -> None:
@@ -76,9 +76,9 @@ def test_what_was_learned_is_trained_shown_and_forgotten(browser_page: Page, ser
 
 
 def test_the_shift_is_what_the_weights_are_multiplied_by() -> None:
-    found = make_shifts(Adaptation((BOUND / 2, 0.0, -BOUND / 2), gain=4.0, count=9))
-    assert [round(item.factor, 3) for item in found] == [1.732, 1.0, 0.577]
-    assert [round(item.share, 3) for item in found] == [0.5, 0.0, -0.5]
+    shifts = make_shifts(Adaptation((BOUND / 2, 0.0, -BOUND / 2), gain=4.0, count=9))
+    assert [round(item.factor, 3) for item in shifts] == [1.732, 1.0, 0.577]
+    assert [round(item.share, 3) for item in shifts] == [0.5, 0.0, -0.5]
     assert [item.factor for item in make_shifts(Adaptation((0.3, 0.0, -0.3), gain=0.0, count=2))] == [1, 1, 1], (
         "not trusted"
     )

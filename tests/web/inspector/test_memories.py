@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.web_server import Served
-from tests.web.inspector.conftest import watched
+from tests.web.inspector.conftest import WatchedPage
 
 OWN = "memories-changed"
 """What these tests write goes here."""
@@ -20,11 +20,11 @@ OWN = "memories-changed"
 def plain_page(browser: Browser, served: Served) -> Iterator[Page]:
     """The same, with scripts switched off."""
     context = browser.new_context(base_url=served.url, java_script_enabled=False)
-    with watched(context, served.url) as page:
+    with WatchedPage(context, served.url) as page:
         yield page
 
 
-def told(served: Served, **record: object) -> str:
+def remember(served: Served, **record: object) -> str:
     """A memory of the namespace for changes; gives its id."""
     answer = served.client.post(f"/v1/namespaces/{OWN}/memories", json=record)
     assert answer.status_code == 201, answer.text
@@ -36,7 +36,7 @@ def at(id: str, namespace: str = OWN) -> str:
 
 
 def test_latest_come_first_and_more_by_a_click(browser_page: Page, served: Served) -> None:
-    wanted = served.client.get("/v1/namespaces/default/memories", params={"limit": 60}).json()["items"]
+    latest = served.client.get("/v1/namespaces/default/memories", params={"limit": 60}).json()["items"]
     browser_page.goto("/memories")
     cards = browser_page.locator("[data-card]")
     assert cards.count() == 30
@@ -45,7 +45,7 @@ def test_latest_come_first_and_more_by_a_click(browser_page: Page, served: Serve
     browser_page.keyboard.press("Enter")
     expect(cards).to_have_count(60)
     expect(cards.nth(30)).to_be_focused()
-    assert cards.locator("a.id").all_inner_texts() == [memory["id"] for memory in wanted]
+    assert cards.locator("a.id").all_inner_texts() == [memory["id"] for memory in latest]
     assert browser_page.url == address
     expect(browser_page.get_by_role("link", name="Show more")).to_have_count(1)
 
@@ -122,17 +122,15 @@ def test_a_memory_shows_its_history_its_entities_and_its_neighbours(browser_page
 def test_what_is_typed_is_remembered(browser_page: Page, served: Served) -> None:
     browser_page.goto(f"/memories?namespace={OWN}-new")
     browser_page.get_by_role("main").get_by_role("link", name="Add a memory").first.click()
-    browser_page.get_by_role("textbox", name="Text", exact=True).fill("The spare key lies under the third pot")
-    browser_page.get_by_text("Speaker, session, time, type").click()
+    browser_page.get_by_label("Content").fill("The spare key lies under the third pot")
+    browser_page.get_by_text("More fields").click()
     browser_page.get_by_label("Speaker").fill("Vera")
-    browser_page.get_by_label("When (UTC)").fill("2025-02-03T04:05:06")
+    browser_page.get_by_label("Event at (UTC)").fill("2025-02-03T04:05:06")
     browser_page.get_by_label("Tags").fill("home\nkeys, spare")
     browser_page.get_by_label("Importance").fill("3")
     browser_page.get_by_role("button", name="Remember").click()
     expect(browser_page.get_by_role("alert")).to_contain_text("importance must be a number from 0 to 1")
-    expect(browser_page.get_by_role("textbox", name="Text", exact=True)).to_have_value(
-        "The spare key lies under the third pot"
-    )
+    expect(browser_page.get_by_label("Content")).to_have_value("The spare key lies under the third pot")
     browser_page.get_by_label("Importance").fill("0.9")
     browser_page.get_by_role("button", name="Remember").click()
     expect(browser_page.locator(".notice-good")).to_have_text("The memory is stored.")
@@ -143,7 +141,7 @@ def test_what_is_typed_is_remembered(browser_page: Page, served: Served) -> None
 
 
 def test_an_edit_changes_what_was_changed_and_nothing_else(browser_page: Page, served: Served) -> None:
-    id = told(
+    id = remember(
         served,
         content="\nTea at four\r\nwith Ada\rand Bo",
         tags=["a, b"],
@@ -160,7 +158,7 @@ def test_an_edit_changes_what_was_changed_and_nothing_else(browser_page: Page, s
     assert served.client.get(place).json() == before, "saved as it was"
     browser_page.get_by_text("Edit", exact=True).click()
     browser_page.get_by_label("Type").select_option("procedure")
-    browser_page.get_by_label("Valid until (UTC)").fill("2026-01-01T00:00:00")
+    browser_page.get_by_label("Valid to (UTC)").fill("2026-01-01T00:00:00")
     browser_page.get_by_role("button", name="Save").click()
     expect(browser_page.locator(".notice-good")).to_have_text("The memory is changed.")
     after = served.client.get(place).json()
@@ -168,29 +166,29 @@ def test_an_edit_changes_what_was_changed_and_nothing_else(browser_page: Page, s
 
 
 def test_a_refused_edit_keeps_what_was_typed(browser_page: Page, served: Served) -> None:
-    id = told(served, content="The boat is called Nightjar")
+    id = remember(served, content="The boat is called Nightjar")
     browser_page.goto(at(id))
     browser_page.get_by_text("Edit", exact=True).click()
-    browser_page.get_by_role("textbox", name="Text", exact=True).fill("The boat is called Heron")
+    browser_page.get_by_label("Content").fill("The boat is called Heron")
     browser_page.get_by_label("Importance").fill("high")
     browser_page.get_by_role("button", name="Save").click()
     expect(browser_page.get_by_role("alert")).to_contain_text("importance must be a number, not 'high'")
-    expect(browser_page.get_by_role("textbox", name="Text", exact=True)).to_have_value("The boat is called Heron")
+    expect(browser_page.get_by_label("Content")).to_have_value("The boat is called Heron")
     assert served.client.get(f"/v1/namespaces/{OWN}/memories/{id}").json()["content"] == "The boat is called Nightjar"
 
 
 def test_an_edit_does_not_undo_what_another_changed_meanwhile(browser_page: Page, served: Served) -> None:
-    id = told(served, content="The gate opens at six", tags=["old"])
+    id = remember(served, content="The gate opens at six", tags=["old"])
     place = f"/v1/namespaces/{OWN}/memories/{id}"
     browser_page.goto(at(id))
     assert served.client.patch(place, json={"tags": ["new"]}).status_code == 200
     browser_page.get_by_text("Edit", exact=True).click()
-    browser_page.get_by_role("textbox", name="Text", exact=True).fill("The gate opens at seven")
+    browser_page.get_by_label("Content").fill("The gate opens at seven")
     browser_page.get_by_role("button", name="Save").click()
     expect(browser_page.get_by_role("alert")).to_contain_text("someone else changed it")
     stored = served.client.get(place).json()
     assert (stored["content"], stored["tags"]) == ("The gate opens at six", ["new"])
-    expect(browser_page.get_by_role("textbox", name="Text", exact=True)).to_have_value("The gate opens at seven")
+    expect(browser_page.get_by_label("Content")).to_have_value("The gate opens at seven")
     browser_page.get_by_label("Tags").fill("new")
     browser_page.get_by_role("button", name="Save").click()
     expect(browser_page.locator(".notice-good")).to_have_text("The memory is changed.")
@@ -199,7 +197,7 @@ def test_an_edit_does_not_undo_what_another_changed_meanwhile(browser_page: Page
 
 
 def test_replaced_reinstated_and_forgotten(browser_page: Page, served: Served) -> None:
-    id = told(served, content="Our vet is Dr Moss", speaker="Vera", tags=["pets"])
+    id = remember(served, content="Our vet is Dr Moss", speaker="Vera", tags=["pets"])
     browser_page.goto(at(id))
     browser_page.get_by_text("Replace with a newer memory").click()
     browser_page.get_by_label("Replacement").fill("Our vet is Dr Lindgren")
@@ -215,14 +213,14 @@ def test_replaced_reinstated_and_forgotten(browser_page: Page, served: Served) -
     browser_page.get_by_role("button", name="Forget it").click()
     expect(browser_page.locator(".notice-good")).to_contain_text("The memory is deleted")
     assert served.client.get(f"/v1/namespaces/{OWN}/memories/{id}").status_code == 404
-    noted = served.client.get("/v1/audit", params={"namespace": OWN}).json()["items"]
-    done = [entry["action"] for entry in noted if (entry["subject"] or "").startswith(id)]
+    entries = served.client.get("/v1/audit", params={"namespace": OWN}).json()["items"]
+    done = [entry["action"] for entry in entries if (entry["subject"] or "").startswith(id)]
     assert {"remember", "supersede", "reinstate", "forget"} <= set(done)
 
 
 def test_ids_of_any_kind_have_a_page(served: Served) -> None:
     for id in ("new", "a/b", "%2F", "ü ?#", "forget", "edit"):
-        told(served, content=f"Remembered as {id}", id=id)
+        remember(served, content=f"Remembered as {id}", id=id)
         page = served.client.get(at(id))
         assert page.status_code == 200, id
         assert served.client.get(f"/memories/{quote(id, safe='')}/forget?namespace={OWN}").status_code == 200

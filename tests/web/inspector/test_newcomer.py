@@ -13,19 +13,19 @@ from pathlib import Path
 from playwright.sync_api import Browser
 
 from tests.test_docs import ROOT, free_port
-from tests.web.inspector.conftest import watched
+from tests.web.inspector.conftest import WatchedPage
 
 
-def found(pattern: str, text: str) -> str:
+def match_in(pattern: str, text: str) -> str:
     match = re.search(pattern, text, re.MULTILINE | re.DOTALL)
     assert match, pattern
     return match[1]
 
 
 def test_the_first_answer_in_the_page_and_over_rest(tmp_path: Path, browser: Browser) -> None:
-    part, port = found(r"^## Five minutes$(.*?)^## ", (ROOT / "README.md").read_text("utf-8")), str(free_port())
-    asked, curl = found(r'ask "(.+?)"', part), found(r"^    (curl [^\n]+)$", part)
-    *before, serve = found(r"^```sh\n(.*?)^```$", part).splitlines()
+    part, port = match_in(r"^## Five minutes$(.*?)^## ", (ROOT / "README.md").read_text("utf-8")), str(free_port())
+    question, curl = match_in(r'ask "(.+?)"', part), match_in(r"^    (curl [^\n]+)$", part)
+    *before, serve = match_in(r"^```sh\n(.*?)^```$", part).splitlines()
     assert serve.startswith("fivefold serve ")
     env = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
     for line in before:
@@ -34,10 +34,10 @@ def test_the_first_answer_in_the_page_and_over_rest(tmp_path: Path, browser: Bro
     with subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
-            home = found(r"(http://[^\s/]+)", server.stdout.readline())
-            with watched(browser.new_context(), home) as page:
+            home = match_in(r"(http://[^\s/]+)", server.stdout.readline())
+            with WatchedPage(browser.new_context(), home) as page:
                 page.goto(home)
-                page.get_by_role("searchbox").or_(page.get_by_label("Question")).first.fill(asked)
+                page.get_by_role("searchbox").or_(page.get_by_label("Question")).first.fill(question)
                 page.keyboard.press("Enter")
                 page.get_by_text("penicillin").first.wait_for()
                 page.get_by_text("comes about").first.click()

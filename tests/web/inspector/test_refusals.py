@@ -28,7 +28,7 @@ def changes(routes: Iterable[BaseRoute]) -> Iterator[str]:
 
 
 CHANGES = sorted(set(changes(router.routes)) - OPEN)
-SEEN = (
+VIEWS = (
     "/ask?q=coffee&recipe=lexical",
     "/memories",
     "/memories/s01.05",
@@ -56,20 +56,20 @@ def reader(service: Service) -> Iterator[TestClient]:
 def test_a_readers_key_changes_nothing(reader: TestClient, service: Service) -> None:
     before = reader.get("/export").text, service.engines.of("default").settings
     texts = dict.fromkeys(("content", "replacement", "name"), "Changed")
-    given = {**texts, "recent_turns": "9", "recall": "x", "memory": "s01.05"}
+    form = {**texts, "recent_turns": "9", "recall": "x", "memory": "s01.05"}
     for path in CHANGES:
         place = path.replace("{id:name}", "s01" if path.startswith("/sessions") else "s01.05")
-        answer = reader.post(place, params={"entity": 1}, data=given, headers=HTML)
+        answer = reader.post(place, params={"entity": 1}, data=form, headers=HTML)
         assert answer.status_code == 403, path
         assert "this key is a reader&#39;s" in answer.text
     assert (reader.get("/export").text, service.engines.of("default").settings) == before
 
 
-@pytest.mark.parametrize("path", SEEN)
+@pytest.mark.parametrize("path", VIEWS)
 def test_a_reader_sees_no_controls(reader: TestClient, path: str) -> None:
-    told = reader.get(path, headers=HTML)
-    assert told.status_code == 200
-    forms = set(re.findall(r'<form[^>]*method="post"[^>]*action="([^"]+)"', told.text))
+    page = reader.get(path, headers=HTML)
+    assert page.status_code == 200
+    forms = set(re.findall(r'<form[^>]*method="post"[^>]*action="([^"]+)"', page.text))
     assert forms <= {"/logout"}
     for control in ("Forget …", "Add a memory", "<textarea", "Save the settings", "Train now"):
-        assert control not in told.text
+        assert control not in page.text

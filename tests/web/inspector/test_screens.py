@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.support.web_server import Served
 from tests.test_docs import ROOT
-from tests.web.inspector.conftest import watched
+from tests.web.inspector.conftest import WatchedPage
 
 MOST_BYTES = 150_000
 BERLIN = {"q": "What did I tell Sarah about the Berlin office last week?", "now": "2025-12-22T09:00:00"}
@@ -46,7 +46,7 @@ SHOTS = {
 }
 
 
-GIVEN = os.environ.get("FIVEFOLD_SCREENS")
+FOLDER = os.environ.get("FIVEFOLD_SCREENS")
 """Where the pictures go; without it two are taken and thrown away, to see that they can be."""
 
 
@@ -54,10 +54,10 @@ GIVEN = os.environ.get("FIVEFOLD_SCREENS")
 def folder(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The models are loaded first, so that the times shown are those of a running server."""
     assert served.client.get("/ask?q=Where+is+the+sourdough%3F").status_code == 200
-    return Path(GIVEN) if GIVEN else tmp_path_factory.mktemp("screens")
+    return Path(FOLDER) if FOLDER else tmp_path_factory.mktemp("screens")
 
 
-@pytest.mark.parametrize("name", SHOTS if GIVEN else ("card", "ask-phone"))
+@pytest.mark.parametrize("name", SHOTS if FOLDER else ("card", "ask-phone"))
 def test_a_picture_is_taken(browser: Browser, served: Served, folder: Path, name: str) -> None:
     shot = SHOTS[name]
     context = browser.new_context(
@@ -66,30 +66,30 @@ def test_a_picture_is_taken(browser: Browser, served: Served, folder: Path, name
         color_scheme="dark" if shot.dark else "light",
         reduced_motion="reduce",
     )
-    with watched(context, served.url) as page:
+    with WatchedPage(context, served.url) as page:
         answer = page.goto(shot.path)
         assert answer is not None
         assert answer.status == 200
         for summary in page.locator("summary").all()[: shot.opened]:
             summary.click()
             page.wait_for_load_state("networkidle")
-        picture = taken(page)
+        picture = take_picture(page)
     assert 5_000 < len(picture) < MOST_BYTES
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.png").write_bytes(picture)
 
 
 def test_the_docs_have_each_picture_in_its_size() -> None:
-    kept = {path.stem: path for path in (ROOT / "docs" / "screens").glob("*.png")}
-    assert kept.keys() == SHOTS.keys()
-    told = "".join(path.read_text("utf-8") for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")))
+    files = {path.stem: path for path in (ROOT / "docs" / "screens").glob("*.png")}
+    assert files.keys() == SHOTS.keys()
+    texts = "".join(path.read_text("utf-8") for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")))
     for name, shot in SHOTS.items():
-        with Image.open(kept[name]) as picture:
+        with Image.open(files[name]) as picture:
             assert picture.size == (shot.wide, shot.high), name
-        assert f"screens/{name}.png" in told, name
+        assert f"screens/{name}.png" in texts, name
 
 
-def taken(page: Page) -> bytes:
+def take_picture(page: Page) -> bytes:
     """What is seen of the page, in 256 colours; a page of text and bars has hardly more."""
     seen = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     out = io.BytesIO()

@@ -75,15 +75,15 @@ moments = st.datetimes(timezones=st.just(UTC)) | st.datetimes(FIRST, FIRST + NEA
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(moments, st.integers(1, 500)), min_size=1, max_size=60), st.sampled_from([WIDE, NARROW]))
-def test_bars_stand_in_order_within_the_strip(told: list[tuple[datetime, int]], strip: Strip) -> None:
-    sessions = [Session(f"s{place:03}", at, at, turns, None) for place, (at, turns) in enumerate(told)]
-    drawn = make_timeline(sessions, strip)
+def test_bars_stand_in_order_within_the_strip(starts: list[tuple[datetime, int]], strip: Strip) -> None:
+    sessions = [Session(f"s{place:03}", at, at, turns, None) for place, (at, turns) in enumerate(starts)]
+    timeline = make_timeline(sessions, strip)
     ordered = sorted(sessions, key=lambda item: (item.started_at, item.id))
-    assert [bar.session for bar in drawn.bars] == ordered
-    places = [bar.x for bar in drawn.bars]
+    assert [bar.session for bar in timeline.bars] == ordered
+    places = [bar.x for bar in timeline.bars]
     assert places == sorted(places)
     assert len(set(places)) == len(places), "each can be clicked"
     assert places[0] >= 0
     assert places[-1] <= strip.width - strip.bar
-    assert all(bar.y >= 0 and 0 < bar.height <= strip.height for bar in drawn.bars)
-    assert all(0 <= tick.x <= strip.width for tick in drawn.ticks)
+    assert all(bar.y >= 0 and 0 < bar.height <= strip.height for bar in timeline.bars)
+    assert all(0 <= tick.x <= strip.width for tick in timeline.ticks)

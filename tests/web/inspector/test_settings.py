@@ -1,28 +1,30 @@
-"""Settings: each with its meaning, changed one at a time, and brought back."""
+"""Settings: each with its meaning, changed one at a time, and reset to the default."""
 
 from __future__ import annotations
-
-import dataclasses
 
 from playwright.sync_api import Page, expect
 
 from fivefold.settings import Settings, settings_of
-from fivefold.web.inspector.settings_form import DEFAULTS, MEANINGS, text_of, value_of
+from fivefold.values.fields import fields_of
+from fivefold.web.inspector.form_fields import text_of, value_of
+from fivefold.web.inspector.settings import GROUPS
 from tests.support.web_server import Served
 
 OWN = "settings-changed"
+DEFAULTS = Settings().to_dict()
+FIELDS = fields_of(Settings)
 
 
-def test_every_setting_has_a_meaning_the_recent_turns_first() -> None:
-    assert set(MEANINGS) == {field.name for field in dataclasses.fields(Settings)}
-    assert next(iter(MEANINGS)) == "recent_turns"
+def test_the_page_has_every_setting_once_the_recent_turns_first() -> None:
+    names = [name for group in GROUPS.values() for name in group]
+    assert sorted(names) == sorted(FIELDS)
+    assert names[0] == "recent_turns"
+    assert all(spec.about for spec in FIELDS.values()), "each has a meaning"
 
 
 def test_a_default_typed_in_is_that_default() -> None:
-    typed = {
-        name: value for name, default in DEFAULTS.items() if (value := value_of(name, text_of(default))) is not None
-    }
-    assert settings_of(typed) == Settings()
+    values = {name: value_of(spec, text_of(spec.default)) for name, spec in FIELDS.items()}
+    assert settings_of({name: value for name, value in values.items() if value is not None}) == Settings()
 
 
 def test_settings_are_changed_and_brought_back(browser_page: Page, served: Served) -> None:
@@ -47,8 +49,8 @@ def test_settings_are_changed_and_brought_back(browser_page: Page, served: Serve
     browser_page.get_by_label("day_first").select_option("")
     browser_page.get_by_role("button", name="Save the settings").click()
     expect(browser_page.locator(".notice-good")).to_be_visible()
-    kept = {name: changed[name] for name in ("recent_turns", "timezone", "graph_weight")}
-    assert served.client.get(place).json() == {**DEFAULTS, **kept}
+    left = {name: changed[name] for name in ("recent_turns", "timezone", "graph_weight")}
+    assert served.client.get(place).json() == {**DEFAULTS, **left}
 
 
 def test_a_wrong_value_is_told_at_its_field_and_changes_nothing(browser_page: Page, served: Served) -> None:

@@ -34,9 +34,9 @@ def test_skipped_routes_are_shown_with_the_reason(browser_page: Page) -> None:
 def test_predicted_weights_are_shown_in_percent(browser_page: Page) -> None:
     browser_page.goto(address("why", BERLIN, recipe="ditto"))
     section = browser_page.locator("section", has_text="Weights for this question")
-    shown = [int(re.sub(r"\D", "", text)) for text in section.locator("dd.number").all_inner_texts()]
-    assert len(shown) == 3
-    assert 99 <= sum(shown) <= 101
+    percents = [int(re.sub(r"\D", "", text)) for text in section.locator("dd.number").all_inner_texts()]
+    assert len(percents) == 3
+    assert 99 <= sum(percents) <= 101
     expect(browser_page.get_by_text("intent what")).to_be_visible()
 
 

@@ -11,9 +11,9 @@ from fastapi.responses import Response
 
 from fivefold.engine import Engine
 from fivefold.service.session import Session
-from fivefold.values.memory import TYPES, Memory
+from fivefold.values.memory import Memory
 from fivefold.web.inspector.confirmations import confirmation
-from fivefold.web.inspector.memory_form import form_of, version_of
+from fivefold.web.inspector.memory_form import form_of, texts_of, version_of
 from fivefold.web.inspector.page_session import PageSession
 from fivefold.web.inspector.rendering import page
 
@@ -40,7 +40,8 @@ def memory_page(
     id: str,
     status: int = 200,
     done: str = "",
-    form: Mapping[str, str] | None = None,
+    texts: Mapping[str, str] | None = None,
+    replacement: str = "",
     errors: Mapping[str, str] | None = None,
 ) -> Response:
     """The memory's page; after a refused change with the texts of the form and the error, by the form's name."""
@@ -61,10 +62,10 @@ def memory_page(
             fields=field_rows(memory),
             before=before,
             after=after,
-            types=TYPES,
             done=done,
             version=version_of(memory),
-            form={**form_of(memory), "replacement": "", **(form or {})},
+            form=form_of(texts or texts_of(memory)),
+            replacement=replacement,
             errors=errors or {},
         )
 

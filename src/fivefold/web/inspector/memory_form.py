@@ -1,4 +1,4 @@
-"""A memory as the fields of a form, and the changes that a person makes in them."""
+"""A memory as a form: its fields as they are declared, and the changes that a person makes in them."""
 
 from __future__ import annotations
 
@@ -8,63 +8,49 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
-from fivefold.errors import InvalidInput
-from fivefold.values.memory import Memory
+from fivefold.values.fields import fields_of
+from fivefold.values.memory import Memory, Record
+from fivefold.web.inspector.form_fields import FormField, form_field, text_of, value_of
 
-EDITABLE = ("content", "type", "tags", "importance", "event_at", "valid_from", "valid_to")
-TIMES = ("event_at", "valid_from", "valid_to")
+FIELDS = fields_of(Record)
+NEW = ("content", "speaker", "session_id", "event_at", "type", "importance", "tags")
+"""The fields of the form for a new memory."""
+EDITABLE = ("content", "type", "importance", "event_at", "valid_from", "valid_to", "tags")
 
 
-def form_of(memory: Memory) -> dict[str, str]:
-    """The memory as texts for the form: one tag per line, times in UTC."""
-    return {
-        "content": memory.content,
-        "type": memory.type,
-        "tags": "\n".join(memory.tags),
-        "importance": f"{memory.importance:g}",
-        **{name: _moment(getattr(memory, name)) for name in TIMES},
-    }
+def texts_of(memory: Memory) -> dict[str, str]:
+    """The texts of the form for a stored memory."""
+    return {name: text_of(getattr(memory, name)) for name in EDITABLE}
+
+
+def form_of(texts: Mapping[str, str]) -> dict[str, FormField]:
+    """The fields of the form with these texts, by name."""
+    return {name: form_field(FIELDS[name], text) for name, text in texts.items()}
 
 
 def version_of(memory: Memory) -> str:
     """A hash of the form, to notice that someone else changed the memory in the meantime."""
-    return blake2b(json.dumps(form_of(memory)).encode(), digest_size=8).hexdigest()
+    return blake2b(json.dumps(texts_of(memory)).encode(), digest_size=8).hexdigest()
 
 
-def changes_of(memory: Memory, form: Mapping[str, str]) -> dict[str, Any]:
+def record_of(texts: Mapping[str, str]) -> dict[str, Any]:
+    """The arguments of `Engine.remember`."""
+    return {name: value_of(FIELDS[name], text) for name, text in texts.items() if text.strip()}
+
+
+def changes_of(memory: Memory, texts: Mapping[str, str]) -> dict[str, Any]:
     """The fields that differ from the memory, as `Engine.update` takes them."""
-    before = {name: _normalize(name, text) for name, text in form_of(memory).items()}
-    after = {name: _normalize(name, form[name]) for name in EDITABLE if name in form}
+    before = {name: _normalize(name, text) for name, text in texts_of(memory).items()}
+    after = {name: _normalize(name, text) for name, text in texts.items()}
     return {name: _value(name, text) for name, text in after.items() if text != before[name]}
 
 
-def _value(name: str, text: str) -> object:
-    if name == "tags":
-        return parse_tags(text)
-    if name == "importance":
-        return parse_number(text, "importance")
-    if name in TIMES:
-        return text or None
-    return text
-
-
-def parse_tags(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def parse_number(text: str, field: str) -> float:
-    try:
-        return float(text.strip().replace(",", "."))
-    except ValueError:
-        raise InvalidInput(f"{field} must be a number, not {text!r}") from None
-
-
-def _moment(value: datetime | None) -> str:
-    return "" if value is None else value.replace(tzinfo=None).isoformat(timespec="seconds")
+def _value(name: str, text: str) -> Any:
+    return text if name == "content" else value_of(FIELDS[name], text)
 
 
 def _normalize(name: str, text: str) -> str:
     """Browsers send line ends as one character or two, and a time at :00 with or without seconds."""
-    if name in TIMES:
+    if FIELDS[name].type is datetime:
         return f"{text}:00" if len(text) == len("2025-01-06T08:12") else text
     return text.replace("\r\n", "\n").replace("\r", "\n")
