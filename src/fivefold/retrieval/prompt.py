@@ -15,6 +15,7 @@ from functools import cache
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Recall
 from fivefold.values.serialize import Value
+from fivefold.values.times import MONTHS, WEEKDAYS
 
 Count = Callable[[str], int]
 """How many tokens a text takes."""
@@ -27,9 +28,6 @@ ONE = 80
 
 ROOMY = 16
 """Characters a token has at most; a text with more of them than the budget allows for is not counted."""
-
-DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 INDENT = "\n    "
 """Further lines of a memory stand in, so that nothing a memory says can look like another source."""
@@ -256,4 +254,4 @@ def _moment(moment: datetime) -> str:
 
 
 def _day(moment: datetime) -> str:
-    return f"{DAYS[moment.weekday()]} {moment.day} {MONTHS[moment.month - 1]} {moment.year}"
+    return f"{WEEKDAYS[moment.weekday()][:3]} {moment.day} {MONTHS[moment.month - 1][:3]} {moment.year}"

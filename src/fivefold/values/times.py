@@ -23,6 +23,7 @@ MONTHS = (
     "November",
     "December",
 )
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 def utc_now() -> datetime:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 
-_DAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_MONTH = "(?:january|february|march|april|may|june|july|august|september|october|november|december)"
+from fivefold.text.calendar_words import MONTH, WEEKDAY
+
+_DAY = WEEKDAY
+_MONTH = f"(?:{MONTH})"
 _STRETCH = "(?:hours?|days?|nights?|weeks?|weekends?|fortnight|sessions?)"
 _SPOKEN = (
     "(?:time|session|chat|conversation|talk|call|exchange|message|thing|entry|note|question|answer|bit|point"

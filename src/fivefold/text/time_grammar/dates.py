@@ -6,27 +6,30 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from fivefold.text.calendar_words import (
+    MONTH,
+    MONTH_WORDS,
+    NUMBERS,
+    SHORT_MONTH,
+    WEEKDAY,
+    WEEKDAY_WORDS,
+    month_number,
+    weekday_number,
+)
 from fivefold.text.triggers import Pattern
 from fivefold.values.extraction import Span
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTH = (
-    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
-    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
-)
-_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
-_COUNT = r"(?P<count>\d{1,3}|a|an|one|two|three|four|five|six|seven)"
+_MONTH = rf"(?P<month>{MONTH}|{SHORT_MONTH})\b\.?"
+_SMALL = ("a", "an", "one", "two", "three", "four", "five", "six", "seven")
+_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(_SMALL)})"
 _ANY = Pattern(
-    "#-# yesterday today tonight tomorrow morning night ago monday tuesday "
-    "wednesday thursday friday saturday sunday january february march april may june july august september october "
-    "november december jan feb mar apr jun jul aug sep sept oct nov dec",
+    f"#-# yesterday today tonight tomorrow morning night ago {WEEKDAY_WORDS} {MONTH_WORDS}",
     r"\b(?P<iso>\d{4}-\d{2}-\d{2})\b"
     rf"|\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?{_MONTH}(?:,? (?P<year>\d{{4}}))?"
     rf"|\b{_MONTH.replace('month', 'month2')} (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (?P<year2>\d{{4}}))?"
     rf"|\b{_MONTH.replace('month', 'month3')},? (?P<year3>\d{{4}})\b"
     r"|\b(?P<near>yesterday|today|tonight|this morning|last night|tomorrow|the day before yesterday)\b"
-    r"|\b(?P<which>last|next|on|this) (?P<weekday>(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b"
+    rf"|\b(?P<which>last|next|on|this) (?P<weekday>{WEEKDAY})\b"
     rf"|\b{_COUNT} (?P<unit>day|week|month|year)s? ago\b",
     re.IGNORECASE,
 )
@@ -71,7 +74,7 @@ def _read(match: re.Match[str], today: datetime) -> tuple[datetime, int]:
             match["day"] or match["day2"], match["month"] or match["month2"], match["year"] or match["year2"], today
         ), 1
     if match["month3"]:
-        first = datetime(int(match["year3"]), _month(match["month3"]), 1, tzinfo=UTC)
+        first = datetime(int(match["year3"]), month_number(match["month3"]), 1, tzinfo=UTC)
         return first, ((first + timedelta(days=32)).replace(day=1) - first).days
     if match["near"]:
         return today + timedelta(days=_NEAR[match["near"].casefold()]), 1
@@ -87,8 +90,8 @@ def _ahead(match: re.Match[str], today: datetime) -> tuple[datetime, int]:
 def _day(day: str, month: str, year: str | None, today: datetime) -> datetime:
     """Without a year, the one nearest to the day it was said."""
     if year:
-        return datetime(int(year), _month(month), int(day), tzinfo=UTC)
-    around = [date for step in (-1, 0, 1) for date in _if_any(today.year + step, _month(month), int(day))]
+        return datetime(int(year), month_number(month), int(day), tzinfo=UTC)
+    around = [date for step in (-1, 0, 1) for date in _if_any(today.year + step, month_number(month), int(day))]
     return min(around, key=lambda date: abs(date - today))
 
 
@@ -99,12 +102,8 @@ def _if_any(year: int, month: int, day: int) -> list[datetime]:
         return []
 
 
-def _month(name: str) -> int:
-    return _MONTHS.index(name[:3].casefold()) + 1
-
-
 def _weekday(which: str, name: str, today: datetime) -> datetime:
-    ahead = (_DAYS.index(name) - today.weekday()) % 7
+    ahead = (weekday_number(name) - today.weekday()) % 7
     if which == "last":
         return today + timedelta(days=ahead - 7)
     if which == "next":
@@ -115,7 +114,7 @@ def _weekday(which: str, name: str, today: datetime) -> datetime:
 
 
 def _away(match: re.Match[str], today: datetime, direction: int) -> tuple[datetime, int]:
-    count = _NUMBERS.get(match["count"].casefold()) or int(match["count"])
+    count = NUMBERS.get(match["count"].casefold()) or int(match["count"])
     width = _UNIT_DAYS[match["unit"].casefold()]
     middle = today + timedelta(days=direction * count * width)
     return (middle, 1) if width == 1 else (middle - timedelta(days=width // 2), width)

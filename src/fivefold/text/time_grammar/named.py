@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from fivefold.text.calendar_words import MONTH_WORDS, WEEKDAY_WORDS, month_number, weekday_number
 from fivefold.text.time_grammar.disambiguate import (
     COUNTED,
     month_meant,
@@ -17,17 +18,7 @@ from fivefold.text.time_grammar.disambiguate import (
 from fivefold.text.time_grammar.parts import part_of
 from fivefold.text.time_grammar.periods import Calendar, Span
 from fivefold.text.time_grammar.readings import MONTH, WEEK, Reading, monthly, recurring, weekly, yearly
-from fivefold.text.time_grammar.words import (
-    DIGIT,
-    MONTH_WORDS,
-    WEEKDAY_WORDS,
-    compiled,
-    lower,
-    month_number,
-    ordinal,
-    rule,
-    weekday_number,
-)
+from fivefold.text.time_grammar.words import DIGIT, compiled, lower, ordinal, rule
 
 _DECADES = {
     "twenties": 20,

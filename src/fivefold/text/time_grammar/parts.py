@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
+from fivefold.text.calendar_words import weekday_number
 from fivefold.text.time_grammar.periods import DAY, DAY_PARTS, Calendar, Span, back, later
-from fivefold.text.time_grammar.words import ordinal, weekday_number
+from fivefold.text.time_grammar.words import ordinal
 
 THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 _STEPS = {"year": (4, 8, 12), "quarter": (1, 2, 3), "season": (1, 2, 3), "decade": (36, 84, 120)}

@@ -6,62 +6,27 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from fivefold.text.calendar_words import MONTH, NUMBERS, SHORT_MONTH, WEEKDAY
 from fivefold.text.time_grammar.periods import Calendar
 from fivefold.text.time_grammar.readings import Reading
-from fivefold.values.times import MONTHS as MONTH_NAMES
 
 Reader = Callable[[re.Match[str], Calendar], Reading | None]
 
-MONTHS = tuple(name[:3].lower() for name in MONTH_NAMES)
-WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 DIGIT = "#"
 """Stands for any digit among a rule's triggers."""
-MONTH_WORDS = (
-    "january february march april may june july august september october november december "
-    "jan feb mar apr jun jul aug sep sept oct nov dec"
-)
-WEEKDAY_WORDS = "monday tuesday wednesday thursday friday saturday sunday"
-
-_NUMBERS = {
-    "a": 1,
-    "an": 1,
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
-    "eleven": 11,
-    "twelve": 12,
-    "fifteen": 15,
-    "twenty": 20,
-    "thirty": 30,
-    "forty": 40,
-    "fifty": 50,
-    "sixty": 60,
-    "ninety": 90,
-}
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": -1, "final": -1}
-_MONTH = (
-    r"january|february|march|april|may|june|july|august|september|october|november|december"
-    r"|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)(?:\.(?=\s?[0-9]))?"
-)
-_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_MONTH = rf"{MONTH}|(?:{SHORT_MONTH})(?:\.(?=\s?[0-9]))?"
 _GAP = r"(?:\s{1,8})"
 _START = r"(?<!\w)"
 _END = rf"(?!\w|-(?!{_MONTH})[a-z])"
 _PARTS = {
     "{month}": rf"(?P<month>{_MONTH})(?!\w)",
     "{any month}": rf"(?:{_MONTH})(?!\w)",
-    "{any weekday}": _WEEKDAY,
+    "{any weekday}": WEEKDAY,
     "{day}": r"(?<![0-9.,:/#])(?P<day>0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?(?![0-9])",
     "{last day}": r"(?P<last>0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?(?![0-9])",
     "{year}": r"(?P<year>(?:1[0-9]|20|21)[0-9]{2})(?![0-9])",
-    "{count}": rf"(?P<count>[0-9]{{1,4}}|(?:a )?couple(?: of)?|{'|'.join(_NUMBERS)})",
+    "{count}": rf"(?P<count>[0-9]{{1,4}}|(?:a )?couple(?: of)?|{'|'.join(NUMBERS)})",
     "{unit}": r"(?P<unit>hour|day|week|month|year)s?",
     "{which}": r"(?:(?P<which>last|this past|this|past|previous|next|every|each|any|most|some|coming|first|second"
     r"|third|fourth) )?",
@@ -115,18 +80,10 @@ def lower(word: str | None) -> str:
 
 def number(word: str) -> int:
     word = lower(word)
-    return 2 if "couple" in word else int(word) if word[0] in "0123456789" else _NUMBERS[word]
+    return 2 if "couple" in word else int(word) if word[0] in "0123456789" else NUMBERS[word]
 
 
 def ordinal(word: str) -> int:
     """1 for "first" and "1st"; -1 for "last"."""
     word = lower(word)
     return int(word[0]) if word[0] in "123456789" else _ORDINALS[word]
-
-
-def month_number(word: str) -> int:
-    return MONTHS.index(lower(word)[:3]) + 1
-
-
-def weekday_number(word: str) -> int:
-    return WEEKDAYS.index(lower(word)[:3])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, time
-from functools import lru_cache
-from importlib import import_module
+from datetime import date
 
+from fivefold.text.calendar_words import MONTH_WORDS, month_number
 from fivefold.text.time_grammar.disambiguate import COUNTED, dated_month_meant, weekday_cue
 from fivefold.text.time_grammar.periods import DAY, Calendar, Span
 from fivefold.text.time_grammar.readings import Reading, recurring, yearly
-from fivefold.text.time_grammar.words import DIGIT, MONTH_WORDS, month_number, rule
+from fivefold.text.time_grammar.words import DIGIT, rule
 
 _NOT_WITHIN = r"(?<![./:-])"
 
@@ -31,10 +30,8 @@ def iso(match: re.Match[str], calendar: Calendar) -> Reading | None:
 )
 def numeric(match: re.Match[str], calendar: Calendar) -> Reading | None:
     """Day first unless the settings say otherwise or it cannot be (R8)."""
-    day, month, year = int(match["first"]), int(match["second"]), int(match["year"])
-    if (not calendar.settings.day_first and day <= 12) or month > 12:
-        day, month = month, day
-    return _exactly(calendar, date(year, month, day))
+    day, month = _in_order(int(match["first"]), int(match["second"]), calendar)
+    return _exactly(calendar, date(int(match["year"]), month, day))
 
 
 @rule(
@@ -60,36 +57,39 @@ def worded(match: re.Match[str], calendar: Calendar) -> Reading | None:
     return recurring(calendar, "", unit, yearly(calendar, days))
 
 
-@rule(DIGIT, _NOT_WITHIN + r"(?P<short>[0-9]{1,2})(?P<sign>[/.])[0-9]{1,2}(?P=sign)[0-9]{2}(?![./-]?[0-9])")
-@rule(MONTH_WORDS, "(?P<short>{day}(?:(?: of)? |-){month}(?:,? ['’][0-9]{2}|-[0-9]{4}|-[0-9]{2})(?![0-9]))")
-@rule(MONTH_WORDS, "(?P<short>{month} {day},? ['’][0-9]{2}(?![0-9]))")
-def odd(match: re.Match[str], calendar: Calendar) -> Reading | None:
-    """What the rules above spot but do not read. Dots between single digits are a version more often than a date."""
-    day = _parsed(match[0].replace("’", "'"), calendar.today, calendar.settings.day_first)
-    if day is None:
-        return None
-    doubtful = "." in match[0] and re.match(r"[0-9]{2}\.[0-9]{2}\.", match[0]) is None
-    return Reading(calendar.day(day), "day", accepts=weekday_cue if doubtful else None, explicit=True)
+@rule(
+    DIGIT,
+    _NOT_WITHIN + r"(?P<first>[0-9]{1,2})(?P<sign>[/.])(?P<second>[0-9]{1,2})(?P=sign)(?P<short>[0-9]{2})"
+    r"(?![./-]?[0-9])",
+)
+def numeric_short(match: re.Match[str], calendar: Calendar) -> Reading | None:
+    """15/03/24. Dots between single digits are a version more often than a date."""
+    day, month = _in_order(int(match["first"]), int(match["second"]), calendar)
+    doubtful = match["sign"] == "." and re.match(r"[0-9]{2}\.[0-9]{2}\.", match[0]) is None
+    span = calendar.day(_latest(calendar.today, match["short"], month, day))
+    return Reading(span, "day", accepts=weekday_cue if doubtful else None, explicit=True)
 
 
-@lru_cache(maxsize=256)
-def _parsed(text: str, today: date, day_first: bool) -> date | None:
-    """Through dateparser, which is loaded only when such a date turns up."""
-    parse = import_module("dateparser").parse
-    settings = {
-        "RELATIVE_BASE": datetime.combine(today, time()),
-        "PREFER_DATES_FROM": "past",
-        "DATE_ORDER": "DMY" if day_first else "MDY",
-        "TIMEZONE": "UTC",
-        "RETURN_AS_TIMEZONE_AWARE": False,
-        "REQUIRE_PARTS": ["day", "month", "year"],
-        "PARSERS": ["absolute-time"],
-    }
-    try:
-        found: datetime | None = parse(text, languages=["en"], settings=settings)
-    except Exception:  # whatever it stumbles over is no date
-        return None
-    return found.date() if found else None
+@rule(MONTH_WORDS, "{day}(?:(?: of)? |-){month}(?:,? ['’]|-)(?P<short>(?<=-)[0-9]{4}|[0-9]{2})(?![0-9])")
+@rule(MONTH_WORDS, "{month} {day},? ['’](?P<short>[0-9]{2})(?![0-9])")
+def worded_short(match: re.Match[str], calendar: Calendar) -> Reading | None:
+    """15 March '24, 15-Mar-24, 15-Mar-2024, March 15, '24."""
+    return _exactly(calendar, _latest(calendar.today, match["short"], month_number(match["month"]), int(match["day"])))
+
+
+def _in_order(first: int, second: int, calendar: Calendar) -> tuple[int, int]:
+    """Day and month: as the settings have them, or the other way round where only that makes a month."""
+    swap = (not calendar.settings.day_first and first <= 12) or second > 12
+    return (second, first) if swap else (first, second)
+
+
+def _latest(today: date, year: str, month: int, day: int) -> date:
+    """The day in a year of four digits, or the latest one that has come in a year of two."""
+    if len(year) == 4:
+        return date(int(year), month, day)
+    century = today.year - (today.year - int(year)) % 100
+    found = date(century, month, day)
+    return found if found <= today else date(century - 100, month, day)
 
 
 def _exactly(calendar: Calendar, day: date) -> Reading:

@@ -10,6 +10,8 @@ import re
 from bisect import bisect_right
 from typing import Literal
 
+from fivefold.text.calendar_words import MONTH, WEEKDAY
+
 Claim = Literal["now", "change", "place"]
 """What is claimed: that something is so, that it became so, or where and how old somebody is."""
 
@@ -58,10 +60,10 @@ _PAST = re.compile(
     re.IGNORECASE,
 )
 _STATE_WORD = re.compile(r"[a-z]{3,}(?<!e)ed|[a-z]{4,}(?:ful|less|ous)")
-_MONTHS = r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b"
+_MONTHS = rf"\b(?:{MONTH})\b"
 _MONTH = re.compile(_MONTHS, re.IGNORECASE)
 _DATE = re.compile(rf"\d|{_MONTHS}", re.IGNORECASE)
-DAY = re.compile(rf"\d|{_MONTHS}|\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|today|tomorrow|noon|next \w+)\b", re.I)
+DAY = re.compile(rf"\d|{_MONTHS}|\b(?:{WEEKDAY}|today|tomorrow|noon|next \w+)\b", re.I)
 _DATED = re.compile(r"\b(?:birthday|deadline|date|date birth)$")
 _FIGURES = (
     r"(?:number|budget|rate|weight|height|time-?out|salary|rent|port|version|pin|postcode"

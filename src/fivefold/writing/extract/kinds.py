@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
+from fivefold.text.calendar_words import MONTH_START, MONTH_WORDS, WEEKDAY, WEEKDAY_WORDS
 from fivefold.text.triggers import Pattern
 from fivefold.values.memory import Facet, Type
 
@@ -33,12 +34,10 @@ _EVENT = Pattern(
     re.IGNORECASE,
 )
 _WHEN = Pattern(
-    "yesterday today tonight tomorrow morning last next ago #-# monday tuesday wednesday thursday friday saturday "
-    "sunday january february march april may june july august september october november december jan feb mar apr jun "
-    "jul aug sep sept oct nov dec",
+    f"yesterday today tonight tomorrow morning last next ago #-# {WEEKDAY_WORDS} {MONTH_WORDS}",
     r"\b(?:yesterday|today|tonight|tomorrow|this morning|last (?:night|week|weekend|month|year|\w+day)|next \w+|ago"
-    r"|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w* \d{1,2}"
-    r"|\d{1,2}(?:st|nd|rd|th)? (?:of )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*|\d{4}-\d{2}-\d{2})\b",
+    rf"|on {WEEKDAY}|(?:{MONTH_START})\w* \d{{1,2}}"
+    rf"|\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{MONTH_START})\w*|\d{{4}}-\d{{2}}-\d{{2}})\b",
     re.IGNORECASE,
 )
 _PLANNED = Pattern(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from fivefold.text.calendar_words import MONTH_NAMES, WEEKDAY_NAMES
 from fivefold.text.lexemes import lexemes, stop_words
 from fivefold.text.triggers import Pattern
 from fivefold.values.extraction import Correction, Statement
@@ -130,9 +131,8 @@ _NO_FIRMS = frozenset(
     "linear trello asana figma vim obsidian excel word outlook gmail proton dropbox drive onedrive azure cloudflare "
     "firefox chrome safari edge brave whatsapp signal telegram discord matrix mattermost mastodon bluesky twitter "
     "facebook instagram reddit tiktok linkedin threads spotify netflix youtube chatgpt claude gemini copilot miro "
-    "skype agile scrum kanban cloud monday tuesday wednesday thursday friday saturday sunday january february march "
-    "april may june july august september october november december christmas easter".split()
-)
+    "skype agile scrum kanban cloud christmas easter".split()
+).union(WEEKDAY_NAMES, MONTH_NAMES)
 _NO_PLACES = _NO_FIRMS.union(
     "google amazon meta microsoft apple oracle nvidia intel tesla uber airbnb stripe team plan phase chapter gate "
     "room level version desk floor engineering marketing sales finance product design operations support legal "
