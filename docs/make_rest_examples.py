@@ -12,9 +12,9 @@ from starlette.testclient import TestClient
 
 import fivefold
 from fivefold import sample
-from fivefold.web.rest.operations import OPERATIONS
-from fivefold.web.app import create_app
 from fivefold.service.service import open_service
+from fivefold.web.app import create_app
+from fivefold.web.rest.operations import OPERATIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "src/fivefold/web/rest/examples.json"

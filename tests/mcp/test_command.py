@@ -1,4 +1,4 @@
-"""`fivefold mcp` on the command line: what cannot be meant is said, and what is offered can be read."""
+"""`fivefold mcp` on the command line: options that do not go together are refused."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from fivefold.mcp.prompts import PROMPTS
-from fivefold.mcp.tools import TOOLS
 from tests.support.shell import process
 
 
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (["--port", "9"], "--host and --port go with --http; without it a client speaks over standard streams"),
+        (["--port", "9"], "--host, --port and --json go with --http; without it a client speaks over standard streams"),
         (["--http", "-n", "a"], "over HTTP a key says which namespaces it reaches; leave --namespace and the like out"),
         (["-n", " "], "namespace is empty; give it at least one visible character"),
         (
@@ -39,9 +37,8 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
     assert "Traceback" not in ran.err
 
 
-def test_what_is_offered_can_be_read_without_a_client(tmp_path: Path) -> None:
-    offered = process("mcp", "--json", folder=str(tmp_path)).json
-    assert [tool["name"] for tool in offered["tools"]] == list(TOOLS)
-    assert all(tool["inputSchema"] and tool["outputSchema"] for tool in offered["tools"])
-    assert [prompt["name"] for prompt in offered["prompts"]] == list(PROMPTS)
+def test_json_goes_with_http(tmp_path: Path) -> None:
+    ran = process("mcp", "--json", folder=str(tmp_path))
+    assert ran.code == 1
+    assert "--json go with --http" in ran.json["error"]["message"]
     assert not (tmp_path / "fivefold.db").exists()

@@ -85,13 +85,13 @@ NEEDS_TORCH = {"train weights"}
 NEEDS_SERVER = {name for name in ARGS if name.startswith("db ")}
 """Commands for stores on PostgreSQL alone; they have a file of tests of their own."""
 
-RUNS_ON = {"serve"}
-"""Commands that go on until they are stopped; they have a file of tests of their own."""
+RUNS_ON = {"serve", "mcp"}
+"""Commands that run until they are stopped; they have a file of tests of their own."""
 
-WHOLE = {"maintain", "backup", "keys create", "keys list", "keys revoke", "audit", *RUNS_ON, *NEEDS_SERVER}
+WHOLE = {"maintain", "backup", "keys create", "keys list", "keys revoke", "audit", "serve", *NEEDS_SERVER}
 """Commands that look at all of a store rather than one namespace."""
 
-MAKES_STORES = {"demo", "add", "import", "mcp", "keys create"}
+MAKES_STORES = {"demo", "add", "import", "keys create"}
 READS_STORES = sorted(set(ARGS) - STORELESS - MAKES_STORES - NEEDS_SERVER - RUNS_ON)
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from fivefold.cli.serve import serve
 from fivefold.service.limits import HELD, Limits, Rates, TooMuch, TooOften
+from fivefold.service.problems import KINDS
 from fivefold.service.service import open_service
-from fivefold.web.problems import KINDS
 from tests.web.conftest import asking
 
 

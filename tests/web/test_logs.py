@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from fivefold.service.keys import Keyring
+from fivefold.service.request_observers import RequestSummary
 from fivefold.stores import open_store
 from fivefold.web import logs
-from fivefold.web.request_log import Answered
 from tests.support.web_server import Served
 
 TEXTS = ("7719-Zebra", "Quillfeather", "Marzipan")
@@ -185,33 +185,33 @@ def root() -> Iterator[None]:
         logger.setLevel(level)
 
 
-ANSWERED = Answered("r1", "POST", "recall", 200, 0.0123, "k1")
+SUMMARY = RequestSummary("r1", "POST", "recall", 200, 0.0123, "k1")
 
 
 @pytest.mark.parametrize(
-    ("answered", "shown"),
+    ("summary", "shown"),
     [
-        (ANSWERED, r"\d\d:\d\d:\d\d 200 POST recall 12\.3 ms key k1 \(r1\)"),
+        (SUMMARY, r"\d\d:\d\d:\d\d 200 POST recall 12\.3 ms key k1 \(r1\)"),
         (
-            Answered("r2", "GET", "unmatched", 404, 0.001, None, "/a\x1b[31m?x", '{"q": 1}'),
+            RequestSummary("r2", "GET", "unmatched", 404, 0.001, None, "/a\x1b[31m?x", '{"q": 1}'),
             r"\d\d:\d\d:\d\d 404 GET unmatched 1\.0 ms \(r2\) /a␛\[31m\?x \{\"q\": 1\}",
         ),
     ],
 )
-def test_for_people_it_is_one_plain_line(root: None, answered: Answered, shown: str) -> None:
+def test_for_people_it_is_one_plain_line(root: None, summary: RequestSummary, shown: str) -> None:
     out = io.StringIO()
     logs.start("plain", "info", stream=out)
-    logs.Requests().answered(answered)
+    logs.RequestLogger().request_ended(summary)
     assert re.fullmatch(shown + "\n", out.getvalue())
 
 
 def test_what_is_below_the_level_is_left_out(root: None) -> None:
     out = io.StringIO()
     logs.start("json", "warning", stream=out)
-    logs.Requests().answered(ANSWERED)
+    logs.RequestLogger().request_ended(SUMMARY)
     logging.getLogger("somebody.else").info("chatter")
     assert out.getvalue() == ""
-    logs.Requests().answered(Answered("r3", "POST", "recall", 500, 0.1, None))
+    logs.RequestLogger().request_ended(RequestSummary("r3", "POST", "recall", 500, 0.1, None))
     assert json.loads(out.getvalue())["level"] == "error"
 
 

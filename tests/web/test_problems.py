@@ -11,9 +11,10 @@ from starlette.testclient import TestClient
 
 from fivefold import errors
 from fivefold.models.remote import RemoteError
+from fivefold.service.problems import INSIDE, KINDS
 from fivefold.service.service import Service
 from fivefold.values.access import Refused, Unauthorized
-from fivefold.web.problems import INSIDE, KINDS, problem_of
+from fivefold.web.problems import problem_and_headers
 from tests.web.conftest import asking
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,7 +43,7 @@ ROOT = Path(__file__).resolve().parents[2]
     ],
 )
 def test_every_error_of_the_library_has_a_kind(error: Exception, status: int, kind: str) -> None:
-    found, headers = problem_of(error)
+    found, headers = problem_and_headers(error)
     assert (found.status, found.type) == (status, f"urn:fivefold:problem:{kind}")
     assert (found.detail == str(error)) == (kind not in INSIDE)
     assert ("Retry-After" in headers) == (status == 503)
@@ -53,7 +54,7 @@ def test_no_error_of_the_library_is_without_one() -> None:
     made = {errors.EmbedderMismatch: ("a", "b@1", "c@2"), errors.MissingExtra: ("x", "y")}
     for kind in vars(errors).values():
         if isinstance(kind, type) and issubclass(kind, errors.FivefoldError) and kind is not errors.FivefoldError:
-            assert problem_of(kind(*made.get(kind, ("x",))))[0].kind != "internal", kind
+            assert problem_and_headers(kind(*made.get(kind, ("x",))))[0].kind != "internal", kind
 
 
 def test_what_was_not_foreseen_tells_nothing_of_the_inside_but_an_id_that_is_logged(

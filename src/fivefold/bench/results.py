@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 
-from fivefold import __version__
 from fivefold.bench.ablate import Ablation
 from fivefold.bench.contestants import Contestant
 from fivefold.bench.data import Question
@@ -23,6 +22,7 @@ from fivefold.bench.scores import Scores, by_category, gains, means, score
 from fivefold.bench.significance import Comparison
 from fivefold.errors import InvalidInput, StoreError
 from fivefold.values.serialize import Json
+from fivefold.version import VERSION
 
 RESULTS = "results.json"
 QUESTIONS = "questions.jsonl.gz"
@@ -65,7 +65,7 @@ def collect_results(
         "recipes": {
             contestant.name: _result(run, contestant, scored[contestant.name]) for contestant in run.contestants
         },
-        "fivefold": __version__,
+        "fivefold": VERSION,
         "k": list(ks),
         "seed": seed,
         "jobs": run.jobs,

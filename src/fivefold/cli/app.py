@@ -105,9 +105,9 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
-        from fivefold import __version__
+        from fivefold.version import VERSION
 
-        say(f"fivefold {__version__}")
+        say(f"fivefold {VERSION}")
         raise typer.Exit
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from fivefold.cli.app import JsonOption, StoreOption, app, complain, place, print_json
+from fivefold.cli.app import JsonOption, StoreOption, app, complain, place
 from fivefold.cli.write import EmbedderOption
 from fivefold.errors import InvalidInput, MissingExtra
 
@@ -35,17 +35,13 @@ def mcp(
 ) -> None:
     """Serve a store to a model as tools (MCP), over standard streams; with a key in FIVEFOLD_KEY as that key may.
 
-    --json prints what is offered and ends; with --http it prints the address once it listens.
+    With --http, --json prints the address once it listens.
     """
-    _check(http, (host, port) != (HOST, PORT), namespace, all_namespaces)
+    _check(http, as_json or (host, port) != (HOST, PORT), namespace, all_namespaces)
     _load()
     location = place(store)
     if http:
         _over_http(location, host, port, embedder, as_json)
-    elif as_json:
-        from fivefold.mcp.offer import offer
-
-        print_json(offer())
     else:
         from fivefold.mcp.stdio import StdioTransport, serve
 
@@ -55,12 +51,12 @@ def mcp(
         serve(StdioTransport(location, namespace, all_namespaces, key, embedder))
 
 
-def _check(http: bool, placed: bool, namespace: str | None, all_namespaces: bool) -> None:
-    """Options that cannot be meant; `placed` is whether an address was given."""
+def _check(http: bool, listens: bool, namespace: str | None, all_namespaces: bool) -> None:
+    """Options that do not go together; `listens` is whether one was given that only a server has."""
     from fivefold.values.validate import checked_name
 
-    if placed and not http:
-        raise InvalidInput("--host and --port go with --http; without it a client speaks over standard streams")
+    if listens and not http:
+        raise InvalidInput("--host, --port and --json go with --http; without it a client speaks over standard streams")
     if http and (namespace is not None or all_namespaces):
         raise InvalidInput("over HTTP a key says which namespaces it reaches; leave --namespace and the like out")
     if namespace is not None:

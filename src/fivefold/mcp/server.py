@@ -13,11 +13,11 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from fivefold import __version__
 from fivefold.errors import NotFound
 from fivefold.mcp.transport import Transport
 from fivefold.values.access import Refused
 from fivefold.values.serialize import Json
+from fivefold.version import VERSION
 
 if TYPE_CHECKING:
     from fivefold.mcp.tools import Tool
@@ -143,7 +143,7 @@ class Handlers:
 def build(handlers: Handlers) -> Server[Any]:
     server: Server[Any] = Server(
         "fivefold",
-        version=__version__,
+        version=VERSION,
         title="fivefold memory",
         instructions=INSTRUCTIONS,
         get_tool_input_schema=_input_schema,

@@ -67,11 +67,11 @@ class StdioTransport:
 
     def message(self, error: Exception) -> str:
         """A library error is given as it is: the reader has the store."""
-        from fivefold.web.problems import problem_of
+        from fivefold.service.problems import problem_of
 
         if isinstance(error, NamespaceRefused) and self.secret is None:
             return "only the namespace this was started for can be used; start it for all namespaces to use others"
-        return str(error) if isinstance(error, FivefoldError) else problem_of(error)[0].detail
+        return str(error) if isinstance(error, FivefoldError) else problem_of(error).detail
 
     def close(self) -> None:
         self._ended = True

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from functools import cache
 
-from fastapi import APIRouter
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
-from starlette.requests import Request
-from starlette.responses import Response
 
-from fivefold import __version__, observers
+from fivefold import observers
 from fivefold.observers import Write
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe
+from fivefold.service.request_observers import RequestSummary
 from fivefold.stores.protocol import Store
-from fivefold.values.access import Refused
 from fivefold.values.recall import Recall
-from fivefold.web.auth import caller_of
-from fivefold.web.request_log import Answered
+from fivefold.version import VERSION
 
+MEDIA_TYPE = CONTENT_TYPE_LATEST
 OTHER = "other"
 REQUEST_S = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
 STEP_S = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2)
@@ -26,25 +23,22 @@ STEP_S = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 
 
 
 class Metrics:
-    """The figures of one server and its store; watches its requests and observes its engines."""
+    """The figures of one server and its store; observes its requests and its engines."""
 
-    def __init__(self, store: Store, open_to_all: bool = False) -> None:
+    def __init__(self, store: Store) -> None:
         self.registry = CollectorRegistry()
-        self.router = APIRouter()
-        self.router.add_api_route("/metrics", self._shown, methods=["GET"], include_in_schema=False)
         self._store = store
-        self._open_to_all = open_to_all
-        self._requests_made(self.registry)
-        self._engines_did(self.registry)
+        self._count_requests(self.registry)
+        self._count_recalls_and_writes(self.registry)
         ProcessCollector(registry=self.registry)
         built = Gauge("fivefold_build_info", "Which fivefold this is", ["version"], registry=self.registry)
-        built.labels(__version__).set(1)
+        built.labels(VERSION).set(1)
         observers.add(self)
 
     def close(self) -> None:
         observers.remove(self)
 
-    def _requests_made(self, registry: CollectorRegistry) -> None:
+    def _count_requests(self, registry: CollectorRegistry) -> None:
         self._requests = Counter(
             "fivefold_requests", "Requests answered", ["operation", "method", "status"], registry=registry
         )
@@ -54,7 +48,7 @@ class Metrics:
         self._in_flight = Gauge("fivefold_requests_in_flight", "Requests not answered yet", registry=registry)
         self._limited = Counter("fivefold_requests_limited", "Requests refused as too many", registry=registry)
 
-    def _engines_did(self, registry: CollectorRegistry) -> None:
+    def _count_recalls_and_writes(self, registry: CollectorRegistry) -> None:
         self._recall_s = Histogram(
             "fivefold_recall_seconds", "Time of a recall", ["recipe"], buckets=REQUEST_S, registry=registry
         )
@@ -77,14 +71,14 @@ class Metrics:
         )
         self._written = Counter("fivefold_memories_written", "Memories that were stored", registry=registry)
 
-    def began(self) -> None:
+    def request_began(self) -> None:
         self._in_flight.inc()
 
-    def answered(self, answered: Answered) -> None:
+    def request_ended(self, request: RequestSummary) -> None:
         self._in_flight.dec()
-        self._requests.labels(answered.operation, answered.method, answered.status).inc()
-        self._request_s.labels(answered.operation).observe(answered.seconds)
-        if answered.status == 429:
+        self._requests.labels(request.operation, request.method, request.status).inc()
+        self._request_s.labels(request.operation).observe(request.seconds)
+        if request.status == 429:
             self._limited.inc()
 
     def recalled(self, store: Store, recall: Recall, ended_ns: int) -> None:
@@ -108,13 +102,9 @@ class Metrics:
             self._write_s.labels(write.operation).observe((write.ended_ns - write.began_ns) / 1e9)
             self._written.inc(write.stored)
 
-    def _shown(self, request: Request) -> Response:
-        if not self._open_to_all:
-            caller = caller_of(request)
-            caller.require("admin")
-            if not caller.sees_all:
-                raise Refused("figures are of the whole store; that needs an admin's key for all namespaces")
-        return Response(generate_latest(self.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+    def text(self) -> bytes:
+        """All figures, in the form that Prometheus reads."""
+        return generate_latest(self.registry)
 
 
 @cache

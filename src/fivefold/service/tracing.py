@@ -1,4 +1,4 @@
-"""OpenTelemetry spans of recalls, writes and requests; off until asked for.
+"""OpenTelemetry spans of recalls and writes; off until asked for.
 
 The spans of a recall are a view of its own trace: when its stages and routes began is worked out from how long they
 took. They hold names, counts and times, and neither questions nor memories nor namespaces.
@@ -16,23 +16,17 @@ from fivefold.errors import InvalidInput, MissingExtra
 from fivefold.observers import Write
 
 try:
-    from opentelemetry import propagate, trace
-    from opentelemetry.trace import SpanKind, Status, StatusCode
+    from opentelemetry import trace
+    from opentelemetry.trace import Status, StatusCode
 except ImportError:
     raise MissingExtra("OpenTelemetry", "otel") from None
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, MutableMapping
-
     from opentelemetry.trace import Span, Tracer, TracerProvider
 
     from fivefold.stores.protocol import Store
     from fivefold.values.recall import Recall
     from fivefold.values.trace import RouteRun
-
-    Scope = MutableMapping[str, Any]
-    Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-    Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 """Where spans are sent is set in the environment, as for every program that has them."""
@@ -44,9 +38,9 @@ def instrument(tracer_provider: TracerProvider | None = None) -> None:
     """Make a span for every recall and write from now on, with the provider given or the one of the program."""
     uninstrument()
     provider = tracer_provider or trace.get_tracer_provider()
-    from fivefold import __version__
+    from fivefold.version import VERSION
 
-    spans = Spans(provider.get_tracer("fivefold", __version__))
+    spans = Spans(provider.get_tracer("fivefold", VERSION))
     _instrumented.append(spans)
     observers.add(spans)
 
@@ -55,6 +49,11 @@ def uninstrument() -> None:
     """Make no more spans."""
     while _instrumented:
         observers.remove(_instrumented.pop())
+
+
+def current_tracer() -> Tracer | None:
+    """What makes the spans now; None while nothing is instrumented."""
+    return _instrumented[0].tracer if _instrumented else None
 
 
 @contextmanager
@@ -127,40 +126,6 @@ class Spans:
 
     def _within(self, parent: Span, name: str, began: int) -> Span:
         return self.tracer.start_span(name, trace.set_span_in_context(parent), start_time=began)
-
-
-class TracedRequests:
-    """A span around every request of the server, within the caller's trace where the request names one."""
-
-    def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not _instrumented:
-            await self.app(scope, receive, send)
-            return
-        from fivefold.web.request_log import METHODS, operation_of
-
-        method = scope["method"] if scope["method"] in METHODS else "OTHER"
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        tracer, above = _instrumented[0].tracer, propagate.extract(headers)
-        with tracer.start_as_current_span(
-            method, above, SpanKind.SERVER, record_exception=False, set_status_on_exception=False
-        ) as span:
-
-            async def sent(message: MutableMapping[str, Any]) -> None:
-                if message["type"] == "http.response.start":
-                    span.set_attribute("http.response.status_code", message["status"])
-                    if message["status"] >= 500:
-                        span.set_status(Status(StatusCode.ERROR))
-                await send(message)
-
-            try:
-                await self.app(scope, receive, sent)
-            finally:
-                operation = operation_of(scope)
-                span.update_name(f"{method} {operation}")
-                span.set_attributes({"http.request.method": method, "fivefold.operation": operation})
 
 
 def _fail(span: Span, what: str) -> None:

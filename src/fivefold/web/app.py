@@ -16,17 +16,19 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import Scope
 
-from fivefold import __version__
 from fivefold.errors import FivefoldError
 from fivefold.service.metrics import Metrics
+from fivefold.service.problems import Fault, problem
 from fivefold.service.service import Service
+from fivefold.version import VERSION
 from fivefold.web import problems
 from fivefold.web.auth import service_of
-from fivefold.web.logs import Requests
+from fivefold.web.logs import RequestLogger
+from fivefold.web.metrics_route import metrics_router
 from fivefold.web.openapi import describe
 from fivefold.web.paths import RawPaths
-from fivefold.web.problems import Fault, Problematic, problem
-from fivefold.web.request_log import METHODS, Watched
+from fivefold.web.problems import ProblemError
+from fivefold.web.request_log import METHODS, ObservedRequests
 from fivefold.web.rest import install
 from fivefold.web.security import Guard, Sites
 
@@ -49,10 +51,10 @@ def create_app(
     `metrics_open` shows figures to anyone, `log_contents` logs what is asked and told, `traced` makes spans.
     """
     sites = sites or Sites()
-    metrics = Metrics(service.engines.store, metrics_open)
+    metrics = Metrics(service.engines.store)
     app = FastAPI(
         title="fivefold",
-        version=__version__,
+        version=VERSION,
         summary="Long-term memory for AI agents: remember, recall, and see why each memory came back.",
         docs_url=None,
         redoc_url=None,
@@ -61,7 +63,7 @@ def create_app(
         middleware=[
             Middleware(RawPaths),
             *_traced(traced),
-            Middleware(Watched, watchers=(Requests(), metrics), contents=log_contents),
+            Middleware(ObservedRequests, observers=(RequestLogger(), metrics), contents=log_contents),
             *_cors(sites),
             Middleware(Guard, sites=sites, limits=service.limits),
         ],
@@ -69,11 +71,11 @@ def create_app(
     app.state.service = service
     app.state.metrics = metrics
     app.state.lifespans = []
-    for kind in (FivefoldError, Problematic, HTTPException, RequestValidationError):
+    for kind in (FivefoldError, ProblemError, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, _failed)
     install(app)
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
-    app.include_router(metrics.router)
+    app.include_router(metrics_router(metrics, metrics_open))
     if mcp and find_spec("mcp") is not None:
         _mount_mcp(app, service)
     if pages:
@@ -93,7 +95,7 @@ async def _in_turn(request: Request) -> AsyncIterator[None]:
 def _traced(traced: bool) -> list[Middleware]:
     if not traced:
         return []
-    from fivefold.service.tracing import TracedRequests
+    from fivefold.web.request_spans import TracedRequests
 
     return [Middleware(TracedRequests)]
 
@@ -138,14 +140,14 @@ def _failed(request: Request, error: Exception) -> Response:
     return problems.answer(request, error)
 
 
-def _invalid(error: RequestValidationError) -> Problematic:
+def _invalid(error: RequestValidationError) -> ProblemError:
     """The first value that cannot be used, in a sentence; all of them in a list."""
     found = error.errors()
     if found[0]["type"] == "json_invalid":
         told = f"the body is not JSON: {found[0]['ctx']['error']} at character {found[0]['loc'][-1]}"
-        return Problematic(problem("malformed-body", told))
+        return ProblemError(problem("malformed-body", told))
     faults = tuple(Fault(".".join(map(str, item["loc"])), str(item["msg"])) for item in found[:MOST_FAULTS])
-    return Problematic(problem("invalid-input", f"{faults[0].field}: {faults[0].detail}", errors=faults))
+    return ProblemError(problem("invalid-input", f"{faults[0].field}: {faults[0].detail}", errors=faults))
 
 
 def _methods(app: FastAPI, scope: Scope) -> list[str]:

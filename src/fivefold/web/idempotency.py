@@ -11,7 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fivefold.service.idempotency import Answer, Answers, Begun, Busy, Reused
-from fivefold.web.problems import Problematic, problem
+from fivefold.service.problems import problem
+from fivefold.web.problems import ProblemError
 
 HEADER = "idempotency-key"
 REPLAYED = "idempotent-replayed"
@@ -51,9 +52,9 @@ async def once(
     try:
         begun = await run_in_threadpool(answers.begin, namespace, scope, key, await digest())
     except Reused as error:
-        raise Problematic(problem("key-used-otherwise", str(error))) from None
+        raise ProblemError(problem("key-used-otherwise", str(error))) from None
     except Busy as error:
-        raise Problematic(problem("under-way", str(error)), {"Retry-After": str(error.retry_after_s)}) from None
+        raise ProblemError(problem("under-way", str(error)), {"Retry-After": str(error.retry_after_s)}) from None
     if isinstance(begun, Answer):
         return _again(begun)
     try:
@@ -69,5 +70,5 @@ async def once(
 def _again(kept: Answer) -> Response:
     if kept.body is None:
         told = "this was done before; its answer spoke of a memory that has been forgotten since, and is gone with it"
-        raise Problematic(problem("answer-forgotten", told))
+        raise ProblemError(problem("answer-forgotten", told))
     return Response(kept.body, kept.status, {REPLAYED: "true"}, "application/json")

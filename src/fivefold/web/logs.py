@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO
 
+from fivefold.service.request_observers import RequestSummary
 from fivefold.text.display import escaped, visible
 from fivefold.values.times import iso
-from fivefold.web.request_log import Answered
 
 Form = Literal["auto", "json", "plain"]
 Level = Literal["debug", "info", "warning", "error"]
@@ -42,29 +42,29 @@ def start(form: Form = "auto", level: Level = "info", contents: bool = False, st
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
 
 
-class Requests:
+class RequestLogger:
     """Writes a line for every request that has ended."""
 
     def __init__(self) -> None:
         self._log = logging.getLogger(REQUESTS)
 
-    def began(self) -> None:
+    def request_began(self) -> None:
         """A request that has begun is not logged; it will end."""
 
-    def answered(self, answered: Answered) -> None:
-        level = logging.ERROR if answered.status >= 500 else logging.INFO
+    def request_ended(self, request: RequestSummary) -> None:
+        level = logging.ERROR if request.status >= 500 else logging.INFO
         if not self._log.isEnabledFor(level):
             return
         fields = {
-            "request_id": answered.id,
-            "method": answered.method,
-            "operation": answered.operation,
-            "status": answered.status,
-            "ms": round(answered.seconds * 1000, 2),
-            "key": answered.key_id,
+            "request_id": request.id,
+            "method": request.method,
+            "operation": request.operation,
+            "status": request.status,
+            "ms": round(request.seconds * 1000, 2),
+            "key": request.key_id,
         }
-        if answered.path:
-            fields |= {"path": answered.path, "body": answered.body}
+        if request.path:
+            fields |= {"path": request.path, "body": request.body}
         self._log.log(level, "request", extra=fields)
 
 

@@ -14,10 +14,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from fivefold.mcp.server import Handlers, build
 from fivefold.mcp.source_numbers import SourceNumbers
 from fivefold.mcp.transport import single_namespace
+from fivefold.service.problems import problem_of
 from fivefold.service.service import Service
 from fivefold.service.session import Session
 from fivefold.web.auth import caller_of, still_the_caller
-from fivefold.web.problems import problem_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class HttpTransport:
         return Session(self.opened, caller, single_namespace(caller) if namespace is None else namespace)
 
     def message(self, error: Exception) -> str:
-        return problem_of(error)[0].detail
+        return problem_of(error).detail
 
 
 class McpEndpoint:

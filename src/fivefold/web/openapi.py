@@ -12,10 +12,11 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from fivefold.service.problems import KINDS, Problem
 from fivefold.service.responses import Health, Readiness
 from fivefold.values.schema import definitions, name_of
 from fivefold.values.serialize import Json
-from fivefold.web.problems import KINDS, MEDIA_TYPE, Problem
+from fivefold.web.problems import MEDIA_TYPE
 from fivefold.web.rest.operations import JSON, LINES, OPERATIONS, Operation
 
 REF = "#/components/schemas/"

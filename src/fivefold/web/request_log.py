@@ -1,19 +1,15 @@
-"""Every request as those who run the server see it: what was asked for, what came of it, how long it took.
-
-A request is told by its route, never by its path, which may hold ids, nor by its body or its questions.
-"""
+"""Every request gets an id, is timed, and is reported to the observers of the server."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from time import perf_counter
-from typing import Protocol
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from fivefold.service.request_observers import RequestObserver, RequestSummary
 from fivefold.values.access import Caller
 from fivefold.values.ids import new_id
 
@@ -27,58 +23,33 @@ _SECRET = re.compile(r"(ff_[0-9a-f]{12}_)[0-9a-f]+")
 _GIVEN_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """A request that has ended."""
+class ObservedRequests:
+    """Middleware that times every request, gives it an id, and reports it to the observers."""
 
-    id: str
-    method: str
-    operation: str
-    """The operation's name, or the template of its path."""
-    status: int
-    """0 where the client went away before there was an answer."""
-    seconds: float
-    key_id: str | None
-    path: str = ""
-    body: str = ""
-    """Path and body are kept only where contents are asked for."""
-
-
-class Watcher(Protocol):
-    """Is told when a request begins and when it has ended."""
-
-    def began(self) -> None: ...
-
-    def answered(self, answered: Answered) -> None: ...
-
-
-class Watched:
-    """Times every request, gives it an id, and tells the watchers."""
-
-    def __init__(self, app: ASGIApp, watchers: Sequence[Watcher], contents: bool = False) -> None:
+    def __init__(self, app: ASGIApp, observers: Sequence[RequestObserver], contents: bool = False) -> None:
         self.app = app
-        self.watchers = watchers
+        self.observers = observers
         self.contents = contents
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        seen = _Seen(scope, receive, send, self.contents)
-        for watcher in self.watchers:
-            watcher.began()
+        request = _Request(scope, receive, send, self.contents)
+        for observer in self.observers:
+            observer.request_began()
         try:
-            await self.app(scope, seen.receive, seen.send)
+            await self.app(scope, request.receive, request.send)
         except BaseException:
-            seen.status = seen.status or 500
+            request.status = request.status or 500
             raise
         finally:
-            answered = seen.answered()
-            for watcher in self.watchers:
-                watcher.answered(answered)
+            summary = request.summary()
+            for observer in self.observers:
+                observer.request_ended(summary)
 
 
-class _Seen:
+class _Request:
     """One request on its way through."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, contents: bool) -> None:
@@ -105,10 +76,10 @@ class _Seen:
             MutableHeaders(scope=message)[REQUEST_ID] = self.id
         await self._send(message)
 
-    def answered(self) -> Answered:
+    def summary(self) -> RequestSummary:
         method, caller = self._scope["method"], self._scope["state"].get("caller")
         query = self._scope["query_string"].decode("latin-1")
-        return Answered(
+        return RequestSummary(
             id=self.id,
             method=method if method in METHODS else "OTHER",
             operation=operation_of(self._scope),

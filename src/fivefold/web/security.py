@@ -12,8 +12,9 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fivefold.service.limits import Allowance, Limits, TooMuch
+from fivefold.service.problems import problem
 from fivefold.web import problems
-from fivefold.web.problems import Problematic, problem
+from fivefold.web.problems import ProblemError
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -118,13 +119,13 @@ class Guard:
     def _check(self, headers: Headers, scope: Scope, body: _Body) -> None:
         if not self.sites.knows_host(headers.get("host", "")):
             told = "this server does not answer under that name; start it with --allowed-host NAME to allow it"
-            raise Problematic(problem("unknown-host", told))
+            raise ProblemError(problem("unknown-host", told))
         reads = scope["method"] in READING
         if not (self.sites.may_read(headers) if reads else self.sites.is_own(headers)):
             told = f"a page of another site may not {'ask' if reads else 'change'} anything here; "
-            raise Problematic(problem("other-site", f"{told}start it with --allow-origin URL to allow one"))
+            raise ProblemError(problem("other-site", f"{told}start it with --allow-origin URL to allow one"))
         if scope["query_string"].count(b"&") >= MOST_VALUES:
-            raise Problematic(problem("invalid-input", f"there are more than {MOST_VALUES} values behind the ?"))
+            raise ProblemError(problem("invalid-input", f"there are more than {MOST_VALUES} values behind the ?"))
         length = headers.get("content-length", "")
         if length.isdigit() and int(length) > body.most:
             raise too_large(body.most)
@@ -142,7 +143,7 @@ class _Body:
         self._read = 0
         self._ended = False
         self.most = most
-        self.passed: TooMuch | Problematic | None = None
+        self.passed: TooMuch | ProblemError | None = None
 
     async def receive(self) -> Message:
         if self._ended:  # what is waited for now is that the client goes away
@@ -151,7 +152,7 @@ class _Body:
             message = await asyncio.wait_for(self._receive(), STILL_S)
         except TimeoutError:
             told = f"nothing of the body came for {STILL_S} s; send it at once"
-            self.passed = Problematic(problem("body-too-slow", told))
+            self.passed = ProblemError(problem("body-too-slow", told))
             raise self.passed from None
         self._ended = not message.get("more_body", False)
         self._read += len(message.get("body", b""))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fivefold.errors import FivefoldError, InvalidInput
 from fivefold.retrieval.recipe import Recipe, RouteSpec
 from fivefold.retrieval.recipe_file import load_recipe
+from fivefold.service.problems import problem_of
 from fivefold.service.recipes import recipe_named
 from fivefold.service.session import Session
 from fivefold.settings import Settings
@@ -15,7 +16,6 @@ from fivefold.values.access import Refused
 from fivefold.values.recall import Recall
 from fivefold.web.inspector.cards import Card, make_cards
 from fivefold.web.inspector.question import Question
-from fivefold.web.problems import problem_of
 
 WEIGHTS = "fusion.weights"
 """With the value `fixed`, a recipe that predicts its weights uses those of the sliders."""
@@ -63,7 +63,7 @@ def answer_side(name: str, recipe: str, params: Mapping[str, str], question: Que
     except Refused:
         raise
     except FivefoldError as error:
-        problem = problem_of(error)[0]
+        problem = problem_of(error)
         return Side(name, recipe, error=problem.detail, status=problem.status)
     return Side(
         name,

@@ -12,13 +12,13 @@ from fivefold.engine import Engine
 from fivefold.errors import FivefoldError, InvalidInput
 from fivefold.retrieval.recipe import Recipe
 from fivefold.service.limits import Limits
+from fivefold.service.problems import problem_of
 from fivefold.service.recipes import recipe_named
 from fivefold.service.session import Session
 from fivefold.values.access import Refused
 from fivefold.values.recall import Recall
 from fivefold.values.times import as_utc
 from fivefold.values.trace import EFFORTS
-from fivefold.web.problems import problem_of
 
 Text = Annotated[str, Query()]
 
@@ -103,7 +103,7 @@ def answer_question(question: Question, session: Session, action: str, noise: bo
     except Refused:
         raise
     except FivefoldError as error:
-        problem = problem_of(error)[0]
+        problem = problem_of(error)
         return Answer(error=problem.detail, status=problem.status)
 
 

@@ -15,12 +15,12 @@ from jinja2.runtime import Context
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from fivefold import __version__
+from fivefold.service.problems import Problem
 from fivefold.service.session import Session
 from fivefold.text.display import visible
 from fivefold.values.shorten import shorten as shorten_text
+from fivefold.version import VERSION
 from fivefold.web.paths import quoted
-from fivefold.web.problems import Problem
 
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
@@ -81,7 +81,7 @@ def environment() -> Environment:
         "iso": _iso,
         **{format.__name__: format for format in (day, moment, pct, figure, ms, plural, shorten, stack)},
     }
-    environment.globals |= {"to": to, "static": static, "views": VIEWS, "version": __version__}
+    environment.globals |= {"to": to, "static": static, "views": VIEWS, "version": VERSION}
     environment.globals["most_choices"] = MOST_CHOICES
     return environment
 

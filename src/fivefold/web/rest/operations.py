@@ -15,6 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from fivefold.service.problems import problem
 from fivefold.service.session import Action, Session
 from fivefold.values.access import Role
 from fivefold.values.limits import MAX_NAME
@@ -22,7 +23,7 @@ from fivefold.values.reports import Report
 from fivefold.values.serialize import Value
 from fivefold.web.auth import caller_of, service_of, still_the_caller
 from fivefold.web.idempotency import REPLAYED, Once, once
-from fivefold.web.problems import Problematic, problem
+from fivefold.web.problems import ProblemError
 from fivefold.web.streaming import spooled
 
 P = ParamSpec("P")
@@ -204,7 +205,7 @@ def _check_type(operation: Operation, request: Request) -> None:
         return
     given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if given != operation.takes:
-        raise Problematic(
+        raise ProblemError(
             problem("unsupported-media-type", f"the body must be sent as Content-Type: {operation.takes}")
         )
 

@@ -9,12 +9,12 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from fivefold import __version__
 from fivefold.retrieval.recipe import STAGED
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 from fivefold.service.responses import Health, Namespace, Readiness, RecipeInBrief, Who
 from fivefold.values.access import AuditEntry
 from fivefold.values.paging import Page, paged, read
+from fivefold.version import VERSION
 from fivefold.web.auth import service_of
 from fivefold.web.rest.bodies import Name
 from fivefold.web.rest.operations import Answer, Current, Example, operation
@@ -78,7 +78,7 @@ def _brief(name: str) -> RecipeInBrief:
 async def health() -> Response:
     """The process runs."""
     # A coroutine needs no thread, so that whoever waits for the store is not in the way.
-    return Answer(Health("ok", __version__))
+    return Answer(Health("ok", VERSION))
 
 
 def ready(request: Request) -> Response:

@@ -1,0 +1,34 @@
+"""Requests as those who run the server see them: what was asked for, what came of it, how long it took.
+
+A request is known by its route, never by its path, which may hold ids, nor by its body or its questions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSummary:
+    """A request that has ended."""
+
+    id: str
+    method: str
+    operation: str
+    """The operation's name, or the template of its path."""
+    status: int
+    """0 where the client went away before there was an answer."""
+    seconds: float
+    key_id: str | None
+    path: str = ""
+    body: str = ""
+    """Path and body are kept only where contents are asked for."""
+
+
+class RequestObserver(Protocol):
+    """Learns when a request begins and when it has ended."""
+
+    def request_began(self) -> None: ...
+
+    def request_ended(self, request: RequestSummary) -> None: ...
