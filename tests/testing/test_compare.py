@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from fivefold.stores.sqlite.reader import SqliteSearchReader
+from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.testing.compare import differences, renamed, session_names, trace, unlike
 from fivefold.testing.pairs import Pair, in_memory, opened
 from fivefold.testing.recipes import steady, steady_recipes, steady_with
@@ -180,11 +181,12 @@ def test_a_store_that_is_off_by_little_is_found_out(monkeypatch: pytest.MonkeyPa
         pair = Pair(store, reference)
         pair.remember(*TOLD)
         pair.ask("tea in the barn")
+        assert isinstance(store, SqliteStore)
         dense = SqliteSearchReader.dense
 
         def moved(reader: SqliteSearchReader, *given: Any) -> list[RouteHit]:
             hits = dense(reader, *given)
-            off = 0.001 if reader._store is store else 0.0
+            off = 0.001 if reader._file.connections is store.connections else 0.0
             return [RouteHit(hit.row, hit.score + off) for hit in hits]
 
         monkeypatch.setattr(SqliteSearchReader, "dense", moved)

@@ -21,6 +21,7 @@ from fivefold.bench.runner import Answer
 from fivefold.bench.scores import Scores, by_category, gains, means, score
 from fivefold.bench.significance import Comparison
 from fivefold.errors import InvalidInput, StoreError
+from fivefold.stores.atomic_files import move_into_place
 from fivefold.values.serialize import Json
 from fivefold.version import VERSION
 
@@ -162,7 +163,7 @@ def _move(new: Path, folder: Path) -> list[Path]:
     (folder / RESULTS).unlink(missing_ok=True)
     (folder / RUNS).mkdir(exist_ok=True)
     for path, target in zip(made, targets, strict=True):
-        os.replace(path, target)
+        move_into_place(path, target, replace=True)
     for old in (*folder.glob("*"), *folder.glob(f"{RUNS}/*")):
         if old.is_file() and old not in targets:
             old.unlink()

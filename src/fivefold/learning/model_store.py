@@ -6,7 +6,6 @@ import hashlib
 import logging
 import os
 import re
-import tempfile
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from weakref import WeakKeyDictionary
 from fivefold.errors import ReadOnly, StoreError
 from fivefold.learning.reranker import Ranker, Verdict, loaded, saved
 from fivefold.models.binary import BadModel
+from fivefold.stores.atomic_files import replacement
 from fivefold.stores.protocol import ModelStore, Store
 
 NEVER = "nothing was trained yet"
@@ -126,7 +126,8 @@ class FileShelf:
         self.check_writable()
         try:
             self.path.parent.mkdir(mode=0o700, exist_ok=True)
-            _replace(self.path, data)
+            with replacement(self.path) as file:
+                file.write(data)
         except OSError as error:
             raise StoreError(f"{str(self.path)!r} cannot be written: {error.strerror or error}") from None
 
@@ -179,19 +180,6 @@ def model_path(location: str, namespace: str) -> Path:
     digest = hashlib.blake2b(namespace.encode(), digest_size=6).hexdigest()
     readable = re.sub(r"[^\w.-]+", "_", namespace, flags=re.ASCII)[:40]
     return Path(f"{location}.learned") / f"{readable}-{digest}.npz"
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Written beside it and moved into place, so that a reader sees the old file or the new one."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as file:
-        try:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-            os.replace(file.name, path)
-        except BaseException:
-            os.unlink(file.name)
-            raise
 
 
 def _standing(ranker: Ranker | None, verdict: Verdict) -> Learned:

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written in a folder beside their place, synced, and moved in."""
+"""Files that are whole or not there: written in the target's folder, synced, and moved to their name in one step."""
 
 from __future__ import annotations
 
@@ -9,18 +9,36 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from fivefold.errors import InvalidInput, StoreError
 
-LEFT_S = 86_400.0
-"""After so many seconds without a change, what a killed run left behind is taken away by the next."""
+LEFTOVER_S = 86_400.0
+"""What a killed run left behind is deleted by the next one after that many seconds without a change."""
 
 
 @contextmanager
-def beside(target: Path) -> Iterator[Path]:
-    """A private folder in the target's own, so that moving a file from it is one step; it goes at the end."""
+def replacement(target: Path) -> Iterator[BinaryIO]:
+    """A private file to write, which takes the target's name when the block ends; an error leaves the target as it is.
+
+    Raises `OSError` as the system does.
+    """
+    number, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     try:
-        _sweep(target)
+        with open(number, "wb") as file:
+            yield file
+        move_into_place(Path(name), target, replace=True)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+@contextmanager
+def temporary_folder(target: Path) -> Iterator[Path]:
+    """A private folder next to the target, so that moving a file from it is one step; deleted at the end."""
+    try:
+        _delete_leftovers(target)
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
     except OSError as error:
         raise StoreError(f"{str(target)!r} cannot be written: {error.strerror or error}") from None
@@ -32,35 +50,35 @@ def beside(target: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def must_be_free(target: Path, replace: bool) -> None:
-    """Nothing is overwritten unless told so, and no folder is made."""
+def check_target(target: Path, replace: bool) -> None:
+    """The folder must exist, and a file that exists is only overwritten with `replace`."""
     if not target.parent.is_dir():
         raise StoreError(f"the folder {str(target.parent)!r} does not exist; create it first")
     if target.is_dir():
         raise InvalidInput(f"{str(target)!r} is a folder; name a file in it")
     if not replace and (target.exists() or target.is_symlink()):
-        raise InvalidInput(taken(target))
+        raise target_exists(target)
 
 
-def taken(target: Path) -> str:
-    return f"{str(target)!r} is there already; name another file, or replace it with --replace"
+def target_exists(target: Path) -> InvalidInput:
+    return InvalidInput(f"{str(target)!r} is there already; name another file, or replace it with --replace")
 
 
-def place(made: Path, target: Path, replace: bool) -> None:
-    """Move a file to its name once it is on the disk; where one came meanwhile, it stays unless replaced."""
-    sync(made)
+def move_into_place(written: Path, target: Path, replace: bool) -> None:
+    """Move a file to its name once it is on the disk; a file that appeared meanwhile stays unless `replace`."""
+    sync(written)
     if replace:
-        os.replace(made, target)
+        os.replace(written, target)
     else:
-        _move_if_free(made, target)
+        _move_if_free(written, target)
     sync(target.parent)
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or what a folder lists, is on the disk."""
+    """Wait until a file, or the entries of a folder, are on the disk."""
     folder = path.is_dir()
     if folder and os.name == "nt":
-        return  # it keeps its lists by itself
+        return  # Windows writes them by itself
     number = os.open(path, os.O_RDONLY if folder else os.O_RDWR)
     try:
         os.fsync(number)
@@ -68,21 +86,21 @@ def sync(path: Path) -> None:
         os.close(number)
 
 
-def _move_if_free(made: Path, target: Path) -> None:
+def _move_if_free(written: Path, target: Path) -> None:
     try:
-        os.link(made, target)
+        os.link(written, target)
     except FileExistsError:
-        raise InvalidInput(taken(target)) from None
+        raise target_exists(target) from None
     except OSError:  # a file system without links
-        must_be_free(target, replace=False)
-        os.replace(made, target)
+        check_target(target, replace=False)
+        os.replace(written, target)
 
 
-def _sweep(target: Path) -> None:
+def _delete_leftovers(target: Path) -> None:
     for folder in target.parent.glob(f".{_literal(target.name)}.*.part"):
         with suppress(OSError):
             newest = max(entry.stat().st_mtime for entry in (folder, *folder.rglob("*")))
-            if time.time() - newest > LEFT_S:
+            if time.time() - newest > LEFTOVER_S:
                 shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -18,7 +18,7 @@ import apsw
 
 from fivefold.errors import InvalidInput, NotFound, StoreError
 from fivefold.stores import POSTGRES, open_store
-from fivefold.stores.atomic_files import beside, must_be_free, place
+from fivefold.stores.atomic_files import check_target, move_into_place, temporary_folder
 from fivefold.stores.sqlite.checks import check_namespace
 from fivefold.stores.sqlite.connection import connect, number, plain_errors, rows
 from fivefold.stores.sqlite.schema import migrations, version_of
@@ -77,8 +77,8 @@ def back_up(
     began, taken_at = monotonic(), now or utc_now()
     path = _named(Path(target), store, taken_at)
     _must_differ(store, path)
-    must_be_free(path, replace)
-    with beside(path) as folder:
+    check_target(path, replace)
+    with temporary_folder(path) as folder:
         copy = folder / "store.db"
         if store.startswith(POSTGRES):
             _copy_server(store, copy, progress)
@@ -89,7 +89,7 @@ def back_up(
         _pack(copy, models, taken_at)
         found = checked(copy, progress)
         size = copy.stat().st_size
-        place(copy, path, replace)
+        move_into_place(copy, path, replace)
     return Backup(
         str(path),
         shown(store),

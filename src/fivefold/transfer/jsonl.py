@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
-import os
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -15,6 +13,7 @@ from typing import Any, TypeVar
 
 from fivefold.errors import InvalidInput, StoreError
 from fivefold.namespace import Namespace
+from fivefold.stores.atomic_files import replacement
 from fivefold.stores.protocol import Reader
 from fivefold.values.extraction import Extraction
 from fivefold.values.extraction_json import kept, restored
@@ -67,23 +66,13 @@ def export_jsonl(namespace: Namespace, path: Path) -> int:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> int:
-    """Write beside the target and rename, so that a full disk or a kill leaves no half file."""
+    """A full disk or a kill leaves no half file."""
     count = 0
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False
-        ) as file:
-            part = Path(file.name)
-            try:
-                for line in lines:
-                    file.write(line + "\n")
-                    count += 1
-                file.flush()
-                os.fsync(file.fileno())
-                part.replace(path)
-            except BaseException:
-                part.unlink(missing_ok=True)
-                raise
+        with replacement(path) as file:
+            for line in lines:
+                file.write(f"{line}\n".encode())
+                count += 1
     except OSError as error:
         raise StoreError(f"{str(path)!r} could not be written: {error.strerror or error}") from None
     return count

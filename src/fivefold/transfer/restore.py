@@ -15,7 +15,7 @@ import apsw
 
 from fivefold.errors import InvalidInput, NewerSchema, NotFound, StoreError
 from fivefold.stores import POSTGRES, open_store
-from fivefold.stores.atomic_files import beside, must_be_free, place, sync, taken
+from fivefold.stores.atomic_files import check_target, move_into_place, sync, target_exists, temporary_folder
 from fivefold.stores.sqlite.connection import plain_errors
 from fivefold.stores.sqlite.schema import migrations, version_of
 from fivefold.transfer.backup import Contents, carry_keys, checked, copy_file, learned_of, shown, unpack
@@ -80,12 +80,12 @@ def _to_file(source: Path, target: Path, replace: bool, progress: bool) -> tuple
         raise InvalidInput(f"{str(target)!r} is no file; name the path of the store, or a PostgreSQL address")
     if target.exists() and target.resolve() == source.resolve():
         raise InvalidInput(f"{str(source)!r} is the store itself; name a backup of it")
-    must_be_free(target, replace)
+    check_target(target, replace)
     if not replace and learned_of(target).exists():
-        raise InvalidInput(taken(learned_of(target)))
+        raise target_exists(learned_of(target))
     with _claimed(target):
         pass  # told before the work rather than after it
-    with beside(target) as folder:
+    with temporary_folder(target) as folder:
         taken_at, models, found = _made(source, folder / "store.db", progress)
         _swap(folder / "store.db", target, replace)
     return taken_at, models, found
@@ -137,7 +137,7 @@ def _swap(copy: Path, target: Path, replace: bool) -> None:
         for end in ("-wal", "-shm", "-journal"):
             Path(f"{target}{end}").unlink(missing_ok=True)
         with _set_aside(learned_of(target), copy):
-            place(copy, target, replace)
+            move_into_place(copy, target, replace)
     if learned_of(copy).exists():
         os.rename(learned_of(copy), learned_of(target))
         sync(target.parent)

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
 
 from fivefold.stores.postgres.dialect import POSTGRES
-from fivefold.stores.sql.checks import check_entities, check_sessions, check_vectors, counted
-from fivefold.stores.sql.dialect import Values
+from fivefold.stores.sql.checks import Ask, check_entities, check_sessions, check_vectors, counted
 from fivefold.values.reports import Finding
 
-if TYPE_CHECKING:
-    from fivefold.stores.postgres.store import PostgresStore
 
-
-def check(store: PostgresStore, namespace: int) -> Iterator[Finding]:
-    def ask(sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
-        return store.ask(namespace, sql, values)
-
+def check(ask: Ask, namespace: int) -> Iterator[Finding]:
     def stray(space: int, dimension: int) -> int:
         """Vectors whose memory is gone, and counts of vectors that are wrong."""
         lost = counted(
@@ -46,7 +38,7 @@ def check(store: PostgresStore, namespace: int) -> Iterator[Finding]:
     yield check_sessions(ask, namespace)
 
 
-def _documents(ask: Any, namespace: int) -> Finding:
+def _documents(ask: Ask, namespace: int) -> Finding:
     """Each memory is in the lexical index under its kind, and nothing else is."""
     wrong = counted(
         ask,
@@ -58,7 +50,7 @@ def _documents(ask: Any, namespace: int) -> Finding:
     return Finding("lexical index", wrong == 0, f"{wrong} memories differ" if wrong else "agrees with the memories")
 
 
-def _statistics(ask: Any, namespace: int) -> Finding:
+def _statistics(ask: Ask, namespace: int) -> Finding:
     """How often each lexeme is used, and how many there are, as the documents have it."""
     wrong = counted(
         ask,

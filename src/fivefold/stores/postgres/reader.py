@@ -2,35 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
 from fivefold.stores.postgres import fused_search, lexical, vectors
 from fivefold.stores.postgres.dialect import POSTGRES
+from fivefold.stores.postgres.dsn import Options
+from fivefold.stores.postgres.indexes import Indexes
 from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.vectors import Holding
 from fivefold.stores.postgres.walk import WALK, values_of
 from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.queries import Arm, Composite, Filter, FusedHit, Walk
+from fivefold.stores.sql.dialect import Values
 from fivefold.stores.sql.graph_reader import SqlGraphReader
 from fivefold.stores.sql.reader import SqlReader
+from fivefold.stores.sql.recall_log import RecallLog
 from fivefold.stores.sql.scoped_reader import ScopedReader
 from fivefold.stores.sql.search_reader import SqlSearchReader
 from fivefold.values.trace import RouteHit
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
 
-if TYPE_CHECKING:
-    from fivefold.stores.postgres.store import PostgresStore
+
+class Ask(Protocol):
+    """Runs one reading statement of a namespace, for which the statements in `first` set how it runs."""
+
+    def __call__(
+        self, key: int, sql: str, values: Values, first: Sequence[str] = (), binary: bool = False
+    ) -> list[tuple[Any, ...]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresServer:
+    """What the readers of a server share."""
+
+    ask: Ask
+    recalls: RecallLog
+    options: Options
+    indexes: Indexes
+    iterative: bool
+    """Whether pgvector can go on searching an index."""
+    size: Callable[[], int]
 
 
 class PostgresScopedReader(ScopedReader):
     """Every statement names its namespace, and runs in a transaction that can see no other (R12)."""
 
-    def __init__(self, store: PostgresStore, namespace: str) -> None:
-        super().__init__(namespace, POSTGRES, store.recalls)
-        self.store = store
+    def __init__(self, server: PostgresServer, namespace: str) -> None:
+        super().__init__(namespace, POSTGRES, server.recalls)
+        self.server = server
         self.ns = namespace_key(namespace)
 
     def key(self) -> int:
@@ -46,7 +69,7 @@ class PostgresScopedReader(ScopedReader):
         self, sql: str, values: Mapping[str, object], first: Sequence[str] = (), binary: bool = False
     ) -> list[tuple[Any, ...]]:
         """The rows of one statement, for which the statements in `first` set how it runs."""
-        return self.store.ask(self.ns, sql, {"ns": self.ns, **values}, first, binary)
+        return self.server.ask(self.ns, sql, {"ns": self.ns, **values}, first, binary)
 
 
 class PostgresSearchReader(SqlSearchReader):
@@ -54,8 +77,8 @@ class PostgresSearchReader(SqlSearchReader):
 
     def __init__(self, scope: PostgresScopedReader) -> None:
         super().__init__(scope)
-        self._server = scope
-        self._store = scope.store
+        self._search = scope.search
+        self._server = scope.server
         self._ns = scope.ns
         self._counts: dict[int, dict[int, int]] | None = None
 
@@ -74,7 +97,7 @@ class PostgresSearchReader(SqlSearchReader):
     def dense(self, space: VectorSpace, where: VectorField, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
         indexed = self._by_index(space, where, depth, keep)
         sql, values = vectors.search("nearest", space, where, depth, keep, indexed)
-        found = self._server.search(
+        found = self._search(
             f"WITH {sql} SELECT memory, score FROM nearest ORDER BY score DESC, memory",
             {**values, "vector": vector},
             self._settings(indexed, depth),
@@ -85,7 +108,7 @@ class PostgresSearchReader(SqlSearchReader):
         if not lexemes:
             return []
         sql, values = lexical.search("best", lexemes, self._ns, depth, keep)
-        found = self._server.search(f"WITH {sql} SELECT memory, score FROM best ORDER BY score DESC, memory", values)
+        found = self._search(f"WITH {sql} SELECT memory, score FROM best ORDER BY score DESC, memory", values)
         return [RouteHit(row, score) for row, score in found]
 
     def latest_with(self, lexemes: Sequence[str], limit: int) -> list[int]:
@@ -112,7 +135,7 @@ class PostgresSearchReader(SqlSearchReader):
         """The vectors nearest to `vector`, side by side."""
         indexed = self._by_index(space, where, size, keep)
         sql, values = vectors.nearby(space, where, size, keep, indexed)
-        found = self._server.search(sql, {**values, "vector": vector}, self._settings(indexed, size), binary=True)
+        found = self._search(sql, {**values, "vector": vector}, self._settings(indexed, size), binary=True)
         return np.array([vectors.vector_of(sent) for (sent,) in found], dtype=np.float32)
 
     def rrf(
@@ -127,19 +150,19 @@ class PostgresSearchReader(SqlSearchReader):
         if made is None:
             return []
         deepest = max(arm.depth for arm in arms)
-        found = self._server.search(*made, self._settings(any(indexed), deepest))
+        found = self._search(*made, self._settings(any(indexed), deepest))
         return [FusedHit(arms[arm].route, *rest) for arm, *rest in found]
 
     def composite(self, space: VectorSpace, vector: Vector, how: Composite) -> list[FusedHit]:
         indexed = self._by_index(space, "full", how.depth, Filter())
         sql, values = fused_search.composite(self._ns, space, vector, how, indexed)
-        found = self._server.search(sql, values, self._settings(indexed, how.depth))
+        found = self._search(sql, values, self._settings(indexed, how.depth))
         routes = fused_search.routes_of(how)
         return [FusedHit(routes[arm], *rest) for arm, *rest in found]
 
     def vectors(self, space: VectorSpace, rows: Sequence[int]) -> dict[int, Vector]:
         """What these memories say as a whole, turns, notes and sessions alike."""
-        found = self._server.search(
+        found = self._search(
             "SELECT memory, embedding FROM vectors WHERE namespace = :ns AND space = :space "
             f"AND field IN ({FIELDS.index('full')}, {FIELDS.index('session')}) AND memory = ANY(:rows)",
             {"space": space.key, "rows": list(rows)},
@@ -159,21 +182,22 @@ class PostgresSearchReader(SqlSearchReader):
         return any((self._counts or {}).get(FIELDS.index(where), {}).values())
 
     def _settings(self, indexed: bool, depth: int) -> tuple[str, ...]:
-        return vectors.settings(indexed, depth, self._store.options, self._store.iterative)
+        return vectors.settings(indexed, depth, self._server.options, self._server.iterative)
 
     def _by_index(self, space: VectorSpace, where: VectorField, depth: int, keep: Filter) -> bool:
         """Whether a search goes through the HNSW index rather than over all vectors."""
         if self._counts is None:
             self.vector_space()
         own = (self._counts or {}).get(FIELDS.index(where), {})
-        index = self._store.indexes.get((where, space.dimension))
-        return vectors.by_index(Holding(own, index or 0, index is not None), keep, depth, self._store.options)
+        index = self._server.indexes.get((where, space.dimension))
+        return vectors.by_index(Holding(own, index or 0, index is not None), keep, depth, self._server.options)
 
 
 class PostgresGraphReader(SqlGraphReader):
     def __init__(self, scope: PostgresScopedReader) -> None:
         super().__init__(scope)
-        self._server = scope
+        self._search = scope.search
+        self._ns = scope.ns
 
     def walk(self, roots: Sequence[tuple[int, float]], how: Walk, depth: int) -> list[RouteHit]:
         """Memories that mention an entity in reach, by their best path; the path is the hit's note."""
@@ -181,10 +205,10 @@ class PostgresGraphReader(SqlGraphReader):
             return []
         return [
             RouteHit(memory, score, path if hop else f"mentions {path}", how.far if hop else 1.0)
-            for memory, score, hop, path in self._server.search(WALK, values_of(self._server.ns, roots, how, depth))
+            for memory, score, hop, path in self._search(WALK, values_of(self._ns, roots, how, depth))
         ]
 
 
-def reader_of(store: PostgresStore, namespace: str) -> SqlReader:
-    scope = PostgresScopedReader(store, namespace)
-    return SqlReader(scope, PostgresSearchReader(scope), PostgresGraphReader(scope), store.size)
+def reader_of(server: PostgresServer, namespace: str) -> SqlReader:
+    scope = PostgresScopedReader(server, namespace)
+    return SqlReader(scope, PostgresSearchReader(scope), PostgresGraphReader(scope), server.size)

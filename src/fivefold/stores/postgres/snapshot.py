@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 from fivefold.stores.postgres.connection import connect
 from fivefold.stores.postgres.dialect import Connection, PostgresDatabase, bound
@@ -18,9 +18,6 @@ from fivefold.stores.sql.snapshot import SqlSnapshot, SqlSnapshotImporter, names
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.stores.sql.vector_writer import SqlVectorWriter
 from fivefold.stores.tables import FAMILIES, ColumnType, Family, Row, Table
-
-if TYPE_CHECKING:
-    from fivefold.stores.postgres.store import PostgresStore
 
 CHUNK = 2_000
 """Rows that are read together."""
@@ -97,10 +94,10 @@ class PostgresSnapshotImporter(SqlSnapshotImporter):
 
 
 @contextmanager
-def snapshot(store: PostgresStore, namespace: str) -> Iterator[SqlSnapshot]:
+def snapshot(administration: Callable[[], AbstractContextManager[Connection]], namespace: str) -> Iterator[SqlSnapshot]:
     """All that is read inside is as it was at the first reading, on the server that takes the writes."""
     key = namespace_key(namespace)
-    with store.administration() as connection:
+    with administration() as connection:
         connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         for name, value in (
             ("fivefold.namespace", key),

@@ -18,7 +18,7 @@ from fivefold.stores.postgres.dsn import addresses
 from fivefold.stores.postgres.indexes import Indexes, Known, known_indexes
 from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.maintenance import maintain
-from fivefold.stores.postgres.reader import reader_of
+from fivefold.stores.postgres.reader import PostgresServer, reader_of
 from fivefold.stores.postgres.replicas import Replicas
 from fivefold.stores.postgres.row_level_security import check_role
 from fivefold.stores.postgres.schema import migrate, migrations, pgvector, version_of
@@ -96,11 +96,12 @@ class PostgresStore:
         return self._addresses.replicas
 
     def reader(self, namespace: str) -> SqlReader:
-        return reader_of(self, namespace)
+        server = PostgresServer(self.ask, self.recalls, self.options, self.indexes, self.iterative, self.size)
+        return reader_of(server, namespace)
 
     def snapshot(self, namespace: str) -> AbstractContextManager[SqlSnapshot]:
         """The namespace as it is at one moment, for a copy."""
-        return snapshot.snapshot(self, namespace)
+        return snapshot.snapshot(self.administration, namespace)
 
     @contextmanager
     def write(self, namespace: str) -> Iterator[PostgresWriter]:
@@ -173,7 +174,8 @@ class PostgresStore:
         self.indexes.renew()
 
     def check(self, namespace: str) -> Iterator[Finding]:
-        yield from check(self, namespace_key(namespace))
+        key = namespace_key(namespace)
+        yield from check(partial(self.ask, key), key)
 
     def close(self) -> None:
         if not self._primary.closed:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import apsw
 
@@ -11,30 +12,40 @@ from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.queries import Arm, Composite, Filter, FusedHit, Walk
 from fivefold.stores.sql.graph_reader import SqlGraphReader
 from fivefold.stores.sql.reader import SqlReader
+from fivefold.stores.sql.recall_log import RecallLog
 from fivefold.stores.sql.scoped_reader import ScopedReader
 from fivefold.stores.sql.search_reader import SqlSearchReader
 from fivefold.stores.sqlite import fused_search, lexical
+from fivefold.stores.sqlite.connection import Connections
 from fivefold.stores.sqlite.dialect import SQLITE
-from fivefold.stores.sqlite.vectors import stored
+from fivefold.stores.sqlite.vectors import VectorCache, stored
 from fivefold.stores.sqlite.walk import walk
 from fivefold.values.trace import RouteHit
 from fivefold.values.vectors import Matrix, Vector, VectorField
 
-if TYPE_CHECKING:
-    from fivefold.stores.sqlite.store import SqliteStore
-
 Found = TypeVar("Found")
 
 
-class SqliteScopedReader(ScopedReader):
-    """Takes a connection of the store for each statement."""
+@dataclass(frozen=True, slots=True)
+class SqliteFile:
+    """What the readers of a file share."""
 
-    def __init__(self, store: SqliteStore, namespace: str) -> None:
-        super().__init__(namespace, SQLITE, store.recalls)
-        self.store = store
+    connections: Connections
+    vector_cache: VectorCache
+    recalls: RecallLog
+    key_of: Callable[[str], int | None]
+    size: Callable[[], int]
+
+
+class SqliteScopedReader(ScopedReader):
+    """Takes a connection to the file for each statement."""
+
+    def __init__(self, file: SqliteFile, namespace: str) -> None:
+        super().__init__(namespace, SQLITE, file.recalls)
+        self.file = file
 
     def key(self) -> int | None:
-        return self.store.key_of(self.namespace)
+        return self.file.key_of(self.namespace)
 
     def exists(self) -> bool:
         return self.key() is not None
@@ -43,7 +54,7 @@ class SqliteScopedReader(ScopedReader):
         key = self.key()
         if key is None:
             return []
-        with self.store.connections.reader() as connection:
+        with self.file.connections.reader() as connection:
             return connection.execute(sql, {"ns": key, **values}).fetchall()
 
     def find(self, search: Callable[[apsw.Connection, int], list[Found]]) -> list[Found]:
@@ -51,7 +62,7 @@ class SqliteScopedReader(ScopedReader):
         key = self.key()
         if key is None:
             return []
-        with self.store.connections.reader() as connection:
+        with self.file.connections.reader() as connection:
             return search(connection, key)
 
 
@@ -60,43 +71,41 @@ class SqliteSearchReader(SqlSearchReader):
 
     def __init__(self, scope: SqliteScopedReader) -> None:
         super().__init__(scope)
-        self._file = scope
-        self._store = scope.store
+        self._find = scope.find
+        self._file = scope.file
 
     def dense(self, space: VectorSpace, where: VectorField, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
-        with self._store.connections.reader() as connection:
-            return self._store.vector_cache.search(connection, space, where, vector, depth, keep)
+        with self._file.connections.reader() as connection:
+            return self._file.vector_cache.search(connection, space, where, vector, depth, keep)
 
     def lexical(self, lexemes: Sequence[str], depth: int, keep: Filter) -> list[RouteHit]:
         if not lexemes:
             return []
-        return self._file.find(lambda connection, key: lexical.search(connection, key, lexemes, depth, keep))
+        return self._find(lambda connection, key: lexical.search(connection, key, lexemes, depth, keep))
 
     def latest_with(self, lexemes: Sequence[str], limit: int) -> list[int]:
         if not lexemes:
             return []
-        return self._file.find(lambda connection, key: lexical.latest(connection, key, lexemes, limit))
+        return self._find(lambda connection, key: lexical.latest(connection, key, lexemes, limit))
 
     def vocabulary(self, most: int) -> list[str]:
-        return self._file.find(lambda connection, key: lexical.vocabulary(connection, key, most))
+        return self._find(lambda connection, key: lexical.vocabulary(connection, key, most))
 
     def patterns(self, space: VectorSpace, where: VectorField, vector: Vector, size: int, keep: Filter) -> Matrix:
-        with self._store.connections.reader() as connection:
-            return self._store.vector_cache.patterns(connection, space, where, vector, size, keep)
+        with self._file.connections.reader() as connection:
+            return self._file.vector_cache.patterns(connection, space, where, vector, size, keep)
 
     def rrf(
         self, space: VectorSpace | None, vector: Vector | None, lexemes: Sequence[str], arms: Sequence[Arm], k: float
     ) -> list[FusedHit]:
-        return self._file.find(
-            lambda connection, key: fused_search.rrf(connection, key, space, vector, lexemes, arms, k)
-        )
+        return self._find(lambda connection, key: fused_search.rrf(connection, key, space, vector, lexemes, arms, k))
 
     def composite(self, space: VectorSpace, vector: Vector, how: Composite) -> list[FusedHit]:
-        with self._store.connections.reader() as connection:
+        with self._file.connections.reader() as connection:
             return fused_search.composite(connection, space, vector, how)
 
     def vectors(self, space: VectorSpace, rows: Sequence[int]) -> dict[int, Vector]:
-        with self._store.connections.reader() as connection:
+        with self._file.connections.reader() as connection:
             return stored(connection, space, rows, ["full", "session"])
 
     def count_vectors(self, space: VectorSpace) -> int:
@@ -106,14 +115,14 @@ class SqliteSearchReader(SqlSearchReader):
 class SqliteGraphReader(SqlGraphReader):
     def __init__(self, scope: SqliteScopedReader) -> None:
         super().__init__(scope)
-        self._file = scope
+        self._find = scope.find
 
     def walk(self, roots: Sequence[tuple[int, float]], how: Walk, depth: int) -> list[RouteHit]:
         if not roots:
             return []
-        return self._file.find(lambda connection, key: walk(connection, key, roots, how, depth))
+        return self._find(lambda connection, key: walk(connection, key, roots, how, depth))
 
 
-def reader_of(store: SqliteStore, namespace: str) -> SqlReader:
-    scope = SqliteScopedReader(store, namespace)
-    return SqlReader(scope, SqliteSearchReader(scope), SqliteGraphReader(scope), store.size)
+def reader_of(file: SqliteFile, namespace: str) -> SqlReader:
+    scope = SqliteScopedReader(file, namespace)
+    return SqlReader(scope, SqliteSearchReader(scope), SqliteGraphReader(scope), file.size)

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import apsw
 
@@ -17,12 +17,10 @@ from fivefold.stores.sql.snapshot import SqlSnapshot, SqlSnapshotImporter, names
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.stores.sql.vector_writer import SqlVectorWriter
 from fivefold.stores.sqlite import vectors
+from fivefold.stores.sqlite.connection import Connections
 from fivefold.stores.sqlite.schema import migrations
 from fivefold.stores.sqlite.sequences import reserve
 from fivefold.stores.tables import FAMILIES, Family, Row, Table
-
-if TYPE_CHECKING:
-    from fivefold.stores.sqlite.store import SqliteStore
 
 CHUNK = 500
 """Vectors that are read together."""
@@ -93,14 +91,13 @@ class SqliteSnapshotImporter(SqlSnapshotImporter):
 
 
 @contextmanager
-def snapshot(store: SqliteStore, namespace: str) -> Iterator[SqlSnapshot]:
+def snapshot(connections: Connections, key: int | None) -> Iterator[SqlSnapshot]:
     """All that is read inside is as it was at the first reading."""
-    key = store.key_of(namespace)
-    with store.connections.reader() as connection:
-        if store.read_only and int(connection.pragma("user_version")) < migrations()[-1][0]:
+    with connections.reader() as connection:
+        if connections.read_only and int(connection.pragma("user_version")) < migrations()[-1][0]:
             raise StoreError(
-                f"{store.location!r} is of an older schema and cannot be written, so it cannot be brought up to date; "
-                "copy the file to where it can be, and name that"
+                f"{connections.location!r} is of an older schema and cannot be written, so it cannot be brought up "
+                "to date; copy the file to where it can be, and name that"
             )
         connection.execute("BEGIN")
         try:

@@ -25,7 +25,7 @@ from fivefold.stores.sqlite.checks import check
 from fivefold.stores.sqlite.connection import Connections, connect, make_durable, number, plain_errors
 from fivefold.stores.sqlite.dialect import SqliteDatabase
 from fivefold.stores.sqlite.fused_search import offer_nearest
-from fivefold.stores.sqlite.reader import reader_of
+from fivefold.stores.sqlite.reader import SqliteFile, reader_of
 from fivefold.stores.sqlite.schema import migrate, migrations, version_of
 from fivefold.stores.sqlite.shared_tables import SqliteSharedTables
 from fivefold.stores.sqlite.vectors import VectorCache
@@ -59,14 +59,15 @@ class SqliteStore:
         self.keys, self.audit, self.requests = SqlKeyStore(tables), SqlAuditStore(tables), SqlRequestStore(tables)
         self._namespace_keys: dict[str, int] = {}
         self.recalls = RecallLog(self._log_recalls)
+        self._file = SqliteFile(self.connections, self.vector_cache, self.recalls, self.key_of, self.size)
         self._logging: apsw.Connection | None = None
 
     def reader(self, namespace: str) -> SqlReader:
-        return reader_of(self, namespace)
+        return reader_of(self._file, namespace)
 
     def snapshot(self, namespace: str) -> AbstractContextManager[SqlSnapshot]:
         """The namespace as it is at one moment, for a copy."""
-        return snapshot.snapshot(self, namespace)
+        return snapshot.snapshot(self.connections, self.key_of(namespace))
 
     @contextmanager
     def write(self, namespace: str) -> Iterator[SqlWriter]:
