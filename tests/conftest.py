@@ -15,6 +15,7 @@ from fivefold.engine import Engine
 from tests.support.postgres import GIVEN, Postgres, Server
 
 settings.register_profile("untimed", deadline=None)
+settings.register_profile("quick", deadline=None, max_examples=10)
 settings.load_profile("untimed")
 os.environ.pop("COLUMNS", None)  # set where tests run in several processes; output here is piped
 
@@ -31,16 +32,47 @@ LONGEST = (
 )
 """Files that take long, first: where several processes share the files, none is left with a long one at the end."""
 
-
-SLOW = ("tests/test_durability", "tests/training/", "tests/transfer/test_migrate_killed.py")
-"""Files whose tests start processes, train models or search long for counterexamples."""
+BY_FILE = {
+    "postgres": (
+        "tests/stores/test_citus",
+        "tests/stores/test_failover.py",
+        "tests/stores/test_postgres",
+        "tests/stores/test_replicas.py",
+        "tests/test_durability_postgres.py",
+    ),
+    "browser": ("tests/web/inspector/",),
+    "slow": (
+        "tests/adapters/",
+        "tests/bench/test_load.py",
+        "tests/bench/test_server.py",
+        "tests/cli/test_demo.py",
+        "tests/cli/test_train_weights.py",
+        "tests/stores/test_conformance.py",
+        "tests/test_durability.py",
+        "tests/training/",
+        "tests/transfer/test_backup.py",
+        "tests/transfer/test_migrate",
+        "tests/web/test_logs.py",
+        "tests/web/test_schema.py",
+        "tests/web/test_server.py",
+        "tests/web/test_spans.py",
+    ),
+}
+"""The marker of whole files: they start servers, kill processes, train, or search long for counterexamples."""
 
 BY_FIXTURE = {
     "postgres": {"postgres", "own_postgres"},
     "browser": {"browser", "browser_page", "tab"},
     "slow": {"served", "talk"},
 }
-"""The marker of each test that uses one of these fixtures: a database server, Chromium, another process."""
+"""The marker of each test that uses one of these fixtures, or has a parameter that is named like one."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files that the marks leave out as a whole are not even imported."""
+    name = collection_path.relative_to(config.rootpath).as_posix()
+    left_out = [marker for marker in BY_FILE if f"not {marker}" in config.option.markexpr]
+    return True if any(f"{name}/".startswith(BY_FILE[marker]) for marker in left_out) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -50,13 +82,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(marker)
 
 
-def markers_of(item: pytest.Item) -> Iterator[str]:
-    """What a test needs, by its fixtures, by a parameter that is named like one, and by its file."""
+def markers_of(item: pytest.Item) -> set[str]:
+    """What a test needs, by its file, its fixtures and its parameters."""
     call = getattr(item, "callspec", None)
     used = {*getattr(item, "fixturenames", ()), *(str(value) for value in (call.params.values() if call else ()))}
-    yield from (marker for marker, fixtures in BY_FIXTURE.items() if used & fixtures)
-    if item.nodeid.startswith(SLOW):
-        yield "slow"
+    by_fixture = {marker for marker, fixtures in BY_FIXTURE.items() if used & fixtures}
+    return by_fixture | {marker for marker, starts in BY_FILE.items() if item.nodeid.startswith(starts)}
 
 
 @pytest.fixture(scope="session", autouse=True)
