@@ -8,8 +8,9 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from fivefold.models.bert import MAX_TOKENS, BertEmbedder, batches
+from fivefold.models.bert import MAX_TOKENS, batches
 from fivefold.models.embedders.base import Matrix, unit
+from fivefold.models.embedders.bert import BertEmbedder
 from fivefold.models.embedders.fivefold_minilm import FivefoldMiniLM
 from fivefold.models.embedders.minilm import MiniLM
 

@@ -11,7 +11,7 @@ from typing import Any
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
-from fivefold.cli.recipes import constants, route_constants
+from fivefold.cli.recipe_toml import constants, route_constants
 from fivefold.cli.terminal import COLOURS, PIPED, console, hang, line
 from fivefold.retrieval.recipe import Recipe, RouteSpec, StageSpec
 from fivefold.text.display import visible

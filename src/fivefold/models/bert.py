@@ -1,20 +1,16 @@
-"""What the ONNX models of the BERT family share: the tokenizer, a session, batches with little padding, embedding."""
+"""What the ONNX models of the BERT family share: the tokenizer, a session, batches with little padding."""
 
 from __future__ import annotations
 
 import os
-import threading
-from abc import abstractmethod
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-
-from fivefold.models.embedders.base import Matrix, Progress, unit
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -80,38 +76,3 @@ def padded(encoded: Sequence[Encoding]) -> tuple[Ids, Ids, Ids]:
         mask[i, : len(item.ids)] = 1
         parts[i, : len(item.ids)] = item.type_ids
     return ids, mask, parts
-
-
-class BertEmbedder:
-    """Unit vectors. Texts over 256 word pieces are cut; the lexical index still holds all of them."""
-
-    pin = ""
-    dimension = 384
-
-    def __init__(self) -> None:
-        self._loading = threading.Lock()
-
-    @abstractmethod
-    def _model(self) -> onnxruntime.InferenceSession: ...
-
-    @abstractmethod
-    def _vectors(self, model: onnxruntime.InferenceSession, encoded: Sequence[Encoding]) -> Matrix: ...
-
-    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
-        with self._loading:
-            pieces, model = self._tokenizer, self._session
-        out = np.empty((len(texts), self.dimension), dtype=np.float32)
-        encoded = pieces.encode_batch(list(texts))
-        for batch in batches([len(item.ids) for item in encoded], BATCH_TOKENS):
-            out[batch] = self._vectors(model, [encoded[i] for i in batch])
-            if progress:
-                progress(len(batch))
-        return unit(out)
-
-    @cached_property
-    def _tokenizer(self) -> Tokenizer:
-        return tokenizer(MAX_TOKENS)
-
-    @cached_property
-    def _session(self) -> onnxruntime.InferenceSession:
-        return self._model()

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fivefold.errors import EmbedderError
-from fivefold.models.bert import BertEmbedder, padded, session
+from fivefold.models.bert import padded, session
 from fivefold.models.embedders.base import Matrix
+from fivefold.models.embedders.bert import BertEmbedder
 
 if TYPE_CHECKING:
     import onnxruntime
