@@ -51,7 +51,11 @@ def test_every_error_of_the_library_has_a_kind(error: Exception, status: int, ki
 
 
 def test_no_error_of_the_library_is_without_one() -> None:
-    made = {errors.EmbedderMismatch: ("a", "b@1", "c@2"), errors.MissingExtra: ("x", "y")}
+    made = {
+        errors.EmbedderMismatch: ("a", "b@1", "c@2"),
+        errors.MissingExtra: ("x", "y"),
+        errors.PluginError: ("route", "x", "y", "z"),
+    }
     for kind in vars(errors).values():
         if isinstance(kind, type) and issubclass(kind, errors.FivefoldError) and kind is not errors.FivefoldError:
             assert problem_and_headers(kind(*made.get(kind, ("x",))))[0].kind != "internal", kind
