@@ -15,7 +15,7 @@ import fivefold
 
 FACES = {"__main__", "adapters", "bench", "cli", "mcp", "testing", "web"}
 
-INTERNAL = {"AnyDataclass", "Database", "Dialect", "ModelShelf", "Observed", "Target"}
+INTERNAL = {"AnyDataclass", "Database", "Dialect", "RerankerStore", "Observed", "Target"}
 """Protocols between two modules of one package, and those that the engine or any dataclass fulfils."""
 
 

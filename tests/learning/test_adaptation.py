@@ -22,14 +22,13 @@ from fivefold.learning.adaptation import (
     STEP,
     SURE,
     Adaptation,
-    Shown,
-    adapted,
-    faded,
-    learned,
+    adapt,
+    fade,
+    learn,
     likelihood,
-    restored,
-    shown_in,
+    load_adaptation,
 )
+from fivefold.learning.weight_signals import ShownHit, shown_hits
 from fivefold.models.weights import is_fallback
 from fivefold.values.query import Weights
 
@@ -38,7 +37,7 @@ GLOBAL = Weights(0.6, 0.25, 0.15, "model m1")
 TAUGHT = Adaptation((-0.3, 0.4, -0.1), 8.0, SURE, 12, NOW)
 
 shares = st.floats(0, 1)
-hits = st.builds(Shown, shares, shares, shares, st.booleans())
+hits = st.builds(ShownHit, shares, shares, shares, st.booleans())
 triples = st.tuples(shares, shares, shares).filter(lambda triple: sum(triple) > 0.01)
 
 
@@ -48,8 +47,8 @@ def triple(weights: Weights) -> tuple[float, float, float]:
 
 def test_d12_the_first_step_by_hand() -> None:
     """Two hits of equal score; the second is used. Its chance is 2^−½ / (1 + 2^−½) = √2 − 1."""
-    shown = [Shown(1, 0, 0, False), Shown(0, 1, 0, True)]
-    after = learned(NONE, Weights(0.5, 0.5, 0.0), shown, NOW)
+    shown = [ShownHit(1, 0, 0, False), ShownHit(0, 1, 0, True)]
+    after = learn(NONE, Weights(0.5, 0.5, 0.0), shown, NOW)
     moved = STEP * 6 * (2 - sqrt(2)) * 0.5
     assert after.offsets == pytest.approx((-moved, moved, 0))
     assert (after.count, after.gain, after.updated_at) == (1, 0.0, NOW)
@@ -72,16 +71,16 @@ def test_d12_the_gradient_is_that_of_the_likelihood() -> None:
 @given(triples, st.lists(st.lists(hits, max_size=8), max_size=12))
 @settings(deadline=None, max_examples=60)
 def test_d12_whatever_is_fed_back_no_weight_moves_beyond_the_bound(
-    weights: tuple[float, float, float], lists: list[list[Shown]]
+    weights: tuple[float, float, float], lists: list[list[ShownHit]]
 ) -> None:
     similarity, recency, frequency = (weight / sum(weights) for weight in weights)
     before = Weights(similarity, recency, frequency)
     state = NONE
     for shown in lists:
-        state = learned(state, before, shown, NOW)
+        state = learn(state, before, shown, NOW)
     assert sum(state.offsets) == pytest.approx(0, abs=1e-9)
     assert max(state.offsets) - min(state.offsets) <= BOUND + 1e-9
-    after = adapted(before, replace(state, gain=SURE), NOW)
+    after = adapt(before, replace(state, gain=SURE), NOW)
     assert sum(triple(after)) == pytest.approx(1)
     for old, new in zip(triple(before), triple(after), strict=True):
         assert old / 3 - 1e-9 <= new <= old * 3 + 1e-9
@@ -89,9 +88,9 @@ def test_d12_whatever_is_fed_back_no_weight_moves_beyond_the_bound(
 
 @given(triples, st.lists(hits, max_size=8))
 @settings(deadline=None, max_examples=40)
-def test_an_adaptation_survives_json(weights: tuple[float, float, float], shown: list[Shown]) -> None:
-    state = learned(TAUGHT, Weights(*weights), shown, NOW + timedelta(days=3))
-    read = restored(json.loads(json.dumps(state.to_dict())))
+def test_an_adaptation_survives_json(weights: tuple[float, float, float], shown: list[ShownHit]) -> None:
+    state = learn(TAUGHT, Weights(*weights), shown, NOW + timedelta(days=3))
+    read = load_adaptation(json.loads(json.dumps(state.to_dict())))
     assert read.offsets == pytest.approx(state.offsets)
     assert replace(read, offsets=state.offsets) == state
 
@@ -110,91 +109,89 @@ def test_an_adaptation_survives_json(weights: tuple[float, float, float], shown:
     ],
 )
 def test_what_cannot_be_read_begins_anew(data: dict[str, object] | None) -> None:
-    assert restored(data) == NONE
+    assert load_adaptation(data) == NONE
 
 
 def test_a_stored_offset_out_of_bounds_is_drawn_back() -> None:
-    read = restored(TAUGHT.to_dict() | {"offsets": [50.0, -50.0, 0.0], "steepness": 1e9})
+    read = load_adaptation(TAUGHT.to_dict() | {"offsets": [50.0, -50.0, 0.0], "steepness": 1e9})
     assert max(read.offsets) - min(read.offsets) == pytest.approx(BOUND)
     assert read.steepness == 30
 
 
 def test_lists_that_tell_nothing_change_nothing() -> None:
-    assert learned(TAUGHT, GLOBAL, [], NOW) == TAUGHT
-    assert learned(TAUGHT, GLOBAL, [Shown(0.5, 0.1, 0.2, True)], NOW) == TAUGHT
-    assert learned(TAUGHT, GLOBAL, [Shown(0.5, 0.1, 0.2, False), Shown(0.1, 0.9, 0, False)], NOW) == TAUGHT
-    assert learned(TAUGHT, Weights(0, 0, 0), [Shown(0.5, 0, 0, False), Shown(0.1, 1, 0, True)], NOW) == TAUGHT
+    assert learn(TAUGHT, GLOBAL, [], NOW) == TAUGHT
+    assert learn(TAUGHT, GLOBAL, [ShownHit(0.5, 0.1, 0.2, True)], NOW) == TAUGHT
+    assert learn(TAUGHT, GLOBAL, [ShownHit(0.5, 0.1, 0.2, False), ShownHit(0.1, 0.9, 0, False)], NOW) == TAUGHT
+    assert learn(TAUGHT, Weights(0, 0, 0), [ShownHit(0.5, 0, 0, False), ShownHit(0.1, 1, 0, True)], NOW) == TAUGHT
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.1, float("nan")])
 def test_a_signal_outside_its_range_is_refused(wrong: float) -> None:
     with pytest.raises(InvalidInput, match=r"lie in 0\.\.1"):
-        learned(NONE, GLOBAL, [Shown(0.5, wrong, 0, True), Shown(0.5, 0, 0, False)], NOW)
+        learn(NONE, GLOBAL, [ShownHit(0.5, wrong, 0, True), ShownHit(0.5, 0, 0, False)], NOW)
 
 
 def test_using_the_first_hit_says_less_than_using_the_fifth() -> None:
     """Position bias: of five hits alike but for recency, the recent one is used, at the top or at the bottom."""
 
     def moved(place: int) -> float:
-        shown = [Shown(0.5, 0.9 if i == place else 0.3, 0.1, i == place) for i in range(5)]
-        return learned(NONE, GLOBAL, shown, NOW).offsets[1]
+        shown = [ShownHit(0.5, 0.9 if i == place else 0.3, 0.1, i == place) for i in range(5)]
+        return learn(NONE, GLOBAL, shown, NOW).offsets[1]
 
     assert 0 < moved(0) < moved(2) < moved(4)
 
 
 def test_the_trace_shows_both_triples() -> None:
-    after = adapted(GLOBAL, TAUGHT, NOW)
+    after = adapt(GLOBAL, TAUGHT, NOW)
     raised = [0.6 * exp(-0.3), 0.25 * exp(0.4), 0.15 * exp(-0.1)]
     assert triple(after) == pytest.approx([weight / sum(raised) for weight in raised])
     assert after.source == "model m1; global 0.600/0.250/0.150 → adapted 0.466/0.391/0.142, feedbacks 12"
-    assert is_fallback(adapted(replace(GLOBAL, source="fallback: no file"), TAUGHT, NOW))
+    assert is_fallback(adapt(replace(GLOBAL, source="fallback: no file"), TAUGHT, NOW))
 
 
 def test_without_foresight_the_global_weights_stay() -> None:
-    assert adapted(GLOBAL, NONE, NOW) is GLOBAL
-    assert adapted(GLOBAL, replace(TAUGHT, gain=-1.0), NOW) is GLOBAL
-    half = adapted(GLOBAL, replace(TAUGHT, gain=SURE / 2), NOW)
-    assert GLOBAL.recency < half.recency < adapted(GLOBAL, TAUGHT, NOW).recency
+    assert adapt(GLOBAL, NONE, NOW) is GLOBAL
+    assert adapt(GLOBAL, replace(TAUGHT, gain=-1.0), NOW) is GLOBAL
+    half = adapt(GLOBAL, replace(TAUGHT, gain=SURE / 2), NOW)
+    assert GLOBAL.recency < half.recency < adapt(GLOBAL, TAUGHT, NOW).recency
 
 
 def test_a_weight_of_zero_stays_zero() -> None:
-    assert adapted(Weights(0.7, 0.3, 0.0), TAUGHT, NOW).frequency == 0
-    assert adapted(Weights(0.0, 0.0, 0.0), TAUGHT, NOW) == Weights(0.0, 0.0, 0.0)
+    assert adapt(Weights(0.7, 0.3, 0.0), TAUGHT, NOW).frequency == 0
+    assert adapt(Weights(0.0, 0.0, 0.0), TAUGHT, NOW) == Weights(0.0, 0.0, 0.0)
 
 
 def test_a_correction_fades_with_disuse_and_a_new_start_is_none() -> None:
-    later = faded(TAUGHT, NOW + timedelta(days=90))
+    later = fade(TAUGHT, NOW + timedelta(days=90))
     assert later.offsets == pytest.approx((-0.15, 0.2, -0.05))
     assert later.gain == pytest.approx(SURE / 2)
-    assert faded(TAUGHT, NOW - timedelta(days=90)) == TAUGHT
+    assert fade(TAUGHT, NOW - timedelta(days=90)) == TAUGHT
     halved = replace(TAUGHT, offsets=(-0.15, 0.2, -0.05))
-    assert triple(adapted(GLOBAL, TAUGHT, NOW + timedelta(days=45))) == pytest.approx(
-        triple(adapted(GLOBAL, halved, NOW))
-    )
-    moved = [adapted(GLOBAL, TAUGHT, NOW + timedelta(days=days)).recency - GLOBAL.recency for days in (0, 30, 90, 900)]
+    assert triple(adapt(GLOBAL, TAUGHT, NOW + timedelta(days=45))) == pytest.approx(triple(adapt(GLOBAL, halved, NOW)))
+    moved = [adapt(GLOBAL, TAUGHT, NOW + timedelta(days=days)).recency - GLOBAL.recency for days in (0, 30, 90, 900)]
     assert all(before > after >= 0 for before, after in pairwise(moved))
     assert moved[-1] == pytest.approx(0, abs=1e-4)
 
 
 def test_feedback_out_of_order_keeps_the_later_time() -> None:
-    shown = [Shown(0.5, 0.1, 0.2, False), Shown(0.4, 0.9, 0.2, True)]
-    assert learned(TAUGHT, GLOBAL, shown, NOW - timedelta(days=1)).updated_at == NOW
+    shown = [ShownHit(0.5, 0.1, 0.2, False), ShownHit(0.4, 0.9, 0.2, True)]
+    assert learn(TAUGHT, GLOBAL, shown, NOW - timedelta(days=1)).updated_at == NOW
 
 
 def test_the_signals_of_a_recall_are_those_it_was_ranked_by(sample_engine: Engine) -> None:
     recall = sample_engine.recall("what did I decide about Kestrel?", recipe="ditto", k=6)
     weights = {part.search: part.weight for part in recall.plan.routes}
-    shown = shown_in(recall, {recall[2].memory.id})
+    shown = shown_hits(recall, {recall[2].memory.id})
     assert [hit.used for hit in shown] == [False, False, True, False, False, False]
     for hit, seen in zip(recall, shown, strict=True):
         total = seen.similarity * weights["dense"] + seen.recency * weights["recency"]
         assert total + seen.frequency * weights["frequency"] == pytest.approx(hit.candidate.fused)
-    assert learned(NONE, GLOBAL, shown, NOW).count == 1
+    assert learn(NONE, GLOBAL, shown, NOW).count == 1
 
 
 def test_a_recipe_without_the_signals_teaches_nothing(sample_engine: Engine) -> None:
     recall = sample_engine.recall("what did I decide about Kestrel?", recipe="dense")
-    assert shown_in(recall, {recall[0].memory.id}) == ()
+    assert shown_hits(recall, {recall[0].memory.id}) == ()
 
 
 @pytest.mark.parametrize("user", USERS, ids=lambda user: user.name)
@@ -213,9 +210,9 @@ def test_random_use_leaves_the_weights_where_they_are() -> None:
     user = next(user for user in USERS if user.name == "random")
     for _ in range(200):
         asked, now = question(rng), now + timedelta(hours=8)
-        shown = feedback(user, asked, adapted(asked.weights, state, now), False, rng)
-        state = learned(state, asked.weights, shown, now)
-        assert triple(adapted(GLOBAL, state, now)) == pytest.approx(triple(GLOBAL), abs=0.02)
+        shown = feedback(user, asked, adapt(asked.weights, state, now), False, rng)
+        state = learn(state, asked.weights, shown, now)
+        assert triple(adapt(GLOBAL, state, now)) == pytest.approx(triple(GLOBAL), abs=0.02)
     assert state.steepness < NONE.steepness / 2
 
 

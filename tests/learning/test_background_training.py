@@ -10,7 +10,7 @@ import pytest
 from fivefold.learning import training
 from fivefold.learning.background_training import BackgroundTraining
 from fivefold.learning.fitting import fit
-from fivefold.learning.training import learned_by
+from fivefold.learning.training import learned_reranker
 from tests.support.synthetic_users import after_the_preferred, furnished, talk
 
 
@@ -22,18 +22,18 @@ def test_it_trains_after_enough_feedback_and_not_before(store_path: str) -> None
             background.count_feedback(train_after=0)
             background.count_feedback(train_after=60)
         background.wait()
-        assert learned_by(engine._namespace).verdict is None
+        assert learned_reranker(engine._namespace).verdict is None
         talk(engine, after_the_preferred, 60)
         BackgroundTraining(engine._namespace).count_feedback(train_after=100)
         fresh = BackgroundTraining(engine._namespace)
         fresh.count_feedback(train_after=60)
         fresh.wait()
-        verdict = learned_by(engine._namespace).verdict
+        verdict = learned_reranker(engine._namespace).verdict
         assert verdict is not None
         assert verdict.noted == 63
         again = BackgroundTraining(engine._namespace)
         again.count_feedback(train_after=1)
-        assert not again.at_work
+        assert not again.is_running
 
 
 def test_recalls_go_on_while_it_trains(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,12 +51,12 @@ def test_recalls_go_on_while_it_trains(store_path: str, monkeypatch: pytest.Monk
         background = BackgroundTraining(engine._namespace)
         background.count_feedback(train_after=50)
         assert begun.wait(30)
-        assert background.at_work
+        assert background.is_running
         talk(engine, after_the_preferred, 3)
         background.count_feedback(train_after=1)
         go_on.set()
         background.wait()
-        assert learned_by(engine._namespace).verdict is not None
+        assert learned_reranker(engine._namespace).verdict is not None
 
 
 def test_a_training_that_fails_is_logged_and_breaks_nothing(

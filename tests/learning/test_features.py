@@ -11,8 +11,17 @@ import numpy as np
 import pytest
 
 import fivefold
-from fivefold.learning.features import NAMES, VERSION, base_score, packed, retention, rows_of, searches, unpacked
-from fivefold.learning.lessons import lessons
+from fivefold.learning.features import (
+    NAMES,
+    VERSION,
+    base_score,
+    feature_rows,
+    pack_features,
+    retention,
+    search_kinds,
+    unpack_features,
+)
+from fivefold.learning.lessons import read_lessons
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.schema import migrate, migrations
 from fivefold.values.trace import Candidate, Evidence, Plan, RoutePlan
@@ -28,7 +37,7 @@ def found(*evidence: tuple[str, float, float]) -> Candidate:
 
 
 def named(candidate: Candidate, kinds: dict[str, str] | None = None) -> dict[str, float]:
-    row = rows_of([candidate], NOW, kinds or {})[0]
+    row = feature_rows([candidate], NOW, kinds or {})[0]
     return dict(zip(("score", *NAMES), row.tolist(), strict=True))
 
 
@@ -74,7 +83,7 @@ def test_a_route_counts_by_its_kind_of_search() -> None:
     plan = Plan(
         "p", 5, tuple(RoutePlan(name, True, 10, 1.0, "", search="dense") for name in ("vec_a", "vec_b")), "", ()
     )
-    row = named(found(("vec_a", 0.4, 0.1), ("vec_b", 0.7, 0.1)), searches(plan))
+    row = named(found(("vec_a", 0.4, 0.1), ("vec_b", 0.7, 0.1)), search_kinds(plan))
     assert (row["cosine"], row["dense share"]) == pytest.approx((0.7, 1.0))
 
 
@@ -99,23 +108,23 @@ def test_the_score_is_that_without_the_reranker() -> None:
 def test_a_recall_is_packed_and_unpacked() -> None:
     with furnished(":memory:", notes=30) as engine:
         answer = engine.recall("harbour garden")
-        rows = unpacked(packed(answer))
+        rows = unpack_features(pack_features(answer))
         assert rows is not None
-        wanted = rows_of([hit.candidate for hit in answer], answer.query.now, searches(answer.plan))
+        wanted = feature_rows([hit.candidate for hit in answer], answer.query.now, search_kinds(answer.plan))
         np.testing.assert_array_equal(rows, wanted)
         assert rows[:, 0] == pytest.approx([hit.score for hit in answer])
-        nothing = unpacked(packed(replace(answer, hits=())))
+        nothing = unpack_features(pack_features(replace(answer, hits=())))
         assert nothing is not None
         assert nothing.shape == (0, 1 + len(NAMES))
 
 
 def test_another_version_or_a_broken_row_is_left_alone() -> None:
     whole = bytes([VERSION]) + bytes(4 * (1 + len(NAMES)))
-    assert unpacked(whole) is not None
-    assert unpacked(bytes([VERSION + 1]) + whole[1:]) is None
-    assert unpacked(whole[:-1]) is None
-    assert unpacked(b"") is None
-    assert unpacked(None) is None
+    assert unpack_features(whole) is not None
+    assert unpack_features(bytes([VERSION + 1]) + whole[1:]) is None
+    assert unpack_features(whole[:-1]) is None
+    assert unpack_features(b"") is None
+    assert unpack_features(None) is None
 
 
 def test_feedback_by_a_recall_s_id_is_learned_from_too(store_path: str) -> None:
@@ -124,10 +133,10 @@ def test_feedback_by_a_recall_s_id_is_learned_from_too(store_path: str) -> None:
         ids = engine.remember_many(["the first harbour", "the second harbour"]).stored
         engine.feedback(engine.recall("harbour").id, used=[ids[0]])
         reader = engine.store.reader("default")
-        assert len(lessons(reader)) == 1
+        assert len(read_lessons(reader)) == 1
         assert reader.feedback.count() == 1
         engine.forget(ids[1])
-        assert lessons(reader) == []
+        assert read_lessons(reader) == []
 
 
 def test_a_file_of_the_first_version_opens_with_its_log(store_path: str) -> None:
@@ -142,5 +151,5 @@ def test_a_file_of_the_first_version_opens_with_its_log(store_path: str) -> None
     with fivefold.open(store_path) as engine:
         reader = engine.store.reader("default")
         assert reader.feedback.returned_ids("r1") == ("m1",)
-        assert lessons(reader) == []
+        assert read_lessons(reader) == []
     assert Path(f"{store_path}.v1.bak").exists()

@@ -12,10 +12,10 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import NotFound
-from fivefold.learning.lessons import lessons
+from fivefold.learning.lessons import read_lessons
 from fivefold.learning.model_store import NEVER
 from fivefold.learning.reranker import Verdict
-from fivefold.learning.training import forget_reranker, learned_by, train_reranker
+from fivefold.learning.training import forget_reranker, learned_reranker, train_reranker
 from fivefold.retrieval.stages.base import best_first
 from tests.support.synthetic_users import (
     User,
@@ -49,13 +49,13 @@ def test_a_preference_is_learned_and_switched_on(taught: tuple[Engine, Verdict])
     assert verdict.figures.least_gain > 0
     assert verdict.figures.held_out == 64
     assert verdict.feedbacks == verdict.noted == ASKED
-    assert learned_by(engine._namespace).verdict == verdict
+    assert learned_reranker(engine._namespace).verdict == verdict
 
 
 def test_new_questions_are_answered_better(taught: tuple[Engine, Verdict]) -> None:
     """Of the five best, more are what the user prefers, without anything being lost or made up."""
     engine, _ = taught
-    known = learned_by(engine._namespace)
+    known = learned_reranker(engine._namespace)
     before, after = [], []
     for question in questions(15, seed=99):
         hits, pool = reranked(engine, question, known)
@@ -68,7 +68,7 @@ def test_new_questions_are_answered_better(taught: tuple[Engine, Verdict]) -> No
 
 def test_the_law_of_the_trace_holds(taught: tuple[Engine, Verdict]) -> None:
     engine, verdict = taught
-    _, pool = reranked(engine, "harbour garden", learned_by(engine._namespace))
+    _, pool = reranked(engine, "harbour garden", learned_reranker(engine._namespace))
     for candidate in pool.candidates:
         assert math.fsum(item.contribution for item in candidate.evidence) == pytest.approx(candidate.fused)
         reached = candidate.fused
@@ -91,19 +91,19 @@ def test_training_again_gives_the_same(taught: tuple[Engine, Verdict]) -> None:
 def test_another_engine_sees_the_model_and_another_namespace_does_not(taught: tuple[Engine, Verdict]) -> None:
     engine, verdict = taught
     with furnished(engine.store.location, "other", notes=5) as other:
-        assert learned_by(other._namespace).ranker is None
-        assert learned_by(other._namespace).reason == NEVER
+        assert learned_reranker(other._namespace).ranker is None
+        assert learned_reranker(other._namespace).reason == NEVER
         assert not train_reranker(other._namespace).on
-        assert learned_by(engine._namespace).verdict == verdict
+        assert learned_reranker(engine._namespace).verdict == verdict
     files = sorted(Path(f"{engine.store.location}.learned").iterdir())
     assert [file.name.rpartition("-")[0] for file in files] == ["default", "other"]
     with fivefold.open(engine.store.location) as again:
-        assert learned_by(again._namespace).verdict == verdict
+        assert learned_reranker(again._namespace).verdict == verdict
 
 
 def test_the_log_holds_what_training_needs(taught: tuple[Engine, Verdict]) -> None:
     engine, _ = taught
-    found = lessons(engine.store.reader("default"))
+    found = read_lessons(engine.store.reader("default"))
     assert len(found) == ASKED
     assert all(len(lesson.used) == len(lesson.base) == len(lesson.features) for lesson in found)
     assert all(lesson.used.sum() == 1 for lesson in found)
@@ -115,8 +115,8 @@ def test_use_that_says_nothing_switches_nothing_on(user: User) -> None:
     talk(engine, user, ASKED)
     verdict = train_reranker(engine._namespace)
     assert not verdict.on, verdict.describe()
-    assert learned_by(engine._namespace).ranker is None
-    assert learned_by(engine._namespace).verdict == verdict
+    assert learned_reranker(engine._namespace).ranker is None
+    assert learned_reranker(engine._namespace).verdict == verdict
     engine.close()
 
 
@@ -128,7 +128,7 @@ def test_too_little_feedback_trains_nothing() -> None:
     assert (verdict.on, verdict.feedbacks, verdict.figures) == (False, 10, None)
     assert verdict.describe() == "off: 10 of the 50 recalls with feedback that it takes; give feedback after recalls"
     forget_reranker(engine._namespace)
-    assert learned_by(engine._namespace).reason == NEVER
+    assert learned_reranker(engine._namespace).reason == NEVER
     engine.close()
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fivefold.learning.query_decay import NO_DECAY, OVER_CANDIDATES, QueryDecay, choose, query_decay
+from fivefold.learning.query_decay import NO_DECAY, OVER_CANDIDATES, QueryDecay, choose_decay, decay_for
 from fivefold.retrieval.understand.cues import find_cues, main_intent
 from fivefold.text.time_grammar import find_window
 from fivefold.values.decay import Decay
@@ -42,7 +42,7 @@ def asked(text: str, now: datetime = NOW) -> Query:
     ],
 )
 def test_d12_hours_and_days_fall_exponentially(question: str, hours: float) -> None:
-    decay = choose(asked(question), 365)
+    decay = choose_decay(asked(question), 365)
     assert decay.curve == "exponential"
     assert decay.half_life_days == pytest.approx(hours / 24)
 
@@ -64,13 +64,13 @@ def test_d12_hours_and_days_fall_exponentially(question: str, hours: float) -> N
     ],
 )
 def test_d12_weeks_and_months_fall_as_a_bell(question: str, days: float) -> None:
-    decay = choose(asked(question), 365)
+    decay = choose_decay(asked(question), 365)
     assert decay.curve == "gaussian"
     assert decay.half_life_days == pytest.approx(days)
 
 
 def test_d12_many_years_until_now_fall_along_a_line() -> None:
-    assert choose(asked("how did my running go since 2010?"), 6_000) == Decay("linear", 5552.5)
+    assert choose_decay(asked("how did my running go since 2010?"), 6_000) == Decay("linear", 5552.5)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_d12_many_years_until_now_fall_along_a_line() -> None:
     ],
 )
 def test_d12_a_time_long_gone_a_habit_or_a_date_does_not_decay(question: str) -> None:
-    assert choose(asked(question), 365) == NO_DECAY
+    assert choose_decay(asked(question), 365) == NO_DECAY
 
 
 @pytest.mark.parametrize(
@@ -115,23 +115,23 @@ def test_d12_a_time_long_gone_a_habit_or_a_date_does_not_decay(question: str) ->
     ],
 )
 def test_d12_without_a_time_the_candidates_give_the_measure(question: str) -> None:
-    assert choose(asked(question), 365) == OVER_CANDIDATES
+    assert choose_decay(asked(question), 365) == OVER_CANDIDATES
 
 
 @pytest.mark.parametrize(
     ("span", "days"), [(0.0, 14), (float("nan"), 14), (float("inf"), 14), (-3.0, 14), (7, 1), (240, 10), (5_000, 45)]
 )
 def test_d12_what_is_new_is_a_share_of_how_far_memory_reaches(span: float, days: float) -> None:
-    assert choose(asked("what's new with Kestrel?"), span) == Decay("exponential", days)
+    assert choose_decay(asked("what's new with Kestrel?"), span) == Decay("exponential", days)
 
 
 def test_after_a_long_silence_the_newest_still_keeps_half() -> None:
-    quiet = query_decay(asked("where were we?"), 365, newest_days=20.0)
+    quiet = decay_for(asked("where were we?"), 365, newest_days=20.0)
     assert quiet == QueryDecay(
         Decay("exponential", 20.0), "'where were we' asks for the last hours, and nothing is newer than 20.0 d"
     )
-    assert choose(asked("where were we?"), 365, newest_days=0.1) == Decay("exponential", 0.25)
-    assert choose(asked("what happened in 2019?"), 365, newest_days=20.0) == NO_DECAY
+    assert choose_decay(asked("where were we?"), 365, newest_days=0.1) == Decay("exponential", 0.25)
+    assert choose_decay(asked("what happened in 2019?"), 365, newest_days=20.0) == NO_DECAY
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_after_a_long_silence_the_newest_still_keeps_half() -> None:
     ],
 )
 def test_every_choice_says_why(question: str, reason: str) -> None:
-    assert query_decay(asked(question), 365).reason == reason
+    assert decay_for(asked(question), 365).reason == reason
 
 
 times = st.datetimes(datetime(1, 1, 2), datetime(9998, 1, 1), timezones=st.just(UTC))
@@ -166,8 +166,8 @@ def test_d12_no_question_fails_and_every_curve_falls_from_one(
 ) -> None:
     cues = find_cues(text)
     query = Query(text, now, (), window=window, cues=cues, intent=main_intent(cues))
-    found = query_decay(query, span, newest)
-    assert found.decay == choose(query, span, newest)
+    found = decay_for(query, span, newest)
+    assert found.decay == choose_decay(query, span, newest)
     assert found.reason
     assert found.decay.half_life_days is None or 0 < found.decay.half_life_days <= 1e6
     left = [found.decay.left(days) for days in (0, 0.01, 1, 7, 30, 365, 5_000)]
@@ -180,6 +180,6 @@ def test_d12_no_question_fails_and_every_curve_falls_from_one(
 @settings(deadline=None, max_examples=60)
 def test_d12_a_near_time_keeps_at_least_half_over_the_whole_of_it(now: datetime, days: float) -> None:
     start = max(now - timedelta(days=days), datetime(1, 1, 2, tzinfo=UTC))
-    decay = choose(Query("then", now, (), window=Window(start, now, "then")), 365)
+    decay = choose_decay(Query("then", now, (), window=Window(start, now, "then")), 365)
     assert decay.left((now - start) / timedelta(days=1)) >= 0.5 - 1e-9
     assert decay.curve in ("exponential", "gaussian")

@@ -12,7 +12,16 @@ import numpy as np
 import pytest
 
 from fivefold.learning.features import NAMES
-from fivefold.learning.reranker import HIDDEN, Figures, Ranker, Verdict, loaded, saved, standing, stretched
+from fivefold.learning.reranker import (
+    HIDDEN,
+    Figures,
+    Ranker,
+    Verdict,
+    dump_reranker,
+    load_reranker,
+    min_max,
+    relative_scores,
+)
 from fivefold.models.binary import BadModel
 
 FIGURES = Figures(held_out=40, before=0.5, after=0.6, least_gain=0.02, position_bias=0.8)
@@ -62,16 +71,16 @@ def test_features_are_scaled_and_what_is_unknown_is_average() -> None:
 
 
 def test_standing_is_the_distance_to_the_best() -> None:
-    assert standing([4.0, 3.0, 1.0]).tolist() == [0.0, -0.25, -0.75]
-    assert standing([-1.0, -2.0]).tolist() == [0.0, -1.0]
-    assert standing([0.0, 0.0]).tolist() == [0.0, 0.0]
+    assert relative_scores([4.0, 3.0, 1.0]).tolist() == [0.0, -0.25, -0.75]
+    assert relative_scores([-1.0, -2.0]).tolist() == [0.0, -1.0]
+    assert relative_scores([0.0, 0.0]).tolist() == [0.0, 0.0]
 
 
 def test_stretching_and_blending() -> None:
-    assert stretched(np.array([1.0, 3.0, 2.0])).tolist() == [0.0, 1.0, 0.5]
-    assert stretched(np.array([2.0, 2.0])).tolist() == [1.0, 1.0]
+    assert min_max(np.array([1.0, 3.0, 2.0])).tolist() == [0.0, 1.0, 0.5]
+    assert min_max(np.array([2.0, 2.0])).tolist() == [1.0, 1.0]
     base = np.array([3.0, 2.0, 1.0], np.float32)
-    mixed, judged, given = liking("cosine", trust=0.0).blended(base, rows(0, 0, 1), 0.5)
+    mixed, judged, given = liking("cosine", trust=0.0).blend(base, rows(0, 0, 1), 0.5)
     assert (judged.tolist(), given.tolist(), mixed.tolist()) == ([0, 0, 1], [1, 0.5, 0], [0.5, 0.25, 0.5])
 
 
@@ -83,11 +92,11 @@ def test_the_same_numbers_have_the_same_name() -> None:
 
 def test_a_file_brings_back_what_was_saved() -> None:
     before = liking("event")
-    after, verdict = loaded(saved(before, VERDICT, "home"), "home")
+    after, verdict = load_reranker(dump_reranker(before, VERDICT, "home"), "home")
     assert verdict == VERDICT
     assert after is not None
     assert after.name == before.name
-    assert loaded(saved(None, replace(VERDICT, on=False, figures=None), "home"), "home")[0] is None
+    assert load_reranker(dump_reranker(None, replace(VERDICT, on=False, figures=None), "home"), "home")[0] is None
 
 
 def test_a_verdict_is_told_in_a_line() -> None:
@@ -98,7 +107,7 @@ def test_a_verdict_is_told_in_a_line() -> None:
 
 def changed(**header: object) -> bytes:
     """A sound file but for its header."""
-    with np.load(io.BytesIO(saved(ranker(), VERDICT, "home"))) as held:
+    with np.load(io.BytesIO(dump_reranker(ranker(), VERDICT, "home"))) as held:
         tensors = {name: held[name] for name in held.files}
     tensors["header"] = np.array(json.dumps(json.loads(str(tensors["header"])) | header))
     out = io.BytesIO()
@@ -111,30 +120,30 @@ def changed(**header: object) -> bytes:
     [
         (b"", "damaged"),
         (b"no model at all", "damaged"),
-        (saved(ranker(), VERDICT, "home")[:-40], "damaged"),
+        (dump_reranker(ranker(), VERDICT, "home")[:-40], "damaged"),
         (changed(format=2), "format 2, this fivefold reads 1"),
         (changed(version=2), "other features"),
         (changed(features=["cosine"]), "other features"),
         (changed(verdict={}), "damaged"),
         (changed(namespace="away"), "belongs to namespace 'away'"),
-        (saved(ranker(outer=np.zeros(3)), VERDICT, "home"), "numbers for 'outer'"),
-        (saved(ranker(trust=math.nan), VERDICT, "home"), "numbers for 'trust'"),
-        (saved(Ranker({"trust": np.asarray(1.0)}), VERDICT, "home"), "numbers for 'mean'"),
+        (dump_reranker(ranker(outer=np.zeros(3)), VERDICT, "home"), "tensors for 'outer'"),
+        (dump_reranker(ranker(trust=math.nan), VERDICT, "home"), "tensors for 'trust'"),
+        (dump_reranker(Ranker({"trust": np.asarray(1.0)}), VERDICT, "home"), "tensors for 'mean'"),
     ],
 )
 def test_a_file_that_cannot_be_used_says_why(data: bytes, reason: str) -> None:
     with pytest.raises(BadModel, match=reason):
-        loaded(data, "home")
+        load_reranker(data, "home")
 
 
 def test_a_flipped_byte_is_noticed() -> None:
     """A checksum guards every array; no flip gives another model in silence."""
-    whole = saved(liking("event"), VERDICT, "home")
+    whole = dump_reranker(liking("event"), VERDICT, "home")
     name = liking("event").name
     for place in range(0, len(whole), 97):
         broken = whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :]
         try:
-            found, verdict = loaded(broken, "home")
+            found, verdict = load_reranker(broken, "home")
         except BadModel:
             continue
         assert found is not None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.learning.model_store import NEVER, Learned
+from fivefold.learning.model_store import NEVER, LearnedReranker
 from fivefold.retrieval.stages.base import Pool, best_first
 from fivefold.retrieval.stages.learned import LearnedConstants, learned
 from fivefold.settings import Settings
@@ -17,15 +17,15 @@ from tests.learning.test_reranker import liking
 from tests.support.stage_pool import Namespace, of, search
 from tests.support.synthetic_users import Seeing
 
-ON = Learned(liking("event", trust=0.0), "it wins", "learned-1.abc")
+ON = LearnedReranker(liking("event", trust=0.0), "it wins", "learned-1.abc")
 
 
-def seeing(known: Learned | None) -> Seeing:
+def seeing(known: LearnedReranker | None) -> Seeing:
     plain = search(Namespace())
     return Seeing(plain.query, plain.reader, Settings(), plain.space, None, learned=known)
 
 
-def run(candidates: list[Candidate], known: Learned | None = ON, **constants: float) -> list[Candidate]:
+def run(candidates: list[Candidate], known: LearnedReranker | None = ON, **constants: float) -> list[Candidate]:
     pool = learned(Pool(candidates), seeing(known), LearnedConstants(**constants))  # type: ignore[arg-type]
     assert {item.memory.id for item in pool.candidates} == {item.memory.id for item in candidates}
     assert pool.dropped == ()
@@ -57,8 +57,8 @@ def test_of_equals_the_liked_comes_first() -> None:
     assert run([of(1, 0.5), of(2, 0.5, type="event")])[0].memory.row == 2
 
 
-@pytest.mark.parametrize("known", [None, Learned(None, NEVER)])
-def test_without_a_model_nothing_happens(known: Learned | None) -> None:
+@pytest.mark.parametrize("known", [None, LearnedReranker(None, NEVER)])
+def test_without_a_model_nothing_happens(known: LearnedReranker | None) -> None:
     two = [of(1, 1.0), of(2, 0.5, type="event")]
     assert run(two, known) == two
 

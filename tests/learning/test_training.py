@@ -9,10 +9,10 @@ import pytest
 
 from fivefold.learning import training
 from fivefold.learning.features import NAMES, VERSION
-from fivefold.learning.fitting import fit, lists_of, loss
+from fivefold.learning.fitting import fit, loss, padded_lists
 from fivefold.learning.lessons import Lesson, lesson_of
 from fivefold.learning.reranker import HIDDEN
-from fivefold.learning.training import judge, least_gain, ndcg, weights
+from fivefold.learning.training import judge, least_gain, ndcg, use_weights
 from fivefold.stores.protocol import Feedback
 from tests.support.logged_recalls import lists
 
@@ -36,27 +36,27 @@ def quiet() -> dict[str, np.ndarray]:
 
 def test_a_network_that_says_nothing_finds_all_equally_likely() -> None:
     """One used of four: −ln 1/4. Two used of four: each against the two others, −ln 1/3."""
-    assert loss(quiet(), lists_of([lesson([2])], *WIDE), eta=0.0)[0] == pytest.approx(math.log(4))
-    assert loss(quiet(), lists_of([lesson([1, 3])], *WIDE), eta=0.0)[0] == pytest.approx(math.log(3))
-    assert loss(quiet(), lists_of([lesson([1, 3]), lesson([2])], *WIDE), eta=0.0)[0] == pytest.approx(
+    assert loss(quiet(), padded_lists([lesson([2])], *WIDE), eta=0.0)[0] == pytest.approx(math.log(4))
+    assert loss(quiet(), padded_lists([lesson([1, 3])], *WIDE), eta=0.0)[0] == pytest.approx(math.log(3))
+    assert loss(quiet(), padded_lists([lesson([1, 3]), lesson([2])], *WIDE), eta=0.0)[0] == pytest.approx(
         (math.log(3) + math.log(4)) / 2
     )
 
 
 def test_lists_of_different_length_do_not_disturb_each_other() -> None:
-    mixed = lists_of([lesson([1], size=2), lesson([1], size=6)], *WIDE)
+    mixed = padded_lists([lesson([1], size=2), lesson([1], size=6)], *WIDE)
     assert loss(quiet(), mixed, eta=0.0)[0] == pytest.approx((math.log(2) + math.log(6)) / 2)
 
 
 def test_the_rank_explains_what_it_can() -> None:
     """With η 1 the first of two is chosen at 1 : 1/2."""
-    first = lists_of([lesson([1], size=2)], *WIDE)
+    first = padded_lists([lesson([1], size=2)], *WIDE)
     assert loss(quiet(), first, eta=1.0)[0] == pytest.approx(-math.log(2 / 3))
 
 
 def test_the_gradient_is_that_of_the_loss() -> None:
     made, _ = lists(6, seed=5, liking=1.0, pull=0.5)
-    padded = lists_of(made, *WIDE)
+    padded = padded_lists(made, *WIDE)
     chance = np.random.default_rng(0)
     params = {name: chance.normal(0, 0.5, value.shape) for name, value in quiet().items()}
     _, gradient = loss(params, padded, eta=0.7)
@@ -88,9 +88,9 @@ def test_where_nothing_helps_the_network_begins_as_the_order_it_is_given() -> No
 
 def test_places_count_only_what_was_not_used() -> None:
     shown = lesson([2, 4])
-    assert shown.places(shown.base).tolist() == [2, 3]
-    assert shown.places([1, 4, 2, 3]).tolist() == [1, 1]
-    assert shown.places([1, 1, 1, 1]).tolist() == [2, 3]
+    assert shown.used_places(shown.base).tolist() == [2, 3]
+    assert shown.used_places([1, 4, 2, 3]).tolist() == [1, 1]
+    assert shown.used_places([1, 1, 1, 1]).tolist() == [2, 3]
     assert shown.ranks.tolist() == [2, 4]
 
 
@@ -102,8 +102,8 @@ def test_ndcg_by_hand() -> None:
 
 
 def test_a_use_far_down_counts_more_but_not_without_end() -> None:
-    assert weights(lesson([1, 4]), 0.5).tolist() == [1.0, 2.0]
-    assert weights(lesson([30], size=40), 1.0).tolist() == [training.HEAVIEST]
+    assert use_weights(lesson([1, 4]), 0.5).tolist() == [1.0, 2.0]
+    assert use_weights(lesson([30], size=40), 1.0).tolist() == [training.HEAVIEST]
 
 
 def test_the_least_gain_knows_luck() -> None:

@@ -12,8 +12,8 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.learning.adaptation import BOUND, NONE, restored
-from fivefold.learning.training import LEAST, learned_by
+from fivefold.learning.adaptation import BOUND, NONE, load_adaptation
+from fivefold.learning.training import LEAST, learned_reranker
 from fivefold.models.binary import Contents, packed
 from fivefold.models.weights import FALLBACK, is_fallback
 from fivefold.models.weights.model import WeightModel, load, shipped
@@ -188,7 +188,7 @@ def test_feedback_by_recall_and_by_id_teach_the_same(tmp_path: Path, tiny: Weigh
     for by_id in (False, True):
         with year(str(tmp_path / f"{by_id}.db")) as engine:
             used_newest(engine, 12, by_id)
-            taught.append(restored(engine.store.reader("default").admin.learned_value("weights")))
+            taught.append(load_adaptation(engine.store.reader("default").admin.learned_value("weights")))
     assert taught[0].offsets == pytest.approx(taught[1].offsets)
     assert (taught[0].count, taught[1].count) == (12, 12)
 
@@ -198,7 +198,7 @@ def test_feedback_by_id_still_teaches_after_the_engine_was_closed(store_path: st
         answer = engine.recall("what?", recipe="ditto", now=NOW)
     with Engine(SqliteStore(store_path), embedder=Dial(), clock=lambda: NOW) as engine:
         engine.feedback(answer.id, used=[newest(answer)])
-        assert restored(engine.store.reader("default").admin.learned_value("weights")).count == 1
+        assert load_adaptation(engine.store.reader("default").admin.learned_value("weights")).count == 1
 
 
 def test_the_correction_stays_within_its_bound(engine: Engine) -> None:
@@ -219,7 +219,7 @@ def test_saying_it_twice_counts_once(engine: Engine) -> None:
     engine.feedback(answer, used=[newest(answer)])
     engine.feedback(answer.id, used=[newest(answer)])
     assert engine.store.reader("default").admin.learned_value("weights") == once
-    assert restored(once).count == 1
+    assert load_adaptation(once).count == 1
     assert engine.get(newest(answer)).access_count == 1
 
 
@@ -227,7 +227,7 @@ def test_nothing_is_taught_by_a_recipe_without_weights_or_by_using_nothing(engin
     answer = engine.recall("what?", recipe="dense", now=NOW)
     engine.feedback(answer, used=[answer[0].memory.id])
     engine.feedback(engine.recall("what?", recipe="ditto", now=NOW), used=[])
-    assert restored(engine.store.reader("default").admin.learned_value("weights")).offsets == NONE.offsets
+    assert load_adaptation(engine.store.reader("default").admin.learned_value("weights")).offsets == NONE.offsets
 
 
 def test_unlearning_brings_the_global_weights_back(engine: Engine) -> None:
@@ -296,10 +296,10 @@ def test_enough_feedback_trains_the_reranker_in_the_background(store_path: str) 
         engine.configure(learn_after=LEAST)
         talk(engine, after_the_preferred, LEAST - 1)
         engine._training.wait()
-        assert learned_by(engine._namespace).verdict is None
+        assert learned_reranker(engine._namespace).verdict is None
         talk(engine, after_the_preferred, 1)
         engine._training.wait()
-        verdict = learned_by(engine._namespace).verdict
+        verdict = learned_reranker(engine._namespace).verdict
         assert verdict is not None
         assert verdict.noted == LEAST
         assert len(engine.recall("harbour")) == 10
@@ -309,7 +309,7 @@ def test_nothing_trains_by_itself_unless_asked_to(store_path: str) -> None:
     with furnished(store_path, notes=60) as engine:
         talk(engine, after_the_preferred, LEAST + 5)
         engine._training.wait()
-        assert learned_by(engine._namespace).verdict is None
+        assert learned_reranker(engine._namespace).verdict is None
 
 
 def test_unlearning_takes_the_reranker_away(store_path: str) -> None:
@@ -317,7 +317,7 @@ def test_unlearning_takes_the_reranker_away(store_path: str) -> None:
         talk(engine, after_the_preferred, LEAST)
         assert engine.train_reranker().feedbacks == LEAST
         engine.unlearn()
-        assert learned_by(engine._namespace).verdict is None
+        assert learned_reranker(engine._namespace).verdict is None
         assert engine.train_reranker().feedbacks == LEAST
 
 
@@ -339,7 +339,7 @@ def test_a_store_of_the_schema_before_opens_and_learns(
         assert engine.store.reader("default").admin.learned_value("weights") is None
         assert engine.get(newest(old)).access_count == 1
         used_newest(engine, 3)
-        assert restored(engine.store.reader("default").admin.learned_value("weights")).count == 3
+        assert load_adaptation(engine.store.reader("default").admin.learned_value("weights")).count == 3
         assert engine.train_reranker().feedbacks == 3
         assert all(finding.ok for finding in engine.doctor())
     backup = connect(f"{store_path}.v1.bak")

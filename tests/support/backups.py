@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fivefold.learning.model_store import shelf_of
+from fivefold.learning.model_store import reranker_store
 from fivefold.service.keys import Keyring
 from fivefold.stores import open_store
 from fivefold.values.access import Key
@@ -26,7 +26,7 @@ def lived_in(sample_path: str, folder: Path) -> str:
     with toy(path, "Mia / work") as mem:
         mem.remember("Stand-up at ten")
     with closing(open_store(path)) as store:
-        shelf_of(store, "default").put(liking("event"), VERDICT)
+        reranker_store(store, "default").save(liking("event"), VERDICT)
         Keyring(store).create("laptop", "reader", ["default"])
     return path
 

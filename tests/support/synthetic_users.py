@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from fivefold.engine import Engine
-from fivefold.learning.model_store import Learned
+from fivefold.learning.model_store import LearnedReranker
 from fivefold.retrieval.recipe_file import load_recipe, without_part
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
@@ -33,7 +33,7 @@ User = Callable[[Recall, np.random.Generator], Sequence[str]]
 class Seeing(SearchContext):
     """A search context with what was learned."""
 
-    learned: Learned | None = None
+    learned: LearnedReranker | None = None
     plan: Plan | None = None
 
 
@@ -88,7 +88,7 @@ def by_place(answer: Recall, chance: np.random.Generator) -> list[str]:
     return [str(chance.choice([hit.memory.id for hit in answer], p=pull / pull.sum()))]
 
 
-def reranked(engine: Engine, question: str, known: Learned, k: int = 30) -> tuple[list[Hit], Pool]:
+def reranked(engine: Engine, question: str, known: LearnedReranker, k: int = 30) -> tuple[list[Hit], Pool]:
     """What a recall gave without the reranker, and its candidates after the stage has seen them."""
     recipe = load_recipe("default")
     answer = engine.recall(question, k, recipe=without_part(recipe, STAGE) if STAGE in recipe.parts() else recipe)

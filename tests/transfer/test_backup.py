@@ -18,7 +18,7 @@ import pytest
 
 import fivefold
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.learning.model_store import model_path, shelf_of
+from fivefold.learning.model_store import model_path, reranker_store
 from fivefold.service.keys import Keyring
 from fivefold.stores import open_store
 from fivefold.stores.sqlite.schema import migrations
@@ -59,7 +59,7 @@ def test_what_comes_back_is_what_was_there(lived: str, target: Path, tmp_path: P
         assert exported(again, namespace, tmp_path) == exported(lived, namespace, tmp_path)
     with fivefold.open(lived) as one, fivefold.open(again) as other:
         same_answers(answers(one, *QUESTIONS, now=NOW), answers(other, *QUESTIONS, now=NOW))
-        assert shelf_of(other.store, "default").learned().verdict == VERDICT
+        assert reranker_store(other.store, "default").load().verdict == VERDICT
     assert model_path(again, "default").read_bytes() == model_path(lived, "default").read_bytes()
     assert left(tmp_path) == []
 

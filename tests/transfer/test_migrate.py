@@ -19,7 +19,7 @@ import pytest
 import fivefold
 from fivefold import sample
 from fivefold.errors import FivefoldError, InvalidInput, NotFound, ReadOnly, StoreError
-from fivefold.learning.model_store import shelf_of
+from fivefold.learning.model_store import reranker_store
 from fivefold.stores import open_store
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.stores.tables import TABLES, VECTORS
@@ -210,16 +210,16 @@ def test_the_target_can_be_written_to_afterwards(lived: str, target: str) -> Non
 def test_a_trained_reranker_comes_along(lived: str, target: str, tmp_path: Path) -> None:
     source, back = str(shutil.copy(lived, tmp_path / "source.db")), str(tmp_path / "back.db")
     with closing(open_store(source)) as store, closing(open_store(back)) as other:
-        shelf_of(store, "default").put(liking("event"), VERDICT)
-        shelf_of(other, ODD).put(liking("event"), VERDICT)
+        reranker_store(store, "default").save(liking("event"), VERDICT)
+        reranker_store(other, ODD).save(liking("event"), VERDICT)
     migrate(source, target)
     migrate(target, back)
     for location in (target, back):
         with closing(open_store(location)) as store:
-            learned = shelf_of(store, "default").learned()
+            learned = reranker_store(store, "default").load()
             assert learned.verdict == VERDICT
             assert learned.ranker is not None
-            assert shelf_of(store, ODD).learned().verdict is None
+            assert reranker_store(store, ODD).load().verdict is None
 
 
 # where the copy goes on

@@ -13,7 +13,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import numpy.typing as npt
 
-from fivefold.learning.adaptation import NONE, Adaptation, Shown, adapted, learned
+from fivefold.learning.adaptation import NONE, Adaptation, adapt, learn
+from fivefold.learning.weight_signals import ShownHit
 from fivefold.models.weights.model import TARGETS
 from fivefold.values.query import Weights
 
@@ -101,14 +102,14 @@ def gain(chances: Array, order: npt.NDArray[np.intp]) -> float:
     return float(chances[order[:SCORED]] @ (1 / np.log2(np.arange(2, SCORED + 2))))
 
 
-def feedback(user: User, asked: Question, weights: Weights, late: bool, rng: np.random.Generator) -> list[Shown]:
+def feedback(user: User, asked: Question, weights: Weights, late: bool, rng: np.random.Generator) -> list[ShownHit]:
     """The list as shown, with one or two hits used: the wanted among those that were looked at."""
     order = ranked(asked, weights)[:SHOWN]
     chances = user.wants(_triple(asked.weights), asked.signals, late)[order]
     chances = chances * np.arange(1, SHOWN + 1) ** -user.position
     used = rng.choice(SHOWN, size=int(rng.integers(1, 3)), replace=False, p=chances / chances.sum())
     hits = zip(*asked.signals[order].T.tolist(), np.isin(np.arange(SHOWN), used).tolist(), strict=True)
-    return [Shown(*hit) for hit in hits]
+    return [ShownHit(*hit) for hit in hits]
 
 
 def lived(
@@ -123,8 +124,8 @@ def lived(
         if done in tested:
             found.append(_both(user, fresh, state, now, late))
         asked = question(rng)
-        shown = feedback(user, asked, adapted(asked.weights, state, now), late, rng)
-        state = learned(state, asked.weights, shown, now)
+        shown = feedback(user, asked, adapt(asked.weights, state, now), late, rng)
+        state = learn(state, asked.weights, shown, now)
         now += timedelta(hours=8)
     return found
 
@@ -134,7 +135,7 @@ def _both(user: User, fresh: Sequence[Question], state: Adaptation, now: datetim
     for asked in fresh:
         chances = user.wants(_triple(asked.weights), asked.signals, late)
         plain.append(gain(chances, ranked(asked, asked.weights)))
-        own.append(gain(chances, ranked(asked, adapted(asked.weights, state, now))))
+        own.append(gain(chances, ranked(asked, adapt(asked.weights, state, now))))
     return float(np.mean(plain)), float(np.mean(own))
 
 

@@ -1,4 +1,4 @@
-"""Training by itself: once enough feedback is new, in a thread that no recall waits for and that breaks none."""
+"""Training in the background once there is enough new feedback; no recall waits for it or fails with it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import logging
 import threading
 
 from fivefold.errors import FivefoldError
-from fivefold.learning.training import learned_by, train_reranker
+from fivefold.learning.training import learned_reranker, train_reranker
 from fivefold.namespace import Namespace
 
 _log = logging.getLogger("fivefold")
 
 
 class BackgroundTraining:
-    """Counts a namespace's feedback and trains its reranker anew after every so many recalls with some."""
+    """Counts a namespace's feedback and trains its reranker again whenever enough of it is new."""
 
     def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace
-        self._waiting: int | None = None
+        self._new: int | None = None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
@@ -26,24 +26,24 @@ class BackgroundTraining:
         if train_after <= 0:
             return
         with self._lock:
-            self._waiting = self._untaught() if self._waiting is None else self._waiting + 1
-            if self._waiting >= train_after and not self.at_work:
-                self._waiting = 0
+            self._new = self._count_new() if self._new is None else self._new + 1
+            if self._new >= train_after and not self.is_running:
+                self._new = 0
                 self._thread = threading.Thread(target=self._train, name="fivefold-training", daemon=True)
                 self._thread.start()
 
     @property
-    def at_work(self) -> bool:
+    def is_running(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Until the training under way has ended, or the time is over."""
+        """Wait until the current training has ended, or the time is over."""
         if self._thread is not None:
             self._thread.join(seconds)
 
-    def _untaught(self) -> int:
+    def _count_new(self) -> int:
         """Recalls with feedback since the last training."""
-        verdict = learned_by(self._namespace).verdict
+        verdict = learned_reranker(self._namespace).verdict
         return self._namespace.reader.feedback.count() - (0 if verdict is None else verdict.noted)
 
     def _train(self) -> None:

@@ -1,4 +1,4 @@
-"""What the learned reranker knows of a hit (E5): taken down with each recall, so that training recomputes nothing."""
+"""The features of a hit for the learned reranker (E5); the recall log keeps them, so that training computes nothing."""
 
 from __future__ import annotations
 
@@ -19,59 +19,59 @@ STEP = "learned"
 """The name of the step by which a candidate shows that the learned reranker has moved it."""
 
 SHARES = ("dense", "lexical", "graph", "temporal")
-"""The kinds of search whose part in the fused score is a feature."""
+"""The kinds of search whose share of the fused score is a feature."""
 
 NAMES = ("cosine", "importance", "access count", "age", "retention", *TYPES, *(f"{kind} share" for kind in SHARES))
-"""The ten features of E5, its layer being the memory's type, and the routes' shares."""
+"""The ten features of E5, where its layer is the memory's type, and the shares of the routes."""
 
 VERSION = 1
-"""Of the features' meaning and order; a log or a model of another version is left alone."""
+"""Of the features' meaning and order; a log or a model of another version is not used."""
 
 HALF_LIFE_DAYS = 30.0
-"""How long an unused memory takes to be half forgotten."""
+"""Days after which an unused memory is half forgotten."""
 
 _WIDTH = 1 + len(NAMES)
 _TYPES = {kind: tuple(float(kind == other) for other in TYPES) for kind in TYPES}
 
 
-def searches(plan: Plan | None) -> dict[str, str]:
+def search_kinds(plan: Plan | None) -> dict[str, str]:
     """Each route's kind of search by the route's name."""
     return {} if plan is None else {part.route: part.search or part.route for part in plan.routes}
 
 
 def base_score(candidate: Candidate) -> float:
-    """The score without the learned reranker: where it stepped in, the one it began from."""
+    """The score without the learned reranker: where that changed it, the score before."""
     return next((step.before for step in candidate.steps if step.stage == STEP), candidate.score)
 
 
-def rows_of(candidates: Iterable[Candidate], now: datetime, kinds: Mapping[str, str]) -> Matrix:
-    """The base score and the features of each candidate, a row each."""
+def feature_rows(candidates: Iterable[Candidate], now: datetime, kinds: Mapping[str, str]) -> Matrix:
+    """The base score and the features of each candidate, one row each."""
     flat = [number for candidate in candidates for number in _row(candidate, now, kinds)]
     return np.array(flat, dtype=np.float32).reshape(-1, _WIDTH)
 
 
-def packed(recall: Recall) -> bytes:
-    """What a recall's log keeps: the version in one byte, then for each hit, best first, its row in float32."""
-    kinds = searches(recall.plan)
+def pack_features(recall: Recall) -> bytes:
+    """What the log keeps of a recall: the version in one byte, then each hit's row in float32, best first."""
+    kinds = search_kinds(recall.plan)
     flat = [number for hit in recall.hits for number in _row(hit.candidate, recall.query.now, kinds)]
     return struct.pack(f"<B{len(flat)}f", VERSION, *flat)
 
 
-def unpacked(blob: bytes | None) -> Matrix | None:
-    """The rows of a logged recall; None where it was logged without, or by another version."""
+def unpack_features(blob: bytes | None) -> Matrix | None:
+    """The rows of a logged recall; None where the log has none, or another version."""
     if not blob or blob[0] != VERSION or (len(blob) - 1) % (4 * _WIDTH):
         return None
     return np.frombuffer(blob, dtype="<f4", offset=1).astype(np.float32).reshape(-1, _WIDTH)
 
 
 def retention(memory: Memory, now: datetime) -> float:
-    """What a forgetting curve leaves since it was last used or told; every use makes it last longer."""
+    """What a forgetting curve leaves since the last use or the event; every use makes it last longer."""
     last = memory.last_accessed_at or memory.event_at
     return float(0.5 ** (max(0.0, age_in_days(last, now)) / (HALF_LIFE_DAYS * (1 + memory.access_count))))
 
 
 def _row(candidate: Candidate, now: datetime, kinds: Mapping[str, str]) -> tuple[float, ...]:
-    """A cosine nobody took is not a number; the reranker then takes it to be average."""
+    """Without a cosine the feature is NaN; the reranker then takes it as average."""
     memory = candidate.memory
     cosine = nan
     parts = dict.fromkeys(SHARES, 0.0)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.learning.adaptation import after_use, restored, signals_of
+from fivefold.learning.adaptation import learn_from_log, load_adaptation
 from fivefold.learning.recall_log import log_entry
+from fivefold.learning.weight_signals import weight_signals
 from fivefold.namespace import Namespace
 from fivefold.values.recall import Recall
 from fivefold.values.validate import checked_name
@@ -16,14 +17,15 @@ def give_feedback(namespace: Namespace, recall: Recall | str, used: Sequence[str
     """Store the feedback; the first one on a recall also corrects the predicted weights (D12)."""
     _check(namespace, recall, used, not_used)
     logged = recall if isinstance(recall, str) else log_entry(recall)
-    signals = signals_of(recall) if isinstance(recall, Recall) else namespace.reader.feedback.signals(recall)
+    signals = weight_signals(recall) if isinstance(recall, Recall) else namespace.reader.feedback.signals(recall)
     with namespace.transaction() as txn:
         rows, refused = (
             [memory.row for memory in map(txn.memories.get, dict.fromkeys(ids)) if memory is not None]
             for ids in (used, not_used)
         )
         if txn.feedback.mark_used(logged, rows, namespace.clock(), refused) and signals is not None:
-            adapted = after_use(restored(txn.admin.learned_value("weights")), signals, set(used), namespace.clock())
+            before = load_adaptation(txn.admin.learned_value("weights"))
+            adapted = learn_from_log(before, signals, set(used), namespace.clock())
             txn.admin.save_learned_value("weights", adapted.to_dict())
 
 

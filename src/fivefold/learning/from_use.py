@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fivefold.learning.adaptation import Adaptation, faded, restored
+from fivefold.learning.adaptation import Adaptation, fade, load_adaptation
 from fivefold.learning.reranker import Verdict
-from fivefold.learning.training import forget_reranker, learned_by
+from fivefold.learning.training import forget_reranker, learned_reranker
 from fivefold.namespace import Namespace
 from fivefold.values.serialize import Value
 
@@ -23,8 +23,8 @@ class LearnedFromUse(Value):
 
 
 def learned_from_use(namespace: Namespace) -> LearnedFromUse:
-    reranker, weights = learned_by(namespace), restored(namespace.reader.admin.learned_value("weights"))
-    return LearnedFromUse(reranker.verdict, reranker.reason, faded(weights, namespace.clock()))
+    reranker, weights = learned_reranker(namespace), load_adaptation(namespace.reader.admin.learned_value("weights"))
+    return LearnedFromUse(reranker.verdict, reranker.reason, fade(weights, namespace.clock()))
 
 
 def unlearn(namespace: Namespace) -> None:

@@ -1,4 +1,4 @@
-"""Feedback as lessons: what a recall had shown, with its features, and which of it was used."""
+"""Lessons for training: the hits that a recall showed, with their features, and which of them were used."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fivefold.learning.features import unpacked
+from fivefold.learning.features import unpack_features
 from fivefold.stores.protocol import Feedback, Reader
 from fivefold.values.vectors import Matrix, Vector
 
 MOST = 5_000
-"""The newest recalls with feedback that are learned from."""
+"""How many recalls with feedback, the newest, serve as lessons."""
 
 DEEPEST = 50
-"""How far down a list one looks; what stood lower was hardly seen."""
+"""Hits of a list that count; lower ones were hardly seen."""
 
 Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """One recall: a row a hit in the order shown."""
+    """One recall: a row for each hit in the order shown."""
 
     base: Vector
     features: Matrix
     used: Flags
 
-    def places(self, scores: npt.ArrayLike) -> npt.NDArray[np.int_]:
-        """For each used hit its place among those not used when ordered by `scores`; of equals, the one shown first."""
+    def used_places(self, scores: npt.ArrayLike) -> npt.NDArray[np.int_]:
+        """For each used hit its place among the unused ones in the order of `scores`; ties keep the order shown."""
         ordered = np.argsort(-np.asarray(scores), kind="stable")
         unused_above = np.cumsum(~self.used[ordered])
         place = np.empty(len(ordered), dtype=int)
@@ -38,22 +38,22 @@ class Lesson:
 
     @property
     def ranks(self) -> npt.NDArray[np.int_]:
-        """Where each used hit was shown."""
+        """The rank at which each used hit was shown."""
         return np.flatnonzero(self.used) + 1
 
 
-def lessons(reader: Reader) -> list[Lesson]:
-    """What the namespace's feedback teaches, oldest first."""
-    found = (lesson_of(item) for item in reader.feedback.latest(MOST))
-    return [lesson for lesson in found if lesson is not None]
+def read_lessons(reader: Reader) -> list[Lesson]:
+    """The lessons of the namespace's feedback, oldest first."""
+    lessons = (lesson_of(item) for item in reader.feedback.latest(MOST))
+    return [lesson for lesson in lessons if lesson is not None]
 
 
 def lesson_of(feedback: Feedback) -> Lesson | None:
-    """None where nothing can be learned: no sound features were logged, or all that was shown was used.
+    """None where nothing can be learned: the log has no valid features, or every hit was used.
 
-    Where nothing was used, all that was not refused is preferred to what was.
+    Where nothing was used, the hits that were not refused are preferred to those that were.
     """
-    rows = unpacked(feedback.features)
+    rows = unpack_features(feedback.features)
     if rows is None or len(rows) != len(feedback.returned) or not np.isfinite(rows[:, 0]).all() or np.isinf(rows).any():
         return None
     shown = feedback.returned[:DEEPEST]

@@ -1,4 +1,4 @@
-"""Where learned rerankers are kept: in a server's own table, in a file beside a file, in memory beside memory."""
+"""Where learned rerankers are stored: in a table of a server, in a file next to a store file, or in memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Protocol
 from weakref import WeakKeyDictionary
 
 from fivefold.errors import ReadOnly, StoreError
-from fivefold.learning.reranker import Ranker, Verdict, loaded, saved
+from fivefold.learning.reranker import Ranker, Verdict, dump_reranker, load_reranker
 from fivefold.models.binary import BadModel
 from fivefold.stores.atomic_files import replacement
 from fivefold.stores.protocol import ModelStore, Store
@@ -22,13 +22,13 @@ from fivefold.stores.protocol import ModelStore, Store
 NEVER = "nothing was trained yet"
 
 _log = logging.getLogger("fivefold")
-_shelves: WeakKeyDictionary[Store, dict[str, ModelShelf]] = WeakKeyDictionary()
-_making = threading.Lock()
+_stores: WeakKeyDictionary[Store, dict[str, RerankerStore]] = WeakKeyDictionary()
+_lock = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
-    """What a namespace has learned: a ranker where one is switched on, or why there is none."""
+class LearnedReranker:
+    """A namespace's reranker where one is switched on, or the reason why there is none."""
 
     ranker: Ranker | None
     reason: str
@@ -36,92 +36,92 @@ class Learned:
     verdict: Verdict | None = None
 
 
-LOOK_AGAIN_S = 5.0
-"""How long a model read from a server may be out of date, should another process train it anew."""
+CHECK_AGAIN_S = 5.0
+"""How long a model from a server may be out of date after another process has trained it."""
 
 
-class ModelShelf(Protocol):
-    """A namespace's reranker, read when it is new or has changed, also by another process."""
+class RerankerStore(Protocol):
+    """Stores a namespace's reranker and reads it when it changes, also when another process changes it."""
 
-    def learned(self) -> Learned:
-        """The model as it stands. One that cannot be used is named once and leaves the reranker off."""
+    def load(self) -> LearnedReranker:
+        """The current model. A model that cannot be used is logged once and leaves the reranker off."""
 
-    def put(self, ranker: Ranker | None, verdict: Verdict) -> None:
-        """Keep a model with its verdict, whole or not at all; it serves from the next recall on."""
+    def save(self, ranker: Ranker | None, verdict: Verdict) -> None:
+        """Store a model with its verdict, all or nothing; the next recall uses it."""
 
     def remove(self) -> None:
-        """Forget what was learned."""
+        """Remove the model."""
 
     def check_writable(self) -> None:
-        """A store that can only be read keeps no new model; better said before training than after."""
+        """Raise before training where the store is read-only and cannot take a model."""
 
 
-class ServerShelf:
-    """In a table of the server, where all who use it find it."""
+class DatabaseRerankerStore:
+    """In a table of the server, for all processes that use it."""
 
     def __init__(self, store: ModelStore, namespace: str) -> None:
         self.namespace = namespace
         self._store = store
         self._seen = 0
-        self._look_at = 0.0
-        self._learned = Learned(None, NEVER)
+        self._next_check = 0.0
+        self._learned = LearnedReranker(None, NEVER)
         self._lock = threading.Lock()
 
-    def learned(self) -> Learned:
+    def load(self) -> LearnedReranker:
         with self._lock:
-            if monotonic() >= self._look_at:
-                self._look_at = monotonic() + LOOK_AGAIN_S
+            if monotonic() >= self._next_check:
+                self._next_check = monotonic() + CHECK_AGAIN_S
                 seen, data = self._store.load_model(self.namespace, self._seen)
                 if seen != self._seen:
-                    self._seen, self._learned = seen, _told(self._read(data), self.namespace)
+                    self._seen, self._learned = seen, _log_change(self._read(data), self.namespace)
             return self._learned
 
-    def put(self, ranker: Ranker | None, verdict: Verdict) -> None:
-        self._store.save_model(self.namespace, saved(ranker, verdict, self.namespace))
-        self._look_at = 0.0
+    def save(self, ranker: Ranker | None, verdict: Verdict) -> None:
+        self._store.save_model(self.namespace, dump_reranker(ranker, verdict, self.namespace))
+        self._next_check = 0.0
 
     def remove(self) -> None:
         self._store.save_model(self.namespace, None)
-        self._look_at = 0.0
+        self._next_check = 0.0
 
     def check_writable(self) -> None:
-        """The server says so itself."""
+        """The server checks this itself."""
 
-    def _read(self, data: bytes | None) -> Learned:
+    def _read(self, data: bytes | None) -> LearnedReranker:
         if data is None:
-            return Learned(None, NEVER)
+            return LearnedReranker(None, NEVER)
         try:
-            return _standing(*loaded(data, self.namespace))
+            return _serving(*load_reranker(data, self.namespace))
         except BadModel as reason:
-            return Learned(None, str(reason), "the kept model")
+            return LearnedReranker(None, str(reason), "the stored model")
 
 
-class FileShelf:
-    """In a file beside the store's, or only in memory beside a store in memory."""
+class FileRerankerStore:
+    """In a file next to the store's, or in memory for a store in memory."""
 
     def __init__(self, location: str, namespace: str) -> None:
         self.namespace = namespace
         self.path = None if location == ":memory:" else model_path(location, namespace)
         self._store = location
         self._seen: tuple[int, int, int] | None = None
-        self._learned = Learned(None, NEVER)
+        self._learned = LearnedReranker(None, NEVER)
         self._lock = threading.Lock()
 
-    def learned(self) -> Learned:
+    def load(self) -> LearnedReranker:
         if self.path is None:
             return self._learned
         seen = _stamp(self.path)
         if seen != self._seen:
             with self._lock:
                 if seen != self._seen:
-                    self._learned = _told(self._read(self.path), self.namespace)
+                    self._learned = _log_change(self._read(self.path), self.namespace)
                     self._seen = seen
         return self._learned
 
-    def put(self, ranker: Ranker | None, verdict: Verdict) -> None:
-        data = saved(ranker, verdict, self.namespace)
+    def save(self, ranker: Ranker | None, verdict: Verdict) -> None:
+        data = dump_reranker(ranker, verdict, self.namespace)
         if self.path is None:
-            self._learned = _standing(*loaded(data, self.namespace))
+            self._learned = _serving(*load_reranker(data, self.namespace))
             return
         self.check_writable()
         try:
@@ -132,7 +132,7 @@ class FileShelf:
             raise StoreError(f"{str(self.path)!r} cannot be written: {error.strerror or error}") from None
 
     def remove(self) -> None:
-        self._learned = Learned(None, NEVER)
+        self._learned = LearnedReranker(None, NEVER)
         if self.path is not None:
             self.check_writable()
             self.path.unlink(missing_ok=True)
@@ -143,19 +143,19 @@ class FileShelf:
         ):
             raise ReadOnly(f"{self._store!r} cannot be written: the file or its folder is read-only")
 
-    def _read(self, path: Path) -> Learned:
+    def _read(self, path: Path) -> LearnedReranker:
         try:
-            return _standing(*loaded(path.read_bytes(), self.namespace))
+            return _serving(*load_reranker(path.read_bytes(), self.namespace))
         except FileNotFoundError:
-            return Learned(None, NEVER)
+            return LearnedReranker(None, NEVER)
         except OSError as error:
-            return Learned(None, f"the learned reranker's file cannot be opened: {error.strerror}", path.name)
+            return LearnedReranker(None, f"the learned reranker's file cannot be opened: {error.strerror}", path.name)
         except BadModel as reason:
-            return Learned(None, str(reason), path.name)
+            return LearnedReranker(None, str(reason), path.name)
 
 
-def _told(learned: Learned, namespace: str) -> Learned:
-    """Said when a model is read, which happens once for each change of it."""
+def _log_change(learned: LearnedReranker, namespace: str) -> LearnedReranker:
+    """Log what was read; a model is read once for each change of it."""
     if learned.verdict is None and learned.name:
         _log.warning("%s: %s; recalls go on without it", learned.name, learned.reason)
     elif learned.ranker is None:
@@ -163,16 +163,16 @@ def _told(learned: Learned, namespace: str) -> Learned:
     return learned
 
 
-def shelf_of(store: Store, namespace: str) -> ModelShelf:
-    """The one shelf of a namespace of an open store."""
-    with _making:
-        shelves = _shelves.setdefault(store, {})
-        if namespace not in shelves:
+def reranker_store(store: Store, namespace: str) -> RerankerStore:
+    """The one reranker store of a namespace of an open store."""
+    with _lock:
+        by_namespace = _stores.setdefault(store, {})
+        if namespace not in by_namespace:
             if isinstance(store, ModelStore):
-                shelves[namespace] = ServerShelf(store, namespace)
+                by_namespace[namespace] = DatabaseRerankerStore(store, namespace)
             else:
-                shelves[namespace] = FileShelf(store.location, namespace)
-        return shelves[namespace]
+                by_namespace[namespace] = FileRerankerStore(store.location, namespace)
+        return by_namespace[namespace]
 
 
 def model_path(location: str, namespace: str) -> Path:
@@ -182,12 +182,12 @@ def model_path(location: str, namespace: str) -> Path:
     return Path(f"{location}.learned") / f"{readable}-{digest}.npz"
 
 
-def _standing(ranker: Ranker | None, verdict: Verdict) -> Learned:
-    return Learned(ranker if verdict.on else None, verdict.reason, verdict.model, verdict)
+def _serving(ranker: Ranker | None, verdict: Verdict) -> LearnedReranker:
+    return LearnedReranker(ranker if verdict.on else None, verdict.reason, verdict.model, verdict)
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
-    """By which a change of the file is seen; the same for ever where there is none."""
+    """Changes with the file; always the same where there is no file."""
     try:
         found = os.stat(path)
     except OSError:

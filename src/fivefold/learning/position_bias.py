@@ -1,8 +1,8 @@
-"""How much of being used is due to the rank alone: a memory shown first is used more because it is first.
+"""Position bias: how much of a hit's use is due to its rank alone. A memory shown first is used more for being first.
 
-Which of a list is used is taken to follow exp(score and features, weighed − η · ln(rank)), a conditional logit. Ranks
-and scores go together, but not in lockstep: lists fall off steeply or slowly, and that tells the two apart. The fit
-is convex, so it has one answer, and its curvature says how sure that answer is.
+The choice of a hit follows a conditional logit, exp(weighted score and features − η · ln(rank)). Rank and score go
+together, but not exactly: scores fall steeply in one list and slowly in another, which separates the two effects. The
+fit is convex, so it has one solution, and its curvature gives the standard error.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from fivefold.learning.lessons import Flags
 from fivefold.values.serialize import Value
 
 STEEPEST = 2.0
-"""The greatest η that is believed."""
+"""The largest η that is accepted."""
 
 MOST_TRUST = 20.0
 
 RIDGE = 1.0
-"""Holds back the weights of the features, of which some say the same."""
+"""Regularises the weights of the features, of which some are correlated."""
 
 SURE = 1.64
-"""Standard errors below the estimate at which 19 in 20 true values lie above."""
+"""Standard errors below the estimate that give a one-sided 95 % bound."""
 
 ROUNDS = 25
 
@@ -32,57 +32,58 @@ Tensor = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Lists:
-    """Lessons side by side, padded to the longest. Each choice is one used hit against all of its list not used."""
+class PaddedLists:
+    """Lessons padded to the longest. Each choice is one used hit against all unused hits of its list."""
 
-    standing: Tensor
+    relative_scores: Tensor
     features: Tensor
     log_rank: Tensor
     of: npt.NDArray[np.int_]
-    """The list each choice is made from."""
+    """The list of each choice."""
     chosen: npt.NDArray[np.int_]
     open: Flags
-    """What could have been chosen."""
+    """The hits that could be chosen."""
     weight: Tensor
     """A recall counts as one, however many of its hits were used."""
 
-    def chances(self, logits: Tensor) -> Tensor:
-        """How likely each hit is to be chosen, a row a choice, as `logits` are."""
-        drawn = np.where(self.open, logits, -np.inf)
-        powers = np.exp(drawn - drawn.max(axis=1, keepdims=True))
+    def probabilities(self, logits: Tensor) -> Tensor:
+        """The probability of each hit, one row for each choice, like `logits`."""
+        masked = np.where(self.open, logits, -np.inf)
+        powers = np.exp(masked - masked.max(axis=1, keepdims=True))
         return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True, slots=True)
-class Pull(Value):
-    """Being used falls by 1 / rank to the power of `eta`, known to within `error`."""
+class PositionBias(Value):
+    """Use falls by 1 / rank to the power of `eta`; `error` is its standard error."""
 
     eta: float
     error: float
     trust: float = 0.0
-    """How much the score itself is a reason to be used, once the rank's part is taken away."""
+    """How much the score itself explains the use, without the part of the rank."""
 
     @property
     def at_least(self) -> float:
-        """The pull one can be fairly sure of."""
+        """The lower bound of η."""
         return max(0.0, self.eta - SURE * self.error)
 
 
-def pull_of(lists: Lists) -> Pull:
+def estimate_position_bias(lists: PaddedLists) -> PositionBias:
     """η by Newton's method."""
-    given = np.concatenate([lists.features, lists.standing[..., None], -lists.log_rank[..., None]], axis=2)[lists.of]
-    held = np.full(given.shape[2], RIDGE)
-    held[-2:] = 1e-3
-    rows = np.arange(len(given))
-    theta = np.zeros(given.shape[2])
+    score, bias = lists.relative_scores[..., None], -lists.log_rank[..., None]
+    inputs = np.concatenate([lists.features, score, bias], axis=2)[lists.of]
+    ridge = np.full(inputs.shape[2], RIDGE)
+    ridge[-2:] = 1e-3
+    rows = np.arange(len(inputs))
+    theta = np.zeros(inputs.shape[2])
     for _ in range(ROUNDS):
-        chance = lists.chances(given @ theta)
-        centre = np.einsum("rk,rkd->rd", chance, given)
-        slope = (centre - given[rows, lists.chosen]).sum(axis=0) + held * theta
-        curve = np.einsum("rk,rkd,rke->de", chance, given, given, optimize=True) - centre.T @ centre + np.diag(held)
+        chance = lists.probabilities(inputs @ theta)
+        centre = np.einsum("rk,rkd->rd", chance, inputs)
+        slope = (centre - inputs[rows, lists.chosen]).sum(axis=0) + ridge * theta
+        curve = np.einsum("rk,rkd,rke->de", chance, inputs, inputs, optimize=True) - centre.T @ centre + np.diag(ridge)
         step = np.linalg.solve(curve, slope)
         theta = theta - step * min(1.0, 5.0 / max(1e-12, float(np.abs(step).max())))
         if np.abs(step).max() < 1e-6:
             break
     error = float(np.sqrt(np.linalg.inv(curve)[-1, -1]))
-    return Pull(float(np.clip(theta[-1], 0.0, STEEPEST)), error, float(np.clip(theta[-2], 0.0, MOST_TRUST)))
+    return PositionBias(float(np.clip(theta[-1], 0.0, STEEPEST)), error, float(np.clip(theta[-2], 0.0, MOST_TRUST)))

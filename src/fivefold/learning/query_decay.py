@@ -73,12 +73,12 @@ class QueryDecay(Value):
     reason: str
 
 
-def choose(query: Query, span_days: float, newest_days: float = 0.0) -> Decay:
+def choose_decay(query: Query, span_days: float, newest_days: float = 0.0) -> Decay:
     """The decay for a question over memories that reach `span_days` back, the newest of them `newest_days` old."""
-    return query_decay(query, span_days, newest_days).decay
+    return decay_for(query, span_days, newest_days).decay
 
 
-def query_decay(query: Query, span_days: float, newest_days: float = 0.0) -> QueryDecay:
+def decay_for(query: Query, span_days: float, newest_days: float = 0.0) -> QueryDecay:
     """The same with its reason. The newest memory keeps at least half, however long nobody has said anything."""
     found = _by_window(query.window, query.now) if query.window is not None else None
     found = found or _by_words(query, span_days)

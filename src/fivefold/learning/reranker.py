@@ -1,4 +1,4 @@
-"""The learned reranker: a two-layer network over a hit's features that corrects the order it is given (E5)."""
+"""The learned reranker: a two-layer network over a hit's features that corrects the order before it (E5)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from fivefold.values.times import as_utc, iso
 from fivefold.values.vectors import Matrix, Vector
 
 FORMAT = 1
-"""Of the file; one of another format is left alone."""
+"""Of the file; a file of another format is not used."""
 
 HIDDEN = 16
 BLEND = 0.7
-"""How much the model's word counts beside the order it is given."""
+"""The weight of the model against the order before it."""
 
 _SHAPES = {
     "mean": (len(NAMES),),
@@ -41,17 +41,17 @@ Tensor = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Figures(Value):
-    """How a model did on the newest feedback, which it never saw."""
+    """How a model does on the newest feedback, which it has not seen."""
 
     held_out: int
-    """Recalls it was judged by."""
+    """The number of recalls that judge it."""
     before: float
     """nDCG of what was used, in the order without the model."""
     after: float
     least_gain: float
-    """What the gain is at least, as far as luck goes."""
+    """The lower bound of the gain."""
     position_bias: float
-    """How steeply being used falls with the rank alone, at least: by 1 / rank to this power."""
+    """The lower bound of how use falls with the rank alone: by 1 / rank to this power."""
 
     @property
     def gain(self) -> float:
@@ -67,9 +67,9 @@ class Verdict(Value):
     model: str
     trained_at: datetime
     noted: int
-    """Recalls with feedback at that time."""
+    """The number of recalls with feedback at that time."""
     feedbacks: int
-    """Those of them that could be learned from."""
+    """How many of them served as lessons."""
     figures: Figures | None = None
 
     def describe(self) -> str:
@@ -85,71 +85,76 @@ class Verdict(Value):
 
 @dataclass(frozen=True, slots=True)
 class Ranker:
-    """The network's numbers. `trust` is how much the order it is given counts beside its own corrections."""
+    """The network's tensors. `trust` is the weight of the order before it, next to its own corrections."""
 
     tensors: Mapping[str, Tensor]
 
     @property
     def name(self) -> str:
-        """Version and a digest of the numbers: the same name is the same model."""
+        """Version and a digest of the tensors: equal names mean equal models."""
         digest = hashlib.blake2b(digest_size=4)
         for key in sorted(self.tensors):
             digest.update(np.ascontiguousarray(self.tensors[key], dtype="<f8").tobytes())
         return f"learned-{VERSION}.{digest.hexdigest()}"
 
     def scores(self, base: Vector, features: Matrix) -> Tensor:
-        """trust · standing + outer · tanh(inner · features + bias), one score a row."""
+        """trust · relative score + outer · tanh(inner · features + bias), one score for each row."""
         known = self.tensors
         scaled = np.nan_to_num((features - known["mean"]) / known["spread"])
         hidden = np.tanh(scaled @ known["inner"] + known["bias"])
-        return np.asarray(known["trust"] * standing(base) + hidden @ known["outer"])
+        return np.asarray(known["trust"] * relative_scores(base) + hidden @ known["outer"])
 
-    def blended(self, base: Vector, features: Matrix, blend: float = BLEND) -> tuple[Tensor, Tensor, Tensor]:
-        """blend · model + (1 − blend) · order as given, both stretched to 0..1; and the two parts."""
-        judged, given = stretched(self.scores(base, features)), stretched(np.asarray(base, dtype=np.float64))
-        return blend * judged + (1 - blend) * given, judged, given
+    def blend(self, base: Vector, features: Matrix, blend: float = BLEND) -> tuple[Tensor, Tensor, Tensor]:
+        """blend · model + (1 − blend) · order before it, both scaled to 0..1; and the two parts."""
+        model, order = min_max(self.scores(base, features)), min_max(np.asarray(base, dtype=np.float64))
+        return blend * model + (1 - blend) * order, model, order
 
 
-def standing(base: npt.ArrayLike) -> Tensor:
-    """How far each score lies below the best of its list, as a share of it; 0 for the best. Lists are the last axis."""
+def relative_scores(base: npt.ArrayLike) -> Tensor:
+    """How far each score lies below the best of its list, relative to it; 0 for the best. Lists are the last axis."""
     scores = np.asarray(base, dtype=np.float64)
     best = scores.max(axis=-1, keepdims=True, initial=-np.inf)
     return np.asarray((scores - best) / np.maximum(np.abs(best), 1e-9))
 
 
-def stretched(scores: Tensor) -> Tensor:
-    """Scores moved to 0..1 over their list; all alike are all 1."""
+def min_max(scores: Tensor) -> Tensor:
+    """Scores scaled to 0..1 over their list; equal scores are all 1."""
     low, span = scores.min(initial=np.inf), np.ptp(scores) if scores.size else 0.0
     return np.asarray((scores - low) / span) if span > 0 else np.ones_like(scores)
 
 
-def saved(ranker: Ranker | None, verdict: Verdict, namespace: str) -> bytes:
-    """The file's bytes: an `.npz` of the numbers, if there are any, and a header in JSON."""
-    shown = asdict(verdict) | {"trained_at": iso(verdict.trained_at)}
-    header = {"format": FORMAT, "features": list(NAMES), "version": VERSION, "namespace": namespace, "verdict": shown}
+def dump_reranker(ranker: Ranker | None, verdict: Verdict, namespace: str) -> bytes:
+    """The bytes of the file: an `.npz` of the tensors, if there are any, and a header in JSON."""
+    header = {
+        "format": FORMAT,
+        "features": list(NAMES),
+        "version": VERSION,
+        "namespace": namespace,
+        "verdict": asdict(verdict) | {"trained_at": iso(verdict.trained_at)},
+    }
     tensors = {} if ranker is None else dict(ranker.tensors)
     out = io.BytesIO()
     np.savez(out, header=np.array(json.dumps(header)), **tensors)  # type: ignore[arg-type]
     return out.getvalue()
 
 
-def loaded(data: bytes, namespace: str) -> tuple[Ranker | None, Verdict]:
-    """The model and the verdict on it; BadModel where the file cannot be used here."""
+def load_reranker(data: bytes, namespace: str) -> tuple[Ranker | None, Verdict]:
+    """The model and its verdict; BadModel where the file cannot be used here."""
     try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as held:
-            tensors = {name: held[name] for name in held.files}
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            tensors = {name: file[name] for name in file.files}
         header = json.loads(str(tensors.pop("header")))
-        _fits(header, namespace)
+        _check_header(header, namespace)
         return _ranker(tensors), _verdict(header["verdict"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
         raise BadModel(f"the learned reranker's file is damaged ({type(error).__name__})") from None
 
 
-def _fits(header: Mapping[str, Any], namespace: str) -> None:
+def _check_header(header: Mapping[str, Any], namespace: str) -> None:
     if header["format"] != FORMAT:
         raise BadModel(f"the learned reranker's file has format {header['format']}, this fivefold reads {FORMAT}")
     if (header["version"], tuple(header["features"])) != (VERSION, NAMES):
-        raise BadModel("the learned reranker was trained on other features than this fivefold takes; train it anew")
+        raise BadModel("the learned reranker was trained on other features than this fivefold uses; train it again")
     if header["namespace"] != namespace:
         raise BadModel(f"the learned reranker's file belongs to namespace {header['namespace']!r}, not {namespace!r}")
 
@@ -160,11 +165,11 @@ def _ranker(tensors: Mapping[str, npt.NDArray[Any]]) -> Ranker | None:
     for name, shape in _SHAPES.items():
         tensor = tensors.get(name)
         if tensor is None or tensor.shape != shape or tensor.dtype != np.float64 or not np.isfinite(tensor).all():
-            raise BadModel(f"the learned reranker's file lacks usable numbers for {name!r}")
+            raise BadModel(f"the learned reranker's file lacks usable tensors for {name!r}")
     return Ranker({name: tensors[name] for name in _SHAPES})
 
 
-def _verdict(given: Mapping[str, Any]) -> Verdict:
-    values = {field.name: given[field.name] for field in fields(Verdict)}
+def _verdict(data: Mapping[str, Any]) -> Verdict:
+    values = {field.name: data[field.name] for field in fields(Verdict)}
     figures = None if values["figures"] is None else Figures(**values["figures"])
     return Verdict(**{**values, "trained_at": as_utc(values["trained_at"], "trained_at")[0], "figures": figures})

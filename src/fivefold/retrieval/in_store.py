@@ -8,7 +8,7 @@ from dataclasses import replace
 from time import perf_counter
 
 from fivefold.errors import FivefoldError, ServerAway, StoreClosed
-from fivefold.learning.query_decay import QueryDecay, query_decay
+from fivefold.learning.query_decay import QueryDecay, decay_for
 from fivefold.retrieval.recipe import FusionSpec
 from fivefold.retrieval.routes import ROUTES, SearchContext
 from fivefold.retrieval.routes.dense import DenseOptions
@@ -97,7 +97,7 @@ def _horizon(recency: RoutePlan | None, context: SearchContext) -> QueryDecay:
     if recency is None:
         return QueryDecay(Decay(), "")
     options: RecencyOptions = recency.options
-    return query_decay(context.query, span_days=0.0) if options.per_query else QueryDecay(options, "")
+    return decay_for(context.query, span_days=0.0) if options.per_query else QueryDecay(options, "")
 
 
 def _route_weight(part: RoutePlan | None) -> tuple[str, float] | None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 from fivefold.errors import EmbedderError, FivefoldError
-from fivefold.learning.training import learned_by
+from fivefold.learning.training import learned_reranker
 from fivefold.models.embedders import vectors_by
 from fivefold.namespace import Namespace
 from fivefold.retrieval.effort import at_effort
@@ -76,7 +76,7 @@ def prepare(request: RecallRequest, namespace: Namespace) -> Prepared:
 
 def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExecutor) -> Recall:
     """Answer a request from one namespace, with the whole trace; the routes run on `threads`."""
-    reader, learned = namespace.reader, learned_by(namespace)
+    reader, learned = namespace.reader, learned_reranker(namespace)
     space = reader.search.vector_space()
     prepared = prepare(request, namespace)
     recipe, settings, watch = prepared.recipe, prepared.settings, prepared.watch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fivefold.errors import FivefoldError
-from fivefold.learning.adaptation import adapted, restored
+from fivefold.learning.adaptation import adapt, load_adaptation
 from fivefold.stores.protocol import Reader, VectorSpace
 from fivefold.values.query import Query, Weights
 from fivefold.values.trace import Plan
@@ -20,8 +20,8 @@ def predict_weights(
 
     if space is None or vector is None or isinstance(vector, FivefoldError):
         return without("the question has no vector")
-    return adapted(
-        predict(query.text, vector, space.embedder), restored(reader.admin.learned_value("weights")), query.now
+    return adapt(
+        predict(query.text, vector, space.embedder), load_adaptation(reader.admin.learned_value("weights")), query.now
     )
 
 

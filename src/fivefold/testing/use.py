@@ -7,7 +7,7 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, NotFound
-from fivefold.learning.features import unpacked
+from fivefold.learning.features import unpack_features
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
 from fivefold.testing.pairs import NOW, Pair, opened
@@ -130,7 +130,7 @@ class UseLaws(Places):
             reader = engine.store.reader(engine.namespace)
             told: list[object] = [reader.feedback.count()]
             for lesson in reader.feedback.latest(3):
-                features = unpacked(lesson.features)
+                features = unpack_features(lesson.features)
                 assert features is not None
                 told.append([list(lesson.returned), sorted(lesson.used), np.nan_to_num(features, nan=-1).tolist()])
             return told

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 
 from fivefold.errors import InvalidInput, MissingExtra, NotFound, StoreError
-from fivefold.learning.model_store import shelf_of
+from fivefold.learning.model_store import reranker_store
 from fivefold.stores import POSTGRES, open_store
 from fivefold.stores.protocol import Entry, Snapshot, Store, Writer
 from fivefold.stores.rows import MEMORY_COLUMNS, memory_of
@@ -173,11 +173,11 @@ def _moved(
 
 def _copy_reranker(origin: Store, goal: Store, namespace: str) -> None:
     """What was trained from use; each store keeps that in its own way, beside its rows."""
-    learned, shelf = shelf_of(origin, namespace).learned(), shelf_of(goal, namespace)
+    learned, target = reranker_store(origin, namespace).load(), reranker_store(goal, namespace)
     if learned.verdict is not None:
-        shelf.put(learned.ranker, learned.verdict)
-    elif shelf.learned().verdict is not None:
-        shelf.remove()
+        target.save(learned.ranker, learned.verdict)
+    elif target.load().verdict is not None:
+        target.remove()
 
 
 def _begun(origin: Store, goal: Store, namespace: str, look: Snapshot, restart: bool) -> _Copy | None:

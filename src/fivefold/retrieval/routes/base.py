@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from fivefold.errors import FivefoldError
-from fivefold.learning.model_store import Learned
+from fivefold.learning.model_store import LearnedReranker
 from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader, VectorSpace
 from fivefold.stores.queries import Filter
@@ -34,7 +34,7 @@ class SearchContext:
     recall_id: str = ""
     unit: str = "memory"
     plan: Plan | None = None
-    learned: Learned | None = None
+    learned: LearnedReranker | None = None
 
     def question_vector(self) -> Vector:
         if isinstance(self.vector, Exception):

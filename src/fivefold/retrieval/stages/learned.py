@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from fivefold.learning.features import STEP, rows_of, searches
+from fivefold.learning.features import STEP, feature_rows, search_kinds
 from fivefold.learning.reranker import BLEND
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool, best_first
@@ -32,8 +32,8 @@ def learned(pool: Pool, context: SearchContext, by: LearnedConstants) -> Pool:
         return pool
     ranked = best_first(pool.candidates)
     best, rest = ranked[: by.top], ranked[by.top :]
-    rows = rows_of(best, context.query.now, searches(context.plan))
-    scores, judged, given = known.ranker.blended(rows[:, 0], rows[:, 1:], by.blend)
+    rows = feature_rows(best, context.query.now, search_kinds(context.plan))
+    scores, judged, given = known.ranker.blend(rows[:, 0], rows[:, 1:], by.blend)
     low = best[-1].score
     span = best[0].score - low or 1.0  # all alike: what is learned is all there is to order them by
     moved = [
