@@ -30,12 +30,12 @@ def checked_effort(effort: object) -> Effort:
 
 
 def at_effort(recipe: Recipe, effort: Effort) -> tuple[Recipe, Mapping[str, object]]:
-    """The recipe as an effort has it, and what it changed, by the paths `load_recipe` takes."""
-    return _made(_Same(recipe), effort) if effort != "normal" else (recipe, {})
+    """The recipe at an effort, and what the effort changed, by the paths that `load_recipe` takes."""
+    return _apply_effort(_ByIdentity(recipe), effort) if effort != "normal" else (recipe, {})
 
 
-class _Same:
-    """A recipe by its identity: built-in ones are asked for again and again, and checking one anew takes a while."""
+class _ByIdentity:
+    """A recipe as a key by its identity: built-in ones come again and again, and checking one takes a while."""
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
@@ -44,40 +44,40 @@ class _Same:
         return id(self.recipe)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.recipe is self.recipe
+        return isinstance(other, _ByIdentity) and other.recipe is self.recipe
 
 
 @lru_cache(maxsize=32)
-def _made(same: _Same, effort: Effort) -> tuple[Recipe, Mapping[str, object]]:
+def _apply_effort(same: _ByIdentity, effort: Effort) -> tuple[Recipe, Mapping[str, object]]:
     overrides = _low(same.recipe) if effort == "low" else _high(same.recipe)
     return override(same.recipe, overrides), overrides
 
 
 def _low(recipe: Recipe) -> dict[str, object]:
     """Shorter lists, and no model reads the candidates."""
-    made: dict[str, object] = {}
+    overrides: dict[str, object] = {}
     for route in recipe.routes:
         if not ROUTES[route.search].of_candidates:
-            made[f"routes.{route.name}.depth"] = max(min(LEAST, route.depth), route.depth // SHALLOW)
+            overrides[f"routes.{route.name}.depth"] = max(min(LEAST, route.depth), route.depth // SHALLOW)
             if route.depth_per_k:
-                made[f"routes.{route.name}.depth_per_k"] = max(1, route.depth_per_k // SHALLOW)
+                overrides[f"routes.{route.name}.depth_per_k"] = max(1, route.depth_per_k // SHALLOW)
     for stage in recipe.rerank:
         if stage.name == "cross_encoder":
-            made[f"rerank.{stage.name}.on"] = False
-    return made
+            overrides[f"rerank.{stage.name}.on"] = False
+    return overrides
 
 
 def _high(recipe: Recipe) -> dict[str, object]:
     """Longer lists, and a model that reads more of the candidates for as long as it takes."""
-    made: dict[str, object] = {
+    overrides: dict[str, object] = {
         f"routes.{route.name}.depth": min(MAX_DEPTH, route.depth * DEEP)
         for route in recipe.routes
         if not ROUTES[route.search].of_candidates
     }
-    made["fusion.pool"] = min(MAX_DEPTH, recipe.fusion.pool * WIDE)
+    overrides["fusion.pool"] = min(MAX_DEPTH, recipe.fusion.pool * WIDE)
     for stage in recipe.rerank:
         if stage.name == "cross_encoder":
-            made[f"rerank.{stage.name}.depth"] = min(1_000, stage.constants.depth * JUDGED)
-            made[f"rerank.{stage.name}.budget_ms"] = 0.0
-            made[f"rerank.{stage.name}.timeout_ms"] = max(float(PATIENCE_MS), stage.constants.timeout_ms)
-    return made
+            overrides[f"rerank.{stage.name}.depth"] = min(1_000, stage.constants.depth * JUDGED)
+            overrides[f"rerank.{stage.name}.budget_ms"] = 0.0
+            overrides[f"rerank.{stage.name}.timeout_ms"] = max(float(PATIENCE_MS), stage.constants.timeout_ms)
+    return overrides

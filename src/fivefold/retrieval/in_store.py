@@ -1,4 +1,4 @@
-"""Routes that the store searches and fuses in one statement (D9, M3), seen as the runs they are made of."""
+"""Routes that the store searches and fuses in one statement (D9, M3), with the runs it consists of."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _log = logging.getLogger("fivefold")
 
 
 def search_in_store(plan: Plan, context: SearchContext, fusion: FusionSpec) -> list[RouteRun]:
-    """One statement for all routes; what it cannot run is named, the rest still answers."""
+    """One statement for all routes; a route that cannot run is named, and the others still answer."""
     start = perf_counter()
     able = [part for part in plan.routes if part.run and not _encoding_error(part, context)]
     try:
-        found = _composite(able, context) if fusion.method == "composite" else _rrf(able, context, fusion)
+        fused = _composite(able, context) if fusion.method == "composite" else _rrf(able, context, fusion)
     except (StoreClosed, ServerAway):
         raise
     except Exception as error:
@@ -36,19 +36,19 @@ def search_in_store(plan: Plan, context: SearchContext, fusion: FusionSpec) -> l
         runs = [_outcome(part, [], context, start) for part in plan.routes]
         return [run if run.status == "skipped" else replace(run, status="failed", reason=failed) for run in runs]
     hits: dict[str, list[FusedHit]] = {}
-    for item in found:
+    for item in fused:
         hits.setdefault(item.route, []).append(item)
     return [_outcome(part, hits.get(part.route, []), context, start) for part in plan.routes]
 
 
-def _outcome(part: RoutePlan, found: Sequence[FusedHit], context: SearchContext, start: float) -> RouteRun:
+def _outcome(part: RoutePlan, fused: Sequence[FusedHit], context: SearchContext, start: float) -> RouteRun:
     if not part.run:
         return RouteRun(part.route, "skipped", part.reason, 0, 0.0)
     ms = (perf_counter() - start) * 1000
     error = _encoding_error(part, context)
     if error is not None:
         return RouteRun(part.route, "failed", f"{type(error).__name__}: {error}", 0, ms)
-    ranked = sorted(found, key=lambda item: item.rank)
+    ranked = sorted(fused, key=lambda item: item.rank)
     hits = tuple(RouteHit(item.row, item.score, contribution=item.contribution) for item in ranked)
     return RouteRun(part.route, "hits", _reason(part, context), len(hits), ms, hits=hits)
 
@@ -61,7 +61,7 @@ def _reason(part: RoutePlan, context: SearchContext) -> str:
 
 
 def _encoding_error(part: RoutePlan, context: SearchContext) -> FivefoldError | None:
-    """Why a route that compares vectors has none to compare."""
+    """Why a route that compares vectors has no vector."""
     return context.vector if ROUTES[part.search].encodes and isinstance(context.vector, FivefoldError) else None
 
 

@@ -1,4 +1,4 @@
-"""The plan: which routes run, how deep, with which weight, and why. The optimizer of R2; it reads no memories."""
+"""The plan: which routes run, how deep, with which weight, and why (R2). It reads no memories."""
 
 from __future__ import annotations
 

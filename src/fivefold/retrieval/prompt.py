@@ -1,8 +1,8 @@
 """A recall as a block for a prompt: numbered sources with their dates and speakers, cut to a number of tokens.
 
-The best memories are chosen by score, then told in the order in which they happened: a model that reads "I moved" after
-"I live in Leeds" needs no rule to tell which of them holds. The last turns of the talk come first, since they say what
-the question is about.
+The best memories are chosen by score, then listed in the order in which they happened: a model that reads "I moved"
+after "I live in Leeds" needs no rule to see which of them holds. The last turns of the conversation come first, since
+they say what the question is about.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ Count = Callable[[str], int]
 """How many tokens a text takes."""
 
 SHORTEST = 16
-"""A memory that does not fit is shortened if at least so many tokens of it can be told."""
+"""A memory that does not fit is shortened if at least this many tokens of it fit."""
 
 ONE = 80
 """No memory takes more than half of the room, unless that is less than this."""
 
-ROOMY = 16
-"""Characters a token has at most; a text with more of them than the budget allows for is not counted."""
+TOKEN_LENGTH = 16
+"""The most characters of a token; a longer text than the budget allows for is not counted."""
 
 INDENT = "\n    "
-"""Further lines of a memory stand in, so that nothing a memory says can look like another source."""
+"""Further lines of a memory are indented, so that nothing in a memory can look like another source."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source(Value):
-    """One memory of the block. `content` is what the block tells of it; `score` is None where it only came along."""
+    """One memory of the block. `content` is its text in the block; `score` is None for a turn that was not recalled."""
 
     number: int
     id: str
@@ -61,7 +61,7 @@ class Cut(Value):
 
 @dataclass(frozen=True, slots=True)
 class Context(Value):
-    """A block of text for a prompt, which memories it tells, and what was left out."""
+    """A block of text for a prompt, its sources, and what was left out."""
 
     text: str
     sources: tuple[Source, ...]
@@ -74,39 +74,41 @@ class Context(Value):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A memory on its way into the block, with as much of its text as is told."""
+    """A memory on its way into the block, with as much of its text as fits."""
 
     memory: Memory
     score: float | None
     recent: bool
-    told: str
+    text: str
     shortened: bool = False
 
 
 def compose(recall: Recall, budget: int, count: Count) -> Context:
     """The block for a recall; `count(text)` is never above `budget`."""
-    count = _bounded(count, budget)
+    count = _count_once(count, budget)
     scores = {hit.memory.id: hit.score for hit in recall.hits}
-    last = [Item(turn, scores.get(turn.id), True, _flowing(turn.content)) for turn in recall.recent]
+    last = [Item(turn, scores.get(turn.id), True, _indent_lines(turn.content)) for turn in recall.recent]
     seen = {item.memory.id for item in last}
     best = [
-        Item(hit.memory, hit.score, False, _flowing(hit.memory.content)) for hit in recall if hit.memory.id not in seen
+        Item(hit.memory, hit.score, False, _indent_lines(hit.memory.content))
+        for hit in recall
+        if hit.memory.id not in seen
     ]
     block = Block(recall.query.now, count, len(last) + len(best))
     chosen = last + best
     if count(block.text(chosen)) > budget:
-        chosen = block.fitted(last, best, budget)
-    ordered, text = block.ordered(chosen), block.text(chosen, left=len(last) + len(best) - len(chosen))
+        chosen = block.choose_fitting(last, best, budget)
+    items_in_order, text = block.in_order(chosen), block.text(chosen, left=len(last) + len(best) - len(chosen))
     if count(text) > budget:
         text = block.text(chosen)
-    sources = [_source(number, item) for number, item in enumerate(ordered, 1)]
-    kept = {item.memory.id for item in chosen}
-    cut = [*_cut(last, kept, budget), *_cut(best, kept, budget)]
+    sources = [_source(number, item) for number, item in enumerate(items_in_order, 1)]
+    ids = {item.memory.id for item in chosen}
+    cut = [*_cut(last, ids, budget), *_cut(best, ids, budget)]
     return Context(text, tuple(sources), count(text), budget, tuple(cut), recall.id, recall.query.text)
 
 
 class Block:
-    """How the block is worded, and what its parts cost."""
+    """The wording of the block, and the tokens that its parts take."""
 
     def __init__(self, now: datetime, count: Count, most: int) -> None:
         """`most` is how many sources there may be: none has a number with more digits."""
@@ -114,7 +116,7 @@ class Block:
         self.count = count
         self.most = most
 
-    def ordered(self, items: Iterable[Item]) -> list[Item]:
+    def in_order(self, items: Iterable[Item]) -> list[Item]:
         """The last turns as they were said, then memories as they happened."""
         items = list(items)
         memories = sorted((i for i in items if not i.recent), key=lambda i: (i.memory.event_at, i.memory.row))
@@ -122,11 +124,11 @@ class Block:
 
     def text(self, items: Sequence[Item], left: int = 0) -> str:
         """The whole block, with a last line on how much was left out, if anything."""
-        ordered = self.ordered(items)
-        numbers = {item.memory.id: number for number, item in enumerate(ordered, 1)}
+        items_in_order = self.in_order(items)
+        numbers = {item.memory.id: number for number, item in enumerate(items_in_order, 1)}
         parts = []
         for recent in (True, False):
-            lines = [self.line(item, numbers) for item in ordered if item.recent is recent]
+            lines = [self.line(item, numbers) for item in items_in_order if item.recent is recent]
             if lines:
                 parts.append("\n".join((self.heading(recent), *lines)))
         if left and parts:
@@ -146,10 +148,10 @@ class Block:
         number = self.most if numbers is None else numbers[item.memory.id]
         when = _moment(item.memory.event_at) if item.recent else _day(item.memory.event_at)
         who = f", {item.memory.speaker}" if item.memory.speaker else ""
-        return f"[{number}] {when}{who}{self._standing(item.memory, numbers)}: {item.told}"
+        return f"[{number}] {when}{who}{self._validity(item.memory, numbers)}: {item.text}"
 
-    def _standing(self, memory: Memory, numbers: dict[str, int] | None) -> str:
-        """That a memory no longer holds, and by which source or since when."""
+    def _validity(self, memory: Memory, numbers: dict[str, int] | None) -> str:
+        """Whether a memory no longer holds, and by which source or since when."""
         if memory.superseded_by is not None and numbers and memory.superseded_by in numbers:
             return f" (superseded by [{numbers[memory.superseded_by]}])"
         if memory.superseded_by is None and memory.is_current(self.now):
@@ -157,45 +159,45 @@ class Block:
         word = "superseded" if memory.superseded_by else "no longer so"
         return f" ({word} since {_day(memory.valid_to)})" if memory.valid_to else f" ({word})"
 
-    def fitted(self, last: Sequence[Item], best: Sequence[Item], budget: int) -> list[Item]:
+    def choose_fitting(self, last: Sequence[Item], best: Sequence[Item], budget: int) -> list[Item]:
         """As many as fit. The last turns may have half of the room, and what the memories do not need."""
         room = budget - self._frame(last, best)
-        spoken = sum(self.cost(item) for item in last)
-        remembered = sum(self.cost(item) for item in best)
-        turns = self._filled(reversed(last), min(spoken, max(room // 2, room - remembered)))
+        turns_cost = sum(self.cost(item) for item in last)
+        memories_cost = sum(self.cost(item) for item in best)
+        turns = self._fill(reversed(last), min(turns_cost, max(room // 2, room - memories_cost)))
         left = room - sum(self.cost(item) for item in turns)
-        memories = self._filled(best, left, most=max(left // 2, ONE))
+        memories = self._fill(best, left, most=max(left // 2, ONE))
         chosen = [*reversed(turns), *memories]
         while chosen and self.count(self.text(chosen)) > budget:
-            chosen.pop(0 if chosen[-1].recent else -1)  # a counter may find more in the whole than in its parts
+            chosen.pop(0 if chosen[-1].recent else -1)  # a counter may count more in the whole than in its parts
         return chosen
 
-    def _filled(self, items: Iterable[Item], room: int, most: int | None = None) -> list[Item]:
+    def _fill(self, items: Iterable[Item], room: int, most: int | None = None) -> list[Item]:
         """In the order given, each whole or shortened; none takes more than `most`, so that one cannot fill it all."""
-        taken = []
+        chosen: list[Item] = []
         for item in items:
             allowed = room if most is None else min(room, most)
-            fitting = item if self.cost(item) <= allowed else self._shortened(item, allowed)
+            fitting = item if self.cost(item) <= allowed else self._shorten(item, allowed)
             if fitting is None:
                 if most is None:
                     break  # turns follow each other without a gap
                 continue
-            taken.append(fitting)
+            chosen.append(fitting)
             room -= self.cost(fitting)
-        return taken
+        return chosen
 
-    def _shortened(self, item: Item, allowed: int) -> Item | None:
+    def _shorten(self, item: Item, allowed: int) -> Item | None:
         """The beginning of a memory, as long as fits."""
-        if allowed - self.cost(replace(item, told="")) < SHORTEST:
+        if allowed - self.cost(replace(item, text="")) < SHORTEST:
             return None
-        low, high = 0, min(len(item.told), allowed * ROOMY)
+        low, high = 0, min(len(item.text), allowed * TOKEN_LENGTH)
         while low < high:
             middle = (low + high + 1) // 2
-            if self.cost(replace(item, told=_begun(item.told, middle))) <= allowed:
+            if self.cost(replace(item, text=_beginning(item.text, middle))) <= allowed:
                 low = middle
             else:
                 high = middle - 1
-        return replace(item, told=_begun(item.told, low), shortened=True) if low else None
+        return replace(item, text=_beginning(item.text, low), shortened=True) if low else None
 
     def cost(self, item: Item) -> int:
         return self.count(self.line(item) + "\n")
@@ -206,10 +208,10 @@ class Block:
         return self.count("\n\n".join((*lines, self.closing(self.most))) + "\n\n")
 
 
-def _bounded(count: Count, budget: int) -> Count:
+def _count_once(count: Count, budget: int) -> Count:
     """Counts a text once, and not at all where it is too long for the budget whatever its tokens are."""
     once = cache(count)
-    return lambda text: budget + 1 if len(text) > budget * ROOMY else once(text)
+    return lambda text: budget + 1 if len(text) > budget * TOKEN_LENGTH else once(text)
 
 
 def _source(number: int, item: Item) -> Source:
@@ -217,7 +219,7 @@ def _source(number: int, item: Item) -> Source:
     return Source(
         number,
         memory.id,
-        item.told.replace(INDENT, "\n"),
+        item.text.replace(INDENT, "\n"),
         memory.speaker,
         memory.event_at,
         memory.session_id,
@@ -228,19 +230,19 @@ def _source(number: int, item: Item) -> Source:
     )
 
 
-def _cut(items: Sequence[Item], kept: set[str], budget: int) -> list[Cut]:
-    gone = [item for item in items if item.memory.id not in kept]
+def _cut(items: Sequence[Item], chosen: set[str], budget: int) -> list[Cut]:
+    gone = [item for item in items if item.memory.id not in chosen]
     if not gone:
         return []
     ids = tuple(item.memory.id for item in gone)
     return [Cut(gone[0].recent, len(gone), f"no room left in {budget} tokens", ids)]
 
 
-def _flowing(text: str) -> str:
+def _indent_lines(text: str) -> str:
     return INDENT.join(text.splitlines())
 
 
-def _begun(text: str, length: int) -> str:
+def _beginning(text: str, length: int) -> str:
     """The first characters, back to the last whole word where one is near, and a sign that more follows."""
     if length >= len(text):
         return text

@@ -110,14 +110,14 @@ class Recipe(Value):
 
 def recipe_data(recipe: Recipe) -> dict[str, Any]:
     """The recipe as the plain data it is parsed from."""
-    shown: dict[str, Any] = {"summary": recipe.summary, "unit": recipe.unit, "optimize": recipe.optimize}
-    shown["routes"] = [
+    data: dict[str, Any] = {"summary": recipe.summary, "unit": recipe.unit, "optimize": recipe.optimize}
+    data["routes"] = [
         {key: value for key, value in data_of(route).items() if key != "options"}
         | (data_of(route.options) if route.options is not None else {})
         for route in recipe.routes
     ]
-    shown["fusion"] = {"method": recipe.fusion.method, **data_of(recipe.fusion)}
+    data["fusion"] = {"method": recipe.fusion.method, **data_of(recipe.fusion)}
     for group in STAGED:
         parts: tuple[StageSpec, ...] = getattr(recipe, group)
-        shown[group] = [{"name": part.name, **data_of(part.constants), "ids": list(part.ids)} for part in parts]
-    return shown
+        data[group] = [{"name": part.name, **data_of(part.constants), "ids": list(part.ids)} for part in parts]
+    return data

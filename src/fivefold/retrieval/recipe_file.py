@@ -53,14 +53,14 @@ def _built_in(name: str) -> Recipe:
 
 def _from_file(path: Path) -> Recipe:
     try:
-        read = tomllib.loads(path.read_text("utf-8"))
+        table = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise UnknownRecipe(f"recipe {str(path)!r} cannot be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"recipe {str(path)!r} is no TOML: {error}") from None
     except ValueError:
         raise UnknownRecipe(f"{str(path)!r} is no path of a file") from None
-    return parse_recipe(path.stem, read)
+    return parse_recipe(path.stem, table)
 
 
 def parse_recipe(name: str, table: Mapping[str, Any]) -> Recipe:

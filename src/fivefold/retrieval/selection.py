@@ -31,7 +31,7 @@ def select(pool: Pool, k: int, unit: Unit) -> tuple[list[Hit], list[Dropped]]:
         pool = pool.without(sessions, "select")
     ranked = best_first(pool.candidates)
     if unit == "session":
-        pool = pool.without(_further(ranked), "select")
+        pool = pool.without(_beyond_first(ranked), "select")
         ranked = best_first(pool.candidates)
     hits = [Hit(rank, candidate) for rank, candidate in enumerate(ranked[:k], 1)]
     beyond = [
@@ -43,7 +43,7 @@ def select(pool: Pool, k: int, unit: Unit) -> tuple[list[Hit], list[Dropped]]:
     return hits, [*pool.dropped, *beyond]
 
 
-def _further(ranked: list[Candidate]) -> list[tuple[Candidate, str]]:
+def _beyond_first(ranked: list[Candidate]) -> list[tuple[Candidate, str]]:
     """All but the best of each session."""
     seen: dict[str, str] = {}
     further = []

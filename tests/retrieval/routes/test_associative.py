@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fivefold.engine import Engine
 from fivefold.models.embedders import Matrix, unit
 from fivefold.retrieval.routes import ROUTES, SearchContext
-from fivefold.retrieval.routes.associative import SETTLED, AssociativeOptions, attended
+from fivefold.retrieval.routes.associative import SETTLED, AssociativeOptions, attend
 from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader, VectorSpace
 from fivefold.stores.queries import Filter
@@ -103,7 +103,7 @@ def test_e7_one_step_of_attention_over_everything_moves_the_ranking() -> None:
     """Two patterns at right angles to a third near the cue: after the update their order follows the third."""
     patterns = unit(np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0], [0.0, 0.1, 1.0]], dtype=np.float32))
     cue = unit(np.array([[0.9, -0.2, 0.38]], dtype=np.float32))[0]
-    before, after = patterns @ cue, patterns @ attended(patterns, cue, 16.0)
+    before, after = patterns @ cue, patterns @ attend(patterns, cue, 16.0)
     assert float(after[1] - before[1]) > 0.2
     assert float(after[2]) < float(before[2])
 
@@ -111,13 +111,13 @@ def test_e7_one_step_of_attention_over_everything_moves_the_ranking() -> None:
 def test_e7_one_pattern_is_returned_as_it_is() -> None:
     pattern = unit(np.array([[3.0, 4.0]], dtype=np.float32))
     cue = unit(np.array([[1.0, 0.1]], dtype=np.float32))[0]
-    assert attended(pattern, cue, 16.0).tolist() == pytest.approx([0.6, 0.8])
+    assert attend(pattern, cue, 16.0).tolist() == pytest.approx([0.6, 0.8])
 
 
 def test_e7_an_update_by_hand() -> None:
     """Patterns at right angles, the cue on the first, sharpness ln 3: weights ¾ and ¼, so (3, 1) at unit length."""
     patterns = np.eye(2, dtype=np.float32)
-    moved = attended(patterns, np.array([1.0, 0.0], dtype=np.float32), float(np.log(3)))
+    moved = attend(patterns, np.array([1.0, 0.0], dtype=np.float32), float(np.log(3)))
     assert moved.tolist() == pytest.approx([3 / 10**0.5, 1 / 10**0.5])
 
 
@@ -128,10 +128,10 @@ def test_e7_the_state_stays_at_unit_length_and_energy_falls(seed: int, sharpness
     patterns = unit(chance.standard_normal((size, 16)).astype(np.float32))
     state = patterns[0]
     for _ in range(20):
-        state = attended(patterns, state, sharpness)
+        state = attend(patterns, state, sharpness)
         assert float(np.linalg.norm(state)) == pytest.approx(1.0, abs=1e-5)
     if sharpness >= 64:
-        assert float(state @ attended(patterns, state, sharpness)) > 1 - 1e-3
+        assert float(state @ attend(patterns, state, sharpness)) > 1 - 1e-3
 
 
 class Recording:

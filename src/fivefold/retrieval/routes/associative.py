@@ -50,8 +50,8 @@ class Associative(BaseRoute):
             patterns = context.reader.search.patterns(context.space, "full", state, options.patterns, keep)
             if not len(patterns):
                 return []
-            settled, state = state, attended(patterns, state, options.sharpness)
-            if float(settled @ state) > SETTLED:
+            previous, state = state, attend(patterns, state, options.sharpness)
+            if float(previous @ state) > SETTLED:
                 break
         return context.reader.search.dense(context.space, "full", state, depth, keep)
 
@@ -60,12 +60,12 @@ class Associative(BaseRoute):
 
 
 SETTLED = 1 - 1e-6
-"""A state that an update leaves where it was."""
+"""The cosine from which on an update has not moved the state."""
 
 
-def attended(patterns: Matrix, state: Vector, sharpness: float) -> Vector:
+def attend(patterns: Matrix, state: Vector, sharpness: float) -> Vector:
     """One update: the patterns' mean, weighted by the softmax of their nearness to the state, at unit length."""
     nearness = sharpness * (patterns @ state)
     weights = np.exp(nearness - nearness.max())
-    blended: Vector = unit(((weights / weights.sum()) @ patterns)[None, :])[0]
-    return blended
+    blend: Vector = unit(((weights / weights.sum()) @ patterns)[None, :])[0]
+    return blend

@@ -27,8 +27,8 @@ class Graph(BaseRoute):
 
 def _walk(query: Query, settings: Settings) -> Walk:
     """Two hops, or three when the question asks for many (R6)."""
-    asked = any(cue.kind == "many hops" for cue in query.cues)
-    return Walk(query.now, settings.hops_asked if asked else settings.hops, fan_out=settings.fan_out)
+    many_hops = any(cue.kind == "many hops" for cue in query.cues)
+    return Walk(query.now, settings.hops_asked if many_hops else settings.hops, fan_out=settings.fan_out)
 
 
 def roots(query: Query, sure: float) -> list[tuple[int, float]]:

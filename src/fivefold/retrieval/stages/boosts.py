@@ -34,15 +34,15 @@ class DecayByType(Value):
 
 def decay(pool: Pool, context: SearchContext, by: DecayByType) -> Pool:
     """score × what age leaves of it."""
-    aged = []
+    decayed = []
     for candidate in pool.candidates:
         curve = by.types.get(candidate.memory.type, by.all)
         age = age_in_days(candidate.memory.event_at, context.query.now)
         left = curve.left(age)
-        aged.append(
+        decayed.append(
             candidate.with_step("decay", candidate.score * left, f"× {left:.4f}, {age:.0f} d old, {curve.describe()}")
         )
-    return pool.with_candidates(aged)
+    return pool.with_candidates(decayed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,14 @@ def episodic(pool: Pool, context: SearchContext, by: Episodic) -> Pool:
     """score × max(floor, exp(−0.693 · age / half-life)) for what happened rather than what holds."""
     curve = Decay("exponential", by.half_life_days, by.floor)
 
-    def faded(candidate: Candidate) -> Candidate:
+    def fade(candidate: Candidate) -> Candidate:
         if candidate.memory.type not in by.types:
             return candidate
         age = age_in_days(candidate.memory.event_at, context.query.now)
         left = curve.left(age)
         return candidate.with_step("episodic", candidate.score * left, f"× {left:.4f}, an event {age:.0f} d ago")
 
-    return pool.with_candidates(map(faded, pool.candidates))
+    return pool.with_candidates(map(fade, pool.candidates))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +78,13 @@ class Access(Value):
 def access(pool: Pool, context: SearchContext, by: Access) -> Pool:
     """score × (1 + weight · ln(1 + uses)) (E3)."""
 
-    def raised(candidate: Candidate) -> Candidate:
+    def boost(candidate: Candidate) -> Candidate:
         uses = candidate.memory.access_count
         factor = 1 + by.weight * log(1 + uses)
         why = f"× {factor:.4f}, used {uses} times"
         return candidate.with_step("access", candidate.score * factor, why) if uses else candidate
 
-    return pool.with_candidates(map(raised, pool.candidates))
+    return pool.with_candidates(map(boost, pool.candidates))
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,11 +79,11 @@ def _vectors(candidates: list[Candidate], context: SearchContext) -> Matrix:
     """A row a candidate; zeros for one without a vector, which is then like nothing."""
     if context.space is None or not candidates:
         return np.zeros((len(candidates), 1), dtype=np.float32)
-    held = context.reader.search.vectors(context.space, [candidate.memory.row for candidate in candidates])
+    vectors = context.reader.search.vectors(context.space, [candidate.memory.row for candidate in candidates])
     matrix = np.zeros((len(candidates), context.space.dimension), dtype=np.float32)
     for i, candidate in enumerate(candidates):
-        if candidate.memory.row in held:
-            matrix[i] = held[candidate.memory.row]
+        if candidate.memory.row in vectors:
+            matrix[i] = vectors[candidate.memory.row]
     return matrix
 
 

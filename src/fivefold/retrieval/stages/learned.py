@@ -26,23 +26,23 @@ class LearnedConstants(Value):
 
 
 def learned(pool: Pool, context: SearchContext, by: LearnedConstants) -> Pool:
-    """The best, spread anew over the scores they span; nothing where no model is switched on."""
-    known = context.learned
-    if known is None or known.ranker is None or len(pool.candidates) < 2:
+    """The best in a new order over the scores they span; nothing changes where no model is switched on."""
+    model = context.learned
+    if model is None or model.ranker is None or len(pool.candidates) < 2:
         return pool
     ranked = best_first(pool.candidates)
     best, rest = ranked[: by.top], ranked[by.top :]
     rows = feature_rows(best, context.query.now, search_kinds(context.plan))
-    scores, judged, given = known.ranker.blend(rows[:, 0], rows[:, 1:], by.blend)
+    scores, verdicts, positions = model.ranker.blend(rows[:, 0], rows[:, 1:], by.blend)
     low = best[-1].score
     span = best[0].score - low or 1.0  # all alike: what is learned is all there is to order them by
-    moved = [
+    reordered = [
         candidate.with_step(
             STEP,
             low + span * float(score),
-            f"{low:.4f} + {span:.4f} · ({by.blend:g} · {word:.4f} by {known.name} + {1 - by.blend:.4g} · {place:.4f})",
+            f"{low:.4f} + {span:.4f} · ({by.blend:g} · {word:.4f} by {model.name} + {1 - by.blend:.4g} · {place:.4f})",
         )
-        for candidate, score, word, place in zip(best, scores, judged, given, strict=True)
+        for candidate, score, word, place in zip(best, scores, verdicts, positions, strict=True)
     ]
-    note = StageNote(STEP, "done", f"moved the best {len(best)} by what was used before", known.name)
-    return pool.with_candidates([*moved, *rest]).with_note(note)
+    note = StageNote(STEP, "done", f"moved the best {len(best)} by what was used before", model.name)
+    return pool.with_candidates([*reordered, *rest]).with_note(note)

@@ -31,13 +31,13 @@ def noise(pool: Pool, context: SearchContext, by: Noise) -> Pool:
     """score + N(0, sigma), the same for the same recall id and memory."""
     if by.sigma == 0:
         return pool
-    drawn = context.recall_id if by.seed is None else f"{by.seed}:{context.query.text}"
-    moved = []
+    seed_text = context.recall_id if by.seed is None else f"{by.seed}:{context.query.text}"
+    noisy = []
     for candidate in pool.candidates:
-        seed = int.from_bytes(content_hash(drawn, candidate.memory.id)[:8])
+        seed = int.from_bytes(content_hash(seed_text, candidate.memory.id)[:8])
         chance = float(np.random.default_rng(seed).normal(0.0, by.sigma))
-        moved.append(candidate.with_step("noise", candidate.score + chance, f"{chance:+.4f}, drawn for this recall"))
-    return pool.with_candidates(moved)
+        noisy.append(candidate.with_step("noise", candidate.score + chance, f"{chance:+.4f}, drawn for this recall"))
+    return pool.with_candidates(noisy)
 
 
 @dataclass(frozen=True, slots=True)

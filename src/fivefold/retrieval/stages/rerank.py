@@ -64,7 +64,7 @@ def cross_encoder(pool: Pool, context: SearchContext, by: CrossEncoder) -> Pool:
         model = reranker(by.model)
         depth = _depth(model.pin, by)
         chosen = ranked[:depth]
-        scores, computed = SCORES.of(model, context.query.text, _read(chosen, context, by), by.timeout_ms / 1000)
+        scores, computed = SCORES.of(model, context.query.text, _passages(chosen, context, by), by.timeout_ms / 1000)
     except StoreClosed:
         raise
     except Exception as error:
@@ -74,7 +74,7 @@ def cross_encoder(pool: Pool, context: SearchContext, by: CrossEncoder) -> Pool:
         return pool.with_note(StageNote(RERANKED, "failed", why, by.model))
     _learn_pace(model.pin, computed, (perf_counter() - start) * 1000)
     note = StageNote(RERANKED, "done", f"read the best {len(chosen)}, {computed} of them anew", model.pin)
-    return pool.with_candidates(_blended(ranked, scores, by)).with_note(note)
+    return pool.with_candidates(_blend(ranked, scores, by)).with_note(note)
 
 
 def _depth(pin: str, by: CrossEncoder) -> int:
@@ -96,14 +96,14 @@ def _learn_pace(pin: str, computed: int, ms: float) -> None:
     _MET.add(pin)
 
 
-def _read(chosen: list[Candidate], context: SearchContext, by: CrossEncoder) -> list[Passage]:
+def _passages(chosen: list[Candidate], context: SearchContext, by: CrossEncoder) -> list[Passage]:
     """Each memory as the model reads it: who, when, what, and what was said just before."""
     before: dict[int, Memory] = {}
     if by.before:
         beside = context.reader.sessions.neighbours([candidate.memory.row for candidate in chosen])
-        known = {candidate.memory.row: candidate.memory for candidate in chosen}
+        by_row = {candidate.memory.row: candidate.memory for candidate in chosen}
         rows = {row: pair[0] for row, pair in beside.items() if pair[0] is not None}
-        fetched = known | context.reader.memories.fetch([row for row in rows.values() if row not in known])
+        fetched = by_row | context.reader.memories.fetch([row for row in rows.values() if row not in by_row])
         before = {row: fetched[other] for row, other in rows.items() if other in fetched}
     return [_passage(candidate.memory, before.get(candidate.memory.row)) for candidate in chosen]
 
@@ -112,27 +112,27 @@ def _passage(memory: Memory, before: Memory | None) -> Passage:
     return Passage(passages.told(memory, memory.content), before.content if before is not None else "")
 
 
-def _blended(ranked: list[Candidate], scores: list[float], by: CrossEncoder) -> list[Candidate]:
+def _blend(ranked: list[Candidate], scores: list[float], by: CrossEncoder) -> list[Candidate]:
     """What was not read counts as the worst that was, and so stays behind."""
     values = [candidate.score for candidate in ranked]
     low, span = min(values), max(values) - min(values)
     if by.alone:
-        return _replaced(ranked, scores, low, span)
+        return _replace_scores(ranked, scores, low, span)
     odds = [log_odds(score) for score in scores]
     out = []
     for i, candidate in enumerate(ranked):
         fused = (candidate.score - low) / span if span > 0 else 1.0
-        told = f"({candidate.score:.4f} − {low:.4f}) / {span:.4f} = {fused:.4f} fused" if span > 0 else "1.0000 fused"
+        scaled = f"({candidate.score:.4f} − {low:.4f}) / {span:.4f} = {fused:.4f} fused" if span > 0 else "1.0000 fused"
         if i < len(odds):
-            why = f"{told} + {by.weight:g} · {odds[i]:.4f}, the log-odds of {scores[i]:.4f} that it answers"
+            why = f"{scaled} + {by.weight:g} · {odds[i]:.4f}, the log-odds of {scores[i]:.4f} that it answers"
             out.append(candidate.with_step(RERANKED, fused + by.weight * odds[i], why))
         else:
-            why = f"{told} + {by.weight:g} · {min(odds):.4f}, not read and so as the worst that was"
+            why = f"{scaled} + {by.weight:g} · {min(odds):.4f}, not read and so as the worst that was"
             out.append(candidate.with_step(RERANKED, fused + by.weight * min(odds), why))
     return out
 
 
-def _replaced(ranked: list[Candidate], scores: list[float], low: float, span: float) -> list[Candidate]:
+def _replace_scores(ranked: list[Candidate], scores: list[float], low: float, span: float) -> list[Candidate]:
     """The model's score is the score; what was not read shares out the worst of those by its fused score."""
     out = []
     for i, candidate in enumerate(ranked):

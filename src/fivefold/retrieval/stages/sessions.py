@@ -32,22 +32,22 @@ def session_first(pool: Pool, context: SearchContext, by: SessionFirst) -> Pool:
     for candidate in pool.candidates:
         if candidate.memory.kind == "turn":
             turns[candidate.memory.session_id].append(candidate)
-    raised = {session.memory.id: _supported(session, turns[session.memory.session_id], by) for session in sessions}
+    supported = {session.memory.id: _add_support(session, turns[session.memory.session_id], by) for session in sessions}
     others = [
         (turn, "session memories answer; turns only support them")
         for turn in pool.candidates
         if turn.memory.kind != "session"
     ]
     pool = pool.without(others, "session first")
-    return pool.with_candidates(raised[candidate.memory.id] for candidate in pool.candidates)
+    return pool.with_candidates(supported[candidate.memory.id] for candidate in pool.candidates)
 
 
-def _supported(session: Candidate, turns: list[Candidate], by: SessionFirst) -> Candidate:
+def _add_support(session: Candidate, turns: list[Candidate], by: SessionFirst) -> Candidate:
     best = max(turns, key=lambda turn: (turn.fused, turn.memory.id), default=None)
     if best is None:
         return replace(session, support=Support(session.fused, 0.0, 0, {}))
     support = min(by.most, by.share * best.fused)
     why = f"+ min({by.most:g}, {by.share:g} · {best.fused:.4f}), its best of {len(turns)} turns found"
     routes = {item.route: item.rank for item in best.evidence}
-    raised = session.with_step("session first", session.score + support, why)
-    return replace(raised, support=Support(session.fused, support, len(turns), routes))
+    supported = session.with_step("session first", session.score + support, why)
+    return replace(supported, support=Support(session.fused, support, len(turns), routes))

@@ -22,22 +22,23 @@ class Superseded(Value):
 
 def superseded(pool: Pool, context: SearchContext, by: Superseded) -> Pool:
     """A memory that has ended stops winning; where something newer replaced it, that takes its place."""
-    found = {candidate.memory.id: candidate for candidate in pool.candidates}
-    known = {id: candidate.memory for id, candidate in found.items()}
+    candidates = {candidate.memory.id: candidate for candidate in pool.candidates}
+    memories = {id: candidate.memory for id, candidate in candidates.items()}
     factor = by.factor
     for old in pool.candidates:
         if old.memory.is_current(context.query.now):
             continue
-        successor = _current_successor(old.memory, context, known)
+        successor = _current_successor(old.memory, context, memories)
         why = f"× {factor:g}, ended {old.memory.valid_to:%d %b %Y}"
         if successor is not None:
             why = f"× {factor:g}, replaced by {successor.id}"
-            new = found.get(successor.id)
+            new = candidates.get(successor.id)
             if new is None or old.score > new.score:
                 new = new or Candidate(successor, (), 0.0)
-                found[successor.id] = new.with_step("superseded", old.score, f"takes the place of {old.memory.id}")
-        found[old.memory.id] = found[old.memory.id].with_step("superseded", lower_score(old.score, factor), why)
-    return pool.with_candidates(found.values())
+                candidates[successor.id] = new.with_step("superseded", old.score, f"takes the place of {old.memory.id}")
+        lowered = candidates[old.memory.id].with_step("superseded", lower_score(old.score, factor), why)
+        candidates[old.memory.id] = lowered
+    return pool.with_candidates(candidates.values())
 
 
 def lower_score(score: float, factor: float) -> float:
@@ -45,14 +46,14 @@ def lower_score(score: float, factor: float) -> float:
     return score * factor if score >= 0 else score - (1 - factor) * max(1.0, abs(score))
 
 
-def _current_successor(memory: Memory, context: SearchContext, known: dict[str, Memory]) -> Memory | None:
+def _current_successor(memory: Memory, context: SearchContext, memories: dict[str, Memory]) -> Memory | None:
     """What holds at the time of the question in place of `memory`, along the whole chain; None if it holds itself."""
     now = context.query.now
     successor, seen = memory, {memory.id}
     while successor.superseded_by and not successor.is_current(now) and successor.superseded_by not in seen:
         seen.add(successor.superseded_by)
-        newer = known.get(successor.superseded_by) or context.reader.memories.get(successor.superseded_by)
+        newer = memories.get(successor.superseded_by) or context.reader.memories.get(successor.superseded_by)
         if newer is None or not newer.known_at(now):
             break
-        successor = known[newer.id] = newer
+        successor = memories[newer.id] = newer
     return successor if successor.id != memory.id else None

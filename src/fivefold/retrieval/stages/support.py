@@ -36,30 +36,31 @@ class SupportConstants(Value):
 
 def support(pool: Pool, context: SearchContext, by: SupportConstants) -> Pool:
     """A turn beside a strong candidate becomes one; sessions that answer well speak for their turns."""
-    found = {candidate.memory.row: candidate for candidate in pool.candidates}
-    beside = _beside(best_first(found.values())[: by.reach], context) if by.neighbour else {}
-    fresh = context.reader.memories.fetch([row for row in beside if row not in found])
-    found |= {row: Candidate(memory, (), 0.0) for row, memory in fresh.items() if memory.known_at(context.query.now)}
+    candidates = {candidate.memory.row: candidate for candidate in pool.candidates}
+    beside = _neighbour_scores(best_first(candidates.values())[: by.reach], context) if by.neighbour else {}
+    fresh = context.reader.memories.fetch([row for row in beside if row not in candidates])
+    now = context.query.now
+    candidates |= {row: Candidate(memory, (), 0.0) for row, memory in fresh.items() if memory.known_at(now)}
     best: dict[str, float] = {}
-    for candidate in found.values():
+    for candidate in candidates.values():
         if candidate.memory.session_id:
             best[candidate.memory.session_id] = max(best.get(candidate.memory.session_id, 0.0), candidate.score)
     rows = context.reader.sessions.memory_rows(list(best)) if pool.supporting else {}
     sessions = {session: pool.supporting.get(row, 0.0) for session, row in rows.items()}
-    raised = [
-        _supported(candidate, beside.get(row, 0.0), sessions, best, by)
+    supported = [
+        _add_support(candidate, beside.get(row, 0.0), sessions, best, by)
         if candidate.memory.session_id
-        else _alone(candidate, by)
-        for row, candidate in found.items()
+        else _stand_alone(candidate, by)
+        for row, candidate in candidates.items()
     ]
-    return pool.with_candidates([*raised, *_silent(pool, context, set(rows.values()), by)])
+    return pool.with_candidates([*supported, *_sessions_alone(pool, context, set(rows.values()), by)])
 
 
-def _silent(pool: Pool, context: SearchContext, spoken: set[int], by: SupportConstants) -> list[Candidate]:
-    """Where sessions are what is wanted: those that answer well as a whole and by none of their turns."""
+def _sessions_alone(pool: Pool, context: SearchContext, tried: set[int], by: SupportConstants) -> list[Candidate]:
+    """Where sessions are asked for: those that answer well as a whole and by none of their turns."""
     if context.unit != "session":
         return []
-    rows = sorted((row for row in pool.supporting if row not in spoken), key=lambda row: (-pool.supporting[row], row))
+    rows = sorted((row for row in pool.supporting if row not in tried), key=lambda row: (-pool.supporting[row], row))
     memories = context.reader.memories.fetch(rows[: context.k])
     return [
         Candidate(memory, (), 0.0).with_step(
@@ -70,7 +71,7 @@ def _silent(pool: Pool, context: SearchContext, spoken: set[int], by: SupportCon
     ]
 
 
-def _beside(strong: list[Candidate], context: SearchContext) -> dict[int, float]:
+def _neighbour_scores(strong: list[Candidate], context: SearchContext) -> dict[int, float]:
     """Rows that stand beside a strong candidate, each with the better score of the two beside it."""
     pairs = context.reader.sessions.neighbours([candidate.memory.row for candidate in strong])
     scores: dict[int, float] = {}
@@ -81,7 +82,7 @@ def _beside(strong: list[Candidate], context: SearchContext) -> dict[int, float]
     return scores
 
 
-def _supported(
+def _add_support(
     candidate: Candidate,
     neighbour: float,
     sessions: Mapping[str, float],
@@ -98,7 +99,7 @@ def _supported(
     return candidate.with_step("support", candidate.score + added, why)
 
 
-def _alone(candidate: Candidate, by: SupportConstants) -> Candidate:
+def _stand_alone(candidate: Candidate, by: SupportConstants) -> Candidate:
     """Else what was said in passing would beat every note."""
     own = candidate.score
     return candidate.with_step("support", own + by.alone * own, f"+ {by.alone:g} · {own:.4f}, it stands alone")

@@ -27,22 +27,22 @@ _CODE = re.compile(r"[\d_/@]")
 _ABOUT = re.compile(r"\b(?:project|ticket|file|on|about|called|of)(?: the)? $", re.IGNORECASE)
 
 
-def refer_back(question: str, history: Sequence[str], known: Sequence[EntityRef], reader: Reader) -> list[EntityRef]:
+def refer_back(question: str, history: Sequence[str], resolved: Sequence[EntityRef], reader: Reader) -> list[EntityRef]:
     """What each kind of pronoun of the question refers to: the latest fitting name of the history."""
     if not history:
         return []
-    named = list(_named(history, reader))
-    found = []
+    names = list(_names(history, reader))
+    refs = []
     for pattern, kinds in ((_PERSON, ("person",)), (_PLACE, ("place",)), (_THING, ("thing", "place", "person"))):
         match = pattern.search(question)
-        meant = _latest(named, kinds) if match else None
-        if match and meant and all(meant.meanings[0].id != ref.meanings[0].id for ref in known):
-            meanings = tuple(Meaning(m.id, m.name, round(m.confidence * CONFIDENCE, 4)) for m in meant.meanings)
-            found.append(EntityRef(match[0], match.start(), meanings, via=f"refers back to {meant.text}"))
-    return found
+        referent = _latest(names, kinds) if match else None
+        if match and referent and all(referent.meanings[0].id != ref.meanings[0].id for ref in resolved):
+            meanings = tuple(Meaning(m.id, m.name, round(m.confidence * CONFIDENCE, 4)) for m in referent.meanings)
+            refs.append(EntityRef(match[0], match.start(), meanings, via=f"refers back to {referent.text}"))
+    return refs
 
 
-def _named(history: Sequence[str], reader: Reader) -> Iterator[tuple[str, EntityRef]]:
+def _names(history: Sequence[str], reader: Reader) -> Iterator[tuple[str, EntityRef]]:
     """The names of the history, latest first, each with what it looks like: a person, a place or a thing."""
     for turn in reversed(history[-LOOK_BACK:]):
         for ref in sorted(resolve(turn, reader), key=lambda ref: -ref.start):
@@ -57,9 +57,9 @@ def _looks_like(turn: str, ref: EntityRef) -> str:
     return "thing" if _CODE.search(ref.text) or _ABOUT.search(before) else "person"
 
 
-def _latest(named: Sequence[tuple[str, EntityRef]], kinds: Sequence[str]) -> EntityRef | None:
+def _latest(names: Sequence[tuple[str, EntityRef]], kinds: Sequence[str]) -> EntityRef | None:
     for kind in kinds:
-        for looks, ref in named:
+        for looks, ref in names:
             if looks == kind:
                 return ref
     return None

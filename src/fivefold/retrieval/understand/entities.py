@@ -54,47 +54,47 @@ class Word:
 def resolve(question: str, reader: Reader) -> tuple[EntityRef, ...]:
     """Every name of the question that the namespace knows, longest first where they overlap, in reading order."""
     words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(question)][:MOST_WORDS]
-    known = _known(words, reader)
+    by_alias = _find_aliases(words, reader)
     refs: list[EntityRef] = []
-    spoken = cache(lambda: lexemes(question)[:MOST_WORDS])
-    meant: dict[str, tuple[Meaning, ...]] = {}
+    question_words = cache(lambda: lexemes(question)[:MOST_WORDS])
+    meanings_of: dict[str, tuple[Meaning, ...]] = {}
     position = 0
     while position < len(words):
         for size in range(min(LONGEST_NAME, len(words) - position), 0, -1):
             name = words[position : position + size]
             alias = _alias(name)
-            candidates = known.get(alias)
+            candidates = by_alias.get(alias)
             if candidates and (size > 1 or _may_be_name(words[position], position)):
                 start, end = name[0].start, name[-1].start + len(name[-1].bare)
-                if alias not in meant:
-                    meant[alias] = _meant(question[start:end], candidates, spoken, reader)
-                refs.append(EntityRef(question[start:end], start, meant[alias]))
+                if alias not in meanings_of:
+                    meanings_of[alias] = _rank_meanings(question[start:end], candidates, question_words, reader)
+                refs.append(EntityRef(question[start:end], start, meanings_of[alias]))
                 position += size - 1
                 break
         position += 1
     relatives = _relatives(question, words, refs, reader)
     whose = {ref.start for ref in relatives}
-    return (*(_stepped_back(ref) if ref.start in whose else ref for ref in refs), *relatives)
+    return (*(_halve_confidence(ref) if ref.start in whose else ref for ref in refs), *relatives)
 
 
-def _stepped_back(ref: EntityRef) -> EntityRef:
+def _halve_confidence(ref: EntityRef) -> EntityRef:
     """In 'Sarah's boss' it is the boss who is asked about, and Sarah only on the way."""
     half = tuple(replace(meaning, confidence=round(meaning.confidence / 2, 4)) for meaning in ref.meanings)
     return replace(ref, meanings=half, via="whose")
 
 
-def _known(words: Sequence[Word], reader: Reader) -> dict[str, list[AliasMatch]]:
+def _find_aliases(words: Sequence[Word], reader: Reader) -> dict[str, list[AliasMatch]]:
     aliases = {
         _alias(words[start : start + size])
         for start in range(len(words))
         for size in range(1, LONGEST_NAME + 1)
         if start + size <= len(words)
     }
-    found: dict[str, list[AliasMatch]] = {}
+    matches: dict[str, list[AliasMatch]] = {}
     for item in reader.graph.find_aliases(sorted(aliases)):
         if item.kind != "topic":
-            found.setdefault(item.alias, []).append(item)
-    return found
+            matches.setdefault(item.alias, []).append(item)
+    return matches
 
 
 def _alias(words: Sequence[Word]) -> str:
@@ -111,15 +111,15 @@ def _may_be_name(word: Word, position: int) -> bool:
     return True
 
 
-def _meant(
-    name: str, candidates: Sequence[AliasMatch], spoken: Callable[[], Sequence[str]], reader: Reader
+def _rank_meanings(
+    name: str, candidates: Sequence[AliasMatch], question_words: Callable[[], Sequence[str]], reader: Reader
 ) -> tuple[Meaning, ...]:
-    """What a name may mean, likeliest first; `spoken` gives the words of the question."""
+    """What a name may mean, likeliest first; `question_words` gives the words of the question."""
     quality = {item.entity: _PART if item.part else _WHOLE for item in candidates}
     shares = {candidates[0].entity: 1.0}
     if len(candidates) > 1:
         own = set(lexemes(name))
-        shares = _shares([lexeme for lexeme in spoken() if lexeme not in own], candidates, reader)
+        shares = _shares([lexeme for lexeme in question_words() if lexeme not in own], candidates, reader)
     meanings = [
         Meaning(item.entity, item.name, round(shares[item.entity] * quality[item.entity], 4)) for item in candidates
     ]
@@ -149,7 +149,7 @@ def _portion(value: float, all_values: Sequence[float]) -> float:
 
 def _relatives(question: str, words: Sequence[Word], refs: Sequence[EntityRef], reader: Reader) -> list[EntityRef]:
     """'Sarah's boss' and 'my sister': whom a relation word means, by the edges of whose it is."""
-    found: list[EntityRef] = []
+    relatives: list[EntityRef] = []
     ends = {ref.start + len(ref.text): ref for ref in refs}
     for before, word in pairwise(words):
         relative = RELATIVES.get(word.bare.casefold())
@@ -159,8 +159,8 @@ def _relatives(question: str, words: Sequence[Word], refs: Sequence[EntityRef], 
         meanings = _meanings(owners, relative, reader)
         if meanings:
             text = question[before.start : word.start + len(word.bare)]
-            found.append(EntityRef(text, before.start, meanings, via=f"{relative.label} of {owners[0][1]}"))
-    return found
+            relatives.append(EntityRef(text, before.start, meanings, via=f"{relative.label} of {owners[0][1]}"))
+    return relatives
 
 
 def _owners(before: Word, ends: Mapping[int, EntityRef], reader: Reader) -> list[tuple[int, str, float]]:
@@ -174,9 +174,9 @@ def _owners(before: Word, ends: Mapping[int, EntityRef], reader: Reader) -> list
 
 
 def _meanings(owners: Sequence[tuple[int, str, float]], relative: Relative, reader: Reader) -> tuple[Meaning, ...]:
-    found: dict[int, Meaning] = {}
+    meanings: dict[int, Meaning] = {}
     for key, _, confidence in owners:
         for relation, inverse in relative.edges:
             for entity in reader.graph.find_related(key, [relation], inverse):
-                found.setdefault(entity.id, Meaning(entity.id, entity.name, round(_INFERRED * confidence, 4)))
-    return tuple(found.values())
+                meanings.setdefault(entity.id, Meaning(entity.id, entity.name, round(_INFERRED * confidence, 4)))
+    return tuple(meanings.values())

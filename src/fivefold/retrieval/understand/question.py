@@ -20,7 +20,7 @@ _LAST_TALK = re.compile(r"\bsince\b.{0,20}\blast\b", re.IGNORECASE)
 
 def understand(question: str, now: datetime, history: Sequence[str], reader: Reader, settings: Settings) -> Query:
     """The question with its lexemes, entities, window, intent and implied types. It never fails on any text."""
-    named = resolve(question, reader)
+    resolved = resolve(question, reader)
     cues = find_cues(question)
     last_talk = reader.sessions.last_end(now) if _LAST_TALK.search(question) else None
     return Query(
@@ -29,7 +29,7 @@ def understand(question: str, now: datetime, history: Sequence[str], reader: Rea
         lexemes=tuple(dict.fromkeys(lexemes(question))),
         history=tuple(history),
         window=find_window(question, now, settings.zone, settings, last_talk),
-        entities=(*named, *refer_back(question, history, named, reader)),
+        entities=(*resolved, *refer_back(question, history, resolved, reader)),
         intent=main_intent(cues),
         type_hints=tuple(
             name for name in implied_types(cues) if reader.memories.has_type(name, max(1, settings.widen_below))
