@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+import fivefold
 from tests.support.web_server import Served
 from tests.web.inspector.conftest import WatchedPage
 
@@ -105,6 +106,7 @@ def test_what_cannot_be_looked_for_is_told_and_kept(served: Served, state: str, 
 
 def test_a_memory_shows_its_history_its_entities_and_its_neighbours(browser_page: Page) -> None:
     browser_page.goto("/memories/s13.01")
+    expect(browser_page.locator("footer")).to_contain_text(f"fivefold {fivefold.__version__}")
     steps = browser_page.locator(".chain > li")
     assert steps.count() == 3
     expect(steps.nth(0)).to_contain_text("kestrel launch: '26 June' replaces '15 May'")

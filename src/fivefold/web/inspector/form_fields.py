@@ -22,6 +22,7 @@ class FormField:
     name: str
     label: str
     about: str
+    range: str
     control: Control
     choices: tuple[str, ...]
     text: str
@@ -36,7 +37,8 @@ def form_field(spec: FieldSpec, text: str, error: str = "") -> FormField:
     return FormField(
         spec.name,
         f"{label} (UTC)" if spec.type is datetime else label,
-        _about(spec),
+        spec.about,
+        _range(spec),
         _control(spec),
         choices,
         text,
@@ -45,10 +47,8 @@ def form_field(spec: FieldSpec, text: str, error: str = "") -> FormField:
     )
 
 
-def _about(spec: FieldSpec) -> str:
-    if spec.low is None or spec.high is None:
-        return spec.about
-    return f"{spec.about}; from {_figure(spec.low)} to {_figure(spec.high)}"
+def _range(spec: FieldSpec) -> str:
+    return "" if spec.low is None or spec.high is None else f"{_figure(spec.low)} to {_figure(spec.high)}"
 
 
 def _figure(number: float) -> str:

@@ -63,7 +63,7 @@ def memory_page(
             before=before,
             after=after,
             done=done,
-            version=version_of(memory),
+            form_version=version_of(memory),
             form=form_of(texts or texts_of(memory)),
             replacement=replacement,
             errors=errors or {},
