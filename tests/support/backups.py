@@ -56,7 +56,7 @@ STOPPING = textwrap.dedent("""
         yield lambda done: said(title.split()[0])
 
     fivefold.transfer.backup.bar = told
-    for module, name in (("backup", "place"), ("restore", "place"), ("restore", "_swap")):
+    for module, name in (("backup", "move_into_place"), ("restore", "move_into_place"), ("restore", "_swap")):
         def stopped(*args, step=getattr(getattr(fivefold.transfer, module), name), name=name, **kwargs):
             said(f"before {name}")
             step(*args, **kwargs)

@@ -150,7 +150,7 @@ def _holds(made: Backup, said: list[str]) -> None:
 # killed
 
 
-@pytest.mark.parametrize("step", ["Copying", "Checking", "before place"])
+@pytest.mark.parametrize("step", ["Copying", "Checking", "before move_into_place"])
 def test_a_killed_backup_leaves_nothing_under_its_name(step: str, lived: str, target: Path, tmp_path: Path) -> None:
     killed_at(step, "backup", lived, target)
     assert not target.exists()
@@ -176,7 +176,7 @@ def test_what_a_killed_run_left_is_swept_a_day_later(lived: str, target: Path, t
 
 def test_nothing_is_overwritten_unless_told(lived: str, target: Path) -> None:
     target.write_text("a diary")
-    with pytest.raises(InvalidInput, match="is there already; name another file, or replace it with --replace"):
+    with pytest.raises(InvalidInput, match="is there already; name another file, or replace it"):
         back_up(lived, target)
     assert target.read_text() == "a diary"
     back_up(lived, target, replace=True)

@@ -32,7 +32,7 @@ def target(tmp_path: Path) -> Path:
     return tmp_path / "kept.db"
 
 
-@pytest.mark.parametrize("step", ["Copying", "Checking", "before _swap", "before place", "after place"])
+@pytest.mark.parametrize("step", ["Copying", "Checking", "before _swap", "before move_into_place", "after move_into_place"])
 def test_a_killed_restore_leaves_the_old_store_or_the_new(step: str, lived: str, target: Path, tmp_path: Path) -> None:
     back_up(lived, target)
     store = tmp_path / "store.db"
@@ -41,7 +41,7 @@ def test_a_killed_restore_leaves_the_old_store_or_the_new(step: str, lived: str,
     old = exported(str(store), "default", tmp_path)
     killed_at(step, "restore", str(target), store)
     new = exported(lived, "default", tmp_path)
-    assert exported(str(store), "default", tmp_path) == (new if step == "after place" else old)
+    assert exported(str(store), "default", tmp_path) == (new if step == "after move_into_place" else old)
     restore(target, str(store), replace=True)
     assert exported(str(store), "default", tmp_path) == new
     assert model_path(str(store), "default").exists()
@@ -67,7 +67,7 @@ def test_where_the_disk_fails_the_old_store_keeps_its_rerankers(
     def fails(*_: object) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
-    monkeypatch.setattr("fivefold.transfer.restore.place", fails)
+    monkeypatch.setattr("fivefold.transfer.restore.move_into_place", fails)
     with pytest.raises(StoreError, match="could not be written: Input/output error"):
         restore(target, lived, replace=True)
     assert exported(lived, "default", tmp_path) == before

@@ -61,7 +61,7 @@ def check_target(target: Path, replace: bool) -> None:
 
 
 def target_exists(target: Path) -> InvalidInput:
-    return InvalidInput(f"{str(target)!r} is there already; name another file, or replace it with --replace")
+    return InvalidInput(f"{str(target)!r} is there already; name another file, or replace it")
 
 
 def move_into_place(written: Path, target: Path, replace: bool) -> None:
