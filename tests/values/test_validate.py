@@ -12,10 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.errors import InvalidInput
+from fivefold.values.field_types import Count
+from fivefold.values.fields import check
 from fivefold.values.limits import MAX_K, MAX_NAME, MAX_TAGS, MAX_TEXT
 from fivefold.values.memory import KINDS, TYPES, Record
 from fivefold.values.records import record_of
-from fivefold.values.validate import checked_history, checked_k, checked_name, checked_text
+from fivefold.values.validate import checked_history, checked_name, checked_text
 
 TEXTS = ("content", "predicate", "user_text", "assistant_text", "next_user_text")
 NAMES = ("id", "speaker", "session_id", "task_tag")
@@ -218,13 +220,13 @@ def test_a_memory_cannot_end_before_it_holds() -> None:
 @pytest.mark.parametrize("k", [0, -1, 1001, 10_000])
 def test_k_out_of_range_is_refused(k: int) -> None:
     with pytest.raises(InvalidInput, match=rf"^k must be a whole number from 1 to 1000, not {k}$"):
-        checked_k(k)
+        check(k, Count, "k")
 
 
 @pytest.mark.parametrize("k", [True, 1.5, "3", None, [1]])
 def test_k_that_is_no_whole_number_is_refused(k: object) -> None:
     with pytest.raises(InvalidInput, match=rf"^k must be a whole number from 1 to 1000, not {re.escape(repr(k))}$"):
-        checked_k(k)
+        check(k, Count, "k")
 
 
 # what is taken
@@ -232,7 +234,7 @@ def test_k_that_is_no_whole_number_is_refused(k: object) -> None:
 
 @pytest.mark.parametrize("k", [1, 10, MAX_K])
 def test_k_within_range_is_taken(k: int) -> None:
-    assert checked_k(k) == k
+    assert check(k, Count, "k") == k
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ import numpy as np
 from fivefold.bench.data import Dataset, Question
 from fivefold.models.embedders import Embedder, Progress, unit
 from fivefold.text.lexemes import lexemes
-from fivefold.values.validate import checked_k
+from fivefold.values.field_types import Count
+from fivefold.values.fields import check
 
 Hits = list[tuple[str, float]]
 """Ids with their scores, best first; equal scores stand in the order of their ids."""
@@ -30,7 +31,7 @@ class Ranking:
 
 def dense(dataset: Dataset, model: Embedder, k: int, progress: Progress | None = None) -> Ranking:
     """Exact cosine; the best text of an id speaks for it. Times leave out the encoding of the question."""
-    checked_k(k)
+    check(k, Count, "k")
     asked = unit(model.embed([question.text for question in dataset.questions], progress))
     vector_of = {question.id: vector for question, vector in zip(dataset.questions, asked, strict=True)}
 
@@ -55,7 +56,7 @@ def bm25(dataset: Dataset, k: int) -> Ranking:
 
     For a session that finds more than its best turn does, and a baseline should be as strong as it can be.
     """
-    checked_k(k)
+    check(k, Count, "k")
 
     def opened(texts: Sequence[tuple[str, str]]) -> Callable[[Question], Hits]:
         documents: dict[str, list[str]] = {}

@@ -9,8 +9,11 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fivefold.errors import InvalidInput
-from fivefold.values.limits import MAX_RECENT, MAX_TAGS, MAX_TOKENS
+from fivefold.retrieval.request import REQUEST
+from fivefold.service.argument_fields import described
+from fivefold.values.limits import MAX_TOKENS
 from fivefold.values.memory import Type
+from fivefold.values.records import RECORD_FIELDS
 from fivefold.values.serialize import Json
 from fivefold.values.shorten import shorten
 from fivefold.values.trace import Effort
@@ -26,13 +29,16 @@ Budget = Annotated[
         description="Most tokens the text of the answer may take; what is left out for it is said",
     ),
 ]
+CONTENT = "The text to remember: one self-contained statement; name people and things, avoid 'he', 'it', 'tomorrow'"
+"""What a model must know besides to write a good memory."""
+
 NAMED = 1_000
 """Sources that one call may name."""
 
-Question = Annotated[str, Field(description="The question in plain words, as a person would ask it")]
-Count = Annotated[int, Field(ge=1, description="How many memories at most")]
-Work = Annotated[Effort, Field(description="low answers fastest, high searches deepest; normal suits most")]
-Moment = Annotated[str | None, Field(description="Answer as of this time, ISO 8601; leave out for now")]
+Question = Annotated[str, described(REQUEST["question"])]
+Count = Annotated[int, described(REQUEST["k"], high=False)]
+Work = Annotated[Effort, described(REQUEST["effort"])]
+Time = Annotated[str | None, described(REQUEST["now"])]
 Namespace = Annotated[
     str | None, Field(description="The namespace; leave out for the usual one, unless you were told to use another")
 ]
@@ -57,27 +63,17 @@ class Arguments(BaseModel):
 
 
 class Remember(Arguments):
-    content: Annotated[
-        str, Field(description="One self-contained statement: name people and things, avoid 'he', 'it', 'tomorrow'")
-    ]
-    speaker: Annotated[str | None, Field(description="Who said it: 'user', 'assistant' or a name")] = None
-    session_id: Annotated[
-        str | None, Field(description="Id of the conversation, to keep the text as its next turn")
-    ] = None
-    event_at: Annotated[
-        str | None, Field(description="When it happened or was said, ISO 8601 such as 2025-05-04T18:00Z; default now")
-    ] = None
-    type: Annotated[
-        Type | None, Field(description="What kind of memory it is; leave out to have it read from the text")
-    ] = None
-    tags: Annotated[list[str], Field(max_length=MAX_TAGS, fail_fast=True, description="Short labels")] = []
-    importance: Annotated[
-        float | None, Field(ge=0, le=1, description="0 for trivia, 1 for what must not be lost; default read from text")
-    ] = None
+    content: Annotated[str, described(RECORD_FIELDS["content"], description=CONTENT)]
+    speaker: Annotated[str | None, described(RECORD_FIELDS["speaker"])] = None
+    session_id: Annotated[str | None, described(RECORD_FIELDS["session_id"])] = None
+    event_at: Annotated[str | None, described(RECORD_FIELDS["event_at"])] = None
+    type: Annotated[Type | None, described(RECORD_FIELDS["type"])] = None
+    tags: Annotated[list[str], described(RECORD_FIELDS["tags"])] = []
+    importance: Annotated[float | None, described(RECORD_FIELDS["importance"])] = None
     supersedes: Annotated[
         str | None, Field(description="Id of the memory this one corrects; it stays in the history and stops winning")
     ] = None
-    id: Annotated[str | None, Field(description="Your own id; a second call with the same id adds nothing")] = None
+    id: Annotated[str | None, described(RECORD_FIELDS["id"])] = None
 
     @property
     def action(self) -> str | None:
@@ -93,16 +89,9 @@ class Recall(Arguments):
     token_budget: Budget = BUDGET
     k: Count = 10
     effort: Work = "normal"
-    now: Moment = None
-    session_id: Annotated[str | None, Field(description="Id of the conversation whose last turns come along")] = None
-    recent_turns: Annotated[
-        int | None,
-        Field(
-            ge=0,
-            le=MAX_RECENT,
-            description="How many of the conversation's last turns come along; default as the namespace has it",
-        ),
-    ] = None
+    now: Time = None
+    session_id: Annotated[str | None, described(REQUEST["session_id"])] = None
+    recent_turns: Annotated[int | None, described(REQUEST["recent_turns"])] = None
     ids: Annotated[
         bool, Field(description="Also give the id of each source, which forget and supersedes need; costs tokens")
     ] = False
@@ -116,7 +105,7 @@ class Explain(Arguments):
         str, Field(description="Name of the recipe to answer by; 'default' is what the recall tool uses")
     ] = "default"
     effort: Work = "normal"
-    now: Moment = None
+    now: Time = None
 
 
 class Forget(Arguments):

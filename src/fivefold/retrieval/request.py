@@ -6,14 +6,17 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 from fivefold.retrieval.effort import checked_effort
 from fivefold.retrieval.recipe import Recipe
 from fivefold.retrieval.recipe_file import load_recipe
-from fivefold.values.limits import MAX_RECENT
+from fivefold.values.field_types import About, Count, Items, Name, RecentTurns, Text, VisibleText
+from fivefold.values.fields import fields_of
+from fivefold.values.limits import MAX_K
 from fivefold.values.times import as_utc
 from fivefold.values.trace import Effort
-from fivefold.values.validate import checked_count, checked_history, checked_k, checked_name, checked_text
+from fivefold.values.validate import checked_history, checked_text
 
 RecipeChoice = str | os.PathLike[str] | Recipe
 """A recipe by its name, by the path of its TOML file, or as a value."""
@@ -23,14 +26,25 @@ RecipeChoice = str | os.PathLike[str] | Recipe
 class RecallRequest:
     """A question and how to answer it. `recent_turns` of None leaves the number to the namespace's settings."""
 
-    question: str
-    k: int
-    recipe: Recipe
-    now: datetime
-    history: tuple[str, ...] = ()
-    effort: Effort = "normal"
-    recent_turns: int | None = None
-    session_id: str | None = None
+    question: Annotated[VisibleText, About("The question in plain words, as a person would ask it")]
+    k: Annotated[Count, About("How many memories at most")]
+    recipe: Annotated[Recipe, About("The recipe that ranks the memories")]
+    now: Annotated[datetime, About("Answer as of this time, ISO 8601", left_out="now")]
+    history: Annotated[
+        tuple[Text, ...], Items(MAX_K), About("Earlier turns, oldest first; they explain words such as “she”")
+    ] = ()
+    effort: Annotated[Effort, About("How much work a recall may do: low answers fastest, high searches deepest")] = (
+        "normal"
+    )
+    recent_turns: Annotated[
+        RecentTurns | None, About("How many of the last turns come along", left_out="the namespace's setting")
+    ] = None
+    session_id: Annotated[
+        Name | None, About("The conversation whose last turns come along", left_out="the one that spoke last")
+    ] = None
+
+
+REQUEST = fields_of(RecallRequest)
 
 
 def checked_request(
@@ -48,11 +62,11 @@ def checked_request(
     """The request, or an error that names the first argument that is wrong."""
     return RecallRequest(
         question=checked_text(question, "the question"),
-        k=checked_k(k),
+        k=REQUEST["k"].check(k),
         recipe=load_recipe(recipe, overrides),
         now=as_utc(now, "now")[0],
         history=checked_history(history),
         effort=checked_effort(effort),
-        recent_turns=None if recent_turns is None else checked_count(recent_turns, "recent_turns", 0, MAX_RECENT),
-        session_id=None if session_id is None else checked_name(session_id, "session_id"),
+        recent_turns=REQUEST["recent_turns"].check(recent_turns),
+        session_id=REQUEST["session_id"].check(session_id),
     )

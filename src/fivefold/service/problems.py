@@ -140,8 +140,15 @@ def problem_of(error: Exception) -> Problem:
         return problem("too-many-requests", str(error), limit=error.limit)
     for kind, name in _ERRORS:
         if isinstance(error, kind):
-            return _logged(name, error) if name in INSIDE else problem(name, str(error))
+            return _logged(name, error) if name in INSIDE else problem(name, str(error), errors=_faults(error))
     return _logged("internal", error)
+
+
+def _faults(error: Exception) -> tuple[Fault, ...]:
+    """The field that the error names."""
+    if isinstance(error, InvalidInput) and error.field:
+        return (Fault(error.field, error.reason),)
+    return ()
 
 
 def _logged(name: str, error: Exception) -> Problem:

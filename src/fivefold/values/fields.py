@@ -64,6 +64,11 @@ class FieldSpec:
         return self.checker(value, path or self.name)
 
     @property
+    def description(self) -> str:
+        """The meaning, and what holds where the field is left out."""
+        return f"{self.about}; default: {self.left_out}" if self.left_out else self.about
+
+    @property
     def json_schema(self) -> Json:
         """The JSON Schema of the field, with its limits and meaning."""
         return schema_of_type(self.hint)

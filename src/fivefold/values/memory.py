@@ -38,8 +38,7 @@ class Record(Value):
     ] = None
     speaker: Annotated[Name | None, About("Who said it: user, assistant or a person's name", left_out="nobody")] = None
     session_id: Annotated[
-        Name | None,
-        About("The conversation it belongs to; makes the record a turn", left_out="none: the record is a note"),
+        Name | None, About("The conversation it belongs to; makes the record a turn", left_out="the record is a note")
     ] = None
     turn_index: Annotated[Index | None, About("Its place in the session, from 0", left_out="the next free one")] = None
     kind: Annotated[
@@ -61,7 +60,12 @@ class Record(Value):
     event_at: Annotated[datetime | None, About("When it happened or was said, ISO 8601", left_out="now")] = None
     valid_from: Annotated[datetime | None, About("Since when it holds, ISO 8601", left_out="not known")] = None
     valid_to: Annotated[datetime | None, About("Until when it holds, ISO 8601", left_out="it still holds")] = None
-    importance: Annotated[Share | None, About("How much it matters", left_out="read from the wording")] = None
+    importance: Annotated[
+        Share | None,
+        About(
+            "How much it matters, from 0 for trivia to 1 for what must not be lost", left_out="read from the wording"
+        ),
+    ] = None
     memory_score: Annotated[
         Share | None, About("How well it stands alone as a memory", left_out="read from the wording")
     ] = None

@@ -9,12 +9,16 @@ from typing import Any
 
 from fivefold.errors import InvalidInput
 from fivefold.values.fields import fields_of
+from fivefold.values.limits import MAX_TEXT
 from fivefold.values.memory import Record
 from fivefold.values.times import as_utc
 from fivefold.values.validate import checked_text, refusal
 
 RECORD_FIELDS = fields_of(Record)
 """What a caller may say of a memory."""
+
+TEXT_FIELDS = tuple(name for name, spec in RECORD_FIELDS.items() if spec.type is str and spec.max_length == MAX_TEXT)
+"""Those that hold a whole text, rather than a name."""
 
 _TIMES = tuple(name for name, spec in RECORD_FIELDS.items() if spec.type is datetime)
 _CHECKERS = {name: spec.checker for name, spec in RECORD_FIELDS.items() if name not in _TIMES}

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from fivefold.errors import InvalidInput
-from fivefold.values.limits import MAX_DEPTH, MAX_INDEX, MAX_K, MAX_NAME, MAX_TEXT
+from fivefold.values.limits import MAX_DEPTH, MAX_INDEX, MAX_NAME, MAX_TEXT
 
 _T = TypeVar("_T")
 _INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
@@ -83,10 +83,6 @@ def checked_count(value: object, field: str, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise refusal(field, f"must be a whole number from {digits(low)} to {digits(high)}, not {shown(value)}")
     return value
-
-
-def checked_k(k: object) -> int:
-    return checked_count(k, "k", 1, MAX_K)
 
 
 def checked_limit(limit: object) -> int:

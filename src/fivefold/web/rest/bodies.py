@@ -7,21 +7,20 @@ from typing import Annotated, Any
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, TypeAdapter, ValidationError, model_validator
 
+from fivefold.retrieval.request import REQUEST
+from fivefold.service.argument_fields import Moment, annotations_of, described
 from fivefold.service.limits import Limits
 from fivefold.values.graph import EdgeKind, EntityKind
-from fivefold.values.memory import Kind, Type
+from fivefold.values.limits import MAX_K, MAX_NAME, MAX_TOKENS
+from fivefold.values.memory import RecordChanges
+from fivefold.values.records import RECORD_FIELDS, TEXT_FIELDS
 from fivefold.values.trace import Effort
 
-TIME = {"format": "date-time"}
-Moment = Annotated[str, Field(json_schema_extra=TIME, max_length=100)]
-"""A time in ISO 8601; without a zone it is taken as UTC."""
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+Names = Annotated[list[Name], Field(max_length=MAX_K, fail_fast=True)]
 
-Name = Annotated[str, Field(min_length=1, max_length=200)]
-Tags = Annotated[list[Name], Field(max_length=64, fail_fast=True)]
-Turns = Annotated[list[str], Field(max_length=1_000, fail_fast=True)]
-Names = Annotated[list[Name], Field(max_length=1_000, fail_fast=True)]
-
-TEXTS = ("content", "predicate", "user_text", "assistant_text", "next_user_text")
+CHANGEABLE = RecordChanges.__annotations__
+"""What may change of a memory once it is stored."""
 
 
 class Body(BaseModel):
@@ -40,46 +39,26 @@ class Body(BaseModel):
         )
 
 
-class Telling(Body):
-    """What can be said of a memory, and changed later."""
-
-    content: str | None = Field(None, description="The text to remember; not needed with user_text or assistant_text")
-    speaker: Name | None = Field(None, description="Who said it: user, assistant, or a name")
-    type: Type | None = Field(None, description="What kind of statement it is; read from the text unless given")
-    predicate: str | None = Field(None, description="The statement in a few words; read from the text unless given")
-    user_text: str | None = Field(None, description="The user's part, where question and answer are one memory")
-    assistant_text: str | None = Field(None, description="The assistant's part")
-    next_user_text: str | None = Field(None, description="What the user said next")
-    tags: Annotated[list[Name], Field(max_length=64, fail_fast=True)] | None = Field(
-        None, description="Short words to filter by"
-    )
-    task_tag: Name | None = Field(None, description="The task it belongs to")
-    event_at: Moment | None = Field(None, description="When it happened or was said; now unless given")
-    valid_from: Moment | None = Field(None, description="Since when it holds")
-    valid_to: Moment | None = Field(None, description="Until when it holds")
-    importance: Annotated[float, Field(ge=0, le=1)] | None = Field(None, description="How much it matters, 0 to 1")
-    memory_score: Annotated[float, Field(ge=0, le=1)] | None = Field(None, description="How worth keeping, 0 to 1")
-    confidence: Annotated[float, Field(ge=0, le=1)] | None = Field(None, description="How sure it is, 0 to 1")
-    metadata: dict[str, Any] | None = Field(None, description="Anything of your own")
+class RecordFields(Body):
+    """Fields of a record, as `Record` declares them."""
 
     def given(self, limits: Limits) -> dict[str, Any]:
         """The fields that were sent, with no text longer than the server takes."""
-        for name in TEXTS:
+        for name in TEXT_FIELDS:
             limits.check_text(getattr(self, name), name)
         return self.model_dump(exclude_unset=True)
 
 
-class RecordBody(Telling):
-    """A record: what is to be remembered. Only `content` is needed, or a user's and an assistant's text."""
+class RecordBody(RecordFields):
+    """A record: what to remember. Only `content` is needed, or a user's and an assistant's text."""
 
-    id: Name | None = Field(None, description="An id of your own; a record whose id is known is not stored again")
-    session_id: Name | None = Field(None, description="The conversation it is a turn of")
-    turn_index: Annotated[int, Field(ge=0, lt=2**31)] | None = Field(None, description="Its place in the conversation")
-    kind: Kind | None = Field(None, description="turn within a session, else note; sessions are made from their turns")
+    __annotations__ = annotations_of(RECORD_FIELDS.values())
 
 
-class Changes(Telling):
+class Changes(RecordFields):
     """Fields of a memory and their new values; null takes a value away."""
+
+    __annotations__ = annotations_of(spec for name, spec in RECORD_FIELDS.items() if name in CHANGEABLE)
 
 
 class Batch(Body):
@@ -104,11 +83,9 @@ _RECORDS = TypeAdapter(Annotated[list[RecordBody], Field(fail_fast=True)])
 class Question(Body):
     """A question, and how it is to be answered."""
 
-    question: str = Field(description="What is asked")
-    now: Moment | None = Field(None, description="Answer as of this time")
-    history: Annotated[list[str], Field(max_length=1_000, fail_fast=True)] = Field(
-        [], description="Earlier turns, oldest first"
-    )
+    question: Annotated[str, described(REQUEST["question"])]
+    now: Annotated[Moment | None, described(REQUEST["now"])] = None
+    history: Annotated[list[str], described(REQUEST["history"])] = []
 
     def checked(self, limits: Limits) -> None:
         limits.check_text(self.question, "question")
@@ -118,10 +95,10 @@ class Question(Body):
 class PlanBody(Question):
     """A question and the recipe that ranks the answers."""
 
-    k: Annotated[int, Field(ge=1)] = Field(10, description="How many memories")
+    k: Annotated[int, described(REQUEST["k"], high=False)] = 10
     recipe: Name = Field("default", description="The name of a recipe; /v1/recipes lists them")
     overrides: dict[str, Any] = Field({}, description='Changes of the recipe by path, as {"fusion.k": 30}')
-    effort: Effort = Field("normal", description="How much work a recall may do")
+    effort: Annotated[Effort, described(REQUEST["effort"])] = "normal"
 
     def checked(self, limits: Limits) -> None:
         super().checked(limits)
@@ -131,16 +108,14 @@ class PlanBody(Question):
 class RecallBody(PlanBody):
     """A question, the recipe that ranks the answers, and how much of the talk just now comes along."""
 
-    recent_turns: Annotated[int, Field(ge=0, le=100)] | None = Field(
-        None, description="How many of the last turns come along; the namespace's setting unless given"
-    )
-    session_id: Name | None = Field(None, description="Of which session; the one that spoke last unless given")
+    recent_turns: Annotated[int | None, described(REQUEST["recent_turns"])] = None
+    session_id: Annotated[Name | None, described(REQUEST["session_id"])] = None
 
 
 class ContextBody(RecallBody):
     """As for a recall, and how long the text may be."""
 
-    token_budget: Annotated[int, Field(ge=1, le=1_000_000)] = Field(1_000, description="The most tokens in the text")
+    token_budget: Annotated[int, Field(ge=1, le=MAX_TOKENS)] = Field(1_000, description="The most tokens in the text")
 
 
 class FeedbackBody(Body):
@@ -176,7 +151,7 @@ class SplitBody(Body):
     """The entity that was another one."""
 
     name: Name = Field(description="What the other entity is called")
-    memories: Annotated[list[Name], Field(min_length=1, max_length=1_000, fail_fast=True)] = Field(
+    memories: Annotated[list[Name], Field(min_length=1, max_length=MAX_K, fail_fast=True)] = Field(
         description="Ids of the memories that speak of the other one"
     )
 

@@ -8,11 +8,12 @@ from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from fivefold.retrieval.browse import History
+from fivefold.service.argument_fields import Moment
 from fivefold.values.memory import Kind, Memory, Type
 from fivefold.values.paging import Page
 from fivefold.values.reports import Merged, Report
 from fivefold.web.idempotency import Once
-from fivefold.web.rest.bodies import Batch, Changes, Moment, Name, RecordBody
+from fivefold.web.rest.bodies import Batch, Changes, Name, RecordBody
 from fivefold.web.rest.operations import IN, JSON, Current, Example, UnderKey, operation
 
 HERE = {"namespace": "default"}

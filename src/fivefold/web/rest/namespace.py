@@ -16,8 +16,8 @@ from fivefold.service.responses import Unlearned
 from fivefold.settings import Settings
 from fivefold.transfer.jsonl import objects
 from fivefold.values.limits import MAX_TEXT
+from fivefold.values.records import TEXT_FIELDS
 from fivefold.values.reports import Report, Stats
-from fivefold.web.rest.bodies import TEXTS
 from fivefold.web.rest.operations import IN, JSON, LINES, Current, Example, operation
 from fivefold.web.streaming import lines_through_a_file, parts_of
 
@@ -111,6 +111,6 @@ def _check_texts(lines: Path, limits: Limits) -> None:
     if limits.text_chars >= MAX_TEXT:
         return
     for number, data in objects(lines):
-        for name in TEXTS:
+        for name in TEXT_FIELDS:
             if isinstance(text := data.get(name), str):
                 limits.check_text(text, f"line {number}: {name}")

@@ -1,0 +1,50 @@
+"""Declared fields as pydantic takes them: REST bodies and arguments of tools repeat no range and no meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Annotated, Any, get_args, get_origin
+
+from pydantic import Field
+
+from fivefold.values.field_types import Between, Chars, Items, declared
+from fivefold.values.fields import FieldSpec
+
+Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"}, max_length=100)]
+"""A time in ISO 8601; without a zone it is taken as UTC."""
+
+
+def described(spec: FieldSpec, *, description: str = "", high: bool = True) -> Any:
+    """The range and the meaning of a field; without `high` the server's own limit bounds the number."""
+    entries = spec.max_length if get_origin(spec.type) is tuple else None
+    return Field(
+        ge=spec.low,
+        le=spec.high if high else None,
+        max_length=entries,
+        fail_fast=True if entries else None,
+        description=description or spec.description,
+    )
+
+
+def annotations_of(specs: Iterable[FieldSpec]) -> dict[str, Any]:
+    """The annotations of a model with these fields, each of which may be left out."""
+    return {
+        spec.name: Annotated[json_type(spec.hint) | None, Field(default=None, description=spec.description)]
+        for spec in specs
+    }
+
+
+def json_type(hint: Any) -> Any:
+    """The type of the JSON for a declared type, with its limits; how long a text is, the server's limits say."""
+    of = declared(hint)
+    between, chars, items = of.mark(Between), of.mark(Chars), of.mark(Items)
+    if of.base is datetime:
+        return Moment
+    if items:
+        return Annotated[list[json_type(get_args(of.base)[0])], Field(max_length=items.most, fail_fast=True)]  # type: ignore[misc]
+    if chars and chars.line:
+        return Annotated[str, Field(min_length=1, max_length=chars.most)]
+    if between:
+        return Annotated[of.base, Field(ge=between.low, le=between.high)]
+    return dict[str, Any] if get_origin(of.base) is Mapping else of.base
