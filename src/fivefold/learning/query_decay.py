@@ -1,7 +1,7 @@
-"""The decay that fits a question's own horizon (D12): hours for "just now", weeks for "last month", none for 2019.
+"""The decay that fits a question's own time (D12): hours for "just now", weeks for "last month", none for 2019.
 
-A curve looks back from the moment of the question. A time it can reach keeps at least half over the whole of it; a time
-long gone, a habit or a date that is asked for is no matter of being new, and nothing decays.
+A curve looks back from the moment of the question. A time within its reach keeps at least half of the score. For a time
+long ago, a habit or a question for a date it does not matter how new a memory is, and nothing decays.
 """
 
 from __future__ import annotations
@@ -79,20 +79,20 @@ def choose_decay(query: Query, span_days: float, newest_days: float = 0.0) -> De
 
 
 def decay_for(query: Query, span_days: float, newest_days: float = 0.0) -> QueryDecay:
-    """The same with its reason. The newest memory keeps at least half, however long nobody has said anything."""
-    found = _by_window(query.window, query.now) if query.window is not None else None
-    found = found or _by_words(query, span_days)
-    half_life = found.decay.half_life_days
-    if found.decay.curve == "none" or half_life is None:
-        return found
+    """The same with its reason. The newest memory keeps at least half, however old it is."""
+    chosen = _by_window(query.window, query.now) if query.window is not None else None
+    chosen = chosen or _by_words(query, span_days)
+    half_life = chosen.decay.half_life_days
+    if chosen.decay.curve == "none" or half_life is None:
+        return chosen
     quiet = newest_days if isfinite(newest_days) else 0.0
-    stretched = Decay(found.decay.curve, min(LONGEST_DAYS, max(HOUR, half_life, quiet)))
+    stretched = Decay(chosen.decay.curve, min(LONGEST_DAYS, max(HOUR, half_life, quiet)))
     why = f", and nothing is newer than {_days(quiet)}" if quiet > half_life else ""
-    return QueryDecay(stretched, found.reason + why)
+    return QueryDecay(stretched, chosen.reason + why)
 
 
 def _by_window(window: Window, now: datetime) -> QueryDecay | None:
-    """By the time that is asked about; None where it has no beginning and the words say more."""
+    """By the time that the question asks about; None where it has no beginning and the words say more."""
     if window.start > now:
         return QueryDecay(NO_DECAY, f"{window.text!r} is yet to come")
     if window.start <= EARLIEST:

@@ -146,15 +146,15 @@ class Browser:
     def neighbours(self, memories: Sequence[Memory]) -> dict[str, tuple[Memory | None, Memory | None]]:
         """By id, the turns before and after each of these turns in its session."""
         reader = self._namespace.reader
-        beside = reader.sessions.neighbours([memory.row for memory in memories])
-        stored = reader.memories.fetch(sorted({row for pair in beside.values() for row in pair if row is not None}))
+        pairs = reader.sessions.neighbours([memory.row for memory in memories])
+        stored = reader.memories.fetch(sorted({row for pair in pairs.values() for row in pair if row is not None}))
         return {
             memory.id: cast(
                 tuple[Memory | None, Memory | None],
-                tuple(None if row is None else stored.get(row) for row in beside[memory.row]),
+                tuple(None if row is None else stored.get(row) for row in pairs[memory.row]),
             )
             for memory in memories
-            if memory.row in beside
+            if memory.row in pairs
         }
 
     def history(self, id: str) -> History:

@@ -1,4 +1,4 @@
-"""The entity graph by hand: look entities up, add, rename, merge and split them, relate them."""
+"""The entity graph for its user: look entities up, add, rename, merge, split and relate them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fivefold.values.validate import checked_limit, checked_name, checked_text
 
 
 class Graph:
-    """`mem.graph`. An entity is named by its id, or by a name or alias that only it has."""
+    """`mem.graph`. An argument names an entity by its id, or by a name or alias that no other entity has."""
 
     def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace
@@ -31,7 +31,7 @@ class Graph:
         return paged(found, limit, "entities", lambda entity: (entity.links, entity.id))
 
     def entity(self, which: str | int) -> Entity:
-        """The one entity meant; an unknown or ambiguous name is an error that lists the candidates."""
+        """The entity with that id or name; an ambiguous name is an error that lists the candidates."""
         if isinstance(which, int):
             found = self._namespace.reader.graph.entities_by_key([which]) if abs(which) < LARGEST else []
         else:
@@ -56,21 +56,21 @@ class Graph:
         return {name: known[folded(name)] for name in names if folded(name) in known}
 
     def edges(self, which: str | int, limit: int = 100, cursor: str | None = None) -> Page[Edge]:
-        """The relations of an entity, surest first."""
+        """The relations of an entity, those with the highest confidence first."""
         limit = checked_limit(limit)
         after = cast(tuple[int, float, int] | None, read(cursor, "edges", int, float, int))
         found = self._namespace.reader.graph.edges(self.entity(which).id, limit + 1, after)
         return paged(found, limit, "edges", _edge_key)
 
     def memories(self, which: str | int, limit: int = 50, cursor: str | None = None) -> Page[Memory]:
-        """What speaks of an entity, latest first."""
+        """The memories that mention an entity, latest first."""
         limit = checked_limit(limit)
         after = cast(tuple[int, int] | None, read(cursor, "memories", int, int))
         found = self._namespace.reader.graph.memories_about(self.entity(which).id, limit + 1, after)
         return paged(found, limit, "memories", lambda memory: (to_micros(memory.event_at), memory.row))
 
     def add(self, name: str, kind: str = "name", aliases: Sequence[str] = ()) -> Entity:
-        """An entity made by hand; it stays even when nothing mentions it."""
+        """Add an entity; it stays even when no memory mentions it."""
         name = checked_name(name, "an entity's name")
         others = [checked_name(alias, "an alias") for alias in aliases]
         if kind not in ("person", "name", "identifier", "topic"):
@@ -82,34 +82,34 @@ class Graph:
         return self.entity(key)
 
     def alias(self, which: str | int, alias: str) -> Entity:
-        """One more name for an entity."""
+        """Add another name for an entity."""
         key = self.entity(which).id
         with self._namespace.transaction() as txn:
             txn.entities.add_alias(key, folded(checked_name(alias, "an alias")))
         return self.entity(key)
 
     def rename(self, which: str | int, name: str) -> Entity:
-        """A new name; the old one stays as an alias."""
+        """Give an entity a new name; the old one stays as an alias."""
         key, name = self.entity(which).id, checked_name(name, "an entity's name")
         with self._namespace.transaction() as txn:
             txn.entities.rename(key, name)
         return self.entity(key)
 
-    def merge(self, kept: str | int, gone: str | int) -> Entity:
-        """Two entities were one: links, aliases and edges of `gone` move to `kept`."""
-        into, out = self.entity(kept).id, self.entity(gone).id
-        if into == out:
+    def merge(self, into: str | int, other: str | int) -> Entity:
+        """Make two entities one: links, aliases and edges of `other` move to `into`."""
+        target, source = self.entity(into).id, self.entity(other).id
+        if target == source:
             raise InvalidInput("an entity cannot be merged into itself")
         with self._namespace.transaction() as txn:
-            txn.entities.merge(into, out)
-        return self.entity(into)
+            txn.entities.merge(target, source)
+        return self.entity(target)
 
     def split(self, which: str | int, name: str, memories: Sequence[str]) -> Entity:
-        """One entity was two: these memories speak of another one, called `name`."""
+        """Make one entity two: these memories mention another one, called `name`."""
         key, name = self.entity(which).id, checked_name(name, "an entity's name")
         rows = [self._namespace.get(id).row for id in memories]
         if not rows:
-            raise InvalidInput("name at least one memory that speaks of the other entity")
+            raise InvalidInput("name at least one memory that mentions the other entity")
         with self._namespace.transaction() as txn:
             new = txn.entities.split(key, name, rows)
         return self.entity(new)
@@ -124,7 +124,7 @@ class Graph:
         valid_from: datetime | str | None = None,
         valid_to: datetime | str | None = None,
     ) -> Edge:
-        """A relation made by hand, or a known one changed."""
+        """Add a relation, or change an existing one."""
         if kind not in EDGE_KINDS:
             raise InvalidInput(f"kind {kind!r} is unknown; it is one of {', '.join(EDGE_KINDS)}")
         if not 0 < confidence <= 1:
@@ -149,7 +149,7 @@ class Graph:
             cursor = page.cursor
 
     def unrelate(self, edge_id: int) -> None:
-        """Take a relation away."""
+        """Remove a relation."""
         with self._namespace.transaction() as txn:
             if not isinstance(edge_id, int) or abs(edge_id) >= LARGEST or not txn.edges.drop(edge_id):
                 raise NotFound(f"namespace {self._namespace.name!r} has no edge {edge_id!r}")
@@ -160,5 +160,5 @@ def _edge_key(edge: Edge) -> tuple[int, float, int]:
 
 
 def folded(name: str) -> str:
-    """A name as aliases are kept: letter case and spaces aside."""
+    """A name in the form of a stored alias: lower case, single spaces."""
     return " ".join(str(name).casefold().split())

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.values.memory import FACETS, TYPES, Facet, Type
-from fivefold.writing.extract.assertions import Claim, Telling, fits, is_state
+from fivefold.writing.extract.assertions import Assertions, Claim, fits, is_state
 from fivefold.writing.extract.kinds import facets_of, type_of
 
 
@@ -141,7 +141,7 @@ def test_long_facets_are_cut() -> None:
 )
 def test_a_sentence_tells_what_holds_or_does_not(text: str, holds: bool, claim: Claim) -> None:
     start = text.index("X")
-    assert Telling(text, "user").holds(start, start + 1, claim) == holds
+    assert Assertions(text, "user").holds(start, start + 1, claim) == holds
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_sentence_tells_what_holds_or_does_not(text: str, holds: bool, claim: 
     ],
 )
 def test_what_became_so_is_asked_when(after: str, claims: set[Claim]) -> None:
-    told = Telling("X" + after, "user")
+    told = Assertions("X" + after, "user")
     kinds: tuple[Claim, ...] = ("now", "change", "place")
     assert {claim for claim in kinds if told.holds(0, 1, claim)} == claims
 

@@ -1,7 +1,7 @@
-"""Whether a sentence claims that something holds now, and whether what it says is a value at all.
+"""Whether a sentence claims that something holds now, and whether it gives a value at all.
 
-Statements end earlier ones, so what is read as one must be meant as one: no question, wish, plan, denial,
-tale of the past or words of somebody else; and no passing state in place of a value.
+A statement ends earlier ones, so only a real claim counts: no question, wish, plan, denial, story of the past or
+words of somebody else; and no passing state in place of a value.
 """
 
 from __future__ import annotations
@@ -116,10 +116,10 @@ _STATES = frozenset(
 )
 
 
-class Telling:
-    """Which parts of a text tell what holds now, in the speaker's own voice (M1).
+class Assertions:
+    """Finds the parts of a text that say what holds now, in the speaker's own words (M1).
 
-    Not so: questions, conditions, wishes, plans, denials, the words of others, and a past before the telling.
+    Others do not count: questions, conditions, wishes, plans, denials, the words of others, and the past.
     """
 
     def __init__(self, text: str, speaker: str) -> None:
@@ -136,7 +136,7 @@ class Telling:
             self._quoted.append((match.start(), max(end, self._quoted[-1][1] if self._quoted else 0)))
 
     def holds(self, start: int, end: int, claim: Claim) -> bool:
-        """Whether what is said from `start` to `end` is claimed to hold; only its own sentence is asked."""
+        """Whether the text from `start` to `end` claims that something holds; only its own sentence counts."""
         at = bisect_right(self._starts, start)
         closing = self._ends[at] if at < len(self._ends) else None
         if (closing and "?" in closing[0]) or self._is_quoted(start):
@@ -152,7 +152,7 @@ class Telling:
 
 
 def _is_real(before: str) -> bool:
-    """Whether the words before a statement leave it standing. A comma ends a wish or denial, not a condition."""
+    """Whether the words before a statement leave it valid. A comma ends a wish or denial, not a condition."""
     clause = re.split(r"[:;]", before)[-1]
     near = re.split(r",| but | and ", clause)[-1]
     reported = any(match["own"] is None for match in _REPORTED.finditer(before))
@@ -160,7 +160,7 @@ def _is_real(before: str) -> bool:
 
 
 def _is_present(after: str, claim: Claim) -> bool:
-    """Whether the words after a statement leave it standing: what became so in a year is past."""
+    """Whether the words after a statement leave it valid: a change with a year is past."""
     if _VOID.search(re.split(r"[,;]", after, maxsplit=1)[0]) or _REPORTED_AFTER.search(after):
         return False
     return claim == "now" or not (_PAST.search(after) or (claim == "place" and _PLANS.search(after)))

@@ -79,7 +79,7 @@ _MAX_FACET = 600
 
 
 def type_of(text: str) -> Type:
-    """Fact unless the wording says otherwise; a preference outranks an event, unless it was told to someone."""
+    """Fact unless the wording says otherwise; a preference goes before an event, unless it is reported speech."""
     if _PROCEDURE.search(text) or _TO_DO.match(text):
         return "procedure"
     if _TOLD.search(text):
@@ -94,7 +94,7 @@ def type_of(text: str) -> Type:
 
 
 def facets_of(text: str) -> dict[Facet, str]:
-    """The sentences about the person, what they like, and what happened; a facet nobody spoke of is absent."""
+    """The sentences about the person, what they like, and what happened; a facet without a sentence is absent."""
     readings: tuple[tuple[Facet, Callable[[str], object]], ...] = (
         ("personal_info", _PERSONAL.search),
         ("preferences", _likes),
@@ -104,8 +104,8 @@ def facets_of(text: str) -> dict[Facet, str]:
     if not spoken:
         return {}
     sentences = [sentence for sentence in _SENTENCES.split(text) if not sentence.endswith("?")]
-    kept = {facet: " ".join(filter(says, sentences))[:_MAX_FACET] for facet, says in spoken}
-    return {facet: said for facet, said in kept.items() if said}
+    facets = {facet: " ".join(filter(says, sentences))[:_MAX_FACET] for facet, says in spoken}
+    return {facet: text for facet, text in facets.items() if text}
 
 
 @lru_cache(maxsize=256)

@@ -190,7 +190,7 @@ class _Reading:
             yield Relation(source, relation, self.name(said["off"], match.start("off")), "lifecycle", True, trust)
 
     def states(self, match: re.Match[str], said: dict[str, str], sense: _Sense) -> bool:
-        """Whether the words are no question, nobody else's and, where told outright, neither denied nor supposed."""
+        """Whether the words are no question, not those of others and, if direct, neither denied nor supposed."""
         at, first = min(match.end("a"), match.end("b")), match.start()
         start, end = self.sentence(at)
         asks = "?" in self.text[max(start, end - 3) : end] or _ASKING.match(self.text, start)

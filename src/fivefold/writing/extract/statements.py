@@ -13,7 +13,7 @@ from fivefold.text.lexemes import lexemes, stop_words
 from fivefold.text.triggers import Pattern
 from fivefold.values.extraction import Correction, Statement
 from fivefold.values.memory import ROLES
-from fivefold.writing.extract.assertions import DAY, KIN, ONE_HOLDER, Claim, Telling, fits, is_state, single_valued
+from fivefold.writing.extract.assertions import DAY, KIN, ONE_HOLDER, Assertions, Claim, fits, is_state, single_valued
 
 __all__ = ["predicate_of", "refers_back", "same_value", "single_valued", "statements"]
 
@@ -138,7 +138,7 @@ _NO_PLACES = _NO_FIRMS.union(
     "room level version desk floor engineering marketing sales finance product design operations support legal "
     "research management premium pro business first class stage option unit".split()
 )
-"""Where one may move to without living there."""
+"""Names that a move may lead to without being a place to live."""
 
 _AFTER_PLACE = frozenset(
     "in on for with and from last this because after a about but so today yesterday recently now then together as at "
@@ -146,7 +146,7 @@ _AFTER_PLACE = frozenset(
 )
 
 _Reading = tuple[Statement, int, int, Claim]
-"""A statement, where it stands, and what it claims, before its sentence is asked whether it means it."""
+"""A statement, its position and its claim, before its sentence is checked."""
 
 
 def statements(text: str, speaker: str | None) -> tuple[Statement, ...]:
@@ -159,8 +159,8 @@ def statements(text: str, speaker: str | None) -> tuple[Statement, ...]:
     readings = list(_find(text, owner))
     if not readings:
         return ()
-    telling = Telling(text, owner)
-    asserted = (statement for statement, start, end, claim in readings if telling.holds(start, end, claim))
+    assertions = Assertions(text, owner)
+    asserted = (statement for statement, start, end, claim in readings if assertions.holds(start, end, claim))
     return tuple({(statement.subject, statement.attribute): statement for statement in asserted}.values())
 
 
@@ -190,7 +190,7 @@ def predicate_of(found: tuple[Statement, ...]) -> str | None:
 
 
 def same_value(one: str, other: str) -> bool:
-    """Whether two values say the same, wording of no weight aside."""
+    """Whether two values say the same, apart from words without weight."""
     return set(lexemes(one)) == set(lexemes(other))
 
 
@@ -218,19 +218,19 @@ def _find(text: str, owner: str) -> Iterator[_Reading]:
 
 
 def _residence(match: re.Match[str], owner: str, update: bool) -> Iterator[_Reading]:
-    place, told = match["value"].removeprefix("the "), match.groupdict("")
+    place, groups = match["value"].removeprefix("the "), match.groupdict("")
     inside = re.search(r" (?:office|branch|team|site)$", place)
-    words = f"{place} {told.get('old', '')}"
+    words = f"{place} {groups.get('old', '')}"
     town = not _NO_TOWN.search(words) and _NO_PLACES.isdisjoint(words.casefold().split())
-    if inside or (town and (not told.get("next") or told["next"] in _AFTER_PLACE)):
+    if inside or (town and (not groups.get("next") or groups["next"] in _AFTER_PLACE)):
         yield from _of_person(match, owner, "works in" if inside else "lives in", place, update)
 
 
 def _employment(match: re.Match[str], owner: str, update: bool) -> Iterator[_Reading]:
-    """One joins firms, but friends and networks too: 'I joined Ana for lunch'."""
-    first, told = match["value"].casefold().split()[0], match.groupdict("")
-    alone = not told.get("next") or told["next"] in ("as", "last", "this", "today", "yesterday", "recently")
-    if not told.get("joined") or (alone and match["who"] not in ("We", "we") and first not in (*_NO_FIRMS, "the")):
+    """People join firms, but also friends and networks: 'I joined Ana for lunch'."""
+    first, groups = match["value"].casefold().split()[0], match.groupdict("")
+    alone = not groups.get("next") or groups["next"] in ("as", "last", "this", "today", "yesterday", "recently")
+    if not groups.get("joined") or (alone and match["who"] not in ("We", "we") and first not in (*_NO_FIRMS, "the")):
         yield from _of_person(match, owner, "works at", match["value"], update)
 
 
@@ -242,15 +242,15 @@ def _of_person(match: re.Match[str], owner: str, attribute: str, value: str, upd
 
 
 def _stated(text: str, match: re.Match[str], subject: str, article: str) -> Iterator[_Reading]:
-    told = match.groupdict()
-    subject = told.get("who", subject).casefold()
+    groups = match.groupdict()
+    subject = groups.get("who", subject).casefold()
     raw = re.sub(r"['’]s\b", "", match["attribute"].casefold()).split()
     words = [_SAME_WORD.get(word, word) for word in raw if word not in ("new", "current") and word not in stop_words()]
     if len(raw) > 6 or not words or words[-1] in _VAGUE or not _NO_ATTRIBUTE.isdisjoint((*raw, subject)):
         return
     said = _until_tail(match["value"])
     value = _CUE.sub("", said)
-    cued = bool(told.get("update") or told.get("now") or article == "from" or value != said)
+    cued = bool(groups.get("update") or groups.get("now") or article == "from" or value != said)
     lead = _LEAD.match(value)
     value = _cut(value[lead.end() if lead else 0 :].strip(" '\"“”"))
     number = words[-1] in ("phone", "mobile", "cell") and re.fullmatch(r"\+?[\d ()-]{6,}", value)
@@ -259,11 +259,11 @@ def _stated(text: str, match: re.Match[str], subject: str, article: str) -> Iter
     timed = lead is not None and lead["at"] is not None
     if not value or not fits(attribute, value, timed, cued) or not _weighs(attribute, value, article, cued):
         return
-    if (told.get("shift") and not DAY.match(value)) or (not one and told.get("goes")):
+    if (groups.get("shift") and not DAY.match(value)) or (not one and groups.get("goes")):
         return
     fresh = (article == "new" or raw[0] == "new") and (one or ONE_HOLDER.search(attribute) is not None)
     cued = cued or fresh or _NEWS.search(text[max(0, match.start() - 40) : match.start()]) is not None
-    claim: Claim = "change" if told.get("shift") or article in ("from", "fixed") else "now"
+    claim: Claim = "change" if groups.get("shift") or article in ("from", "fixed") else "now"
     named = not KIN.search(attribute) and (one or article == "from" or _DEFINITE.match(value) or DAY.search(value))
     update = cued and (value[0].isupper() or bool(named))
     yield Statement(subject, attribute, value, update), match.start(), match.end(), claim
