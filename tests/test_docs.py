@@ -12,7 +12,7 @@ import sys
 import tomllib
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -20,9 +20,9 @@ import fivefold
 from fivefold.cli.recipes import overrides_of
 from fivefold.retrieval.recipe import RACED, FusionSpec, RouteSpec
 from fivefold.retrieval.recipe_file import parse_recipe
-from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.stages import STAGES
-from fivefold.stores.postgres.dsn import Options
+from fivefold.values.limits import MAX_K, MAX_NAME, MAX_TAGS, MAX_TEXT
+from tests.support.field_tables import TABLES, Table
 from tests.support.postgres import Server
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -241,78 +241,16 @@ def test_the_trace_table_names_every_field(value: str) -> None:
 RECIPES = ROOT / "docs" / "recipes.md"
 
 
-def rows(heading: str) -> list[list[str]]:
-    """The cells of every table row under a heading of the recipes page."""
-    section = RECIPES.read_text("utf-8").split(f"\n### {heading}\n", 1)[1].split("\n#", 1)[0]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:3] == "| `"]
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: f"{table.page} {table.heading} {table.columns[0]}")
+def test_tables_of_fields_are_those_of_the_declarations(table: Table) -> None:
+    """Every field with its meaning, range and default; `python -m tests.support.field_tables` writes them."""
+    assert table.find((ROOT / "docs" / table.page).read_text("utf-8"))[0] == table.written()
 
 
-def fields(kind: type[Any], *before: str) -> dict[tuple[str, ...], tuple[str, str]]:
-    """What a table has to say of each field: its default, and its range where a dataclass knows one."""
-    return {
-        (*before, f"`{field.name}`"): (_default(field), _range(field, get_type_hints(kind)[field.name]))
-        for field in dataclasses.fields(kind)
-        if field.name != "options"
-    }
-
-
-def _default(field: dataclasses.Field[Any]) -> str:
-    if field.default is dataclasses.MISSING:
-        return "needed" if field.default_factory is dataclasses.MISSING else "empty"
-    value = field.default
-    if value is None or isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, tuple):
-        return ", ".join(f"`{item}`" for item in value) or "empty"
-    return f"{value:g}" if isinstance(value, int | float) else f"`{value}`" if value else "the name"
-
-
-def _range(field: dataclasses.Field[Any], hint: Any) -> str:
-    if "low" in field.metadata:
-        return f"{field.metadata['low']:g}..{field.metadata['high']:g}"
-    if get_origin(hint) is Literal:
-        return ", ".join(f"`{choice}`" for choice in get_args(hint))
-    return "true, false" if hint is bool else ""
-
-
-def stage_fields(group: str) -> dict[tuple[str, ...], tuple[str, str]]:
-    found: dict[tuple[str, ...], tuple[str, str]] = {}
-    for name, stage in STAGES.items():
-        if stage.group == group:
-            found |= fields(stage.constants, f"`{name}`") or {(f"`{name}`", "–"): ("", "")}
-    return found
-
-
-@pytest.mark.parametrize(
-    ("heading", "wanted"),
-    [
-        (
-            "A route",
-            fields(RouteSpec)
-            | {
-                key: value
-                for name, route in ROUTES.items()
-                for key, value in fields(route.options, f"`{name}`").items()
-            },
-        ),
-        ("Fusion", fields(FusionSpec)),
-        ("Boosts", stage_fields("boosts")),
-        ("Reranking", stage_fields("rerank")),
-        ("Selection", stage_fields("select")),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_the_tables_of_the_recipes_page_are_those_of_the_code(
-    heading: str, wanted: dict[tuple[str, ...], tuple[str, str]]
-) -> None:
-    """Every field with its default and range, and no field that is not there."""
-    told = {tuple(row[:-3]): (row[-2], row[-1]) for row in rows(heading) if len(row) > 2}
-    assert set(told) == set(wanted)
-    for key, (default, range_) in wanted.items():
-        if default != "empty":
-            assert told[key][0] == default, key
-        if range_:
-            assert told[key][1] == range_, key
+def test_every_field_of_a_table_says_what_it_means() -> None:
+    for table in TABLES:
+        for row in table.rows():
+            assert all(row[:-2]), row
 
 
 def test_the_recipes_page_tells_of_every_recipe_and_its_file_is_one() -> None:
@@ -376,13 +314,7 @@ def test_the_learning_page_has_all_its_figures_and_names_what_is_shipped() -> No
     assert all((ROOT / "src/fivefold/models/data" / name).stat().st_size <= int(most) * 1_000_000 for name in shipped)
 
 
-def test_the_settings_table_names_every_setting() -> None:
-    text = (ROOT / "docs" / "questions.md").read_text("utf-8").split("\n## Settings\n", 1)[1]
-    told = {name for line in text.splitlines() if line.startswith("| `") for name in re.findall(r"`(\w+)`", line)}
-    assert {field.name for field in dataclasses.fields(fivefold.Settings)} <= told
-
-
-def test_the_options_of_an_address_are_those_of_the_code() -> None:
-    text = (ROOT / "docs/scale.md").read_text("utf-8")
-    table = dict(re.findall(r"^\| `([a-z_]+)` \| `?([a-z_0-9]+)`? \|", text, re.MULTILINE))
-    assert table == {option.name: str(option.default) for option in dataclasses.fields(Options)}
+def test_the_table_of_limits_has_the_limits() -> None:
+    text = (ROOT / "docs" / "python.md").read_text("utf-8").split("\n## Limits\n", 1)[1].split("\n## ", 1)[0]
+    for limit in (MAX_TEXT, MAX_NAME, MAX_TAGS, MAX_K):
+        assert re.search(rf"\| {limit:,}\b", text), limit

@@ -32,7 +32,9 @@ def target(tmp_path: Path) -> Path:
     return tmp_path / "kept.db"
 
 
-@pytest.mark.parametrize("step", ["Copying", "Checking", "before _swap", "before move_into_place", "after move_into_place"])
+@pytest.mark.parametrize(
+    "step", ["Copying", "Checking", "before _swap", "before move_into_place", "after move_into_place"]
+)
 def test_a_killed_restore_leaves_the_old_store_or_the_new(step: str, lived: str, target: Path, tmp_path: Path) -> None:
     back_up(lived, target)
     store = tmp_path / "store.db"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -9,10 +10,19 @@ from typing import Annotated, Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from fivefold.errors import InvalidInput
+from fivefold.retrieval.recipe import FusionSpec, Recipe, RouteSpec
+from fivefold.retrieval.recipe_file import parse_recipe
+from fivefold.retrieval.request import RecallRequest
+from fivefold.settings import Settings
+from fivefold.stores.postgres.dsn import Options
 from fivefold.values.field_types import Between
-from fivefold.values.fields import build, data_of
+from fivefold.values.fields import build, data_of, fields_of
+from fivefold.values.limits import MAX_NAME, MAX_TAGS
+from fivefold.values.memory import KINDS, Record
+from fivefold.values.records import record_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,3 +128,76 @@ def test_data_shows_what_differs_from_the_defaults() -> None:
     assert data_of(Inner()) == {}
     assert data_of(Inner("steep")) == {"curve": "steep"}
     assert data_of(Inner(length=2.0)) == {"length": 2.0}
+
+
+# the declaration itself
+
+
+def test_a_declared_field_says_type_range_default_and_meaning() -> None:
+    importance = fields_of(Record)["importance"]
+    assert (importance.type, importance.optional, importance.required, importance.default) == (float, True, False, None)
+    assert (importance.low, importance.high) == (0, 1)
+    assert importance.description.startswith("How much it matters")
+    assert importance.description.endswith("; default: read from the wording")
+    assert fields_of(Record)["kind"].choices == KINDS
+    assert (fields_of(Record)["speaker"].max_length, fields_of(Record)["tags"].max_length) == (MAX_NAME, MAX_TAGS)
+    assert "notes" not in fields_of(Record)
+
+
+@pytest.mark.parametrize("kind", [Record, Settings, RecallRequest, Recipe, RouteSpec, FusionSpec, Options])
+def test_every_declared_field_has_a_meaning(kind: type[Any]) -> None:
+    unsaid = {name for name, spec in fields_of(kind).items() if not spec.about}
+    assert unsaid <= {"options", "name"}
+
+
+@pytest.mark.parametrize("name", list(fields_of(Record)))
+def test_the_schema_of_a_field_is_one_and_carries_its_limits(name: str) -> None:
+    spec = fields_of(Record)[name]
+    Draft202012Validator.check_schema(spec.json_schema)
+    assert spec.json_schema["description"] == spec.about
+    bare = spec.json_schema.get("anyOf", [spec.json_schema])[0]
+    assert (bare.get("minimum"), bare.get("maximum")) == (spec.low, spec.high)
+    assert bare.get("maxLength", bare.get("maxItems")) == spec.max_length
+
+
+@pytest.mark.parametrize("value", [0, 0.5, 1, 2, -1, "0.5", True, None, float("nan")])
+def test_check_and_schema_agree_on_a_share(value: Any) -> None:
+    spec = fields_of(Record)["importance"]
+    fits = Draft202012Validator(spec.json_schema).is_valid(value)
+    try:
+        spec.check(value)
+    except InvalidInput:
+        assert not fits or value != value  # noqa: PLR0124 - JSON has no NaN
+    else:
+        assert fits
+
+
+@pytest.mark.parametrize(
+    ("data", "field", "reason"),
+    [
+        ({"content": "x", "importance": 2}, "importance", "must be a number from 0 to 1, not 2"),
+        ({"content": "x", "tags": ["a", ""]}, "tags[1]", "is empty; give it at least one visible character"),
+        ({"content": "x", "event_at": "soon"}, "event_at", "'soon' is not an ISO 8601 time"),
+        ({"content": "x", "mood": 1}, "mood", "unknown field 'mood'"),
+        ({"content": "x", "valid_from": "2025-02-01", "valid_to": "2025-01-01"}, "valid_to", "lies before valid_from"),
+    ],
+)
+def test_an_error_carries_its_field_and_reason(data: dict[str, object], field: str, reason: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        record_of(data)
+    error = caught.value.within("line 3")
+    for said in (caught.value, error, pickle.loads(pickle.dumps(error))):
+        assert said.field == field
+        assert said.reason.startswith(reason)
+    assert str(error) == f"line 3: {caught.value}"
+
+
+def test_the_field_of_a_recipe_is_its_path() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        parse_recipe("own", {"routes": [{"name": "dense", "depth": 0}]})
+    assert caught.value.field == "routes[0].depth"
+
+
+def test_a_number_with_very_many_digits_is_a_clear_error() -> None:
+    with pytest.raises(InvalidInput, match="importance must be a number from 0 to 1"):
+        record_of({"content": "x", "importance": 10**5_000})

@@ -83,9 +83,9 @@ class Recipe(Value):
     """A whole pipeline as a value."""
 
     name: str
-    summary: Annotated[str, About("What the recipe does, in a sentence")]
-    routes: Annotated[tuple[RouteSpec, ...], About("At least one route, each a [[routes]] table")]
-    fusion: Annotated[FusionSpec, About("How their lists become one")]
+    summary: Annotated[str, About("What the recipe does, in a sentence", left_out="none")]
+    routes: Annotated[tuple[RouteSpec, ...], About("At least one route")]
+    fusion: Annotated[FusionSpec, About("How their lists become one", left_out="convex")]
     boosts: Annotated[tuple[StageSpec, ...], About("What changes scores, in this order")] = ()
     rerank: Annotated[tuple[StageSpec, ...], About("Which models judge the best candidates, in this order")] = ()
     select: Annotated[tuple[StageSpec, ...], About("What chooses among the scored candidates, in this order")] = ()
