@@ -61,6 +61,6 @@ def test_without_accounting_for_it_the_position_is_learned(monkeypatch: pytest.M
     def blind(lists: PaddedLists) -> PositionBias:
         return estimate_position_bias(replace(lists, log_rank=np.zeros_like(lists.log_rank)))
 
-    monkeypatch.setattr("fivefold.learning.fitting.pull_of", blind)
+    monkeypatch.setattr("fivefold.learning.fitting.estimate_position_bias", blind)
     naive = fit(lessons, seed=0)
     assert float(naive.ranker.tensors["trust"]) > float(fair.ranker.tensors["trust"]) + 1
