@@ -14,7 +14,7 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.learning.adaptation import BOUND, NONE, load_adaptation
 from fivefold.learning.training import LEAST, learned_reranker
-from fivefold.models.binary import Contents, packed
+from fivefold.models.binary import Contents, pack
 from fivefold.models.weights import FALLBACK, is_fallback
 from fivefold.models.weights.model import WeightModel, load, shipped
 from fivefold.stores.sqlite.connection import connect
@@ -44,7 +44,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WeightModel:
     parts = tensors()
     parts["1.linear.weight"] = parts["1.linear.weight"].repeat(2, axis=1)
     path = tmp_path / "tiny.bin"
-    path.write_bytes(packed(Contents("tiny", Dial.pin, Dial.dimension, parts)))
+    path.write_bytes(pack(Contents("tiny", Dial.pin, Dial.dimension, parts)))
     model = load(path)
     monkeypatch.setattr("fivefold.models.weights.model.shipped", lambda: model)
     return model

@@ -24,7 +24,7 @@ class Judge:
             self.asked.append((question, list(passages), timeout_s))
         if self.error is not None:
             raise self.error
-        return [said(passage.told) for passage in passages]
+        return [said(passage.text) for passage in passages]
 
 
 def said(text: str) -> float:

@@ -15,7 +15,7 @@ from training.weights.generate import DOMINANT, TARGETS, Row, consistent, genera
 from training.weights.network import Examples, WeightNetwork, loss_of, predicted, trained
 from training.weights.wordings import families
 
-from fivefold.models.embedders import DEFAULT, embedder, vectors_by
+from fivefold.models.embedders import DEFAULT, embed_texts, embedder
 from fivefold.models.weights import features, load
 
 
@@ -30,7 +30,7 @@ def few(rows: list[Row]) -> tuple[list[Row], Examples]:
     chosen = rows[::40]
     model = embedder(DEFAULT)
     return chosen, Examples(
-        vectors_by(model, [row.text for row in chosen]),
+        embed_texts(model, [row.text for row in chosen]),
         np.stack([features(row.text) for row in chosen]),
         np.array([row.target for row in chosen], dtype=np.float32),
     )

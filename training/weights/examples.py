@@ -10,7 +10,7 @@ import numpy as np
 from training.weights.generate import Row
 from training.weights.network import Examples
 
-from fivefold.models.embedders import Matrix, embedder, vectors_by
+from fivefold.models.embedders import Matrix, embed_texts, embedder
 from fivefold.models.weights.features import features
 from fivefold.text.progress import bar
 
@@ -38,7 +38,7 @@ def vectors(texts: Sequence[str], choice: str, *, show: bool = True) -> Matrix:
     with bar(f"embedding with {model.pin}", len(missing), show=show) as advance:
         for start in range(0, len(missing), CHUNK):
             part = missing[start : start + CHUNK]
-            known.update(zip(part, vectors_by(model, part), strict=True))
+            known.update(zip(part, embed_texts(model, part), strict=True))
             advance(len(part))
     if missing:
         path.parent.mkdir(parents=True, exist_ok=True)

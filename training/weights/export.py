@@ -12,7 +12,7 @@ from onnx import numpy_helper
 from training.weights.network import WeightNetwork
 
 from fivefold.errors import InvalidInput
-from fivefold.models.binary import Contents, packed
+from fivefold.models.binary import Contents, pack
 
 
 def rounded(network: WeightNetwork) -> WeightNetwork:
@@ -52,5 +52,5 @@ def to_binary(graph: Path, name: str, pin: str, dimension: int, path: Path) -> P
         raise InvalidInput(f"{graph.name} holds no tensor named {missing[0]}; export it with this version's to_onnx()")
     tensors = {parameter: np.asarray(held[parameter], dtype=np.float32) for parameter in wanted}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(packed(Contents(name, pin, dimension, tensors)))
+    path.write_bytes(pack(Contents(name, pin, dimension, tensors)))
     return path

@@ -37,12 +37,12 @@ def weights(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as it does in any case")] = False,
 ) -> None:
     """Show how much similarity, recency and frequency count for a question, as JSON."""
-    from fivefold.models.embedders import DEFAULT, embedder, vectors_by
+    from fivefold.models.embedders import DEFAULT, embed_texts, embedder
     from fivefold.models.weights import predict
     from fivefold.values.validate import checked_text
 
     text, model = checked_text(query, "the question"), embedder(DEFAULT)
-    print_json(_shown(predict(text, vectors_by(model, [text])[0], model.pin)))
+    print_json(_shown(predict(text, embed_texts(model, [text])[0], model.pin)))
 
 
 def _shown(found: Weights) -> dict[str, Any]:

@@ -34,16 +34,16 @@ def tokenizer(longest: int) -> Tokenizer:
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
     vocabulary = _vocabulary()
-    made = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
-    made.normalizer = normalizers.BertNormalizer(lowercase=True)
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    made.post_processor = processors.TemplateProcessing(
+    built = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
+    built.normalizer = normalizers.BertNormalizer(lowercase=True)
+    built.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    built.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])],
     )
-    made.enable_truncation(longest)
-    return made
+    built.enable_truncation(longest)
+    return built
 
 
 def session(path: str | Path) -> onnxruntime.InferenceSession:
@@ -67,7 +67,7 @@ def batches(lengths: Sequence[int], most: int) -> list[list[int]]:
     return grouped
 
 
-def padded(encoded: Sequence[Encoding]) -> tuple[Ids, Ids, Ids]:
+def pad(encoded: Sequence[Encoding]) -> tuple[Ids, Ids, Ids]:
     """Ids, mask and parts of a batch, side by side."""
     width = max(len(item.ids) for item in encoded)
     ids, mask, parts = (np.zeros((len(encoded), width), dtype=np.int64) for _ in range(3))

@@ -44,7 +44,7 @@ class Contents:
     tensors: Mapping[str, Tensor]
 
 
-def packed(contents: Contents) -> bytes:
+def pack(contents: Contents) -> bytes:
     """The file's bytes. Numbers become float16, so round them before comparing with another runtime."""
     header = json.dumps(
         {
@@ -59,7 +59,7 @@ def packed(contents: Contents) -> bytes:
     return whole + hashlib.sha256(whole).digest()
 
 
-def unpacked(data: bytes) -> Contents:
+def unpack(data: bytes) -> Contents:
     """The contents of a file's bytes, or BadModel."""
     if len(data) < _START.size + _SUM or not data.startswith(MAGIC):
         raise BadModel("the weight model's file is no weight model")
@@ -80,8 +80,8 @@ def _tensors(listed: list[tuple[str, list[int]]], body: bytes) -> dict[str, Tens
     numbers = np.frombuffer(body, dtype="<f2").astype(np.float32)
     if len(numbers) != sum(math.prod(shape) for _, shape in listed):
         raise BadModel("the weight model's file does not hold the tensors it lists")
-    found: dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     for name, shape in listed:
         size = math.prod(shape)
-        found[name], numbers = numbers[:size].reshape(shape), numbers[size:]
-    return found
+        tensors[name], numbers = numbers[:size].reshape(shape), numbers[size:]
+    return tensors

@@ -1,4 +1,4 @@
-"""Fusion: the routes' lists become one list of candidates, every route's share kept as evidence."""
+"""Fusion: the routes' lists become one list of candidates that keeps every route's share as evidence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fivefold.values.trace import SHOWN_TOP, Candidate, Evidence, Plan, RouteHit
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One hit's share in the fused score, and the arithmetic that gave it, written out only when shown."""
+    """One hit's share in the fused score, and its arithmetic, written out only when needed."""
 
     hit: RouteHit
     rank: int
@@ -96,7 +96,7 @@ FORMULAS: dict[Method, Formula] = {"rrf": rrf, "score-rrf": score_rrf, "convex":
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """The candidates, and by row what routes that only support others say."""
+    """The candidates, and by row the scores of routes that only support others."""
 
     candidates: list[Candidate]
     supporting: dict[int, float]

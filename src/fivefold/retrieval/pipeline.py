@@ -17,7 +17,7 @@ from time import perf_counter
 
 from fivefold.errors import EmbedderError, FivefoldError
 from fivefold.learning.training import learned_reranker
-from fivefold.models.embedders import vectors_by
+from fivefold.models.embedders import embed_texts
 from fivefold.namespace import Namespace
 from fivefold.retrieval.effort import at_effort
 from fivefold.retrieval.fuse import fuse, name_top_hits
@@ -128,7 +128,7 @@ def encode_question(
     if not any(part.run and ROUTES[part.search].encodes for part in planned.routes):
         return None
     try:
-        vector: Vector = vectors_by(namespace.embedder_of(space), [query.text])[0]
+        vector: Vector = embed_texts(namespace.embedder_of(space), [query.text])[0]
     except FivefoldError as error:
         return error
     except Exception as error:

@@ -1,4 +1,4 @@
-"""The routes of a plan, run in parallel within a time budget. One that fails or is late costs its own hits only."""
+"""The routes of a plan run in parallel within a time budget. One that fails or is late loses only its own hits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The end of a recall: what was not yet known is left out, the best k become the answer, the rest is named."""
+"""The end of a recall: what was not yet known is left out, the best k are the answer, the rest is listed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text that is safe to show: what a terminal or a page would obey or hide becomes a mark that is seen."""
+"""Text that is safe to show: what a terminal or a page would obey or hide becomes a visible mark."""
 
 from __future__ import annotations
 

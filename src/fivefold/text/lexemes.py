@@ -57,15 +57,15 @@ def stop_words() -> frozenset[str]:
 
 def _expand(token: str) -> tuple[str, ...]:
     """All lexemes one token stands for, remembered when it is short, since most tokens of a corpus are few words."""
-    return _expand_short(token) if len(token) <= _SHORT else _read(token)
+    return _expand_short(token) if len(token) <= _SHORT else _split(token)
 
 
 @lru_cache(maxsize=100_000)
 def _expand_short(token: str) -> tuple[str, ...]:
-    return _read(token)
+    return _split(token)
 
 
-def _read(token: str) -> tuple[str, ...]:
+def _split(token: str) -> tuple[str, ...]:
     if not any(map(str.isalnum, token)):
         return (token,) if unicodedata.category(token[0]).startswith("S") else ()
     token = token.replace("’", "'")
@@ -80,8 +80,8 @@ def _read(token: str) -> tuple[str, ...]:
     if len(parts) <= 1:
         core = parts[0] if parts else word
         return _unique(word[:_MAX_LEXEME] if core != word else "", _stem(core), _bare(core))
-    kept = [_stem(part) for part in dict.fromkeys(parts) if part not in stop_words()]
-    return _unique(word[:_MAX_LEXEME], *kept, *map(_bare, kept))
+    stems = [_stem(part) for part in dict.fromkeys(parts) if part not in stop_words()]
+    return _unique(word[:_MAX_LEXEME], *stems, *map(_bare, stems))
 
 
 def _unspaced(run: str) -> tuple[str, ...]:

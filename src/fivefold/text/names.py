@@ -58,7 +58,7 @@ def mentions(text: str, speaker: str | None = None) -> tuple[Mention, ...]:
         if len(match[0]) > LONGEST:
             continue
         opens = bool(_SENTENCE.search(rest[max(0, match.start() - 3) : match.start()]))
-        name = _trimmed(match[0], opens)
+        name = _trim(match[0], opens)
         if name:
             found[name, "name"] += 1
     for topic in _topics(rest):
@@ -79,15 +79,15 @@ def _set_codes_apart(text: str, found: Counter[tuple[str, EntityKind]]) -> str:
 
 
 @lru_cache(maxsize=50_000)
-def _trimmed(name: str, opens: bool) -> str:
+def _trim(name: str, opens: bool) -> str:
     """A run of capitalised words without what only a sentence's start or grammar made capital."""
     words = re.sub(r"['’]s?$", "", name).split(" ")
     while words and _plain(words[0], opens) and not (words[0] == "New" and len(words) > 1):
         words, opens = words[1:], False
     while words and _plain(words[-1], False):
         words = words[:-1]
-    kept = " ".join(words)
-    return kept if len(kept) > 2 else ""
+    name = " ".join(words)
+    return name if len(name) > 2 else ""
 
 
 def _plain(word: str, opens: bool) -> bool:

@@ -1,4 +1,4 @@
-"""A progress bar for anything that may take over a second, on standard error, and only when asked for."""
+"""A progress bar on standard error for anything that may take over a second, only on request."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def bar(title: str, total: int, *, show: bool) -> Iterator[Callable[[int], None]]:
-    """Gives the function to call with the number of items done."""
+    """Yields the function to call with the number of items done."""
     if not show or total == 0:
         yield lambda done: None
         return

@@ -1,4 +1,4 @@
-"""How many tokens a text takes, by an estimate on the safe side: every model counts otherwise, and none is asked."""
+"""How many tokens a text takes, by a careful estimate: every model counts differently, and no model is called."""
 
 from __future__ import annotations
 

@@ -35,9 +35,9 @@ class Pattern:
 
 @lru_cache(maxsize=256)
 def _words(text: str) -> frozenset[str]:
-    found = set(_WORD.findall(text.casefold()))
+    words = set(_WORD.findall(text.casefold()))
     if _DIGIT.search(text):
-        found.add("#")
+        words.add("#")
         if _DATE.search(text):
-            found.add("#-#")
-    return frozenset(found)
+            words.add("#-#")
+    return frozenset(words)

@@ -70,6 +70,6 @@ def draft(record: Record, namespace: str, extractor: Extractor, now: datetime) -
 
 def embed_drafts(drafts: Sequence[Draft], model: Embedder) -> None:
     """Give the drafts their vectors."""
-    texts = [passages.embedded(item.memory, item.extraction.facets) for item in drafts]
+    texts = [passages.texts_to_embed(item.memory, item.extraction.facets) for item in drafts]
     for item, vectors in zip(drafts, embed_fields(texts, model), strict=True):
         item.vectors = vectors

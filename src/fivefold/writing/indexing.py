@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from fivefold.models.embedders import Embedder, vectors_by
+from fivefold.models.embedders import Embedder, embed_texts
 from fivefold.stores.protocol import Entry, Writer
 from fivefold.text import passages
 from fivefold.values.extraction import Extraction
@@ -19,7 +19,7 @@ def index_entry(
     vectors: Mapping[VectorField, Vector] | None = None,
 ) -> Entry:
     """The memory with its lexemes; hash and vectors only where the memory is stored and not just indexed again."""
-    predicate, content = passages.indexed(memory)
+    predicate, content = passages.lexemes_to_index(memory)
     return Entry(
         memory=memory,
         extraction=extraction,
@@ -43,5 +43,5 @@ def all_entries(txn: Writer, advance: Callable[[int], None] = lambda done: None)
 def embed_fields(texts: Sequence[Mapping[VectorField, str]], model: Embedder) -> list[dict[VectorField, Vector]]:
     """The vectors of each memory's fields; a text that occurs more than once is embedded once."""
     unique = list(dict.fromkeys(text for fields in texts for text in fields.values()))
-    vector_of = dict(zip(unique, vectors_by(model, unique), strict=True)) if unique else {}
+    vector_of = dict(zip(unique, embed_texts(model, unique), strict=True)) if unique else {}
     return [{field: vector_of[text] for field, text in fields.items()} for fields in texts]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from fivefold.errors import NotFound
-from fivefold.models.embedders import Embedder, vectors_by
+from fivefold.models.embedders import Embedder, embed_texts
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.namespace import Namespace
 from fivefold.stores.protocol import SpaceState, Writer
@@ -95,12 +95,12 @@ def fill(
 
 def _fields(txn: Writer, memory: Memory, extraction: Extraction) -> Mapping[VectorField, str]:
     """As when the memory was written: what was said next has the layout of the turn that said it."""
-    fields = passages.embedded(memory, extraction.facets)
+    fields = passages.texts_to_embed(memory, extraction.facets)
     after = (
         txn.sessions.turn_after(memory.session_id, memory.row) if memory.session_id and "next_user" in fields else None
     )
     if after is not None and after.content == memory.next_user_text:
-        fields["next_user"] = passages.told(after, after.content)
+        fields["next_user"] = passages.attributed_text(after, after.content)
     return fields
 
 
@@ -109,5 +109,5 @@ def _fill_sessions(txn: Writer, sessions: Sequence[Memory], state: SpaceState, m
     for memory in sessions:
         assert memory.session_id is not None
         rows = [turn.row for turn in txn.sessions.turns(memory.session_id)]
-        vectors = list(txn.vectors.get(rows, "full", state).values()) or [vectors_by(model, [memory.content])[0]]
+        vectors = list(txn.vectors.get(rows, "full", state).values()) or [embed_texts(model, [memory.content])[0]]
         txn.vectors.put(memory, {"session": centre(vectors)}, state)

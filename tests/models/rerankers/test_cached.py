@@ -45,7 +45,7 @@ def test_nothing_is_asked_for_nothing() -> None:
 
 
 def test_the_least_recently_asked_go_first() -> None:
-    kept, judge = Scores(kept=2), Judge()
+    kept, judge = Scores(size=2), Judge()
     kept.of(judge, "which?", [TEA, RYE], 1.0)
     kept.of(judge, "which?", [TEA], 1.0)
     kept.of(judge, "which?", [KEY], 1.0)
@@ -54,7 +54,7 @@ def test_the_least_recently_asked_go_first() -> None:
 
 
 def test_more_than_is_kept_is_still_answered_whole() -> None:
-    kept, judge = Scores(kept=3), Judge()
+    kept, judge = Scores(size=3), Judge()
     many = [Passage(f"memory @0.{i:02}") for i in range(10)]
     assert kept.of(judge, "which?", many, 1.0) == ([i / 100 for i in range(10)], 10)
     assert kept.of(judge, "which?", many[-3:], 1.0)[1] == 0
@@ -69,7 +69,7 @@ def test_a_failure_is_told_and_keeps_nothing() -> None:
 
 
 def test_threads_share_it() -> None:
-    kept, judge = Scores(kept=40), Judge()
+    kept, judge = Scores(size=40), Judge()
     many = [Passage(f"memory @0.{i:02}") for i in range(60)]
 
     def asked(start: int) -> list[float]:

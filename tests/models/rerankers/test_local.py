@@ -14,7 +14,7 @@ from fivefold.errors import RerankerError
 from fivefold.models.bert import tokenizer
 from fivefold.models.rerankers import local, reranker
 from fivefold.models.rerankers.base import Passage
-from fivefold.models.rerankers.local import BEFORE, CLS, FILE, QUESTION, SEP, TEXT, Local, fed, written
+from fivefold.models.rerankers.local import BEFORE, CLS, FILE, QUESTION, SEP, TEXT, Local, model_inputs, token_rows
 
 PLAIN = [
     ("Where does Priya live?", "Priya (7 May 2023): I moved to Lisbon last week", "Priya (7 May 2023): I love jazz"),
@@ -126,7 +126,9 @@ def test_it_gives_up_when_its_time_is_over(model: Local) -> None:
 
 def test_a_row_holds_question_memory_and_what_came_before() -> None:
     pieces = tokenizer(512)
-    (plain, after), start = written(pieces, "which tea?", [Passage("green tea"), Passage("green", "black or green?")])
+    (plain, after), start = token_rows(
+        pieces, "which tea?", [Passage("green tea"), Passage("green", "black or green?")]
+    )
     assert [pieces.id_to_token(i) for i in plain] == "[CLS] which tea ? [SEP] green tea [SEP]".split()
     assert [pieces.id_to_token(i) for i in after[start:]] == "green [SEP] black or green ? [SEP]".split()
     assert (plain[0], plain[start - 1]) == (CLS, SEP)
@@ -134,14 +136,14 @@ def test_a_row_holds_question_memory_and_what_came_before() -> None:
 
 def test_the_first_of_question_and_text_and_the_last_of_before_are_read() -> None:
     pieces = tokenizer(512)
-    (row,), start = written(pieces, "one " * 99 + "end", [Passage("two " * 199, "start " + "three " * 99)])
+    (row,), start = token_rows(pieces, "one " * 99 + "end", [Passage("two " * 199, "start " + "three " * 99)])
     words = [pieces.id_to_token(i) for i in row]
     assert start == QUESTION + 2
     assert words == ["[CLS]", *["one"] * QUESTION, "[SEP]", *["two"] * TEXT, "[SEP]", *["three"] * BEFORE, "[SEP]"]
 
 
 def test_a_batch_is_padded_and_masked() -> None:
-    given = fed([[CLS, 7, SEP, 8, SEP], [CLS, 7, SEP, 9, 9, 9, SEP]], start=3)
+    given = model_inputs([[CLS, 7, SEP, 8, SEP], [CLS, 7, SEP, 9, 9, 9, SEP]], start=3)
     assert given["input_ids"].tolist() == [[CLS, 7, SEP, 8, SEP, 0, 0], [CLS, 7, SEP, 9, 9, 9, SEP]]
     assert given["attention_mask"].tolist() == [[1, 1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1, 1]]
     assert given["token_type_ids"].tolist() == [[0, 0, 0, 1, 1, 0, 0], [0, 0, 0, 1, 1, 1, 1]]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fivefold.models.binary import MAGIC, Contents, Tensor, packed
+from fivefold.models.binary import MAGIC, Contents, Tensor, pack
 from fivefold.models.embedders import Embedder, choice_of, embedder
 from fivefold.models.weights import FALLBACK, features, intent, is_fallback, load, predict, shipped
 from fivefold.models.weights.model import shapes
@@ -37,7 +37,7 @@ def written(path: Path, data: bytes) -> Path:
 
 @pytest.fixture
 def good(tmp_path: Path) -> Path:
-    return written(tmp_path / "good.bin", packed(Contents("tiny", "toy@1", 4, tensors())))
+    return written(tmp_path / "good.bin", pack(Contents("tiny", "toy@1", 4, tensors())))
 
 
 def test_the_forward_pass_by_hand(good: Path) -> None:
@@ -51,7 +51,7 @@ def test_a_layer_by_hand(tmp_path: Path) -> None:
     # One hidden unit stands out by 1: after LayerNorm over 256 it is 255/256 divided by sqrt(255)/256, about 15.97.
     parts = tensors()
     parts["1.linear.bias"][0] = 1
-    made = load(written(tmp_path / "layer.bin", packed(Contents("tiny", "toy@1", 4, parts))))
+    made = load(written(tmp_path / "layer.bin", pack(Contents("tiny", "toy@1", 4, parts))))
     hidden = made._layer(1, np.zeros(4, np.float32))
     variance = 255 / 256**2
     assert hidden[0] == pytest.approx((255 / 256) / np.sqrt(variance + 1e-5), rel=1e-5)
@@ -122,7 +122,7 @@ def test_a_file_of_another_version_falls_back(good: Path) -> None:
 def test_a_file_with_other_tensors_falls_back(tmp_path: Path) -> None:
     parts = tensors()
     parts["2.norm.bias"] = np.zeros(3, np.float32)
-    bad = written(tmp_path / "other.bin", packed(Contents("odd", "toy@1", 4, parts)))
+    bad = written(tmp_path / "other.bin", pack(Contents("odd", "toy@1", 4, parts)))
     fallen_back(predict("hi", np.zeros(4, np.float32), "toy@1", bad), "2.norm.bias")
 
 

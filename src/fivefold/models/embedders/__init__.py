@@ -35,9 +35,9 @@ def embedder(choice: str) -> Embedder:
     """The embedder named `choice`. One object serves the whole process, so a model is loaded once."""
     family, _, model = choice.partition(":")
     if family in _BUILTIN and not model:
-        return _made(*_BUILTIN[family])()
+        return _load_class(*_BUILTIN[family])()
     if family in _NAMED and model:
-        return _made(*_NAMED[family])(model)
+        return _load_class(*_NAMED[family])(model)
     written = {name: name for name in _BUILTIN} | {name: f"{name}:NAME" for name in _NAMED}
     made: Embedder = plugin_by_choice("embedders", choice, written, Embedder)
     return made
@@ -48,12 +48,12 @@ def is_remote(choice: str) -> bool:
     return choice.startswith("openai:")
 
 
-def vectors_by(model: Embedder, texts: Sequence[str]) -> Matrix:
-    """One unit vector a text; an embedder that gives anything else is named."""
+def embed_texts(model: Embedder, texts: Sequence[str]) -> Matrix:
+    """One unit vector a text; an embedder that gives anything else fails with its name."""
     vectors = np.asarray(model.embed(texts), dtype=np.float32)
-    wanted = (len(texts), model.dimension)
-    if vectors.shape != wanted:
-        raise EmbedderError(f"{model.pin} gave an array of shape {vectors.shape} for {len(texts)} texts, not {wanted}")
+    shape = (len(texts), model.dimension)
+    if vectors.shape != shape:
+        raise EmbedderError(f"{model.pin} gave an array of shape {vectors.shape} for {len(texts)} texts, not {shape}")
     if not np.isfinite(vectors).all() or not np.linalg.norm(vectors, axis=1).all():
         raise EmbedderError(f"{model.pin} gave a vector that is zero or holds no numbers")
     return unit(vectors)
@@ -64,7 +64,7 @@ def choice_of(pin: str) -> str:
     return pin.rpartition("@")[0]
 
 
-def _made(module: str, name: str) -> Callable[..., Embedder]:
+def _load_class(module: str, name: str) -> Callable[..., Embedder]:
     made: Callable[..., Embedder] = getattr(import_module(module), name)
     return made
 

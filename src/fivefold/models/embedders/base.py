@@ -1,4 +1,4 @@
-"""What an embedder is: texts in, unit vectors out, under a name that pins model and version (R3)."""
+"""The protocol of an embedder: texts in, unit vectors out, under a name that pins model and version (R3)."""
 
 from __future__ import annotations
 

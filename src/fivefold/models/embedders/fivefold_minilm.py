@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fivefold.errors import EmbedderError
-from fivefold.models.bert import padded, session
+from fivefold.models.bert import pad, session
 from fivefold.models.embedders.base import Matrix
 from fivefold.models.embedders.bert import BertEmbedder
 
@@ -33,6 +33,6 @@ class FivefoldMiniLM(BertEmbedder):
             raise EmbedderError(f"{FILE} could not be loaded; install fivefold again ({error})") from error
 
     def _vectors(self, model: onnxruntime.InferenceSession, encoded: Sequence[Encoding]) -> Matrix:
-        ids, mask, _ = padded(encoded)
+        ids, mask, _ = pad(encoded)
         (vectors,) = model.run(["vector"], {"input_ids": ids, "attention_mask": mask})
         return np.asarray(vectors, dtype=np.float32)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fivefold.errors import MissingExtra
-from fivefold.models.bert import padded, session
+from fivefold.models.bert import pad, session
 from fivefold.models.embedders.base import Matrix
 from fivefold.models.embedders.bert import BertEmbedder
 
@@ -34,8 +34,8 @@ class MiniLM(BertEmbedder):
         return session(model_path())
 
     def _vectors(self, model: onnxruntime.InferenceSession, encoded: Sequence[Encoding]) -> Matrix:
-        ids, mask, parts = padded(encoded)
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": parts}
-        (hidden,) = model.run(["last_hidden_state"], given)
+        ids, mask, parts = pad(encoded)
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": parts}
+        (hidden,) = model.run(["last_hidden_state"], inputs)
         weights = mask[:, :, None].astype(np.float32)
         return np.asarray((hidden * weights).sum(axis=1) / weights.sum(axis=1), dtype=np.float32)

@@ -42,8 +42,8 @@ def reranker(choice: str) -> Reranker:
         from fivefold.models.rerankers.hosted import Hosted
 
         return Hosted(family, model)
-    made: Reranker = plugin_by_choice("rerankers", choice, _BUILTIN, Reranker)
-    return made
+    plugin: Reranker = plugin_by_choice("rerankers", choice, _BUILTIN, Reranker)
+    return plugin
 
 
 __all__ = ["Passage", "Reranker", "reranker"]

@@ -1,4 +1,4 @@
-"""What a reranker is: a question and passages in, how well each answers it out."""
+"""The protocol of a reranker: a question and passages in, how well each answers it out."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Protocol
 class Passage:
     """A memory as a reranker reads it: who, when and what, and what was said just before."""
 
-    told: str
+    text: str
     before: str = ""
 
     @property
     def joined(self) -> str:
-        return f"{self.told}\n(said before: {self.before})" if self.before else self.told
+        return f"{self.text}\n(said before: {self.before})" if self.before else self.text
 
 
 class Reranker(Protocol):

@@ -1,4 +1,4 @@
-"""Scores that were paid for once: kept by model, question and text, so that a changed memory is judged anew."""
+"""Scores are computed once: cached by model, question and text, so that a changed memory is judged again."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Sequence
 
 from fivefold.models.rerankers.base import Passage, Reranker
 
-KEPT = 50_000
-"""How many scores are kept in a process; the least recently asked go first."""
+CACHE_SIZE = 50_000
+"""How many scores a process keeps; the least recently used go first."""
 
 
 class Scores:
     """A cache that several threads may ask."""
 
-    def __init__(self, kept: int = KEPT) -> None:
-        self._kept = kept
+    def __init__(self, size: int = CACHE_SIZE) -> None:
+        self._size = size
         self._scores: OrderedDict[tuple[str, str, Passage], float] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -26,18 +26,18 @@ class Scores:
         """The scores, and how many of them had to be computed."""
         keys = [(model.pin, question, passage) for passage in passages]
         with self._lock:
-            known = {key: self._scores[key] for key in keys if key in self._scores}
-        missing = list(dict.fromkeys(key for key in keys if key not in known))
+            scores = {key: self._scores[key] for key in keys if key in self._scores}
+        missing = list(dict.fromkeys(key for key in keys if key not in scores))
         if missing:
-            found = model.scores(question, [passage for _, _, passage in missing], timeout_s)
-            known.update(zip(missing, found, strict=True))
+            computed = model.scores(question, [passage for _, _, passage in missing], timeout_s)
+            scores.update(zip(missing, computed, strict=True))
         with self._lock:
             for key in keys:
-                self._scores[key] = known[key]
+                self._scores[key] = scores[key]
                 self._scores.move_to_end(key)
-            while len(self._scores) > self._kept:
+            while len(self._scores) > self._size:
                 self._scores.popitem(last=False)
-        return [known[key] for key in keys], len(missing)
+        return [scores[key] for key in keys], len(missing)
 
 
 SCORES = Scores()

@@ -59,8 +59,8 @@ class Hosted:
             raise RerankerError(f"{self.pin} gave no scores: {error}") from error
 
 
-def _in_order(results: Sequence[dict[str, Any]], wanted: int) -> list[float]:
-    found: dict[int, float] = {int(item["index"]): float(item["relevance_score"]) for item in results}
-    if sorted(found) != list(range(wanted)):
-        raise ValueError(f"{len(found)} scores for {wanted} passages")
-    return [min(1.0, max(0.0, found[i])) for i in range(wanted)]
+def _in_order(results: Sequence[dict[str, Any]], count: int) -> list[float]:
+    scores: dict[int, float] = {int(item["index"]): float(item["relevance_score"]) for item in results}
+    if sorted(scores) != list(range(count)):
+        raise ValueError(f"{len(scores)} scores for {count} passages")
+    return [min(1.0, max(0.0, scores[i])) for i in range(count)]

@@ -48,13 +48,13 @@ class Local:
         with self._loading:
             pieces, model = self._tokenizer, self._session
         end = monotonic() + timeout_s
-        rows, start = written(pieces, question, passages)
-        found = np.empty(len(rows), dtype=np.float32)
+        rows, start = token_rows(pieces, question, passages)
+        scores = np.empty(len(rows), dtype=np.float32)
         for batch in batches([len(row) for row in rows], BATCH_TOKENS):
             if monotonic() > end:
                 raise RerankerError(f"{self.pin} had not read {len(rows)} memories after {timeout_s:g} s")
-            (found[batch],) = model.run(["score"], fed([rows[i] for i in batch], start))
-        return [float(score) for score in found]
+            (scores[batch],) = model.run(["score"], model_inputs([rows[i] for i in batch], start))
+        return [float(score) for score in scores]
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
@@ -69,19 +69,19 @@ class Local:
             raise RerankerError(f"{FILE} could not be loaded; install fivefold again ({error})") from error
 
 
-def written(pieces: Tokenizer, question: str, passages: Sequence[Passage]) -> tuple[list[list[int]], int]:
+def token_rows(pieces: Tokenizer, question: str, passages: Sequence[Passage]) -> tuple[list[list[int]], int]:
     """A row a passage, `[CLS] question [SEP] memory [SEP] end of what came before [SEP]`, and where memories begin."""
-    asked = pieces.encode(question, add_special_tokens=False).ids[:QUESTION]
-    told = pieces.encode_batch([passage.told[: PIECE * TEXT] for passage in passages], add_special_tokens=False)
-    said = pieces.encode_batch([passage.before[-PIECE * BEFORE :] for passage in passages], add_special_tokens=False)
+    question_ids = pieces.encode(question, add_special_tokens=False).ids[:QUESTION]
+    texts = pieces.encode_batch([passage.text[: PIECE * TEXT] for passage in passages], add_special_tokens=False)
+    befores = pieces.encode_batch([passage.before[-PIECE * BEFORE :] for passage in passages], add_special_tokens=False)
     rows = []
-    for memory, before in zip(told, said, strict=True):
+    for memory, before in zip(texts, befores, strict=True):
         end = [*before.ids[-BEFORE:], SEP] if before.ids else []
-        rows.append([CLS, *asked, SEP, *memory.ids[:TEXT], SEP, *end])
-    return rows, len(asked) + 2
+        rows.append([CLS, *question_ids, SEP, *memory.ids[:TEXT], SEP, *end])
+    return rows, len(question_ids) + 2
 
 
-def fed(rows: Sequence[Sequence[int]], start: int) -> dict[str, Ids]:
+def model_inputs(rows: Sequence[Sequence[int]], start: int) -> dict[str, Ids]:
     """A batch side by side: ids, mask, and 1 where the memory stands."""
     width = max(map(len, rows))
     ids, mask, parts = (np.zeros((len(rows), width), dtype=np.int64) for _ in range(3))

@@ -39,11 +39,11 @@ class SentenceTransformersReranker(_Packaged):
     package = "sentence-transformers"
 
     def scores(self, question: str, passages: Sequence[Passage], timeout_s: float) -> list[float]:
-        found = np.asarray(
+        scores = np.asarray(
             self._model.predict([(question, passage.joined) for passage in passages], show_progress_bar=False)
         )
-        inside = bool(((found >= 0) & (found <= 1)).all())
-        return [float(value) for value in (found if inside else _squashed(found))]
+        inside = bool(((scores >= 0) & (scores <= 1)).all())
+        return [float(value) for value in (scores if inside else _sigmoid(scores))]
 
     @cached_property
     def _model(self) -> Any:
@@ -63,7 +63,7 @@ class FastEmbedReranker(_Packaged):
     def scores(self, question: str, passages: Sequence[Passage], timeout_s: float) -> list[float]:
         return [
             float(value)
-            for value in _squashed(
+            for value in _sigmoid(
                 np.array(list(self._model.rerank(question, [passage.joined for passage in passages])))
             )
         ]
@@ -78,5 +78,5 @@ class FastEmbedReranker(_Packaged):
             raise self._fail(error) from error
 
 
-def _squashed(logits: Any) -> Any:
+def _sigmoid(logits: Any) -> Any:
     return 1 / (1 + np.exp(-logits))

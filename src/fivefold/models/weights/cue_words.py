@@ -18,7 +18,7 @@ _SPOKEN = (
     "|turn|reply|prompt|line|step|topic|subject)"
 )
 _AMOUNT = "(?:few|couple of|two|three|five|seven|ten|24)"
-_TOLD = "(?:mention|bring|brought|talk|spoke|speak|ask|say|said|repeat|complain|told|tell|come up|been mentioned)"
+_SPEAK = "(?:mention|bring|brought|talk|spoke|speak|ask|say|said|repeat|complain|told|tell|come up|been mentioned)"
 _WHO = "(?:i|we|you|he|she|they|user)"
 _MOST = "(?:the )?most(?=$|,| (?:in (?:our|my)|with|by|judging|going|often|of the time)\\b)"
 _HABIT = (
@@ -72,7 +72,7 @@ FIRM_FREQUENCY = (
     "go-to|rent free|over and over|again and again|time and (?:time )?again|time after time|all the time",
     "every (?:single )?time|each time|day in,? day out|day and night|night after night|non-?stop|ad nauseam",
     "to death|more than any(?:thing|one| other)",
-    f"how (?:often|many times|frequently|much) (?:[a-z’'-]+ ){{0,5}}(?:{_TOLD}[a-z]*|been the topic)",
+    f"how (?:often|many times|frequently|much) (?:[a-z’'-]+ ){{0,5}}(?:{_SPEAK}[a-z]*|been the topic)",
     "(?:hundred|thousand|million|too many) times",
     f"(?:mention|discuss|repeat|ask|use|see|visit|about|talk to|comes? up|matters?)(?:e?d)? {_MOST}",
     "most (?:often|frequently|mentioned|discussed|repeated|asked|talked|frequent|of the time|of my|of our|by number)",
@@ -118,7 +118,7 @@ FIXED_PAST = (
 """Words that name a stretch of the past for good: what is newest is no nearer to them."""
 
 
-def _compiled(firm: tuple[str, ...], loose: tuple[str, ...]) -> re.Pattern[str]:
+def _compile(firm: tuple[str, ...], loose: tuple[str, ...]) -> re.Pattern[str]:
     """For lower-case text; group 1 is there when the word is a firm one."""
     return re.compile(rf"(?<![\w-])(?:({'|'.join(firm)})|{'|'.join(loose)})(?![\w-])")
 
@@ -134,6 +134,6 @@ MENTIONED = re.compile(
 )
 """Words spoken of rather than used ("who sang Yesterday"), and names of things that hold a keyword."""
 
-TEMPORAL = _compiled(FIRM_TEMPORAL, LOOSE_TEMPORAL)
-FREQUENCY = _compiled(FIRM_FREQUENCY, LOOSE_FREQUENCY)
+TEMPORAL = _compile(FIRM_TEMPORAL, LOOSE_TEMPORAL)
+FREQUENCY = _compile(FIRM_FREQUENCY, LOOSE_FREQUENCY)
 PAST = re.compile(rf"\b(?:{'|'.join(FIXED_PAST)})\b")

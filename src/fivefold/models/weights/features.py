@@ -34,11 +34,11 @@ def features(text: str) -> npt.NDArray[np.float32]:
     text = " ".join(text[:READ].split())
     words = max(1, len(_WORD.findall(text)))
     shouted = text.isupper()
-    spoken = (text if shouted else _TITLE.sub(_untitled, text)).lower()
-    spoken = MENTIONED.sub("it", spoken).rstrip(" ?.!")
-    dated = PAST.search(spoken) is not None
-    temporal, asks_new = (0, False) if dated else _covered(TEMPORAL, spoken)
-    frequency, asks_often = _covered(FREQUENCY, spoken)
+    plain = (text if shouted else _TITLE.sub(_replace_title, text)).lower()
+    plain = MENTIONED.sub("it", plain).rstrip(" ?.!")
+    dated = PAST.search(plain) is not None
+    temporal, asks_new = (0, False) if dated else _count_words(TEMPORAL, plain)
+    frequency, asks_often = _count_words(FREQUENCY, plain)
     return np.array(
         [
             min(1.0, words / LONG),
@@ -52,7 +52,7 @@ def features(text: str) -> npt.NDArray[np.float32]:
     )
 
 
-def _untitled(match: re.Match[str]) -> str:
+def _replace_title(match: re.Match[str]) -> str:
     """A title such as The Late Show without its words, which are no request; weekdays and I are no titles."""
     text = match[0]
     if re.search(r"\bI\b|\bI['’]|day\b(?!s)", text) and text[0] not in '"“':
@@ -60,7 +60,7 @@ def _untitled(match: re.Match[str]) -> str:
     return "it"
 
 
-def _covered(pattern: re.Pattern[str], text: str) -> tuple[int, bool]:
+def _count_words(pattern: re.Pattern[str], text: str) -> tuple[int, bool]:
     """How many words the pattern's matches span, and whether a firm one is among them."""
-    found = list(pattern.finditer(text))
-    return sum(match[0].count(" ") + 1 for match in found), any(match[1] for match in found)
+    matches = list(pattern.finditer(text))
+    return sum(match[0].count(" ") + 1 for match in matches), any(match[1] for match in matches)

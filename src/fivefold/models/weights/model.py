@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from fivefold.models.binary import BadModel, Tensor, unpacked
+from fivefold.models.binary import BadModel, Tensor, unpack
 from fivefold.models.weights.features import COUNT, features
 from fivefold.values.query import Weights
 from fivefold.values.vectors import Vector
@@ -36,8 +36,8 @@ WIDTHS = (256, 64, 32, 3)
 
 _EPSILON = 1e-5
 _log = logging.getLogger(__name__)
-_told: set[str] = set()
-_telling = threading.Lock()
+_warned: set[str] = set()
+_warning_lock = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,10 @@ class WeightModel:
         powers = np.exp(logits - logits.max())
         return np.asarray(powers / powers.sum(), dtype=np.float32)
 
-    def _layer(self, number: int, given: Vector) -> Vector:
+    def _layer(self, number: int, values: Vector) -> Vector:
         """Linear, LayerNorm, ReLU."""
         tensors = self.tensors
-        raw = tensors[f"{number}.linear.weight"] @ given + tensors[f"{number}.linear.bias"]
+        raw = tensors[f"{number}.linear.weight"] @ values + tensors[f"{number}.linear.bias"]
         centred = raw - raw.mean()
         normed = centred / np.sqrt(np.square(centred).mean() + _EPSILON)
         scaled = normed * tensors[f"{number}.norm.weight"] + tensors[f"{number}.norm.bias"]
@@ -73,25 +73,25 @@ def predict(text: str, vector: Vector, pin: str, path: Path | None = None) -> We
         if model.pin != pin:
             raise BadModel(f"the weight model {model.name} was made for {model.pin}, not for {pin}")
     except BadModel as reason:
-        _tell_once(str(reason))
+        _warn_once(str(reason))
         return without(str(reason))
     similarity, recency, frequency = model.forward(vector, features(text)).tolist()
     return Weights(similarity, recency, frequency, source=f"model {model.name}")
 
 
 def without(reason: str) -> Weights:
-    """The fallback, and why no model was asked."""
+    """The fallback weights, and why no model predicts them."""
     return Weights(*FALLBACK, source=f"fallback: {reason}")
 
 
 def intent(weights: Weights) -> Intent:
     """The intent whose target weights are nearest."""
-    given = np.array([weights.similarity, weights.recency, weights.frequency])
-    return min(TARGETS, key=lambda name: float(np.abs(given - np.array(TARGETS[name])).sum()))
+    values = np.array([weights.similarity, weights.recency, weights.frequency])
+    return min(TARGETS, key=lambda name: float(np.abs(values - np.array(TARGETS[name])).sum()))
 
 
 def is_fallback(weights: Weights) -> bool:
-    """Whether no model stood behind these weights."""
+    """Whether no model predicted these weights."""
     return weights.source.startswith("fallback")
 
 
@@ -101,11 +101,11 @@ def shipped() -> WeightModel:
 
 
 @cache
-def _read(path: Path) -> WeightModel | str:
+def _load_file(path: Path) -> WeightModel | str:
     """The model at `path`, or why there is none: a bad file is read once as well."""
     try:
-        contents = unpacked(path.read_bytes())
-        return _checked(WeightModel(contents.name, contents.pin, contents.tensors), contents.dimension)
+        contents = unpack(path.read_bytes())
+        return _check_tensors(WeightModel(contents.name, contents.pin, contents.tensors), contents.dimension)
     except FileNotFoundError:
         return f"the weight model's file {path.name} is missing"
     except OSError as error:
@@ -116,24 +116,24 @@ def _read(path: Path) -> WeightModel | str:
 
 def load(path: Path) -> WeightModel:
     """The model in a file, kept for the next call; BadModel where it cannot be used."""
-    found = _read(path)
-    if isinstance(found, str):
-        raise BadModel(found)
-    return found
+    loaded = _load_file(path)
+    if isinstance(loaded, str):
+        raise BadModel(loaded)
+    return loaded
 
 
 def shapes(dimension: int) -> dict[str, tuple[int, ...]]:
     """The shape of each tensor of a network for vectors of that dimension (D3)."""
-    named: dict[str, tuple[int, ...]] = {}
-    taken = (dimension, WIDTHS[0], WIDTHS[1] + COUNT, WIDTHS[2])
-    for number, (width, given) in enumerate(zip(WIDTHS, taken, strict=True), 1):
-        named |= {f"{number}.linear.weight": (width, given), f"{number}.linear.bias": (width,)}
+    shapes_by_name: dict[str, tuple[int, ...]] = {}
+    inputs = (dimension, WIDTHS[0], WIDTHS[1] + COUNT, WIDTHS[2])
+    for number, (width, values) in enumerate(zip(WIDTHS, inputs, strict=True), 1):
+        shapes_by_name |= {f"{number}.linear.weight": (width, values), f"{number}.linear.bias": (width,)}
         if number < len(WIDTHS):
-            named |= {f"{number}.norm.weight": (width,), f"{number}.norm.bias": (width,)}
-    return named
+            shapes_by_name |= {f"{number}.norm.weight": (width,), f"{number}.norm.bias": (width,)}
+    return shapes_by_name
 
 
-def _checked(model: WeightModel, dimension: int) -> WeightModel:
+def _check_tensors(model: WeightModel, dimension: int) -> WeightModel:
     """The model, if its tensors are those of the network."""
     for name, shape in shapes(dimension).items():
         tensor = model.tensors.get(name)
@@ -142,9 +142,9 @@ def _checked(model: WeightModel, dimension: int) -> WeightModel:
     return model
 
 
-def _tell_once(reason: str) -> None:
-    with _telling:
-        if reason in _told:
+def _warn_once(reason: str) -> None:
+    with _warning_lock:
+        if reason in _warned:
             return
-        _told.add(reason)
+        _warned.add(reason)
     _log.warning("%s; weights %.2f/%.2f/%.2f are used instead", reason, *FALLBACK)

@@ -1,4 +1,4 @@
-"""What a stage is: a later look at the candidates that raises, lowers, orders or drops them."""
+"""The protocol of a stage: after fusion it raises, lowers, orders or drops candidates."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from fivefold.values.trace import Candidate, Dropped, StageNote
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The candidates as they stand, best first where a stage has ordered them, and those dropped on the way."""
+    """The current candidates, best first where a stage has ordered them, and those dropped so far."""
 
     candidates: list[Candidate]
     dropped: tuple[Dropped, ...] = ()
     supporting: Mapping[int, float] = field(default_factory=dict)
-    """What memories that are no candidates say for others, by row."""
+    """What memories that are not candidates add to others, by row."""
     notes: tuple[StageNote, ...] = ()
 
     def with_note(self, note: StageNote) -> Pool:

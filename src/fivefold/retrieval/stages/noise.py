@@ -1,4 +1,4 @@
-"""Noise for variation, and a threshold against answers that are none (E6)."""
+"""Noise for variation, and a threshold that leaves out weak answers (E6)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Threshold(Value):
 
 
 def threshold(pool: Pool, context: SearchContext, by: Threshold) -> Pool:
-    """Only what a cross-encoder has judged is held against it: fused scores lie on another scale."""
+    """Only scores of a cross-encoder are compared with it: fused scores are on another scale."""
     return pool.without(
         [
             (candidate, f"below the least score of {by.least:g}")

@@ -1,4 +1,4 @@
-"""Reranking: a cross-encoder reads question and memory together and has its say beside the fused order (F5, E4)."""
+"""Reranking: a cross-encoder reads question and memory together, and its score joins the fused one (F5, E4)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PACE: dict[str, float] = {}
 """Milliseconds a text has taken lately, by model."""
 
 _MET: set[str] = set()
-"""Models that have judged before: the first time they load, which says nothing about their pace."""
+"""Models that have run before: the first run includes loading, which says nothing about their pace."""
 
 FIRST_DEPTH = 10
 """How many are judged before the pace of a model is known."""
@@ -78,7 +78,7 @@ def cross_encoder(pool: Pool, context: SearchContext, by: CrossEncoder) -> Pool:
 
 
 def _depth(pin: str, by: CrossEncoder) -> int:
-    """As deep as the budget allows at the pace seen so far; no budget, no limit."""
+    """As deep as the budget allows at the pace so far; without a budget there is no limit."""
     if not by.budget_ms:
         return by.depth
     pace = _PACE.get(pin)
@@ -109,7 +109,7 @@ def _passages(chosen: list[Candidate], context: SearchContext, by: CrossEncoder)
 
 
 def _passage(memory: Memory, before: Memory | None) -> Passage:
-    return Passage(passages.told(memory, memory.content), before.content if before is not None else "")
+    return Passage(passages.attributed_text(memory, memory.content), before.content if before is not None else "")
 
 
 def _blend(ranked: list[Candidate], scores: list[float], by: CrossEncoder) -> list[Candidate]:

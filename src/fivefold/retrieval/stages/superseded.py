@@ -1,4 +1,4 @@
-"""What has ended steps back behind what replaced it."""
+"""What has ended ranks below what replaced it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Support: what stands next to a turn, and how well its session answers, speak for it.
+"""Support: the turns next to a turn, and how well its session answers, raise its score.
 
-An answer is often the turn beside the one that shares the question's words, and rarely stands in a session that is
-about something else.
+An answer is often the turn next to the one that shares the question's words, and rarely in a session that is about
+something else.
 """
 
 from __future__ import annotations
@@ -100,6 +100,6 @@ def _add_support(
 
 
 def _stand_alone(candidate: Candidate, by: SupportConstants) -> Candidate:
-    """Else what was said in passing would beat every note."""
+    """Without this, what was said in passing would beat every note."""
     own = candidate.score
     return candidate.with_step("support", own + by.alone * own, f"+ {by.alone:g} · {own:.4f}, it stands alone")

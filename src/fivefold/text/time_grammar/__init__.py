@@ -1,7 +1,7 @@
 """The time a question asks about: "last Tuesday", "in early June", "between May and July 2024".
 
-A grammar of English that leans to the past: what could be two times is the one that has been. It reads no clock
-and no machine zone; the caller says when and where the question is asked.
+A grammar of English that prefers the past: where an expression fits two times, it means the earlier one. It reads no
+clock and no time zone of the machine; the caller says when and where the question is asked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Dates a text speaks of, read against the time it was said."""
+"""Dates in a stored text, read against the time it was said.
+
+A second, smaller grammar than that of questions: a stored text may as well speak of the future, and its dates are
+read to the day in UTC. Both share the words of `calendar_words`.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +55,7 @@ _UNIT_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
 def dates_in(text: str, said_at: datetime) -> tuple[Span, ...]:
-    """Every date of `text` that can be read, as days in UTC; what makes no date is passed over."""
+    """Every date of `text` that can be read, as days in UTC; what is no date is skipped."""
     return tuple(_spans(text, said_at))
 
 

@@ -66,7 +66,7 @@ _NO_DAY_AFTER = frozenset(
 )
 
 
-def month_meant(text: str, start: int, end: int, cue: str) -> bool:
+def is_month(text: str, start: int, end: int, cue: str) -> bool:
     """Whether a bare month name after `cue` is the month: "in May" is, "May said" and "this may be" are not."""
     word, rest = text[start:end], text[end : end + 24]
     if cue not in _IN or _PERSON.match(rest):
@@ -78,13 +78,13 @@ def month_meant(text: str, start: int, end: int, cue: str) -> bool:
     return True
 
 
-def which_month_meant(text: str, start: int, end: int, which: str) -> bool:
+def is_qualified_month(text: str, start: int, end: int, which: str) -> bool:
     """Whether "last may" or "this march" is a month; "this may be" is not."""
     word, rest = text[start:end], text[end : end + 24]
     return word not in {"may", "march"} or which == "last" or bool(_CLAUSE_END.match(rest))
 
 
-def dated_month_meant(match: re.Match[str]) -> bool:
+def is_dated_month(match: re.Match[str]) -> bool:
     """Whether a month beside a number is one: "I may 3 times" and "the 3 may be" are not."""
     text = match.string
     if match["month"] not in {"may", "march"}:
@@ -95,7 +95,7 @@ def dated_month_meant(match: re.Match[str]) -> bool:
     return not bare or bool(_CLAUSE_END.match(text[match.end() : match.end() + 24]))
 
 
-def weekday_meant(text: str, start: int, end: int, cue: str) -> bool:
+def is_weekday(text: str, start: int, end: int, cue: str) -> bool:
     """Whether a bare weekday is a day: after "on", or at the end of a clause ("what did I eat Friday?")."""
     word, rest = text[start:end], text[end : end + 24]
     if _RECURRING.match(rest) or (len(word) < 6 and not word[0].isupper()):
@@ -103,17 +103,17 @@ def weekday_meant(text: str, start: int, end: int, cue: str) -> bool:
     if rest[:2] in {"'s", "’s"}:
         return (cue in ANY or cue in {"on", "in", "from", "during"}) and re.match(r"\s[a-z]", rest[2:]) is not None
     if cue:
-        return weekday_cue(cue)
+        return is_weekday_cue(cue)
     before = _LAST_WORD.search(text[max(0, start - 24) : start])
     at_end = re.match(r"\s*(?:$|[?!.;])", rest)
     return bool(len(word) >= 6 and at_end and before and before[1].islower() and before[1] not in _NO_DAY_AFTER)
 
 
-def weekday_cue(cue: str) -> bool:
+def is_weekday_cue(cue: str) -> bool:
     return cue in ANY or cue in {"on", "by", "from", "around"}
 
 
-def season_meant(text: str, end: int, word: str, cue: str) -> bool:
+def is_season(text: str, end: int, word: str, cue: str) -> bool:
     """Whether a bare season is one; "the fall" counts only after "in", "during" and "over"."""
     if _NOT_A_SEASON.match(text[end : end + 24]):
         return False
@@ -122,14 +122,14 @@ def season_meant(text: str, end: int, word: str, cue: str) -> bool:
     return cue in _IN or cue in _THE or cue == "over"
 
 
-def year_meant(cue: str) -> bool:
+def is_year(cue: str) -> bool:
     return cue in _IN
 
 
-def quarter_meant(cue: str) -> bool:
+def is_quarter(cue: str) -> bool:
     return cue in _IN or cue in _THE
 
 
-def holiday_meant(cue: str) -> bool:
+def is_holiday(cue: str) -> bool:
     cue = cue.removesuffix(" the")
     return cue in ANY or cue in {"at", "over", "around", "on", "during", "by", "in"}

@@ -11,7 +11,7 @@ from fivefold.text.time_grammar.parts import around, away, part_of
 from fivefold.text.time_grammar.periods import Calendar
 from fivefold.text.time_grammar.ranges import ranges
 from fivefold.text.time_grammar.readings import Reading, Term
-from fivefold.text.time_grammar.words import RULES, compiled, lower, number, words_of
+from fivefold.text.time_grammar.words import RULES, compile_pattern, lower, number, words_of
 
 MODULES = (relative, named, holidays, written)
 """The rules register when these load."""
@@ -20,7 +20,7 @@ TRIGGERS = frozenset().union(*(rule.triggers for rule in RULES))
 MOST_PHRASES = 3
 """How many phrases narrow one expression: "the day after the end of early June" has more than anyone says."""
 
-_BEFORE = compiled(
+_BEFORE = compile_pattern(
     r"(?<![\w'’])(?:"
     r"(?P<part>(?:the )?(?:(?:very )?(?P<third>beginning|start|middle|end) of"
     r"|(?P<piece>(?:first|second|third|fourth|last|final|1st|2nd|3rd|4th) (?:day|week|quarter|half|{any weekday}))"
@@ -33,7 +33,7 @@ _BEFORE = compiled(
     r"|(?P<dash> ?[-–—] ?)"
 )
 _SAME = {"ever since": "since", "up until": "until", "till": "until", "up to": "until", "prior to": "before"}
-_DAY_PART = compiled(r" (?:in the )?(morning|afternoon|evening|night)(?!\w)")
+_DAY_PART = compile_pattern(r" (?:in the )?(morning|afternoon|evening|night)(?!\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +74,14 @@ def _allowed(reading: Reading, calendar: Calendar) -> bool:
 
 def _pieces(text: str, words: frozenset[str], calendar: Calendar) -> Iterator[Term]:
     """The matches of all rules; where two overlap the one that begins first, then the longer one, counts."""
-    found = [
+    matches = [
         (match.start(), -match.end(), order, match)
         for order, rule in enumerate(RULES)
         if not rule.triggers.isdisjoint(words)
         for match in rule.pattern.finditer(text)
     ]
     end = 0
-    for start, _, order, match in sorted(found, key=lambda item: item[:3]):
+    for start, _, order, match in sorted(matches, key=lambda item: item[:3]):
         if start < end:
             continue
         end = match.end()
@@ -95,14 +95,14 @@ def _pieces(text: str, words: frozenset[str], calendar: Calendar) -> Iterator[Te
 
 def _words_before(text: str) -> dict[int, Before]:
     """The phrases by where they end; one with "the" ends in two places, since an expression may begin with it."""
-    found = {}
+    matches = {}
     for match in _BEFORE.finditer(text):
         word = lower(match["word"])
         word = "-" if match["dash"] else _SAME.get(word, word)
-        found[match.end()] = Before(match.start(), match, word, the=bool(match["the"]))
+        matches[match.end()] = Before(match.start(), match, word, the=bool(match["the"]))
         if match["the"]:
-            found[match.end("the") - 3] = Before(match.start(), match, word)
-    return found
+            matches[match.end("the") - 3] = Before(match.start(), match, word)
+    return matches
 
 
 def _with_words_before(text: str, piece: Term, before: dict[int, Before], floor: int, calendar: Calendar) -> Term:
@@ -115,26 +115,26 @@ def _with_words_before(text: str, piece: Term, before: dict[int, Before], floor:
     for _ in range(MOST_PHRASES):
         if phrase is None or phrase.start < floor or phrase.word:
             break
-        reading, start, cue = _narrowed(reading, phrase, calendar), phrase.start, "part"
+        reading, start, cue = _narrow(reading, phrase, calendar), phrase.start, "part"
         phrase = before.get(start)
     if phrase is None or phrase.start < floor:
         return Term(start, end, reading, sure=reading.counts_after(cue))
     word = phrase.word
     if word == "around":
-        reading = reading.changed(lambda span: around(calendar, span, piece.reading.unit), calendar.now)
+        reading = reading.with_span(lambda span: around(calendar, span, piece.reading.unit), calendar.now)
         return Term(phrase.start, end, reading, sure=reading.counts_after(cue or word))
     cue = cue or (f"{word} the" if phrase.the else word)
     return Term(start, end, reading, word, phrase.start, reading.counts_after(cue))
 
 
-def _narrowed(reading: Reading, phrase: Before, calendar: Calendar) -> Reading:
+def _narrow(reading: Reading, phrase: Before, calendar: Calendar) -> Reading:
     match = phrase.match
     if match["away"]:
         count = number(match["count"]) if match["count"] else 1
         unit, direction = lower(match["unit"]), lower(match["direction"])
-        return reading.changed(lambda span: away(calendar, span, count, unit, direction), calendar.now, unit)
+        return reading.with_span(lambda span: away(calendar, span, count, unit, direction), calendar.now, unit)
     return _part(reading, lower(match["third"] or match["piece"] or match["whole"] or match["near"]), calendar)
 
 
 def _part(reading: Reading, part: str, calendar: Calendar) -> Reading:
-    return reading.changed(lambda span: part_of(calendar, span, reading.unit, part), calendar.now)
+    return reading.with_span(lambda span: part_of(calendar, span, reading.unit, part), calendar.now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 
-from fivefold.text.time_grammar.disambiguate import holiday_meant
+from fivefold.text.time_grammar.disambiguate import is_holiday
 from fivefold.text.time_grammar.periods import DAY, Calendar, Span, easter
 from fivefold.text.time_grammar.readings import Reading, recurring, yearly
 from fivefold.text.time_grammar.words import lower, rule
@@ -40,7 +40,7 @@ def holiday(match: re.Match[str], calendar: Calendar) -> Reading | None:
     if match["year"]:
         return Reading(_span(calendar, name, int(match["year"])), "holiday", explicit=True)
     latest = yearly(calendar, lambda year: _span(calendar, name, year))
-    return recurring(calendar, lower(match["which"]), "holiday", latest, holiday_meant)
+    return recurring(calendar, lower(match["which"]), "holiday", latest, is_holiday)
 
 
 def _span(calendar: Calendar, name: str, year: int) -> Span:

@@ -7,18 +7,18 @@ import re
 from fivefold.text.calendar_words import MONTH_WORDS, WEEKDAY_WORDS, month_number, weekday_number
 from fivefold.text.time_grammar.disambiguate import (
     COUNTED,
-    month_meant,
-    quarter_meant,
-    season_meant,
-    weekday_cue,
-    weekday_meant,
-    which_month_meant,
-    year_meant,
+    is_month,
+    is_qualified_month,
+    is_quarter,
+    is_season,
+    is_weekday,
+    is_weekday_cue,
+    is_year,
 )
 from fivefold.text.time_grammar.parts import part_of
 from fivefold.text.time_grammar.periods import Calendar, Span
 from fivefold.text.time_grammar.readings import MONTH, WEEK, Reading, monthly, recurring, weekly, yearly
-from fivefold.text.time_grammar.words import DIGIT, compiled, lower, ordinal, rule
+from fivefold.text.time_grammar.words import DIGIT, compile_pattern, lower, ordinal, rule
 
 _DECADES = {
     "twenties": 20,
@@ -31,7 +31,7 @@ _DECADES = {
     "nineties": 90,
     "noughties": 0,
 }
-_OF = compiled(" of | in {any month}")
+_OF = compile_pattern(" of | in {any month}")
 
 
 @rule(MONTH_WORDS, "{which}{month}(?:,? (?:of )?{year})?")
@@ -40,10 +40,10 @@ def month(match: re.Match[str], calendar: Calendar) -> Reading | None:
     start, end = match.span("month")
     if match["year"]:
         return Reading(calendar.months(int(match["year"]), number), "month", explicit=True)
-    if which and not which_month_meant(text, start, end, which):
+    if which and not is_qualified_month(text, start, end, which):
         return None
     latest = yearly(calendar, lambda year: calendar.months(year, number))
-    return recurring(calendar, which, "month", latest, lambda cue: month_meant(text, start, end, cue))
+    return recurring(calendar, which, "month", latest, lambda cue: is_month(text, start, end, cue))
 
 
 @rule(
@@ -56,9 +56,9 @@ def weekday(match: re.Match[str], calendar: Calendar) -> Reading | None:
     latest = weekly(calendar, number)
     if match["week"]:
         return recurring(calendar, "last", "day", latest)
-    if which and (_OF.match(text, end) or not weekday_meant(text, start, end, "on")):
+    if which and (_OF.match(text, end) or not is_weekday(text, start, end, "on")):
         return None
-    return recurring(calendar, which, "day", latest, lambda cue: weekday_meant(text, start, end, cue), period=WEEK)
+    return recurring(calendar, which, "day", latest, lambda cue: is_weekday(text, start, end, cue), period=WEEK)
 
 
 @rule(
@@ -85,7 +85,7 @@ def quarter(match: re.Match[str], calendar: Calendar) -> Reading | None:
     latest = yearly(calendar, lambda year: _quarter(calendar, year, number))
     the = lower(match[0]).startswith("the ")
     return recurring(
-        calendar, lower(match["which"]), "quarter", latest, lambda cue: quarter_meant(f"{cue} the" if the else cue)
+        calendar, lower(match["which"]), "quarter", latest, lambda cue: is_quarter(f"{cue} the" if the else cue)
     )
 
 
@@ -105,10 +105,10 @@ def season(match: re.Match[str], calendar: Calendar) -> Reading | None:
     if match["year"]:
         return Reading(calendar.season(int(match["year"]), name), "season", explicit=True)
     which = "before last" if match["earlier"] else lower(match["which"])
-    if which and not season_meant(text, end, word, "in"):
+    if which and not is_season(text, end, word, "in"):
         return None
     latest = yearly(calendar, lambda year: calendar.season(year, name))
-    return recurring(calendar, which, "season", latest, lambda cue: season_meant(text, end, word, cue))
+    return recurring(calendar, which, "season", latest, lambda cue: is_season(text, end, word, cue))
 
 
 @rule(
@@ -117,7 +117,7 @@ def season(match: re.Match[str], calendar: Calendar) -> Reading | None:
 )
 def year(match: re.Match[str], calendar: Calendar) -> Reading | None:
     span = calendar.months(int(match["year"]), 1, 12)
-    accepts = None if lower(match[0]).startswith("the") else year_meant
+    accepts = None if lower(match[0]).startswith("the") else is_year
     return Reading(span, "year", accepts=accepts, explicit=True)
 
 
@@ -140,4 +140,4 @@ def decade(match: re.Match[str], calendar: Calendar) -> Reading | None:
 @rule("the", r"the (?P<day>[0-9]{1,2})(?:st|nd|rd|th)(?=\s?(?:$|[?!.,;]))")
 def day_of_month(match: re.Match[str], calendar: Calendar) -> Reading | None:
     """The last one begun: "on the 15th"."""
-    return recurring(calendar, "", "day", monthly(calendar, int(match["day"])), weekday_cue, period=MONTH)
+    return recurring(calendar, "", "day", monthly(calendar, int(match["day"])), is_weekday_cue, period=MONTH)

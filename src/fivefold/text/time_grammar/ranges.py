@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from fivefold.text.time_grammar.periods import EARLIEST, INSTANT, Calendar, Span
 from fivefold.text.time_grammar.readings import WEEK, Reading, Term
-from fivefold.text.time_grammar.words import compiled
+from fivefold.text.time_grammar.words import compile_pattern
 
 _OPENERS = frozenset({"between", "from"})
 _JOINERS = frozenset({"to", "and", "until", "through", "-"})
 _CLOSED = frozenset({"before", "after", "until", "by"})
 """After these a term is an end of its own and no beginning of a range."""
-_TO_NOW = compiled(
+_TO_NOW = compile_pattern(
     r" (?:to|and|until|till|through|up to) (?:now|the present|this day)(?!\w)| onwards?(?!\w)| on(?= ?(?:$|[?!.,;]))"
 )
 _HOW_LONG = re.compile(r"\b(?:days|weeks|months|hours|long|time)\s$", re.IGNORECASE)
@@ -37,7 +37,7 @@ def ranges(text: str, terms: list[Term], calendar: Calendar) -> Iterator[Term]:
                 continue
             if following and not term.sure and _names_its_year(text, term, following):
                 term = replace(term, sure=term.reading.counts_after("between"))
-            bound = _bounded(text, term, calendar)
+            bound = _bound(text, term, calendar)
         except (ValueError, OverflowError, LookupError):
             continue
         if bound is None:
@@ -100,7 +100,7 @@ def _joined(term: Term, following: Term) -> Term:
     return Term(start, following.end, Reading(span, explicit=left.explicit or right.explicit))
 
 
-def _bounded(text: str, term: Term, calendar: Calendar) -> Term | None:
+def _bound(text: str, term: Term, calendar: Calendar) -> Term | None:
     """The term as the word before it bounds it; nothing where that leaves no time or it does not count."""
     to_now = _TO_NOW.match(text, term.end) if term.word in _OPENERS else None
     if to_now and term.reading.counts_after("since"):

@@ -1,4 +1,4 @@
-"""What one expression means: a span, and how it may be read again beside another one."""
+"""The meaning of one expression: a span, and how it may be read again next to another one."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Reading:
     def counts_after(self, cue: str) -> bool:
         return self.accepts is None or self.accepts(cue)
 
-    def changed(self, change: Callable[[Span], Span], now: datetime, unit: str = "") -> Reading:
-        """The reading with its span changed; one that comes round is chosen anew so that it has begun by now."""
+    def with_span(self, change: Callable[[Span], Span], now: datetime, unit: str = "") -> Reading:
+        """The reading with its span changed; one that recurs is chosen again so that it has begun by now."""
         if self.latest is None:
             return replace(self, span=change(self.span), unit=unit, frame=None)
         latest = _through(change, self.latest)

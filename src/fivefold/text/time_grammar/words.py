@@ -53,13 +53,13 @@ def rule(triggers: str, pattern: str) -> Callable[[Reader], Reader]:
     """Register a reader. In the pattern a space is any white space and `{month}` stands for a part named above."""
 
     def register(read: Reader) -> Reader:
-        RULES.append(Rule(frozenset(triggers.split()), compiled(_START + "(?:" + pattern + ")" + _END), read))
+        RULES.append(Rule(frozenset(triggers.split()), compile_pattern(_START + "(?:" + pattern + ")" + _END), read))
         return read
 
     return register
 
 
-def compiled(pattern: str) -> re.Pattern[str]:
+def compile_pattern(pattern: str) -> re.Pattern[str]:
     for name, part in _PARTS.items():
         pattern = pattern.replace(name, part)
     return re.compile(pattern.replace(" ", _GAP), re.IGNORECASE)
@@ -67,10 +67,10 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 def words_of(text: str) -> frozenset[str]:
     """The lower-case words of a text, and `#` where it holds a digit."""
-    found = set(re.findall("[a-z]+", text.lower()))
+    words = set(re.findall("[a-z]+", text.lower()))
     if re.search("[0-9]", text):
-        found.add(DIGIT)
-    return frozenset(found)
+        words.add(DIGIT)
+    return frozenset(words)
 
 
 def lower(word: str | None) -> str:

@@ -6,7 +6,7 @@ import re
 from datetime import date
 
 from fivefold.text.calendar_words import MONTH_WORDS, month_number
-from fivefold.text.time_grammar.disambiguate import COUNTED, dated_month_meant, weekday_cue
+from fivefold.text.time_grammar.disambiguate import COUNTED, is_dated_month, is_weekday_cue
 from fivefold.text.time_grammar.periods import DAY, Calendar, Span
 from fivefold.text.time_grammar.readings import Reading, recurring, yearly
 from fivefold.text.time_grammar.words import DIGIT, rule
@@ -44,7 +44,7 @@ def numeric(match: re.Match[str], calendar: Calendar) -> Reading | None:
 )
 def worded(match: re.Match[str], calendar: Calendar) -> Reading | None:
     """15 March or March 15th, with or without a year, and 3 to 7 May."""
-    if not dated_month_meant(match):
+    if not is_dated_month(match):
         return None
     month, first, last = month_number(match["month"]), int(match["day"]), int(match["last"] or match["day"])
 
@@ -67,7 +67,7 @@ def numeric_short(match: re.Match[str], calendar: Calendar) -> Reading | None:
     day, month = _in_order(int(match["first"]), int(match["second"]), calendar)
     doubtful = match["sign"] == "." and re.match(r"[0-9]{2}\.[0-9]{2}\.", match[0]) is None
     span = calendar.day(_latest(calendar.today, match["short"], month, day))
-    return Reading(span, "day", accepts=weekday_cue if doubtful else None, explicit=True)
+    return Reading(span, "day", accepts=is_weekday_cue if doubtful else None, explicit=True)
 
 
 @rule(MONTH_WORDS, "{day}(?:(?: of)? |-){month}(?:,? ['’]|-)(?P<short>(?<=-)[0-9]{4}|[0-9]{2})(?![0-9])")
