@@ -15,9 +15,9 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.stores.postgres.store import PostgresStore
+from tests.support.own_database import opened
 from tests.support.postgres import Postgres
 from tests.support.round_trips import RoundTrips
-from tests.support.store_places import opened
 
 BATCH = 80
 CONNECT_S = 2
@@ -25,7 +25,7 @@ CONNECT_S = 2
 WRITER = textwrap.dedent("""
     import itertools, sys
     import fivefold
-    from tests.support.store_places import opened
+    from tests.support.own_database import opened
     location, batch, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     with opened(location) as engine:
         for number in itertools.count(batch):

@@ -14,7 +14,7 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
 from fivefold.retrieval.prompt import SHORTEST, Context
-from fivefold.testing.pairs import NOW, Clock
+from fivefold.testing.store_pair import NOW, Clock
 from fivefold.testing.vectors import WordVectors
 from fivefold.text.tokens import tokens
 

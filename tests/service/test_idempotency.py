@@ -21,12 +21,12 @@ from fivefold.service.idempotency import KEPT, LEASE, Answer, Answers, Begun, Bu
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
 from fivefold.stores.sql.request_store import FEW
-from fivefold.testing.pairs import opened as on
+from fivefold.testing.store_pair import opened as on
 from fivefold.values.times import utc_now
+from tests.support.own_database import opened
 from tests.support.postgres import Server
 from tests.support.shared_tables import shared_tables
 from tests.support.shell import clean
-from tests.support.store_places import opened
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 SCOPE = "b0b0 POST /v1/namespaces/work/memories"

@@ -12,8 +12,8 @@ from fivefold.errors import InvalidInput
 from fivefold.stores import open_store
 from fivefold.stores.postgres.dsn import Options, addresses
 from fivefold.stores.postgres.store import PostgresStore
+from tests.support.own_database import opened
 from tests.support.postgres import Postgres, Server
-from tests.support.store_places import opened
 
 SECRET = "s3cr3t"
 AWAY = "127.0.0.1:1"
@@ -27,7 +27,7 @@ def test_options_of_the_store_are_taken_out_and_the_rest_is_left_to_postgresql()
     found = addresses("postgresql://ann@db:6000/home?sslmode=require&schema=notes&pool_size=3&hnsw_m=24")
     assert found.primary == "postgresql://ann@db:6000/home?sslmode=require"
     assert found.options == Options(schema="notes", pool_size=3, hnsw_m=24)
-    assert found.shown == "postgresql://ann@db:6000/home?sslmode=require&schema=notes&pool_size=3&hnsw_m=24"
+    assert found.label == "postgresql://ann@db:6000/home?sslmode=require&schema=notes&pool_size=3&hnsw_m=24"
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_options_of_the_store_are_taken_out_and_the_rest_is_left_to_postgresql()
 )
 def test_an_address_without_options_is_left_as_it_is(address: str) -> None:
     found = addresses(address)
-    assert (found.primary, found.replicas, found.options, found.shown) == (address, (), Options(), address)
+    assert (found.primary, found.replicas, found.options, found.label) == (address, (), Options(), address)
 
 
 @pytest.mark.parametrize("between", [",", ", ", " , "])
@@ -55,7 +55,7 @@ def test_the_first_of_several_addresses_takes_the_writes(between: str) -> None:
     found = addresses(between.join(["postgresql://a/x?schema=s", "postgres://b/x", "postgresql://c:1,d:2/x"]))
     assert found.primary == "postgresql://a/x"
     assert found.replicas == ("postgres://b/x", "postgresql://c:1,d:2/x")
-    assert found.shown == "postgresql://a/x?schema=s,postgres://b/x,postgresql://c:1,d:2/x"
+    assert found.label == "postgresql://a/x?schema=s,postgres://b/x,postgresql://c:1,d:2/x"
 
 
 # what is refused
@@ -129,7 +129,7 @@ def test_a_parameter_that_postgresql_does_not_know_is_named(postgres: Server) ->
 def test_a_password_is_in_no_name_and_no_repr(address: str) -> None:
     found = addresses(address)
     assert SECRET in "".join((found.primary, *found.replicas))
-    assert SECRET not in found.shown + repr(found)
+    assert SECRET not in found.label + repr(found)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_password_is_in_no_name_and_no_repr(address: str) -> None:
 )
 def test_a_password_that_should_have_been_escaped_is_not_shown_either(password: str) -> None:
     try:
-        shown = addresses(f"postgresql://ann:{password}@db/home").shown
+        shown = addresses(f"postgresql://ann:{password}@db/home").label
     except InvalidInput as error:
         shown = str(error)
     assert SECRET not in shown

@@ -17,9 +17,9 @@ from fivefold.service.keys import Keyring
 from fivefold.stores import open_store
 from fivefold.values.access import Unauthorized
 from tests.stores.test_replicas import answered_by, with_replicas
+from tests.support.own_database import opened
 from tests.support.postgres import Postgres
 from tests.support.processes import children
-from tests.support.store_places import opened
 
 
 @pytest.fixture

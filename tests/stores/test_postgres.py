@@ -14,16 +14,16 @@ import pytest
 import fivefold
 from fivefold.stores import open_store
 from fivefold.stores.postgres import schema
+from tests.support.own_database import OwnDatabase, opened
 from tests.support.postgres import Server
-from tests.support.store_places import Place, opened
 
 KNOWN = schema.migrations()
 NEXT = (KNOWN[-1][0] + 1, "ALTER TABLE memories ADD COLUMN flavour text; CREATE TABLE flavours (name text);")
 
 
 @pytest.fixture
-def place(postgres: Server) -> Iterator[Place]:
-    made = Place(postgres)
+def database(postgres: Server) -> Iterator[OwnDatabase]:
+    made = OwnDatabase(postgres)
     yield made
     made.close()
 
@@ -55,7 +55,7 @@ def test_many_processes_may_open_a_new_schema_at_once(postgres: Server) -> None:
     location = postgres.new_location()
     child = textwrap.dedent(f"""
         import os, sys
-        from tests.support.store_places import opened
+        from tests.support.own_database import opened
         sys.stdin.readline()
         with opened({location!r}) as engine:
             engine.remember(f"process {{os.getpid()}} was here")
@@ -71,10 +71,10 @@ def test_many_processes_may_open_a_new_schema_at_once(postgres: Server) -> None:
         assert all(finding.ok for finding in engine.doctor())
 
 
-def test_many_schemas_of_a_new_database_may_be_opened_at_once(place: Place) -> None:
+def test_many_schemas_of_a_new_database_may_be_opened_at_once(database: OwnDatabase) -> None:
     """The extension and the role are common to all of them."""
-    role = place.new_role()
-    assert at_once(*(place.at(schema=f"s{number}", role=role) for number in range(6))) == []
+    role = database.new_role()
+    assert at_once(*(database.dsn(schema=f"s{number}", role=role) for number in range(6))) == []
 
 
 def test_two_schemas_are_two_stores(postgres: Server) -> None:
@@ -85,35 +85,35 @@ def test_two_schemas_are_two_stores(postgres: Server) -> None:
         assert one.store.namespaces() == ("default",)
 
 
-def test_a_schema_made_beforehand_is_taken_and_leaves_room_for_others(place: Place) -> None:
-    place.run("CREATE SCHEMA first")
+def test_a_schema_made_beforehand_is_taken_and_leaves_room_for_others(database: OwnDatabase) -> None:
+    database.run("CREATE SCHEMA first")
     for name in ("first", "second"):
-        with opened(place.at(schema=name)) as engine:
+        with opened(database.dsn(schema=name)) as engine:
             assert engine.remember("tea").stored
 
 
-def test_pgvector_may_lie_in_any_schema(place: Place) -> None:
-    place.run('CREATE SCHEMA "My Types"', 'CREATE EXTENSION vector SCHEMA "My Types"')
-    with opened(place.at()) as engine:
+def test_pgvector_may_lie_in_any_schema(database: OwnDatabase) -> None:
+    database.run('CREATE SCHEMA "My Types"', 'CREATE EXTENSION vector SCHEMA "My Types"')
+    with opened(database.dsn()) as engine:
         engine.remember("Sarah drinks tea")
         assert engine.recall("tea", recipe="dense").hits
 
 
 @pytest.mark.parametrize("name", ["user", "select", "table"])
-def test_a_word_of_sql_is_no_name(place: Place, name: str) -> None:
+def test_a_word_of_sql_is_no_name(database: OwnDatabase, name: str) -> None:
     for option in ("schema", "role"):
         with pytest.raises(fivefold.FivefoldError, match="word of SQL; choose another"):
-            open_store(place.at(**{option: name}))
+            open_store(database.dsn(**{option: name}))
 
 
-def test_a_database_that_cannot_hold_every_text_is_refused(postgres: Server, place: Place) -> None:
-    name = f"{place.database}_latin"
-    place.run(f"CREATE DATABASE {name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+def test_a_database_that_cannot_hold_every_text_is_refused(postgres: Server, database: OwnDatabase) -> None:
+    name = f"{database.database}_latin"
+    database.run(f"CREATE DATABASE {name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
     try:
         with pytest.raises(fivefold.StoreError, match="encoding LATIN1; create one with ENCODING 'UTF8'"):
             open_store(postgres.dsn(name))
     finally:
-        place.run(f"DROP DATABASE {name} WITH (FORCE)")
+        database.run(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 # schemas of others, newer ones, older ones
@@ -123,52 +123,54 @@ def test_a_database_that_cannot_hold_every_text_is_refused(postgres: Server, pla
     "table",
     ["accounts (id integer)", "schema_version (version text)", "schema_version (version integer)", "namespaces (id)"],
 )
-def test_another_programs_schema_is_refused_and_untouched(place: Place, table: str) -> None:
-    place.run("CREATE SCHEMA fivefold", f"CREATE TABLE fivefold.{table.replace('(id)', '(id integer)')}")
+def test_another_programs_schema_is_refused_and_untouched(database: OwnDatabase, table: str) -> None:
+    database.run("CREATE SCHEMA fivefold", f"CREATE TABLE fivefold.{table.replace('(id)', '(id integer)')}")
     with pytest.raises(fivefold.StoreError, match=r"another program's tables; choose another with \?schema="):
-        open_store(place.at())
-    assert place.value("SELECT count(*) FROM pg_class WHERE relnamespace = 'fivefold'::regnamespace") == 1
-    open_store(place.at(schema="beside")).close()
+        open_store(database.dsn())
+    assert database.value("SELECT count(*) FROM pg_class WHERE relnamespace = 'fivefold'::regnamespace") == 1
+    open_store(database.dsn(schema="beside")).close()
 
 
-def test_a_newer_schema_is_refused(place: Place) -> None:
-    opened(place.at()).close()
-    place.run("UPDATE fivefold.fivefold_version SET version = 99")
+def test_a_newer_schema_is_refused(database: OwnDatabase) -> None:
+    opened(database.dsn()).close()
+    database.run("UPDATE fivefold.fivefold_version SET version = 99")
     with pytest.raises(fivefold.NewerSchema, match=r"version 99.*upgrade fivefold"):
-        open_store(place.at())
+        open_store(database.dsn())
 
 
-def test_an_older_schema_is_migrated_once_by_many(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    with opened(place.at()) as engine:
+def test_an_older_schema_is_migrated_once_by_many(database: OwnDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(database.dsn()) as engine:
         engine.remember("Sarah drinks tea")
     monkeypatch.setattr(schema, "migrations", lambda: (*KNOWN, NEXT))
-    assert at_once(*[place.at()] * 6) == []
-    assert place.value("SELECT version FROM fivefold.fivefold_version") == NEXT[0]
-    with opened(place.at()) as engine:
+    assert at_once(*[database.dsn()] * 6) == []
+    assert database.value("SELECT version FROM fivefold.fivefold_version") == NEXT[0]
+    with opened(database.dsn()) as engine:
         assert engine.recall("tea").hits[0].memory.content == "Sarah drinks tea"
     monkeypatch.undo()
     with pytest.raises(fivefold.NewerSchema, match=f"version {NEXT[0]}"):
-        open_store(place.at())
+        open_store(database.dsn())
 
 
-def test_a_migration_that_fails_says_why_and_changes_nothing(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened(place.at()).close()
+def test_a_migration_that_fails_says_why_and_changes_nothing(
+    database: OwnDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened(database.dsn()).close()
     broken = (NEXT[0] + 1, "ALTER TABLE memories ADD COLUMN smell text; ALTER TABLE nowhere ADD COLUMN x text")
     monkeypatch.setattr(schema, "migrations", lambda: (*KNOWN, NEXT, broken))
     with pytest.raises(fivefold.StoreError, match='relation "nowhere" does not exist'):
-        open_store(place.at())
-    assert place.value("SELECT version FROM fivefold.fivefold_version") == KNOWN[-1][0]
-    assert place.value("SELECT count(*) FROM pg_attribute WHERE attname IN ('flavour', 'smell')") == 0
+        open_store(database.dsn())
+    assert database.value("SELECT version FROM fivefold.fivefold_version") == KNOWN[-1][0]
+    assert database.value("SELECT count(*) FROM pg_attribute WHERE attname IN ('flavour', 'smell')") == 0
     monkeypatch.undo()
-    opened(place.at()).close()
+    opened(database.dsn()).close()
 
 
-def test_what_cannot_be_opened_says_why_at_once(place: Place) -> None:
-    missing = place.at().replace(place.database, "no_such_database")
+def test_what_cannot_be_opened_says_why_at_once(database: OwnDatabase) -> None:
+    missing = database.dsn().replace(database.database, "no_such_database")
     with pytest.raises(fivefold.StoreError, match='database "no_such_database" does not exist'):
         open_store(missing)
     with pytest.raises(fivefold.StoreError, match="no_such_user"):
-        open_store(place.at("no_such_user"))
+        open_store(database.dsn("no_such_user"))
 
 
 def test_a_closed_store_says_so(postgres: Server) -> None:
@@ -181,13 +183,15 @@ def test_a_closed_store_says_so(postgres: Server) -> None:
             use()
 
 
-def test_connections_end_with_the_store(place: Place) -> None:
-    own = f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{place.database}' AND application_name = 'fivefold'"
-    with opened(place.at()) as engine:
+def test_connections_end_with_the_store(database: OwnDatabase) -> None:
+    own = (
+        f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{database.database}' AND application_name = 'fivefold'"
+    )
+    with opened(database.dsn()) as engine:
         engine.remember("tea")
         engine.recall("tea")
-        assert place.value(own) > 0
+        assert database.value(own) > 0
     until = time.monotonic() + 10
-    while place.value(own) and time.monotonic() < until:
+    while database.value(own) and time.monotonic() < until:
         time.sleep(0.01)
-    assert place.value(own) == 0
+    assert database.value(own) == 0

@@ -14,10 +14,10 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.stores.sql.recall_log import BATCH
-from fivefold.testing.pairs import opened as engine_on
+from fivefold.testing.store_pair import opened as engine_on
 from fivefold.testing.vectors import WordVectors
+from tests.support.own_database import opened
 from tests.support.postgres import Server
-from tests.support.store_places import opened
 
 EACH = 500
 PATIENCE_S = 60.0
@@ -67,7 +67,7 @@ def test_two_processes_write_into_one_namespace(location: str) -> None:
     opened(location).close()
     code = """
         import sys
-        from tests.support.store_places import opened
+        from tests.support.own_database import opened
         location, name, each = sys.argv[1], sys.argv[2], int(sys.argv[3])
         with opened(location) as engine:
             for number in range(each):
@@ -89,7 +89,7 @@ def test_a_fork_is_told_to_open_the_store_again_and_hurts_nobody(location: str) 
     code = """
         import os, sys
         import fivefold
-        from tests.support.store_places import opened
+        from tests.support.own_database import opened
         engine = opened(sys.argv[1])
         engine.remember("Sarah drinks tea")
         backend = lambda: engine.store._primary.rows(0, "SELECT pg_backend_pid()", ())

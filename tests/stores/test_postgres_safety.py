@@ -22,7 +22,7 @@ from fivefold.stores.postgres.row_level_security import SHARED_TABLES
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.stores.postgres.writer import PostgresWriter
 from fivefold.stores.protocol import VectorSpace
-from fivefold.testing.pairs import opened
+from fivefold.testing.store_pair import opened
 from fivefold.testing.strategies import SENTENCES
 from fivefold.values.extraction import Mention
 from fivefold.values.recall import Recall

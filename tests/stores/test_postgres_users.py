@@ -11,26 +11,26 @@ from fivefold.service.audit import Audit
 from fivefold.service.keys import Keyring
 from fivefold.stores import open_store
 from fivefold.stores.postgres import schema
+from tests.support.own_database import OwnDatabase, opened
 from tests.support.postgres import Server
-from tests.support.store_places import Place, opened
 
 
 @pytest.fixture
-def place(postgres: Server) -> Iterator[Place]:
-    made = Place(postgres)
+def database(postgres: Server) -> Iterator[OwnDatabase]:
+    made = OwnDatabase(postgres)
     yield made
     made.close()
 
 
 def test_a_member_of_the_role_reads_and_writes_and_does_not_migrate(
-    place: Place, monkeypatch: pytest.MonkeyPatch
+    database: OwnDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    role = place.new_role()
-    with opened(place.at(role=role)) as engine:
+    role = database.new_role()
+    with opened(database.dsn(role=role)) as engine:
         engine.remember("Sarah drinks tea")
-    user = place.new_user()
-    place.run(f"GRANT {role} TO {user}")
-    with opened(place.at(user, role=role)) as engine:
+    user = database.new_user()
+    database.run(f"GRANT {role} TO {user}")
+    with opened(database.dsn(user, role=role)) as engine:
         engine.remember("Tom drinks milk")
         assert len(engine.recall("who drinks?").hits) == 2
         assert all(finding.ok for finding in engine.doctor())
@@ -43,50 +43,52 @@ def test_a_member_of_the_role_reads_and_writes_and_does_not_migrate(
     newer = known[-1][0] + 1
     monkeypatch.setattr(schema, "migrations", lambda: (*known, (newer, "ALTER TABLE memories ADD COLUMN flavour text")))
     with pytest.raises(fivefold.StoreError, match=f"brought to schema version {newer}; open it once as its owner"):
-        open_store(place.at(user, role=role))
-    assert place.value("SELECT version FROM fivefold.fivefold_version") == newer - 1
+        open_store(database.dsn(user, role=role))
+    assert database.value("SELECT version FROM fivefold.fivefold_version") == newer - 1
 
 
-def test_a_user_who_may_create_roles_makes_a_store_and_uses_it(place: Place) -> None:
+def test_a_user_who_may_create_roles_makes_a_store_and_uses_it(database: OwnDatabase) -> None:
     """From PostgreSQL 16 on the maker of a role may grant it, and has to before acting as it."""
-    user, role = place.new_user("CREATEROLE"), place.new_role()
-    place.run("CREATE EXTENSION vector", f"GRANT CREATE ON DATABASE {place.database} TO {user}")
-    with opened(place.at(user, role=role)) as engine:
+    user, role = database.new_user("CREATEROLE"), database.new_role()
+    database.run("CREATE EXTENSION vector", f"GRANT CREATE ON DATABASE {database.database} TO {user}")
+    with opened(database.dsn(user, role=role)) as engine:
         engine.remember("Sarah drinks tea")
         assert engine.recall("tea").hits
         assert engine.store.namespaces() == ("default",)
 
 
-def test_who_may_not_create_the_role_is_told_what_to_ask_for(place: Place) -> None:
-    user, role = place.new_user(), place.new_role()
-    place.run("CREATE EXTENSION vector", f"GRANT CREATE ON DATABASE {place.database} TO {user}")
+def test_who_may_not_create_the_role_is_told_what_to_ask_for(database: OwnDatabase) -> None:
+    user, role = database.new_user(), database.new_role()
+    database.run("CREATE EXTENSION vector", f"GRANT CREATE ON DATABASE {database.database} TO {user}")
     with pytest.raises(fivefold.StoreError, match=f"CREATE ROLE {role} NOLOGIN; GRANT {role} TO {user}"):
-        open_store(place.at(user, role=role))
-    place.run(f"CREATE ROLE {role} NOLOGIN")
+        open_store(database.dsn(user, role=role))
+    database.run(f"CREATE ROLE {role} NOLOGIN")
     with pytest.raises(fivefold.StoreError, match=f"run: GRANT {role} TO {user}"):
-        open_store(place.at(user, role=role))
-    place.run(f"GRANT {role} TO {user}")
-    open_store(place.at(user, role=role)).close()
+        open_store(database.dsn(user, role=role))
+    database.run(f"GRANT {role} TO {user}")
+    open_store(database.dsn(user, role=role)).close()
 
 
-def test_who_may_not_act_as_the_role_is_told_at_once(place: Place) -> None:
-    role, user = place.new_role(), place.new_user()
-    open_store(place.at(role=role)).close()
+def test_who_may_not_act_as_the_role_is_told_at_once(database: OwnDatabase) -> None:
+    role, user = database.new_role(), database.new_user()
+    open_store(database.dsn(role=role)).close()
     with pytest.raises(fivefold.StoreError, match=r"permission denied for schema fivefold|may not act as it"):
-        open_store(place.at(user, role=role))
-    place.run(f"GRANT USAGE ON SCHEMA fivefold TO {user}", f"GRANT SELECT ON ALL TABLES IN SCHEMA fivefold TO {user}")
+        open_store(database.dsn(user, role=role))
+    database.run(
+        f"GRANT USAGE ON SCHEMA fivefold TO {user}", f"GRANT SELECT ON ALL TABLES IN SCHEMA fivefold TO {user}"
+    )
     with pytest.raises(fivefold.StoreError, match=f"may not act as it; .*GRANT {role} TO {user}"):
-        open_store(place.at(user, role=role))
+        open_store(database.dsn(user, role=role))
 
 
-def test_who_may_not_add_the_extension_is_told_what_to_ask_for(place: Place) -> None:
-    user = place.new_user()
+def test_who_may_not_add_the_extension_is_told_what_to_ask_for(database: OwnDatabase) -> None:
+    user = database.new_user()
     with pytest.raises(fivefold.StoreError, match=r"run: CREATE EXTENSION vector|permission denied"):
-        open_store(place.at(user))
+        open_store(database.dsn(user))
 
 
-def test_a_role_that_sees_everything_is_refused(place: Place) -> None:
-    mighty, owner = place.new_user("BYPASSRLS"), place.value("SELECT current_user")
+def test_a_role_that_sees_everything_is_refused(database: OwnDatabase) -> None:
+    mighty, owner = database.new_user("BYPASSRLS"), database.value("SELECT current_user")
     for role in (mighty, owner):
         with pytest.raises(fivefold.StoreError, match="can see every namespace, so it protects none"):
-            open_store(place.at(role=role))
+            open_store(database.dsn(role=role))

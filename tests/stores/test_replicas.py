@@ -15,8 +15,8 @@ from fivefold.engine import Engine
 from fivefold.stores.postgres import replicas
 from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.store import PostgresStore
+from tests.support.own_database import opened
 from tests.support.postgres import Postgres
-from tests.support.store_places import opened
 
 PATIENCE_S = 20.0
 DEFAULT = namespace_key("default")

@@ -12,8 +12,8 @@ import pytest
 from fivefold.stores.sqlite.reader import SqliteSearchReader
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.testing.compare import differences, renamed, session_names, trace, unlike
-from fivefold.testing.pairs import Pair, in_memory, opened
 from fivefold.testing.recipes import steady, steady_recipes, steady_with
+from fivefold.testing.store_pair import StorePair, in_memory, opened
 from fivefold.values.serialize import Json
 from fivefold.values.trace import RouteHit
 
@@ -178,7 +178,7 @@ def test_session_memories_are_called_by_their_session() -> None:
 
 def test_a_store_that_is_off_by_little_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     with in_memory() as store, in_memory() as reference:
-        pair = Pair(store, reference)
+        pair = StorePair(store, reference)
         pair.remember(*TOLD)
         pair.ask("tea in the barn")
         assert isinstance(store, SqliteStore)
@@ -196,7 +196,7 @@ def test_a_store_that_is_off_by_little_is_found_out(monkeypatch: pytest.MonkeyPa
 
 def test_a_store_that_holds_more_is_found_out() -> None:
     with in_memory() as store, in_memory() as reference:
-        pair = Pair(store, reference)
+        pair = StorePair(store, reference)
         pair.remember(*TOLD)
         pair.same()
         pair.tested.configure(hops=1)

@@ -22,7 +22,7 @@ from fivefold.learning.model_store import model_path, reranker_store
 from fivefold.service.keys import Keyring
 from fivefold.stores import open_store
 from fivefold.stores.sqlite.schema import migrations
-from fivefold.testing.pairs import answers, same_answers
+from fivefold.testing.store_pair import answers, same_answers
 from fivefold.transfer.backup import Backup, back_up
 from fivefold.transfer.restore import restore
 from tests.learning.test_reranker import VERDICT

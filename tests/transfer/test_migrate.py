@@ -23,7 +23,7 @@ from fivefold.learning.model_store import reranker_store
 from fivefold.stores import open_store
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.stores.tables import TABLES, VECTORS
-from fivefold.testing.pairs import answers, same_answers
+from fivefold.testing.store_pair import answers, same_answers
 from fivefold.transfer.migrate import Migrated, migrate
 from tests.learning.test_reranker import VERDICT, liking
 from tests.stores.test_sqlite import Toy, toy

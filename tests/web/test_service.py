@@ -14,8 +14,8 @@ from fivefold.service import engines
 from fivefold.service.recipes import recipe_named
 from fivefold.service.service import open_service
 from fivefold.values.access import HERE, Caller, Refused
+from tests.support.own_database import OwnDatabase, opened
 from tests.support.postgres import Server
-from tests.support.store_places import Place, opened
 from tests.web.conftest import UNLIMITED, asking
 
 
@@ -148,13 +148,13 @@ def test_a_store_that_does_not_answer_is_not_ready(tmp_path: Path) -> None:
 
 def test_a_server_that_does_not_own_the_database_is_ready(postgres: Server) -> None:
     """Such a role cannot list namespaces: a key is told of those that it names, one of all of none."""
-    place = Place(postgres)
+    database = OwnDatabase(postgres)
     try:
-        role, user = place.new_role(), place.new_user()
-        with opened(place.at(role=role)) as engine:
+        role, user = database.new_role(), database.new_user()
+        with opened(database.dsn(role=role)) as engine:
             engine.remember("Sarah drinks tea")
-        place.run(f"GRANT {role} TO {user}")
-        service = open_service(place.at(user, role=role), "wordllama", limits=UNLIMITED)
+        database.run(f"GRANT {role} TO {user}")
+        service = open_service(database.dsn(user, role=role), "wordllama", limits=UNLIMITED)
         try:
             named, all_of_them = (
                 service.keyring.create("k", "reader", names)[1] for names in (["default", "b"], ["*"])
@@ -167,7 +167,7 @@ def test_a_server_that_does_not_own_the_database_is_ready(postgres: Server) -> N
         finally:
             service.close()
     finally:
-        place.close()
+        database.close()
 
 
 def test_a_store_on_a_database_server_is_served_alike(postgres: Server) -> None:

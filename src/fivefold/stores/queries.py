@@ -1,4 +1,4 @@
-"""What a search asks of a store, and what it gets back, without a word of SQL."""
+"""What a search gives a store, and what it gets back; no SQL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFilter:
-    """Which memories a look through a namespace is after; what is None does not narrow it.
+    """Which memories a page shows; a field that is None does not narrow it.
 
     Without a kind, session memories are left out, which only repeat their turns. All `words` must be in the text.
     """
@@ -84,8 +84,8 @@ class AliasMatch:
     part: bool
 
 
-ENOUGH = 10
-"""A graph search looks at about so many memories for each it will give."""
+CONSIDERED_PER_HIT = 10
+"""A graph search considers about that many memories for each one it returns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ try:
 except ImportError:
     raise MissingExtra("the conformance suite", "testing") from None
 
-LAWS = ("care", "forgetting", "graph", "memories", "namespaces", "recalls", "use", "words")
+LAWS = ("browsing", "feedback", "forgetting", "graph", "lexical", "maintenance", "memories", "namespaces", "recalls")
 
-pytest.register_assert_rewrite("fivefold.testing.pairs", *(f"fivefold.testing.{name}" for name in LAWS))
+pytest.register_assert_rewrite("fivefold.testing.store_pair", *(f"fivefold.testing.{name}" for name in LAWS))
 
 
 from fivefold.testing.conformance import StoreConformance  # noqa: E402 - asserts explain themselves from here on

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.stores.protocol import Store
-from fivefold.testing.pairs import Pair, opened
-from fivefold.testing.places import Places
+from fivefold.testing.fixtures import StoreFixtures
+from fivefold.testing.store_pair import StorePair, opened
 from fivefold.testing.strategies import examined
 from fivefold.values.memory import Memory
 from fivefold.values.paging import Page
@@ -67,7 +67,7 @@ FILTERS: dict[str, tuple[dict[str, Any], Callable[[Memory], bool]]] = {
 }
 
 
-class BrowsingLaws(Places):
+class BrowsingLaws(StoreFixtures):
     """Reading without a question."""
 
     @settings(examined, max_examples=8)
@@ -118,7 +118,7 @@ class BrowsingLaws(Places):
         with pytest.raises(InvalidInput, match="cursor"):
             engine.memories(cursor=cursor)
 
-    def test_the_last_turns_are_those_of_a_session_by_then(self, pair: Pair) -> None:
+    def test_the_last_turns_are_those_of_a_session_by_then(self, pair: StorePair) -> None:
         for i in range(6):
             at = f"2025-03-0{1 + i // 2}T09:0{i}:00Z"
             pair.remember({"content": f"turn {i}", "id": f"t{i}", "session_id": "ab"[i % 2], "event_at": at})
@@ -140,7 +140,7 @@ class BrowsingLaws(Places):
         assert last() == ["t5"]
         assert last(recent_turns=0) == []
 
-    def test_a_session_is_read_turn_by_turn(self, pair: Pair) -> None:
+    def test_a_session_is_read_turn_by_turn(self, pair: StorePair) -> None:
         pair.remember(*({"content": f"turn {i}", "id": f"t{i}", "session_id": "st"[i % 2]} for i in range(6)))
         pair.remember({"content": "between", "id": "b", "session_id": "s", "turn_index": 1})
         turns = pair.both(lambda engine: [memory.id for memory in engine.turns("s")])
@@ -149,7 +149,7 @@ class BrowsingLaws(Places):
             with pytest.raises(NotFound, match="has no session"):
                 pair.tested.turns(missing)
 
-    def test_history_is_what_was_replaced_and_by_what(self, pair: Pair) -> None:
+    def test_history_is_what_was_replaced_and_by_what(self, pair: StorePair) -> None:
         for year, town in ((2022, "Leeds"), (2023, "Bristol"), (2024, "Paris"), (2025, "Rome")):
             pair.remember({"content": f"I live in {town}", "id": town, "event_at": f"{year}-01-01T00:00:00Z"})
         pair.remember({"content": "The key is under the fern", "id": "key"})
@@ -166,7 +166,7 @@ class BrowsingLaws(Places):
         with pytest.raises(NotFound):
             pair.tested.history("nobody")
 
-    def test_what_speaks_of_an_entity_is_listed(self, pair: Pair) -> None:
+    def test_what_speaks_of_an_entity_is_listed(self, pair: StorePair) -> None:
         told = ("Sarah met Tom", "Tom baked bread", "it rained", "Sarah sang")
         pair.remember(
             *(
@@ -179,7 +179,7 @@ class BrowsingLaws(Places):
         with pytest.raises(NotFound):
             pair.tested.graph.memories("nobody")
 
-    def test_what_speaks_of_an_entity_and_its_relations_come_page_by_page(self, pair: Pair) -> None:
+    def test_what_speaks_of_an_entity_and_its_relations_come_page_by_page(self, pair: StorePair) -> None:
         """Moments and confidences repeat, so that places differ by the last part alone."""
         names = ("Ann", "Bob", "Cleo", "Dora", "Edgar")
         pair.remember(

@@ -1,4 +1,4 @@
-"""Forgetting: a memory that goes takes everything along, and the rest is as if it had never been."""
+"""Forgetting: everything of a memory is deleted, and the rest is as if it had never been stored."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from fivefold.engine import Engine
 from fivefold.errors import NotFound
 from fivefold.stores.protocol import Store
-from fivefold.testing.pairs import Pair, answers, exported, holdings, opened, same_answers
-from fivefold.testing.places import Places
+from fivefold.testing.fixtures import StoreFixtures
+from fivefold.testing.store_pair import StorePair, answers, contents_of, exported, opened, same_answers
 
 KEPT: tuple[dict[str, object], ...] = (
     {"content": "Sarah met Priya at the pier", "id": "k0", "event_at": "2025-02-01T09:00:00Z"},
@@ -35,7 +35,7 @@ ASKED = (
 )
 
 
-class ForgettingLaws(Places):
+class ForgettingLaws(StoreFixtures):
     """Each compares a namespace that has forgotten with one that never knew."""
 
     def test_what_was_forgotten_might_never_have_been_told(self, store: Store) -> None:
@@ -46,7 +46,7 @@ class ForgettingLaws(Places):
         for record in GONE:
             forgot.forget(str(record["id"]))
         assert exported(forgot) == exported(never)
-        assert holdings(forgot) | {"stats": _counts(forgot)} == holdings(never) | {"stats": _counts(never)}
+        assert contents_of(forgot) | {"stats": _counts(forgot)} == contents_of(never) | {"stats": _counts(never)}
         same_answers(answers(never, *ASKED), answers(forgot, *ASKED))
 
     def test_a_forgotten_session_might_never_have_been_held(self, store: Store) -> None:
@@ -78,7 +78,7 @@ class ForgettingLaws(Places):
             )
         assert all(finding.ok for finding in engine.doctor())
 
-    def test_the_recalls_that_showed_it_go_too(self, pair: Pair) -> None:
+    def test_the_recalls_that_showed_it_go_too(self, pair: StorePair) -> None:
         pair.remember(*KEPT)
         shown = {engine: engine.recall("tea in the morning", k=2) for engine in (pair.tested, pair.reference)}
         apart = {engine: engine.recall("badge E-47821", k=1) for engine in (pair.tested, pair.reference)}
@@ -93,7 +93,7 @@ class ForgettingLaws(Places):
             engine.feedback(answer.id, used=[answer[0].memory.id])
         pair.same()
 
-    def test_what_it_had_replaced_holds_again_or_goes_to_its_heir(self, pair: Pair) -> None:
+    def test_what_it_had_replaced_holds_again_or_goes_to_its_heir(self, pair: StorePair) -> None:
         for year, town in ((2022, "Leeds"), (2023, "York"), (2024, "Bristol"), (2025, "Paris")):
             pair.remember({"content": f"I live in {town}", "id": town, "event_at": f"{year}-01-01T00:00:00Z"})
         pair.both(partial(Engine.forget, id="York"))
@@ -103,7 +103,7 @@ class ForgettingLaws(Places):
         pair.ask("where do I live?")
         pair.same()
 
-    def test_a_turn_that_goes_closes_the_gap_it_leaves(self, pair: Pair) -> None:
+    def test_a_turn_that_goes_closes_the_gap_it_leaves(self, pair: StorePair) -> None:
         pair.remember(
             *(
                 {
@@ -122,7 +122,7 @@ class ForgettingLaws(Places):
             pair.same()
         assert pair.tested.sessions()[0].turns == 3
 
-    def test_forgetting_twice_is_an_error(self, pair: Pair) -> None:
+    def test_forgetting_twice_is_an_error(self, pair: StorePair) -> None:
         pair.remember(*KEPT)
         pair.both(partial(Engine.forget, id="k0"))
         pair.both(partial(Engine.forget, id="k0"))

@@ -9,9 +9,9 @@ import pytest
 from fivefold.engine import Engine
 from fivefold.stores.protocol import Store
 from fivefold.stores.queries import Walk
-from fivefold.testing.pairs import NOW, Pair, opened
-from fivefold.testing.places import Places
+from fivefold.testing.fixtures import StoreFixtures
 from fivefold.testing.recipes import steady_with
+from fivefold.testing.store_pair import NOW, StorePair, opened
 from fivefold.values.trace import RouteHit
 from fivefold.writing.graph import Graph
 
@@ -41,21 +41,21 @@ ASKED = (
 )
 
 
-class GraphLaws(Places):
+class GraphLaws(StoreFixtures):
     """Edits are made on both sides, and the walks from every entity compared with their notes."""
 
-    def test_what_is_read_out_of_texts_makes_the_same_graph(self, pair: Pair) -> None:
+    def test_what_is_read_out_of_texts_makes_the_same_graph(self, pair: StorePair) -> None:
         tell(pair)
         _compared(pair)
 
-    def test_relations_that_end_are_kept_as_such(self, pair: Pair) -> None:
+    def test_relations_that_end_are_kept_as_such(self, pair: StorePair) -> None:
         for month, text in enumerate(("Sarah reports to Tom", "Sarah reports to Nadia", "Tom lives in Leeds"), 1):
             pair.remember({"content": text, "id": f"m{month}", "event_at": f"2025-0{month}-01T00:00:00Z"})
         pair.remember({"content": "My former manager Ravi came by", "id": "former", "speaker": "user"})
         pair.remember({"content": "Tom lives in York", "id": "early", "event_at": "2024-01-01T00:00:00Z"})
         _compared(pair)
 
-    def test_entities_are_added_aliased_and_renamed_alike(self, pair: Pair) -> None:
+    def test_entities_are_added_aliased_and_renamed_alike(self, pair: StorePair) -> None:
         tell(pair)
         edit(pair, Graph.add, "Kestrel II", aliases=["the float", "K2"])
         edit(pair, Graph.alias, "Kestrel", "K1")
@@ -65,7 +65,7 @@ class GraphLaws(Places):
         pair.remember({"content": "the float and K1 met Sarah", "id": "later"})
         _compared(pair)
 
-    def test_a_merge_moves_everything(self, pair: Pair) -> None:
+    def test_a_merge_moves_everything(self, pair: StorePair) -> None:
         tell(pair)
         edit(pair, Graph.merge, "Sam Osei", "Sam Whitfield")
         edit(pair, Graph.merge, "Tom Reed", "Ravi")
@@ -74,7 +74,7 @@ class GraphLaws(Places):
         assert pair.tested.graph.entity("Sam Whitfield").name == "Sam Osei"
         _compared(pair)
 
-    def test_a_split_moves_memories(self, pair: Pair) -> None:
+    def test_a_split_moves_memories(self, pair: StorePair) -> None:
         tell(pair)
         edit(pair, Graph.split, "Priya", "Priya the climber", ["g05"])
         edit(pair, Graph.split, "Priya", "Priya the third", [])
@@ -83,7 +83,7 @@ class GraphLaws(Places):
         pair.both(lambda engine: engine.doctor(repair=True) and None)
         _compared(pair)
 
-    def test_relations_are_made_changed_and_taken_away_by_hand(self, pair: Pair) -> None:
+    def test_relations_are_made_changed_and_taken_away_by_hand(self, pair: StorePair) -> None:
         tell(pair)
         edit(pair, Graph.relate, "Elin", "leads", "Larkfield", confidence=0.95)
         edit(pair, Graph.relate, "Elin", "leads", "Larkfield", "lifecycle", 0.5, valid_to="2025-01-01T00:00:00Z")
@@ -95,7 +95,7 @@ class GraphLaws(Places):
         pair.both(lambda engine: engine.graph.unrelate(engine.graph.edges("Elin")[0].id))
         _compared(pair)
 
-    def test_what_was_made_by_hand_outlives_what_is_forgotten(self, pair: Pair) -> None:
+    def test_what_was_made_by_hand_outlives_what_is_forgotten(self, pair: StorePair) -> None:
         tell(pair)
         edit(pair, Graph.add, "Lighthouse")
         edit(pair, Graph.relate, "Sarah Chen", "keeps", "Lighthouse")
@@ -137,7 +137,7 @@ class GraphLaws(Places):
 
     @pytest.mark.parametrize("crowd", [3, 70])
     def test_a_name_of_many_is_resolved_alike(self, store: Store, reference: Store, crowd: int) -> None:
-        pair = Pair(store, reference)
+        pair = StorePair(store, reference)
         pair.remember(*({"content": f"Alex Number{i} likes tea and boats", "id": f"a{i:02}"} for i in range(crowd)))
         pair.remember({"content": "my manager is Alex Number1", "id": "x", "speaker": "user"})
         pair.remember({"content": "boats of Alex", "id": "y"}, {"content": "Alex Number2 sails boats", "id": "z"})
@@ -149,11 +149,11 @@ class GraphLaws(Places):
         assert {item.name for item in engine.graph.entities("sam")} == {"Sam Whitfield", "Sam Osei", "Sam"}
 
 
-def tell(pair: Pair) -> None:
+def tell(pair: StorePair) -> None:
     pair.remember(*({"content": text, "id": f"g{i:02}", "speaker": "user"} for i, text in enumerate(TOLD)))
 
 
-def edit(pair: Pair, act: object, *given: object, **named: object) -> None:
+def edit(pair: StorePair, act: object, *given: object, **named: object) -> None:
     """An edit by hand on both sides; one that is refused is refused on both."""
     pair.both(lambda engine: act(engine.graph, *given, **named))  # type: ignore[operator]
 
@@ -166,7 +166,7 @@ def walked(engine: Engine, root: str, hops: int = 2, **how: int) -> dict[str, Ro
     return {memories[hit.row].id: hit for hit in found}
 
 
-def _compared(pair: Pair) -> None:
+def _compared(pair: StorePair) -> None:
     def walks(engine: Engine) -> dict[str, list[list[object]]]:
         names = [item.name for item in engine.graph.entities(limit=100)]
         return {

@@ -1,4 +1,4 @@
-"""Memories: what is told is found, told again it is not told twice, and what replaces it is known to."""
+"""Memories: what is stored is found, a repeat is stored once, and what supersedes it is linked to it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.stores.protocol import Store
-from fivefold.testing.pairs import NOW, Pair, exported, holdings, opened
-from fivefold.testing.places import Places
+from fivefold.testing.fixtures import StoreFixtures
 from fivefold.testing.recipes import steady
 from fivefold.testing.searches import dense, words
+from fivefold.testing.store_pair import NOW, StorePair, contents_of, exported, opened
 from fivefold.testing.vectors import Failing, WordVectors
 from fivefold.values.records import record_of
 from fivefold.values.serialize import Json
@@ -37,7 +37,7 @@ ODD = (
 )
 
 
-class MemoryLaws(Places):
+class MemoryLaws(StoreFixtures):
     """Writing one memory, and writing many."""
 
     @pytest.mark.parametrize("text", ODD)
@@ -49,7 +49,7 @@ class MemoryLaws(Places):
         for recipe in ("default", "dense", "recall"):
             assert id in [hit.memory.id for hit in engine.recall(text, recipe=steady(recipe))]
 
-    def test_every_field_comes_back(self, pair: Pair) -> None:
+    def test_every_field_comes_back(self, pair: StorePair) -> None:
         pair.remember(
             {
                 "id": "all",
@@ -79,13 +79,13 @@ class MemoryLaws(Places):
         assert (kept.memory_score, kept.metadata["a"]["s"], kept.metadata["a"]["i"]) == (1 / 3, '\0 ü \\ "', 2**70)
         pair.same()
 
-    def test_times_of_any_age_come_back(self, pair: Pair) -> None:
+    def test_times_of_any_age_come_back(self, pair: StorePair) -> None:
         for i, at in enumerate(("0001-01-01T00:00:00Z", "1969-07-20T20:17:40.000001Z", "9999-12-31T23:59:59.999999Z")):
             pair.remember({"content": f"at time {i}", "event_at": at, "id": at, "type": "event"})
         pair.ask("at which time?", "what happened in July 1969?")
         pair.same()
 
-    def test_long_texts_come_back_and_are_found(self, pair: Pair) -> None:
+    def test_long_texts_come_back_and_are_found(self, pair: StorePair) -> None:
         long = " ".join(f"word{i}" for i in range(7_000))
         assert 60_000 < len(long) < 100_000
         pair.remember({"content": long, "id": "long", "session_id": "s"})
@@ -104,9 +104,9 @@ class MemoryLaws(Places):
         engine.remember("deep", id="deep", metadata={"a": deep})
         assert engine.get("deep").metadata == {"a": deep}
 
-    # told again
+    # repeats
 
-    def test_the_same_id_is_stored_once(self, pair: Pair) -> None:
+    def test_the_same_id_is_stored_once(self, pair: StorePair) -> None:
         record: Json = {"content": "told once", "id": "x", "session_id": "s", "event_at": "2025-02-01T00:00:00Z"}
         pair.remember(record, record)
         again = pair.both(lambda engine: engine.remember(**{**record, "content": "told otherwise"}))
@@ -114,7 +114,7 @@ class MemoryLaws(Places):
         assert pair.tested.get("x").content == "told once"
         pair.same()
 
-    def test_equal_notes_become_one(self, pair: Pair) -> None:
+    def test_equal_notes_become_one(self, pair: StorePair) -> None:
         pair.remember({"content": "The key is under the fern", "id": "first", "tags": ["a"]})
         pair.remember({"content": "the KEY  is under the fern ", "id": "second", "tags": ["b", "a"]})
         kept = pair.both(lambda engine: engine.get("first"))
@@ -122,7 +122,7 @@ class MemoryLaws(Places):
         assert pair.tested.stats().memories == 1
         pair.same()
 
-    def test_equal_turns_stay_and_are_linked(self, pair: Pair) -> None:
+    def test_equal_turns_stay_and_are_linked(self, pair: StorePair) -> None:
         turn: Json = {"content": "yes, please", "session_id": "s", "speaker": "user"}
         pair.remember({**turn, "id": "one"}, {**turn, "id": "two"})
         pair.both(lambda engine: engine.remember(**turn, id="three", event_at="2025-02-01T00:00:00Z"))
@@ -142,7 +142,7 @@ class MemoryLaws(Places):
 
     # replaced
 
-    def test_a_new_statement_replaces_an_old_one(self, pair: Pair) -> None:
+    def test_a_new_statement_replaces_an_old_one(self, pair: StorePair) -> None:
         for year, town in ((2023, "Leeds"), (2024, "Bristol"), (2025, "Paris")):
             pair.remember({"content": f"I live in {town}", "id": town, "event_at": f"{year}-01-01T00:00:00Z"})
         pair.remember({"content": "I live in York", "id": "late", "event_at": "2022-01-01T00:00:00Z"})
@@ -151,7 +151,7 @@ class MemoryLaws(Places):
         pair.ask("where do I live?", "Leeds or Bristol?")
         pair.same()
 
-    def test_what_was_replaced_by_hand_can_be_reinstated(self, pair: Pair) -> None:
+    def test_what_was_replaced_by_hand_can_be_reinstated(self, pair: StorePair) -> None:
         pair.remember({"content": "The fair opens in May", "id": "old", "valid_to": "2025-06-01T00:00:00Z"})
         pair.both(lambda engine: engine.supersede("old", {"content": "The fair is off", "id": "new"}))
         pair.both(lambda engine: engine.supersede("old", {"content": "It is on again", "id": "newer"}))
@@ -163,7 +163,7 @@ class MemoryLaws(Places):
         pair.ask("when is the fair?")
         pair.same()
 
-    def test_corrections_find_what_they_correct(self, pair: Pair) -> None:
+    def test_corrections_find_what_they_correct(self, pair: StorePair) -> None:
         said = (
             "My budget is 300 euros",
             "I am 44 years old",
@@ -181,7 +181,7 @@ class MemoryLaws(Places):
 
     # changed
 
-    def test_an_update_reaches_all_that_is_derived(self, pair: Pair) -> None:
+    def test_an_update_reaches_all_that_is_derived(self, pair: StorePair) -> None:
         pair.remember(
             {"content": "Where is the kettle?", "id": "before", "session_id": "s", "speaker": "assistant"},
             {"content": "Sarah put the kettle in the attic", "id": "x", "session_id": "s", "speaker": "user"},
@@ -196,7 +196,7 @@ class MemoryLaws(Places):
         pair.ask("who hid the teapot?", "kettle in the attic")
         pair.same()
 
-    def test_what_an_updated_memory_had_replaced_holds_again(self, pair: Pair) -> None:
+    def test_what_an_updated_memory_had_replaced_holds_again(self, pair: StorePair) -> None:
         pair.remember({"content": "I live in Leeds", "id": "old", "event_at": "2025-01-01T00:00:00Z"})
         pair.remember({"content": "I live in Bristol", "id": "new", "event_at": "2025-02-01T00:00:00Z"})
         pair.both(lambda engine: engine.update("new", content="I like Bristol"))
@@ -208,7 +208,7 @@ class MemoryLaws(Places):
         pair.ask("where do I live?")
         pair.same()
 
-    def test_what_cannot_be_changed_is_refused_alike(self, pair: Pair) -> None:
+    def test_what_cannot_be_changed_is_refused_alike(self, pair: StorePair) -> None:
         pair.remember({"content": "one turn", "id": "x", "session_id": "s"})
         session = {engine: engine.sessions()[0].memory_id or "" for engine in (pair.tested, pair.reference)}
         pair.both(lambda engine: engine.update(session[engine], content="else"))
@@ -220,7 +220,7 @@ class MemoryLaws(Places):
 
     # sessions
 
-    def test_sessions_are_logged_and_have_a_memory_of_their_own(self, pair: Pair) -> None:
+    def test_sessions_are_logged_and_have_a_memory_of_their_own(self, pair: StorePair) -> None:
         for i in range(12):
             at = f"2025-02-{1 + i % 5:02}T09:{i:02}:00Z"
             pair.remember({"content": f"turn number {i}", "id": f"t{i:02}", "session_id": f"s{i % 3}", "event_at": at})
@@ -232,7 +232,7 @@ class MemoryLaws(Places):
         pair.ask("turn number 7")
         pair.same()
 
-    def test_turns_know_what_stands_beside_them(self, pair: Pair) -> None:
+    def test_turns_know_what_stands_beside_them(self, pair: StorePair) -> None:
         pair.remember(*({"content": f"turn {i}", "id": f"t{i}", "session_id": "st"[i % 2]} for i in range(8)))
         pair.remember(
             {"content": "between", "id": "b", "session_id": "s", "turn_index": 2}, {"content": "note", "id": "n"}
@@ -270,10 +270,10 @@ class MemoryLaws(Places):
     def test_a_transaction_that_fails_leaves_nothing(self, store: Store) -> None:
         engine = opened(store)
         engine.remember("Sarah met Tom", id="kept")
-        before = (exported(engine), holdings(engine), words(engine, "Sarah"))
+        before = (exported(engine), contents_of(engine), words(engine, "Sarah"))
         with pytest.raises(RuntimeError, match="half way"):
             _half_way(engine)
-        assert (exported(engine), holdings(engine), words(engine, "Sarah")) == before
+        assert (exported(engine), contents_of(engine), words(engine, "Sarah")) == before
 
     def test_bad_records_are_refused_before_anything_is_stored(self, engine: Engine) -> None:
         with pytest.raises(InvalidInput, match="record 2"):

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.stores.protocol import Store
-from fivefold.testing.pairs import answers, exported, holdings, new_namespace, opened, same_answers
-from fivefold.testing.places import Places
+from fivefold.testing.fixtures import StoreFixtures
+from fivefold.testing.store_pair import answers, contents_of, exported, new_namespace, opened, same_answers
 from fivefold.testing.strategies import examined, records
 from fivefold.testing.vectors import WordVectors
 
@@ -50,7 +50,7 @@ ALIKE = (
 """Names that a careless comparison takes for one: case, accents, look-alike letters, invisible ones, wildcards."""
 
 
-class NamespaceLaws(Places):
+class NamespaceLaws(StoreFixtures):
     """A namespace is alone in the world."""
 
     def test_names_that_look_alike_are_different_namespaces(self, store: Store) -> None:
@@ -91,7 +91,7 @@ class NamespaceLaws(Places):
         same_answers(answers(alone, "tea with Sarah's boss"), answers(beside, "tea with Sarah's boss"))
         assert exported(alone) == exported(beside)
         same = ("sessions", "entities", "edges", "settings")
-        assert [holdings(alone)[part] for part in same] == [holdings(beside)[part] for part in same]
+        assert [contents_of(alone)[part] for part in same] == [contents_of(beside)[part] for part in same]
 
     def test_ids_of_another_namespace_are_unknown_here(self, store: Store) -> None:
         here, there = opened(store), opened(store)

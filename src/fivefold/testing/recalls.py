@@ -13,10 +13,10 @@ from fivefold.models.embedders import DEFAULT
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.stores.protocol import Store
 from fivefold.stores.queries import Filter
-from fivefold.testing.pairs import Pair, answers, opened
-from fivefold.testing.places import Places
+from fivefold.testing.fixtures import StoreFixtures
 from fivefold.testing.recipes import steady_recipes, steady_with
 from fivefold.testing.searches import dense, words
+from fivefold.testing.store_pair import StorePair, answers, opened
 from fivefold.testing.strategies import Story, examined, stories
 from fivefold.testing.vectors import Embedded, WordVectors
 from fivefold.values.vectors import FIELDS
@@ -46,11 +46,11 @@ def year() -> list[dict[str, object]]:
     ]
 
 
-class RecallLaws(Places):
+class RecallLaws(StoreFixtures):
     """The same hits, in the same order, with the same scores, evidence, drops and reasons."""
 
     def test_every_recipe_answers_the_sample_as_the_reference_does(self, store: Store, reference: Store) -> None:
-        pair = Pair(store, reference, real_vectors())
+        pair = StorePair(store, reference, real_vectors())
         pair.remember(*sample.memories())
         for question in sample.questions():
             pair.ask(question.query, now=question.now)
@@ -62,19 +62,19 @@ class RecallLaws(Places):
     def test_every_recipe_answers_a_random_story_as_the_reference_does(
         self, store: Store, reference: Store, story: Story
     ) -> None:
-        """Told, then updated, superseded, forgotten and used in any order; errors are the same as well."""
-        pair = Pair(store, reference)
+        """Stored, then updated, superseded, forgotten and used in any order; errors are the same as well."""
+        pair = StorePair(store, reference)
         for act in story.acts():
             pair.both(act)
         pair.ask(*story.questions, k=story.k, now=story.now)
         pair.same()
 
     @pytest.mark.parametrize("unit", ["turn", "session"])
-    def test_turns_or_sessions_alone_are_the_same(self, pair: Pair, unit: str) -> None:
+    def test_turns_or_sessions_alone_are_the_same(self, pair: StorePair, unit: str) -> None:
         pair.remember(*year())
         pair.ask("kestrel nest in the barn", "the roof", overrides={"unit": unit})
 
-    def test_asked_as_of_an_earlier_time_what_came_later_is_unknown(self, pair: Pair) -> None:
+    def test_asked_as_of_an_earlier_time_what_came_later_is_unknown(self, pair: StorePair) -> None:
         pair.clock.now = pair.clock.now.replace(month=12)
         pair.remember(*year())
         then = "2025-03-01T00:00:00Z"
@@ -85,7 +85,7 @@ class RecallLaws(Places):
             shown = [memory for hit in answer for memory in (hit.memory, *hit.neighbours)]
             assert [memory.content for memory in shown if memory.event_at > answer.query.now] == []
 
-    def test_what_was_replaced_later_holds_as_of_before(self, pair: Pair) -> None:
+    def test_what_was_replaced_later_holds_as_of_before(self, pair: StorePair) -> None:
         pair.clock.now = pair.clock.now.replace(month=12)
         pair.remember({"content": "I live in Leeds", "id": "old", "event_at": "2025-01-06T09:00:00Z"})
         pair.remember({"content": "I moved from Leeds to Bristol", "id": "new", "event_at": "2025-06-07T09:00:00Z"})
@@ -95,7 +95,7 @@ class RecallLaws(Places):
             answer = pair.tested.recall("where do I live, in Leeds?", recipe=recipe, now="2025-03-01T00:00:00Z")
             assert [hit.memory.id for hit in answer] == ["old"]
 
-    def test_times_asked_about_are_searched_alike(self, pair: Pair) -> None:
+    def test_times_asked_about_are_searched_alike(self, pair: StorePair) -> None:
         days = [f"2025-{month:02}-{day:02}" for month in (1, 2) for day in range(1, 29, 3)]
         pair.remember(
             *(
@@ -112,12 +112,12 @@ class RecallLaws(Places):
         few = {"routes.temporal.depth": 3}
         pair.ask("what happened in February?", k=3, overrides=few, recipes=steady_with("routes.temporal"))
 
-    def test_the_last_talk_is_the_same(self, pair: Pair) -> None:
+    def test_the_last_talk_is_the_same(self, pair: StorePair) -> None:
         pair.remember(*year())
         pair.ask("what have we said since we last talked?", "since our last chat", now="2025-06-20T00:00:00Z")
 
     @pytest.mark.parametrize("types", [(), ("event",), ("preference", "procedure"), ("entity",)])
-    def test_a_type_filter_narrows_the_search_alike(self, pair: Pair, types: tuple[str, ...]) -> None:
+    def test_a_type_filter_narrows_the_search_alike(self, pair: StorePair, types: tuple[str, ...]) -> None:
         kinds = ("event", "fact", "preference", "procedure")
         texts = ("tea in the barn", "coffee in the barn", "tea with Sarah", "a roof of tea", "barn and roof", "tea tea")
         pair.remember(
@@ -130,14 +130,14 @@ class RecallLaws(Places):
             assert {id for id, _ in hits} <= allowed
             assert len(hits) == min(9, len(allowed)) or len(hits) < 9
 
-    def test_implied_types_are_searched_first_and_widened_alike(self, pair: Pair) -> None:
+    def test_implied_types_are_searched_first_and_widened_alike(self, pair: StorePair) -> None:
         pair.remember(*({"content": f"I prefer tea number {i}", "type": "preference", "id": f"p{i}"} for i in range(6)))
         pair.remember(
             *({"content": f"To make tea {i}, boil water", "type": "procedure", "id": f"q{i}"} for i in range(2))
         )
         pair.ask("what tea do I prefer?", "how do I make tea?", recipes=steady_with("routes.lexical"))
 
-    def test_every_field_is_searched_by_its_own_vectors(self, pair: Pair) -> None:
+    def test_every_field_is_searched_by_its_own_vectors(self, pair: StorePair) -> None:
         pair.remember(*sample.memories()[:60])
         pair.remember(
             {"id": "qa", "user_text": "how tall is the mast?", "assistant_text": "the mast is nine metres tall"},
@@ -155,7 +155,7 @@ class RecallLaws(Places):
             assert [id for id, _ in dense(engine, "other words", depth)] == stored[:depth]
             assert [id for id, _ in words(engine, "words", depth)] == stored[:depth]
 
-    def test_a_question_without_an_answer_is_answered_with_nothing(self, pair: Pair) -> None:
+    def test_a_question_without_an_answer_is_answered_with_nothing(self, pair: StorePair) -> None:
         pair.ask("anything at all?", "🎉", "the of and")
         pair.remember({"content": "one memory alone", "id": "one"})
         pair.ask("anything at all?", "🎉", "the of and", "one", k=1)

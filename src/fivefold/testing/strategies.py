@@ -169,7 +169,7 @@ records = st.fixed_dictionaries(
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something done to what was told; `which` counts the ids told so far, round and round."""
+    """A change to what was stored; `which` counts through the ids stored so far, again and again."""
 
     act: str
     which: int
@@ -190,15 +190,15 @@ changes = st.builds(
 class Story:
     """A conversation, what became of it, and what is asked at the end."""
 
-    told: Sequence[Mapping[str, Any]]
+    records: Sequence[Mapping[str, Any]]
     changes: Sequence[Change]
     questions: Sequence[str]
     k: int
     now: str
 
     def acts(self) -> list[partial[object]]:
-        """Each write as a function of the engine, ids given, so that two stores can be told the same."""
-        first = [{**record, "id": f"r{i:02}"} for i, record in enumerate(self.told)]
+        """Each write as a function of the engine, ids given, so that two stores can store the same."""
+        first = [{**record, "id": f"r{i:02}"} for i, record in enumerate(self.records)]
         steps: list[partial[object]] = [partial(_tell, records=first)]
         steps += [partial(_change, change=change, number=i, size=len(first)) for i, change in enumerate(self.changes)]
         return steps
@@ -206,7 +206,7 @@ class Story:
 
 stories = st.builds(
     Story,
-    told=st.lists(records, min_size=1, max_size=14),
+    records=st.lists(records, min_size=1, max_size=14),
     changes=st.lists(changes, max_size=8),
     questions=st.lists(questions, min_size=1, max_size=2, unique=True),
     k=st.sampled_from([1, 3, 10]),

@@ -48,7 +48,7 @@ class Embedded:
 
 
 class Failing(WordVectors):
-    """Stops answering after so many calls."""
+    """Fails after that many calls."""
 
     def __init__(self, after: int, dimension: int = 32) -> None:
         super().__init__(dimension)

@@ -130,7 +130,7 @@ def shown(store: str) -> str:
         return store
     from fivefold.stores.postgres.dsn import addresses
 
-    return addresses(store).shown
+    return addresses(store).label
 
 
 def _named(target: Path, store: str, taken_at: datetime) -> Path:

@@ -1,25 +1,25 @@
-"""What the doctor looks at in a PostgreSQL store: that everything derived agrees with the memories."""
+"""The checks of a PostgreSQL store: everything derived agrees with the memories."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from fivefold.stores.postgres.dialect import POSTGRES
-from fivefold.stores.sql.checks import Ask, check_entities, check_sessions, check_vectors, counted
+from fivefold.stores.sql.checks import Ask, check_entities, check_sessions, check_vectors, count_rows
 from fivefold.values.reports import Finding
 
 
 def check(ask: Ask, namespace: int) -> Iterator[Finding]:
     def stray(space: int, dimension: int) -> int:
         """Vectors whose memory is gone, and counts of vectors that are wrong."""
-        lost = counted(
+        lost = count_rows(
             ask,
             "vectors v WHERE namespace = ? AND space = ? AND NOT EXISTS "
             "(SELECT 1 FROM memories m WHERE m.namespace = v.namespace AND m.row = v.memory)",
             namespace,
             space,
         )
-        return lost + counted(
+        return lost + count_rows(
             ask,
             "held h WHERE namespace = ?1 AND space = ?2 AND count <> (SELECT count(*) FROM vectors v WHERE "
             "v.namespace = ?1 AND v.space = h.space AND v.field = h.field AND v.type = h.type)",
@@ -40,7 +40,7 @@ def check(ask: Ask, namespace: int) -> Iterator[Finding]:
 
 def _documents(ask: Ask, namespace: int) -> Finding:
     """Each memory is in the lexical index under its kind, and nothing else is."""
-    wrong = counted(
+    wrong = count_rows(
         ask,
         "(SELECT row, kind FROM memories WHERE namespace = ?1) AS m FULL JOIN "
         "(SELECT memory, sessions FROM documents WHERE namespace = ?1) AS d "
@@ -52,7 +52,7 @@ def _documents(ask: Ask, namespace: int) -> Finding:
 
 def _statistics(ask: Ask, namespace: int) -> Finding:
     """How often each lexeme is used, and how many there are, as the documents have it."""
-    wrong = counted(
+    wrong = count_rows(
         ask,
         "(SELECT k.key, count(*) AS documents FROM documents d CROSS JOIN unnest(d.keys) AS k(key) "
         "WHERE d.namespace = ?1 GROUP BY k.key) AS used "
@@ -60,7 +60,7 @@ def _statistics(ask: Ask, namespace: int) -> Finding:
         "WHERE used.documents IS DISTINCT FROM kept.documents",
         namespace,
     )
-    wrong += counted(
+    wrong += count_rows(
         ask,
         "(SELECT sessions, count(*) AS documents, sum(length) AS tokens FROM documents WHERE namespace = ?1 "
         "GROUP BY sessions) AS used FULL JOIN (SELECT sessions, documents, tokens FROM corpora "

@@ -88,10 +88,10 @@ def largest_shards(rows: Rows, schema: str) -> dict[str, int]:
     return most
 
 
-def distribute(connection: Connection, shown: str, options: Options, shards: int, advance: Advance) -> Distributed:
+def distribute(connection: Connection, label: str, options: Options, shards: int, advance: Advance) -> Distributed:
     """Shard all tables by namespace, in one transaction; what is distributed already stays as it is."""
     rows: Rows = partial(ask, connection)
-    _check_cluster(rows, shown)
+    _check_cluster(rows, label)
     _let_in(connection, rows, options)
     made = []
     with connection.transaction():
@@ -115,19 +115,19 @@ def _distribute(connection: Connection, table: str, shards: int) -> None:
     connection.execute(f"SELECT create_distributed_table('{table}', {how})")
 
 
-def _check_cluster(rows: Rows, shown: str) -> None:
+def _check_cluster(rows: Rows, label: str) -> None:
     version = version_of(rows)
     if version is None:
         raise StoreError(
-            f"{shown} has no Citus. Install it on every server, put it into shared_preload_libraries, and run on each: "
+            f"{label} has no Citus. Install it on every server, put it into shared_preload_libraries, and run on each: "
             "CREATE EXTENSION citus"
         )
     if int(version.split(".", maxsplit=1)[0]) < LEAST_CITUS:
-        raise StoreError(f"{shown} has Citus {version}; {LEAST_CITUS} or newer is needed")
+        raise StoreError(f"{label} has Citus {version}; {LEAST_CITUS} or newer is needed")
     if rows("SELECT 1 FROM pg_dist_local_group WHERE groupid <> 0", ()):
-        raise StoreError(f"{shown} is a worker; name the coordinator")
+        raise StoreError(f"{label} is a worker; name the coordinator")
     if not rows("SELECT 1 FROM pg_dist_node WHERE isactive AND shouldhaveshards", ()):
-        raise StoreError(f"{shown} has no worker; add each with: SELECT citus_add_node('its host', 5432)")
+        raise StoreError(f"{label} has no worker; add each with: SELECT citus_add_node('its host', 5432)")
 
 
 def _let_in(connection: Connection, rows: Rows, options: Options) -> None:
@@ -171,12 +171,12 @@ def planned_moves(rows: Rows) -> int:
     return int(rows("SELECT count(*) FROM get_rebalance_table_shards_plan()", ())[0][0])
 
 
-def start_rebalance(connection: Connection, shown: str, options: Options) -> Rebalanced:
+def start_rebalance(connection: Connection, label: str, options: Options) -> Rebalanced:
     """Let Citus move shards until all nodes carry alike; gives the run that has begun, or one already under way."""
     rows: Rows = partial(ask, connection)
-    _check_cluster(rows, shown)
+    _check_cluster(rows, label)
     if not is_sharded(rows, options.schema):
-        raise StoreError(f"{shown} is not distributed yet; run: fivefold db distribute")
+        raise StoreError(f"{label} is not distributed yet; run: fivefold db distribute")
     mark_leakproof(rows)
     job = _start(connection)
     return Rebalanced(None, "balanced", 0, 0) if job is None else _progress(rows, job)

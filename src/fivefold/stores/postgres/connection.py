@@ -27,19 +27,19 @@ Answer = TypeVar("Answer")
 POSITION = "SELECT (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint"
 """How far the server's log has come."""
 
-_CABLE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 15_000}
+_KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 15_000}
 """By which a server that no longer answers at all is noticed in seconds; the last one in milliseconds."""
 
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # what goes wrong is said once, in our words
 
 
-class Watched(psycopg.Connection[tuple[Any, ...]]):
+class NamespaceConnection(psycopg.Connection[tuple[Any, ...]]):
     """A connection that knows which namespace it sees, and does not wait for ever for a server that hangs."""
 
-    patience_s: float | None = None
+    timeout_s: float | None = None
     namespace: int | None = None
 
-    def seen_as(self, namespace: int, sql: str, values: Sequence[Any], binary: bool) -> list[tuple[Any, ...]]:
+    def rows_as(self, namespace: int, sql: str, values: Sequence[Any], binary: bool) -> list[tuple[Any, ...]]:
         """The rows of one statement as one namespace; another than last time is named in the same round trip."""
         if self.namespace == namespace:
             return self.execute(sql, values, binary=binary).fetchall()
@@ -51,13 +51,13 @@ class Watched(psycopg.Connection[tuple[Any, ...]]):
         return cursor.fetchall()
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
-        return super().wait(gen, interval, self.patience_s if timeout is None else timeout)
+        return super().wait(gen, interval, self.timeout_s if timeout is None else timeout)
 
 
-def connect(address: str, shown: str, options: Options, *, as_role: bool = False) -> Connection:
+def connect(address: str, label: str, options: Options, *, as_role: bool = False) -> Connection:
     """A connection of its own: as the address's own user, who may take any time, or as the role policies bind."""
-    with plain_errors(shown, options):
-        connection = prepared(Watched.connect(address, **settings(address, options, as_role=as_role)))
+    with plain_errors(label, options):
+        connection = prepared(NamespaceConnection.connect(address, **settings(address, options, as_role=as_role)))
         look_in(connection, search_path(connection, options))
         return connection
 
@@ -96,7 +96,7 @@ def settings(address: str, options: Options, *, as_role: bool) -> dict[str, Any]
         "connect_timeout": given.get("connect_timeout", options.connect_timeout_s),
         "application_name": given.get("application_name", "fivefold"),
         "client_encoding": "utf8",
-        **{name: given.get(name, value) for name, value in _CABLE.items()},
+        **{name: given.get(name, value) for name, value in _KEEPALIVE.items()},
         "options": " ".join([str(given.get("options", "")), *(f"-c {name}={value}" for name, value in chosen.items())]),
     }
 
@@ -117,28 +117,28 @@ def prepared(connection: Connection) -> Connection:
 
 
 @contextmanager
-def plain_errors(shown: str, options: Options) -> Iterator[None]:
+def plain_errors(label: str, options: Options) -> Iterator[None]:
     """PostgreSQL's errors as fivefold's, each saying what to do."""
     try:
         yield
     except psycopg.errors.DiskFull:
         raise DiskFull(
-            f"the disk of {shown} is full. The write was undone and nothing was lost; free some space and try again"
+            f"the disk of {label} is full. The write was undone and nothing was lost; free some space and try again"
         ) from None
     except psycopg.errors.ReadOnlySqlTransaction:
         raise ReadOnly(
-            f"{shown} cannot be written: it is a read-only replica. Name the primary first, replicas behind it"
+            f"{label} cannot be written: it is a read-only replica. Name the primary first, replicas behind it"
         ) from None
     except psycopg.errors.QueryCanceled:
         raise StoreError(
-            f"a statement took {shown} longer than {options.statement_timeout_ms} ms and was stopped; "
+            f"a statement took {label} longer than {options.statement_timeout_ms} ms and was stopped; "
             "what it wrote was undone. Raise statement_timeout_ms in the address if that is too short"
         ) from None
     except psycopg.errors.InsufficientPrivilege as error:
-        raise StoreError(f"{shown} does not permit this: {_first_line(error)}") from None
+        raise StoreError(f"{label} does not permit this: {_first_line(error)}") from None
     except PoolTimeout:
         raise StoreError(
-            f"all {options.pool_size} connections to {shown} were in use for {options.connect_timeout_s} s; "
+            f"all {options.pool_size} connections to {label} were in use for {options.connect_timeout_s} s; "
             "raise pool_size in the address, or ask less at once"
         ) from None
     except PoolClosed:
@@ -146,13 +146,13 @@ def plain_errors(shown: str, options: Options) -> Iterator[None]:
     except psycopg.Error as error:
         if _is_away(error):
             raise ServerAway(
-                f"{shown} does not answer ({_first_line(error)}); check that the server runs and try again"
+                f"{label} does not answer ({_first_line(error)}); check that the server runs and try again"
             ) from None
         if "FATAL:" in str(error):
             raise StoreError(
-                f"{shown} does not let you in: {_first_line(error).rpartition('FATAL:')[2].strip()}"
+                f"{label} does not let you in: {_first_line(error).rpartition('FATAL:')[2].strip()}"
             ) from None
-        raise StoreError(f"{shown} could not do this: {_first_line(error)}") from None
+        raise StoreError(f"{label} could not do this: {_first_line(error)}") from None
 
 
 _SOON = ("starting up", "shutting down", "recovery", "not yet accepting", "too many", "connection slots", "terminating")
@@ -176,16 +176,16 @@ def _first_line(error: BaseException) -> str:
 class Server:
     """One PostgreSQL server with its pool. A connection that died while idle is replaced without anyone noticing."""
 
-    def __init__(self, address: str, shown: str, options: Options, path: str, writing: Sequence[str] = ()) -> None:
+    def __init__(self, address: str, label: str, options: Options, path: str, writing: Sequence[str] = ()) -> None:
         """`path` is where names are looked up, `writing` the settings of every writing transaction."""
         self.address = address
-        self.shown = shown
+        self.label = label
         self.options = options
         self._writing = writing
         self._process = os.getpid()
-        self._pool: ConnectionPool[Watched] = ConnectionPool(
+        self._pool: ConnectionPool[NamespaceConnection] = ConnectionPool(
             address,
-            connection_class=Watched,
+            connection_class=NamespaceConnection,
             kwargs=settings(address, options, as_role=True),
             configure=partial(_configure, path=path, options=options),
             open=False,
@@ -215,7 +215,7 @@ class Server:
         def once() -> list[tuple[Any, ...]]:
             if not first:
                 with self._pool.connection() as connection:
-                    return connection.seen_as(namespace, text, given, binary)
+                    return connection.rows_as(namespace, text, given, binary)
             with self._pool.connection() as connection, connection.pipeline():
                 connection.execute("BEGIN READ ONLY", prepare=False)
                 connection.execute(f"SET LOCAL fivefold.namespace = '{namespace}'", prepare=False)
@@ -229,9 +229,9 @@ class Server:
 
     @contextmanager
     def transaction(self, namespace: int, stored: Callable[[int], None] | None = None) -> Iterator[Connection]:
-        """All or nothing, as the one namespace it may see; `stored` is told how far the server's log has come."""
+        """All or nothing, as the one namespace it may see; `stored` is called with the position of the server's log."""
 
-        def begin() -> Watched:
+        def begin() -> NamespaceConnection:
             connection = self._pool.getconn()
             try:
                 connection.execute("BEGIN", prepare=False)
@@ -241,7 +241,7 @@ class Server:
             return connection
 
         connection = self._tried(begin)
-        with plain_errors(self.shown, self.options):
+        with plain_errors(self.label, self.options):
             committing = False
             try:
                 with connection.pipeline():
@@ -259,7 +259,7 @@ class Server:
                     connection.execute("ROLLBACK")
                 elif committing and _is_away(error):
                     raise ServerAway(
-                        f"{self.shown} went away while the write was being stored ({_first_line(error)}); "
+                        f"{self.label} went away while the write was being stored ({_first_line(error)}); "
                         "whether it was stored is not known, so look before you write it again"
                     ) from None
                 raise
@@ -274,7 +274,7 @@ class Server:
     def _tried(self, once: Callable[[], Answer]) -> Answer:
         if not self.own:
             raise StoreClosed("this engine was opened before the process forked; open the store again")
-        with plain_errors(self.shown, self.options):
+        with plain_errors(self.label, self.options):
             try:
                 return self._patiently(once)
             except (psycopg.OperationalError, psycopg.InterfaceError) as error:
@@ -293,10 +293,10 @@ class Server:
 
     def _ask_why(self) -> None:
         """A server that is away says so at once when it is asked directly; the pool would only wait."""
-        connect(self.address, self.shown, self.options, as_role=True).close()
+        connect(self.address, self.label, self.options, as_role=True).close()
 
 
 def _configure(connection: Connection, path: str, options: Options) -> None:
     look_in(prepared(connection), path)
-    if options.statement_timeout_ms and isinstance(connection, Watched):
-        connection.patience_s = options.statement_timeout_ms / 1000 + options.connect_timeout_s
+    if options.statement_timeout_ms and isinstance(connection, NamespaceConnection):
+        connection.timeout_s = options.statement_timeout_ms / 1000 + options.connect_timeout_s

@@ -22,11 +22,11 @@ class PostgresDialect:
     greatest = "greatest"
     least = "least"
     position = "strpos"
-    gathered = "json_agg"
+    json_list = "json_agg"
     events = "memories"
     own_vector = "v.namespace = m.namespace AND v.memory = m.row"
 
-    def listed(self, values: Iterable[Any]) -> list[Any]:
+    def as_list(self, values: Iterable[Any]) -> list[Any]:
         return list(values)
 
     def among(self, column: str, parameter: str) -> str:
@@ -35,15 +35,15 @@ class PostgresDialect:
     def each(self, parameter: str, kind: Literal["bigint", "text"]) -> str:
         return f"unnest({parameter}::{kind}[]) AS wanted(value)"
 
-    def lowered(self, column: str) -> str:
+    def lowercase(self, column: str) -> str:
         return f'lower({column} COLLATE "C")'
 
-    def holds(self, column: str, parameter: str) -> str:
+    def has_item(self, column: str, parameter: str) -> str:
         return (
             f"EXISTS (SELECT 1 FROM json_array_elements_text({column}::json) AS held(value) WHERE value = {parameter})"
         )
 
-    def apart(self, column: str) -> str:
+    def unindexed(self, column: str) -> str:
         return column
 
 

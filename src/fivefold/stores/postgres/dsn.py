@@ -18,7 +18,7 @@ _NEXT = re.compile(r"\s*,\s*(?=postgres(?:ql)?://)")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What may be set behind the `?` of the first address, beside what PostgreSQL itself takes there."""
+    """What may be set behind the `?` of the first address, in addition to what PostgreSQL itself takes there."""
 
     schema: Annotated[str, About("The schema that holds the tables; two schemas in one database are two stores")] = (
         "fivefold"
@@ -54,7 +54,7 @@ class Addresses:
     options: Options
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """The store's name without passwords."""
         own = {
             name: getattr(self.options, name)
@@ -82,8 +82,8 @@ def addresses(location: str) -> Addresses:
 
 def without_password(address: str) -> str:
     """Rather too much is left out than too little."""
-    shown = re.sub(r"(://[^:/?#@]*):(?!\d*[/?#]).*@", r"\1@", address)
-    return re.sub(r"(?<=[?&])((?:ssl)?password)=[^&,]*", r"\1=…", shown)
+    label = re.sub(r"(://[^:/?#@]*):(?!\d*[/?#]).*@", r"\1@", address)
+    return re.sub(r"(?<=[?&])((?:ssl)?password)=[^&,]*", r"\1=…", label)
 
 
 def _own_options(address: str) -> tuple[str, Options]:

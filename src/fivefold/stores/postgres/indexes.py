@@ -18,7 +18,7 @@ AGAIN_S = 60.0
 """After so long the indexes are looked at again."""
 
 Known = dict[tuple[VectorField, int], int]
-"""Of each field and dimension with an index, how many vectors stand in it, or in its largest shard."""
+"""Of each field and dimension with an index, how many vectors are in it, or in its largest shard."""
 
 _NAME = re.compile(rf"vectors_({'|'.join(FIELDS)})_hnsw_(\d+)")
 _log = logging.getLogger("fivefold")
@@ -78,7 +78,7 @@ class Indexes:
         return bool(self._known)
 
     def get(self, place: tuple[VectorField, int]) -> int | None:
-        """How many vectors stand in the index of a field and dimension; None where there is no index."""
+        """How many vectors are in the index of a field and dimension; None where there is no index."""
         with self._lock:
             due = monotonic() >= self._again
             if due:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from fivefold.stores.postgres.keys import lexeme_key
-from fivefold.stores.postgres.lexical import counted
+from fivefold.stores.postgres.lexical import count_lexemes
 from fivefold.stores.protocol import Entry
 from fivefold.stores.sql.lexeme_writer import SqlLexemeWriter
 from fivefold.stores.sql.transaction import Transaction
@@ -24,7 +24,7 @@ class PostgresLexemeWriter(SqlLexemeWriter):
     def add(self, row: int, entry: Entry) -> None:
         memory = entry.memory
         sessions = memory.kind == "session"
-        counts = counted(entry.predicate_lexemes, entry.content_lexemes)
+        counts = count_lexemes(entry.predicate_lexemes, entry.content_lexemes)
         keyed = sorted((lexeme_key(self._txn.key, sessions, lexeme), count) for lexeme, count in counts.items())
         length = len(entry.predicate_lexemes) + len(entry.content_lexemes)
         self._txn.run(

@@ -32,7 +32,7 @@ SIZES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 """Numbers of lexemes a statement is made for; a question with fewer fills up, so that few statements are planned."""
 
 
-def counted(predicate: Sequence[str], content: Sequence[str]) -> Counter[str]:
+def count_lexemes(predicate: Sequence[str], content: Sequence[str]) -> Counter[str]:
     """Each lexeme's weighted count in a document."""
     counts = Counter(content)
     for lexeme in predicate:

@@ -26,7 +26,7 @@ MOST_MEMORY_KB = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class Large:
-    """A field of which some namespace holds so many vectors that an index pays."""
+    """A field of which some namespace has enough vectors for an index to pay."""
 
     field: VectorField
     dimension: int

@@ -13,7 +13,7 @@ from fivefold.stores.postgres.dialect import POSTGRES
 from fivefold.stores.postgres.dsn import Options
 from fivefold.stores.postgres.indexes import Indexes
 from fivefold.stores.postgres.keys import namespace_key
-from fivefold.stores.postgres.vectors import Holding
+from fivefold.stores.postgres.vectors import VectorCounts
 from fivefold.stores.postgres.walk import WALK, values_of
 from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.queries import Arm, Composite, Filter, FusedHit, Walk
@@ -83,7 +83,7 @@ class PostgresSearchReader(SqlSearchReader):
         self._counts: dict[int, dict[int, int]] | None = None
 
     def vector_space(self) -> VectorSpace | None:
-        """The active space; how many vectors it holds comes along, since the next search will want to know."""
+        """The active space; the number of its vectors is read with it, since the next search needs it."""
         rows = self._scope.rows(
             "SELECT s.key, s.embedder, s.dimension, h.field, h.type, h.count FROM spaces s "
             "LEFT JOIN held h ON h.namespace = :ns AND h.space = s.key WHERE s.namespace = :ns AND s.state = 'active'"
@@ -112,7 +112,7 @@ class PostgresSearchReader(SqlSearchReader):
         return [RouteHit(row, score) for row, score in found]
 
     def latest_with(self, lexemes: Sequence[str], limit: int) -> list[int]:
-        """The latest memories that hold any of these lexemes, unranked."""
+        """The latest memories with any of these lexemes, unranked."""
         if not lexemes:
             return []
         found = self._scope.rows(
@@ -124,7 +124,7 @@ class PostgresSearchReader(SqlSearchReader):
         return [row for (row,) in found]
 
     def vocabulary(self, most: int) -> list[str]:
-        """The lexemes that stand in most memories, ties in their own order."""
+        """The lexemes of most memories, ties in the order of the lexemes."""
         found = self._scope.rows(
             "SELECT term FROM terms WHERE namespace = :ns AND NOT sessions ORDER BY documents DESC, term LIMIT :most",
             most=most,
@@ -145,8 +145,8 @@ class PostgresSearchReader(SqlSearchReader):
             space is not None and arm.field is not None and self._by_index(space, arm.field, arm.depth, Filter())
             for arm in arms
         ]
-        held = [arm.field is None or self._has_vectors(arm.field) for arm in arms]
-        made = fused_search.rrf(self._ns, space, vector, lexemes, arms, k, indexed, held)
+        has_vectors = [arm.field is None or self._has_vectors(arm.field) for arm in arms]
+        made = fused_search.rrf(self._ns, space, vector, lexemes, arms, k, indexed, has_vectors)
         if made is None:
             return []
         deepest = max(arm.depth for arm in arms)
@@ -161,7 +161,7 @@ class PostgresSearchReader(SqlSearchReader):
         return [FusedHit(routes[arm], *rest) for arm, *rest in found]
 
     def vectors(self, space: VectorSpace, rows: Sequence[int]) -> dict[int, Vector]:
-        """What these memories say as a whole, turns, notes and sessions alike."""
+        """The vector of the full text, or of the session for a session memory."""
         found = self._search(
             "SELECT memory, embedding FROM vectors WHERE namespace = :ns AND space = :space "
             f"AND field IN ({FIELDS.index('full')}, {FIELDS.index('session')}) AND memory = ANY(:rows)",
@@ -190,7 +190,7 @@ class PostgresSearchReader(SqlSearchReader):
             self.vector_space()
         own = (self._counts or {}).get(FIELDS.index(where), {})
         index = self._server.indexes.get((where, space.dimension))
-        return vectors.by_index(Holding(own, index or 0, index is not None), keep, depth, self._server.options)
+        return vectors.by_index(VectorCounts(own, index or 0, index is not None), keep, depth, self._server.options)
 
 
 class PostgresGraphReader(SqlGraphReader):

@@ -33,7 +33,7 @@ TABLES = (
 """All tables with a column `namespace`, parents before what refers to them; `namespaces` itself goes before all."""
 
 SHARED_TABLES = ("api_keys", "audit")
-"""Tables for all namespaces at once. Whoever has named a namespace sees nothing of them."""
+"""Tables for all namespaces at once. A connection that named a namespace sees nothing of them."""
 
 OWN = "nullif(current_setting('fivefold.namespace', true), '')::bigint"
 """The namespace a transaction has named; none, and it sees nothing."""
@@ -106,7 +106,7 @@ def _let_use_vectors(connection: Connection, role: str) -> None:
 
 
 def guard(connection: Connection, options: Options) -> None:
-    """Policies and rights on all tables, made anew after each migration.
+    """Policies and rights on all tables, made again after each migration.
 
     A policy is a barrier: behind it only operators may use an index that are known to reveal nothing, and those of
     GIN are not among them. So the role reads `documents` through a view that holds the same condition and no barrier.

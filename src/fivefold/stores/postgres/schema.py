@@ -33,20 +33,20 @@ def migrations() -> tuple[tuple[int, str], ...]:
     return tuple(sorted(found))
 
 
-def migrate(connection: Connection, shown: str, options: Options) -> None:
+def migrate(connection: Connection, label: str, options: Options) -> None:
     """Bring the schema to the newest version, or say why that cannot be."""
     newest = migrations()[-1][0]
-    if version_of(connection, shown, options) == newest:
+    if version_of(connection, label, options) == newest:
         return
     with connection.transaction():
         lock(connection, options)
-        version = version_of(connection, shown, options)
+        version = version_of(connection, label, options)
         if version == newest:
             return
         if version == 0:
-            _begin(connection, shown, options)
+            _begin(connection, label, options)
         else:
-            _must_own(connection, shown, options, newest)
+            _must_own(connection, label, options, newest)
         for number, sql in migrations():
             if number > version:
                 _apply(connection, sql)
@@ -59,13 +59,13 @@ def lock(connection: Connection, options: Options) -> None:
     connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK}, hashtext($1))", [options.schema])
 
 
-def version_of(connection: Connection, shown: str, options: Options) -> int:
+def version_of(connection: Connection, label: str, options: Options) -> int:
     """The schema's version; 0 when it is not there."""
     ((ours,),) = ask(connection, "SELECT to_regclass(?) IS NOT NULL", (f"{options.schema}.fivefold_version",))
     if not ours:
         if ask(connection, "SELECT 1 FROM pg_tables WHERE schemaname = ? LIMIT 1", (options.schema,)):
             raise StoreError(
-                f"schema {options.schema!r} of {shown} holds another program's tables; "
+                f"schema {options.schema!r} of {label} holds another program's tables; "
                 "choose another with ?schema= in the address"
             )
         return 0
@@ -73,15 +73,15 @@ def version_of(connection: Connection, shown: str, options: Options) -> int:
     ((version,),) = ask(connection, f"SELECT version FROM {options.schema}.fivefold_version")
     if version > newest:
         raise NewerSchema(
-            f"{shown} has schema version {version}, and this fivefold knows up to {newest}; upgrade fivefold to open it"
+            f"{label} has schema version {version}, and this fivefold knows up to {newest}; upgrade fivefold to open it"
         )
     return int(version)
 
 
-def _begin(connection: Connection, shown: str, options: Options) -> None:
+def _begin(connection: Connection, label: str, options: Options) -> None:
     """A new schema. What is common to all schemas of the database is made by one store at a time."""
     connection.execute(f"SELECT pg_advisory_xact_lock({_LOCK}, 0)")
-    _check_server(connection, shown)
+    _check_server(connection, label)
     reserved = "SELECT 1 FROM pg_get_keywords() WHERE word IN (?, ?) AND catcode IN ('R', 'T')"
     if ask(connection, reserved, (options.schema, options.role)):
         raise StoreError(f"{options.schema!r} or {options.role!r} is a word of SQL; choose another name")
@@ -92,7 +92,7 @@ def _begin(connection: Connection, shown: str, options: Options) -> None:
     connection.execute("INSERT INTO fivefold_version VALUES (0)")
 
 
-def _must_own(connection: Connection, shown: str, options: Options, newest: int) -> None:
+def _must_own(connection: Connection, label: str, options: Options, newest: int) -> None:
     ((owner, may),) = ask(
         connection,
         "SELECT tableowner, pg_has_role(current_user, tableowner, 'MEMBER') FROM pg_tables "
@@ -100,32 +100,32 @@ def _must_own(connection: Connection, shown: str, options: Options, newest: int)
         (options.schema,),
     )
     if not may:
-        raise StoreError(f"{shown} must be brought to schema version {newest}; open it once as its owner, {owner!r}")
+        raise StoreError(f"{label} must be brought to schema version {newest}; open it once as its owner, {owner!r}")
 
 
-def _check_server(connection: Connection, shown: str) -> None:
+def _check_server(connection: Connection, label: str) -> None:
     """PostgreSQL and pgvector are there and new enough, and the database can hold any text."""
     server = connection.info.server_version // 10_000
     if server < LEAST_SERVER:
-        raise StoreError(f"{shown} runs PostgreSQL {server}; {LEAST_SERVER} or newer is needed")
+        raise StoreError(f"{label} runs PostgreSQL {server}; {LEAST_SERVER} or newer is needed")
     ((encoding,),) = ask(connection, "SHOW server_encoding")
     if encoding != "UTF8":
-        raise StoreError(f"{shown} is a database of encoding {encoding}; create one with ENCODING 'UTF8'")
+        raise StoreError(f"{label} is a database of encoding {encoding}; create one with ENCODING 'UTF8'")
     there = "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
     try:
         if not ask(connection, there):  # Citus asks for the right to make one even where it is there
             with connection.transaction():
                 connection.execute("CREATE EXTENSION IF NOT EXISTS vector SCHEMA public")
     except (psycopg.errors.FeatureNotSupported, psycopg.errors.UndefinedFile):
-        raise StoreError(f"{shown} has no pgvector; install it on the server, {_least()} or newer") from None
+        raise StoreError(f"{label} has no pgvector; install it on the server, {_least()} or newer") from None
     except psycopg.errors.InsufficientPrivilege:
         raise StoreError(
-            f"{shown} does not let you add an extension; ask its administrator to run: CREATE EXTENSION vector"
+            f"{label} does not let you add an extension; ask its administrator to run: CREATE EXTENSION vector"
         ) from None
     version = pgvector(connection)
     if version < LEAST_PGVECTOR:
         found = ".".join(map(str, version))
-        raise StoreError(f"{shown} has pgvector {found}; {_least()} is needed: ALTER EXTENSION vector UPDATE")
+        raise StoreError(f"{label} has pgvector {found}; {_least()} is needed: ALTER EXTENSION vector UPDATE")
 
 
 def pgvector(connection: Connection) -> tuple[int, ...]:

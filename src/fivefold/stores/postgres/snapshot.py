@@ -113,8 +113,8 @@ def snapshot(administration: Callable[[], AbstractContextManager[Connection]], n
 def is_there(location: str) -> tuple[bool, str]:
     """Whether the address names a store, which looking does not make, and the address without its password."""
     named = addresses(location)
-    connection = connect(named.primary, named.shown, named.options)
+    connection = connect(named.primary, named.label, named.options)
     try:
-        return version_of(connection, named.shown, named.options) > 0, named.shown
+        return version_of(connection, named.label, named.options) > 0, named.label
     finally:
         connection.close()

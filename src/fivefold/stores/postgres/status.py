@@ -1,4 +1,4 @@
-"""How a PostgreSQL store stands: its server, tables, indexes and replicas, and on Citus its nodes."""
+"""The status of a PostgreSQL store: its server, tables, indexes and replicas, and on Citus its nodes."""
 
 from __future__ import annotations
 
@@ -189,9 +189,9 @@ def _replicas(rows: Rows, addresses: Sequence[str], options: Options) -> tuple[R
 
 
 def _replica(address: str, written: int, options: Options) -> ReplicaState:
-    shown = without_password(address)
+    label = without_password(address)
     try:
-        with connect(address, shown, options) as connection:
+        with connect(address, label, options) as connection:
             ((position, seconds),) = ask(
                 connection,
                 "SELECT (pg_last_wal_replay_lsn() - '0/0'::pg_lsn)::bigint, CASE WHEN pg_last_wal_receive_lsn() "
@@ -199,10 +199,10 @@ def _replica(address: str, written: int, options: Options) -> ReplicaState:
                 "END::float8",
             )
     except StoreError as error:
-        return ReplicaState(shown, None, None, str(error))
+        return ReplicaState(label, None, None, str(error))
     if position is None:
-        return ReplicaState(shown, None, None, "it is no replica: it takes writes of its own")
-    return ReplicaState(shown, max(0, written - position), seconds, None)
+        return ReplicaState(label, None, None, "it is no replica: it takes writes of its own")
+    return ReplicaState(label, max(0, written - position), seconds, None)
 
 
 def _cluster(rows: Rows, options: Options, shares: dict[int, dict[str, list[int]]]) -> Cluster | None:

@@ -35,7 +35,7 @@ from fivefold.stores.sql.snapshot import SqlSnapshot
 from fivefold.values.reports import Finding, MaintenanceResult
 from fivefold.values.times import to_micros, utc_now
 
-KNOWING = ("SET LOCAL plan_cache_mode = force_custom_plan",)
+CUSTOM_PLANS = ("SET LOCAL plan_cache_mode = force_custom_plan",)
 """Citus finds the one shard by the namespace a statement is given; a plan made for any would go to all, or fail."""
 
 _log = logging.getLogger("fivefold")
@@ -47,9 +47,9 @@ class PostgresStore:
     def __init__(self, location: str) -> None:
         self._addresses = addresses(location)
         self.options = self._addresses.options
-        self.location = self._addresses.shown
+        self.location = self._addresses.label
         path, known, self._sharded, self.iterative = self._first_look()
-        self._planning = KNOWING if self._sharded else ()
+        self._planning = CUSTOM_PLANS if self._sharded else ()
         self._primary = Server(self._addresses.primary, self.location, self.options, path, self._planning)
         self.indexes = Indexes(known, lambda: known_indexes(partial(self._primary.rows, 0), self.options.schema))
         self._replicas = Replicas(self._addresses.replicas, self.options, path)

@@ -30,7 +30,7 @@ READ_US, ENTER_US, VISIT_US = 1.0, 2_000.0, 7.5
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class VectorCounts:
     """What is known of one field of a space: how many vectors of each type, and of all namespaces in its partition."""
 
     own: Mapping[int, int]
@@ -45,7 +45,7 @@ def types_of(keep: Filter) -> list[int]:
     return [TYPES.index(name) for name in keep.types]
 
 
-def by_index(known: Holding, keep: Filter, depth: int, options: Options) -> bool:
+def by_index(known: VectorCounts, keep: Filter, depth: int, options: Options) -> bool:
     """Whether the index pays: it is there, many vectors match, and few others stand between them."""
     matching = known.matching(keep)
     if not known.indexed or matching <= options.exact_up_to:

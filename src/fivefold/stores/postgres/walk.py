@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fivefold.stores.queries import ENOUGH, Walk
+from fivefold.stores.queries import CONSIDERED_PER_HIT, Walk
 from fivefold.values.times import to_micros
 
 WALK = """
@@ -78,5 +78,5 @@ def values_of(namespace: int, roots: Sequence[tuple[int, float]], how: Walk, dep
         "hop_scores": [float(score) for score in how.hop_scores],
         "each": how.per_entity,
         "depth": depth,
-        "enough": ENOUGH * depth,
+        "enough": CONSIDERED_PER_HIT * depth,
     }

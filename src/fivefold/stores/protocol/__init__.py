@@ -1,4 +1,4 @@
-"""What the engine asks of a store. Whoever implements these parts and passes the conformance suite has a store.
+"""What the engine needs of a store: a class that has these parts and passes the conformance suite is one.
 
 A memory has an id, which callers use, and a row: a whole number that the store gives out in the order of writing. All
 other references inside a namespace are such numbers too: entities, edges, vector spaces. Moments are aware datetimes.

@@ -120,7 +120,7 @@ class StatementWriter(Protocol):
         """End a memory's statements with that value by another memory; gives how many of its statements still hold."""
 
     def end_superseded(self, row: int | None = None) -> None:
-        """End the statements of one memory or of all that a superseding memory states anew."""
+        """End the statements that a superseding memory states again; of one memory, or of the whole namespace."""
 
     def supersede(self, old: Memory, new: Memory, why: str) -> None:
         """A memory replaces another, which is valid until the new one's event time."""

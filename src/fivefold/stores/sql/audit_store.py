@@ -53,7 +53,7 @@ class SqlAuditStore:
         """
         with self._tables.writing() as db:
             looks = f"({db.dialect.among('a.action', ':reads')} OR a.outcome = 'refused')"
-            listed = db.dialect.listed(reads)
+            listed = db.dialect.as_list(reads)
             db.run(
                 "DELETE FROM audit WHERE id < (SELECT a.id FROM audit a WHERE a.at >= ? ORDER BY a.id LIMIT 1)",
                 (to_micros(since),),

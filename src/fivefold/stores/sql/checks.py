@@ -1,4 +1,4 @@
-"""What the doctor asks of every SQL store: that all that is derived agrees with the memories."""
+"""The checks of every SQL store: everything derived agrees with the memories."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Ask = Callable[[str, Values], list[tuple[Any, ...]]]
 """Runs one statement and gives its rows."""
 
 
-def counted(ask: Ask, source: str, namespace: int, *values: Any) -> int:
+def count_rows(ask: Ask, source: str, namespace: int, *values: Any) -> int:
     return int(ask(f"SELECT count(*) FROM {source}", (namespace, *values))[0][0])
 
 
@@ -24,7 +24,7 @@ def missing_vectors(ask: Ask, sql: Dialect, namespace: int, space: int, limit: i
         if limit is None or len(found) < limit:
             most = "" if limit is None else f" LIMIT {limit - len(found)}"
             missing = ask(
-                f"SELECT row FROM memories m WHERE {sql.apart('namespace')} = ? AND kind {kind} 'session' "
+                f"SELECT row FROM memories m WHERE {sql.unindexed('namespace')} = ? AND kind {kind} 'session' "
                 f"AND NOT EXISTS (SELECT 1 FROM vectors v WHERE {sql.own_vector} AND v.space = ? AND v.field = ?) "
                 f"ORDER BY row{most}",
                 (namespace, space, FIELDS.index(field)),
@@ -34,7 +34,7 @@ def missing_vectors(ask: Ask, sql: Dialect, namespace: int, space: int, limit: i
 
 
 def check_entities(ask: Ask, namespace: int) -> Finding:
-    wrong = counted(
+    wrong = count_rows(
         ask,
         "entities e WHERE namespace = ?1 AND links <> "
         "(SELECT count(*) FROM links l WHERE l.namespace = ?1 AND l.entity = e.key)",
@@ -44,14 +44,14 @@ def check_entities(ask: Ask, namespace: int) -> Finding:
 
 
 def check_sessions(ask: Ask, namespace: int) -> Finding:
-    wrong = counted(
+    wrong = count_rows(
         ask,
         "sessions s WHERE namespace = ?1 AND (turns, started_at, ended_at) <> "
         "(SELECT count(*), min(event_at), max(event_at) FROM memories m "
         "WHERE m.namespace = ?1 AND m.session_id = s.id AND m.kind = 'turn')",
         namespace,
     )
-    wrong += counted(
+    wrong += count_rows(
         ask,
         "(SELECT session_id FROM memories WHERE namespace = ?1 AND kind = 'turn' EXCEPT "
         "SELECT id FROM sessions WHERE namespace = ?1) AS unlogged",
@@ -64,7 +64,7 @@ def check_vectors(ask: Ask, sql: Dialect, namespace: int, stray: Callable[[int, 
     """`stray` counts, of a space and its dimension, the vectors that are lost."""
     spaces = ask("SELECT key, embedder, dimension FROM spaces WHERE namespace = ? AND state = 'active'", (namespace,))
     if not spaces:
-        yield Finding("vectors", counted(ask, "memories WHERE namespace = ?", namespace) == 0, "none pinned yet")
+        yield Finding("vectors", count_rows(ask, "memories WHERE namespace = ?", namespace) == 0, "none pinned yet")
         return
     space, embedder, dimension = spaces[0]
     missing, lost = len(missing_vectors(ask, sql, namespace, space)), stray(space, dimension)

@@ -9,7 +9,7 @@ Values = Sequence[Any] | Mapping[str, Any]
 
 
 class Dialect(Protocol):
-    """Parameters are `?`, `?1` or `:name` in every statement; a list is one parameter, made by `listed`."""
+    """Parameters are `?`, `?1` or `:name` in every statement; a list is one parameter, made by `as_list`."""
 
     @property
     def greatest(self) -> str:
@@ -24,7 +24,7 @@ class Dialect(Protocol):
         """The function that finds a text in another: 0 when it is not there."""
 
     @property
-    def gathered(self) -> str:
+    def json_list(self) -> str:
         """The aggregate that gathers values into a JSON list."""
 
     @property
@@ -35,7 +35,7 @@ class Dialect(Protocol):
     def own_vector(self) -> str:
         """The condition that a vector `v` is one of the memory `m`."""
 
-    def listed(self, values: Iterable[Any]) -> Any:
+    def as_list(self, values: Iterable[Any]) -> Any:
         """A list as a parameter."""
 
     def among(self, column: str, parameter: str) -> str:
@@ -44,13 +44,13 @@ class Dialect(Protocol):
     def each(self, parameter: str, kind: Literal["bigint", "text"]) -> str:
         """A listed parameter as the table `wanted` with one column, `value`."""
 
-    def lowered(self, column: str) -> str:
+    def lowercase(self, column: str) -> str:
         """A text with its ASCII letters small and all others as they are."""
 
-    def holds(self, column: str, parameter: str) -> str:
+    def has_item(self, column: str, parameter: str) -> str:
         """The condition that a column, a JSON list of texts, has this one."""
 
-    def apart(self, column: str) -> str:
+    def unindexed(self, column: str) -> str:
         """A column in a condition that the planner should not begin with."""
 
 

@@ -27,7 +27,7 @@ class SqlEntityWriter:
             f"SELECT a.alias, a.entity, a.part FROM {self._txn.sql.each('?', 'text')} CROSS JOIN entity_aliases a "
             "CROSS JOIN entities e WHERE a.namespace = ?2 AND a.alias = wanted.value AND e.namespace = ?2 "
             "AND e.key = a.entity ORDER BY a.alias, a.part, e.links DESC, e.key",
-            self._txn.sql.listed(aliases),
+            self._txn.sql.as_list(aliases),
             self._txn.key,
         )
         candidates: dict[str, list[tuple[int, int]]] = {}

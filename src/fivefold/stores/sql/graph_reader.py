@@ -41,7 +41,7 @@ class SqlGraphReader(ABC):
         return self._entities(f"{condition} ORDER BY e.links DESC, e.key LIMIT :limit", **values)
 
     def entities_by_key(self, keys: Sequence[int]) -> list[Entity]:
-        return self._entities(f"{self._sql.among('e.key', ':keys')} ORDER BY e.key", keys=self._scope.listed(keys))
+        return self._entities(f"{self._sql.among('e.key', ':keys')} ORDER BY e.key", keys=self._scope.as_list(keys))
 
     def edges(self, entity: int, limit: int, after: tuple[int, float, int] | None = None) -> list[Edge]:
         """Stated edges before co-mentions, then the highest confidence first.
@@ -91,7 +91,7 @@ class SqlGraphReader(ABC):
             "WHERE a.namespace = :ns AND a.alias = wanted.value AND a.entity IN "
             "(SELECT f.entity FROM entity_aliases f WHERE f.namespace = :ns AND f.alias = wanted.value "
             "ORDER BY f.entity LIMIT :most) AND e.namespace = :ns AND e.key = a.entity",
-            aliases=self._scope.listed(aliases),
+            aliases=self._scope.as_list(aliases),
             most=MOST_NAMESAKES,
         )
         order = {alias: place for place, alias in enumerate(aliases)}
@@ -104,8 +104,8 @@ class SqlGraphReader(ABC):
             f"SELECT l.entity, count(*) FROM {self._sql.each(':rows', 'bigint')} CROSS JOIN links l "
             f"WHERE l.namespace = :ns AND l.memory = wanted.value AND {self._sql.among('l.entity', ':entities')} "
             "GROUP BY l.entity",
-            rows=self._scope.listed(rows),
-            entities=self._scope.listed(entities),
+            rows=self._scope.as_list(rows),
+            entities=self._scope.as_list(entities),
         )
         return dict(found)
 
@@ -119,7 +119,7 @@ class SqlGraphReader(ABC):
             f"SELECT wanted.value FROM {self._sql.each(':entities', 'bigint')} WHERE "
             f"{tied.format('a.entity', 'wanted.value')} OR {tied.format('wanted.value', 'a.entity')}",
             alias=alias,
-            entities=self._scope.listed(entities),
+            entities=self._scope.as_list(entities),
         )
         return [key for (key,) in found]
 
@@ -129,16 +129,16 @@ class SqlGraphReader(ABC):
             f"e.key IN (SELECT d.{there} FROM edges d WHERE d.namespace = :ns AND d.{here} = :entity "
             f"AND d.valid_to IS NULL AND {self._sql.among('d.relation', ':relations')}) ORDER BY e.key",
             entity=entity,
-            relations=self._scope.listed(relations),
+            relations=self._scope.as_list(relations),
         )
 
     def memories_about(self, entity: int, limit: int, after: tuple[int, int] | None = None) -> list[Memory]:
         """Latest first; `after` is the event time and the row of the last memory seen."""
-        at, behind, values = self._sql.apart("event_at"), "", {}
+        at, behind, values = self._sql.unindexed("event_at"), "", {}
         if after is not None:
             behind, values = f"AND ({at}, row) < (:at, :row) ", {"at": after[0], "row": after[1]}
         return self._scope.memories(
-            f"{self._sql.apart('namespace')} = :ns AND row IN "
+            f"{self._sql.unindexed('namespace')} = :ns AND row IN "
             "(SELECT l.memory FROM links l WHERE l.namespace = :ns AND l.entity = :entity) "
             f"{behind}ORDER BY {at} DESC, row DESC LIMIT :limit",
             entity=entity,
@@ -148,7 +148,7 @@ class SqlGraphReader(ABC):
 
     def _entities(self, condition: str, **values: object) -> list[Entity]:
         found = self._scope.rows(
-            f"SELECT e.key, e.name, e.kind, e.links, (SELECT CAST({self._sql.gathered}(own.alias) AS text) FROM "
+            f"SELECT e.key, e.name, e.kind, e.links, (SELECT CAST({self._sql.json_list}(own.alias) AS text) FROM "
             "(SELECT a.alias FROM entity_aliases a WHERE a.namespace = :ns AND a.entity = e.key ORDER BY a.alias) own) "
             f"FROM entities e WHERE e.namespace = :ns AND {condition}",
             **values,

@@ -31,15 +31,15 @@ class SqlMemoryReader:
     def fetch(self, rows: Sequence[int]) -> dict[int, Memory]:
         found = self._scope.rows(
             f"SELECT {COLUMNS} FROM memories WHERE {self._sql.among('row', ':rows')} "
-            f"AND {self._sql.apart('namespace')} = :ns",
-            rows=self._scope.listed(rows),
+            f"AND {self._sql.unindexed('namespace')} = :ns",
+            rows=self._scope.as_list(rows),
         )
         return {columns[0]: memory_of(self._scope.namespace, columns) for columns in found}
 
     def existing_ids(self, ids: Sequence[str]) -> set[str]:
         found = self._scope.rows(
             f"SELECT id FROM memories WHERE namespace = :ns AND {self._sql.among('id', ':ids')}",
-            ids=self._scope.listed(ids),
+            ids=self._scope.as_list(ids),
         )
         return {id for (id,) in found}
 
@@ -48,14 +48,14 @@ class SqlMemoryReader:
         found = self._scope.rows(
             "SELECT content_hash FROM memories WHERE namespace = :ns AND kind = 'note' AND superseded_by IS NULL "
             f"AND {self._sql.among('content_hash', ':hashes')}",
-            hashes=self._scope.listed(hashes),
+            hashes=self._scope.as_list(hashes),
         )
         return {item for (item,) in found}
 
     def scan(self, after: int = 0, size: int = 500) -> list[tuple[Memory, Extraction]]:
         found = self._scope.rows(
-            f"SELECT {COLUMNS}, extracted FROM memories WHERE row > :after AND {self._sql.apart('namespace')} = :ns "
-            "ORDER BY row LIMIT :size",
+            f"SELECT {COLUMNS}, extracted FROM memories WHERE row > :after "
+            f"AND {self._sql.unindexed('namespace')} = :ns ORDER BY row LIMIT :size",
             after=after,
             size=size,
         )
@@ -72,7 +72,7 @@ class SqlMemoryReader:
 
     def page(self, wanted: MemoryFilter, after: tuple[int, int] | None, limit: int) -> list[Memory]:
         """Latest first; `after` is the event time and the row of the last one seen."""
-        at = "event_at" if wanted.session_id is None else self._sql.apart("event_at")
+        at = "event_at" if wanted.session_id is None else self._sql.unindexed("event_at")
         values: dict[str, object] = {"limit": limit}
         conditions = ["namespace = :ns", *self._conditions(wanted, at, values)]
         if after is not None:
@@ -83,16 +83,16 @@ class SqlMemoryReader:
     def _conditions(self, wanted: MemoryFilter, at: str, values: dict[str, object]) -> Iterator[str]:
         """One condition for each field of the filter that is set; its parameters go into `values`."""
         values |= {"kind": wanted.kind or "session"}
-        yield f"{self._sql.apart('kind')} {'=' if wanted.kind else '<>'} :kind"
+        yield f"{self._sql.unindexed('kind')} {'=' if wanted.kind else '<>'} :kind"
         for name in ("type", "speaker", "session_id"):
             if getattr(wanted, name) is not None:
                 values[name] = getattr(wanted, name)
-                yield f"{self._sql.apart(name) if name == 'type' else name} = :{name}"
+                yield f"{self._sql.unindexed(name) if name == 'type' else name} = :{name}"
         if wanted.tag is not None:
             values["tag"] = wanted.tag
-            yield self._sql.holds("tags", ":tag")
+            yield self._sql.has_item("tags", ":tag")
         if wanted.superseded is not None:
-            yield f"{self._sql.apart('superseded_by')} IS {'NOT ' if wanted.superseded else ''}NULL"
+            yield f"{self._sql.unindexed('superseded_by')} IS {'NOT ' if wanted.superseded else ''}NULL"
         for name, sign, moment in (("since", ">=", wanted.since), ("until", "<", wanted.until)):
             if moment is not None:
                 values[name] = to_micros(moment)
@@ -104,7 +104,7 @@ class SqlMemoryReader:
         """That a memory has the word. Databases fold only ASCII alike; other words are tried in each usual case."""
         if word.isascii():
             values[name] = word.lower()
-            return f"{self._sql.position}({self._sql.lowered('content')}, :{name}) > 0"
+            return f"{self._sql.position}({self._sql.lowercase('content')}, :{name}) > 0"
         forms = dict.fromkeys((word, word.lower(), word.upper(), word.capitalize()))
         values |= {f"{name}_{i}": form for i, form in enumerate(forms)}
         return "(" + " OR ".join(f"{self._sql.position}(content, :{name}_{i}) > 0" for i in range(len(forms))) + ")"
@@ -117,7 +117,7 @@ class SqlMemoryReader:
             "JOIN memories b ON b.namespace = l.namespace AND b.row = l.target "
             f"WHERE l.namespace = :ns AND {self._sql.among('l.source', ':rows')} "
             "ORDER BY l.source, l.target, l.relation",
-            rows=self._scope.listed(rows),
+            rows=self._scope.as_list(rows),
         )
         links: dict[int, list[Link]] = {}
         for row, *parts in found:
@@ -128,15 +128,15 @@ class SqlMemoryReader:
         """All links of a memory in both directions, and those between two of the others."""
         side = (
             "SELECT t.source, t.target, t.relation, t.why FROM memory_links t "
-            f"WHERE {self._sql.apart('t.namespace')} = :ns AND "
+            f"WHERE {self._sql.unindexed('t.namespace')} = :ns AND "
         )
         found = self._scope.rows(
             "SELECT l.source, l.target, a.id, b.id, l.relation, l.why FROM "
             f"({side}{self._sql.among('t.source', ':rows')} UNION {side}{self._sql.among('t.target', ':rows')}) l "
             "CROSS JOIN memories a CROSS JOIN memories b "
-            f"WHERE a.row = l.source AND {self._sql.apart('a.namespace')} = :ns AND b.row = l.target "
-            f"AND {self._sql.apart('b.namespace')} = :ns ORDER BY l.target, l.source, l.relation",
-            rows=self._scope.listed([row, *among]),
+            f"WHERE a.row = l.source AND {self._sql.unindexed('a.namespace')} = :ns AND b.row = l.target "
+            f"AND {self._sql.unindexed('b.namespace')} = :ns ORDER BY l.target, l.source, l.relation",
+            rows=self._scope.as_list([row, *among]),
         )
         inside = set(among)
         return [
@@ -149,13 +149,13 @@ class SqlMemoryReader:
         """A memory with all that it supersedes and all that supersedes it, in any number of steps; oldest first."""
         steps = (
             "{0}(row) AS (SELECT CAST(:row AS bigint) UNION SELECT l.{1} FROM {0} CROSS JOIN memory_links l "
-            f"WHERE l.{{2}} = {{0}}.row AND {self._sql.apart('l.namespace')} = :ns AND l.relation = 'supersedes')"
+            f"WHERE l.{{2}} = {{0}}.row AND {self._sql.unindexed('l.namespace')} = :ns AND l.relation = 'supersedes')"
         )
         found = self._scope.rows(
             f"WITH RECURSIVE {steps.format('older', 'target', 'source')}, {steps.format('newer', 'source', 'target')} "
-            f"SELECT {COLUMNS} FROM memories WHERE {self._sql.apart('namespace')} = :ns AND row IN "
+            f"SELECT {COLUMNS} FROM memories WHERE {self._sql.unindexed('namespace')} = :ns AND row IN "
             "(SELECT older.row FROM older UNION SELECT newer.row FROM newer) "
-            f"ORDER BY {self._sql.apart('event_at')}, row",
+            f"ORDER BY {self._sql.unindexed('event_at')}, row",
             row=row,
         )
         return memories_of(self._scope.namespace, found)

@@ -39,7 +39,7 @@ class SqlMemoryWriter:
             "SELECT content_hash, row FROM memories WHERE namespace = ? AND kind = 'note' AND superseded_by IS NULL "
             f"AND {self._txn.sql.among('content_hash', '?')} ORDER BY row DESC",
             self._txn.key,
-            self._txn.sql.listed(hashes),
+            self._txn.sql.as_list(hashes),
         )
         self._txn.notes = dict.fromkeys(hashes) | dict(found)
 
@@ -85,7 +85,7 @@ class SqlMemoryWriter:
     def scan(self, after: int = 0, size: int = 500) -> list[tuple[Memory, Extraction]]:
         """Memories with their extraction in the order of their rows, as this transaction sees them."""
         found = self._txn.rows(
-            f"SELECT {COLUMNS}, extracted FROM memories WHERE row > ? AND {self._txn.sql.apart('namespace')} = ? "
+            f"SELECT {COLUMNS}, extracted FROM memories WHERE row > ? AND {self._txn.sql.unindexed('namespace')} = ? "
             "ORDER BY row LIMIT ?",
             after,
             self._txn.key,

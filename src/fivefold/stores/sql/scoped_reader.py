@@ -43,6 +43,6 @@ class ScopedReader(ABC):
     def count(self, source: str, **values: object) -> int:
         return int(self.one(f"SELECT count(*) FROM {source}", 1, **values)[0] or 0)
 
-    def listed(self, values: Sequence[object]) -> Any:
+    def as_list(self, values: Sequence[object]) -> Any:
         """A list as a parameter."""
-        return self.sql.listed(values)
+        return self.sql.as_list(values)

@@ -49,7 +49,7 @@ class SqlSessionReader:
         )
         found = self._scope.memories(
             f"namespace = :ns AND kind = 'turn' AND session_id = {latest if session_id is None else ':session'} "
-            f"AND {self._sql.apart('event_at')} <= :now ORDER BY turn_index DESC, row DESC LIMIT :most",
+            f"AND {self._sql.unindexed('event_at')} <= :now ORDER BY turn_index DESC, row DESC LIMIT :most",
             now=to_micros(now),
             most=most,
             **({} if session_id is None else {"session": session_id}),
@@ -66,8 +66,8 @@ class SqlSessionReader:
         found = self._scope.rows(
             f"SELECT m.row, {beside.format('<', 'DESC')}, {beside.format('>', 'ASC')} FROM "
             f"{self._sql.each(':rows', 'bigint')} CROSS JOIN memories m WHERE m.row = wanted.value "
-            f"AND m.kind = 'turn' AND {self._sql.apart('m.namespace')} = :ns",
-            rows=self._scope.listed(rows),
+            f"AND m.kind = 'turn' AND {self._sql.unindexed('m.namespace')} = :ns",
+            rows=self._scope.as_list(rows),
         )
         return {row: (before, after) for row, before, after in found}
 
@@ -76,7 +76,7 @@ class SqlSessionReader:
         found = self._scope.rows(
             f"SELECT s.id, s.memory FROM {self._sql.each(':ids', 'text')} CROSS JOIN sessions s "
             "WHERE s.namespace = :ns AND s.id = wanted.value AND s.memory IS NOT NULL",
-            ids=self._scope.listed(session_ids),
+            ids=self._scope.as_list(session_ids),
         )
         return dict(found)
 

@@ -99,7 +99,7 @@ class SqlStatementWriter:
             self.reinstate(target)
 
     def end_superseded(self, row: int | None = None) -> None:
-        """End the statements that a superseding memory states anew; of one memory or of the whole namespace."""
+        """End the statements that a superseding memory states again; of one memory or of the whole namespace."""
         self._txn.run(
             "UPDATE slots SET ended_by = (SELECT l.source FROM memory_links l JOIN slots newer "
             "ON newer.namespace = l.namespace AND newer.memory = l.source AND newer.subject = slots.subject "

@@ -114,10 +114,10 @@ class SqlVectorWriter(ABC):
             return []
         rows = missing_vectors(self._txn.db.rows, self._txn.sql, self._txn.key, space.key, limit)
         found = self._txn.rows(
-            f"SELECT {COLUMNS}, extracted FROM memories WHERE {self._txn.sql.apart('namespace')} = ? "
+            f"SELECT {COLUMNS}, extracted FROM memories WHERE {self._txn.sql.unindexed('namespace')} = ? "
             f"AND {self._txn.sql.among('row', '?')} ORDER BY kind = 'session', row",
             self._txn.key,
-            self._txn.sql.listed(rows),
+            self._txn.sql.as_list(rows),
         )
         return with_extractions(self._txn.namespace, found)
 

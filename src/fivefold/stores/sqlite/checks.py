@@ -1,4 +1,4 @@
-"""What the doctor looks at in a file: that it is sound, and that everything derived agrees with the memories."""
+"""The checks of a file: it is sound, and everything derived agrees with the memories."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import apsw
 
-from fivefold.stores.sql.checks import check_entities, check_sessions, check_vectors, counted
+from fivefold.stores.sql.checks import check_entities, check_sessions, check_vectors, count_rows
 from fivefold.stores.sqlite import lexical, vectors
 from fivefold.stores.sqlite.dialect import SQLITE, SqliteDatabase
 from fivefold.values.reports import Finding
@@ -34,7 +34,7 @@ def check_namespace(connection: apsw.Connection, namespace: int) -> Iterator[Fin
 
     def stray(space: int, dimension: int) -> int:
         table = vectors.table_of(dimension)
-        return counted(ask, f"(SELECT id FROM vectors WHERE space = ? EXCEPT SELECT rowid FROM {table})", space)
+        return count_rows(ask, f"(SELECT id FROM vectors WHERE space = ? EXCEPT SELECT rowid FROM {table})", space)
 
     yield _lexical(connection, namespace)
     yield from check_vectors(ask, SQLITE, namespace, stray)
@@ -48,6 +48,6 @@ def _lexical(connection: apsw.Connection, namespace: int) -> Finding:
     for kind, condition in (("turn", "<>"), ("session", "=")):
         docs = f"{lexical.table_of(namespace, kind)}_docsize"
         stored = f"SELECT row FROM memories WHERE namespace = ?1 AND kind {condition} 'session'"
-        wrong += counted(ask, f"({stored} EXCEPT SELECT id FROM {docs})", namespace)
-        wrong += counted(ask, f"(SELECT id FROM {docs} EXCEPT {stored})", namespace)
+        wrong += count_rows(ask, f"({stored} EXCEPT SELECT id FROM {docs})", namespace)
+        wrong += count_rows(ask, f"(SELECT id FROM {docs} EXCEPT {stored})", namespace)
     return Finding("lexical index", wrong == 0, f"{wrong} memories differ" if wrong else "agrees with the memories")

@@ -17,11 +17,11 @@ class SqliteDialect:
     greatest = "max"
     least = "min"
     position = "instr"
-    gathered = "json_group_array"
+    json_list = "json_group_array"
     events = "memories INDEXED BY memories_events"
     own_vector = "v.memory = m.row"
 
-    def listed(self, values: Iterable[Any]) -> str:
+    def as_list(self, values: Iterable[Any]) -> str:
         return json.dumps([item.hex() if isinstance(item, bytes) else item for item in values], ensure_ascii=False)
 
     def among(self, column: str, parameter: str) -> str:
@@ -31,13 +31,13 @@ class SqliteDialect:
     def each(self, parameter: str, kind: Literal["bigint", "text"]) -> str:
         return f"json_each({parameter}) AS wanted"
 
-    def lowered(self, column: str) -> str:
+    def lowercase(self, column: str) -> str:
         return f"lower({column})"
 
-    def holds(self, column: str, parameter: str) -> str:
+    def has_item(self, column: str, parameter: str) -> str:
         return f"EXISTS (SELECT 1 FROM json_each({column}) WHERE value = {parameter})"
 
-    def apart(self, column: str) -> str:
+    def unindexed(self, column: str) -> str:
         return f"+{column}"
 
 

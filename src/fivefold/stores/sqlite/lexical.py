@@ -49,7 +49,7 @@ def optimize(connection: apsw.Connection, namespace: int) -> None:
 
 
 def vocabulary(connection: apsw.Connection, namespace: int, most: int) -> list[str]:
-    """The lexemes that stand in most documents; session memories are left out, which repeat their turns."""
+    """The lexemes of most documents; session memories are left out, which repeat their turns."""
     connection.execute(f"CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, {table_of(namespace, 'turn')}, row)")
     try:
         found = rows(connection, "SELECT term FROM temp.words ORDER BY doc DESC, term LIMIT ?", most)
@@ -88,7 +88,7 @@ def search(
 
 
 def latest(connection: apsw.Connection, namespace: int, lexemes: Sequence[str], limit: int) -> list[int]:
-    """The latest rows that hold any of the lexemes; unranked, which is what makes it quick."""
+    """The latest rows with any of the lexemes; unranked, which makes it fast."""
     table = table_of(namespace, "turn")
     sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT ?"
     return [row for (row,) in rows(connection, sql, any_of(lexemes), limit)]

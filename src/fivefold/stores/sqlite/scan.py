@@ -1,4 +1,4 @@
-"""An exact scan of vectors held in memory that reads a quarter of them.
+"""An exact scan of vectors cached in memory that reads a quarter of them.
 
 Every vector is kept as it is and as one byte a dimension. The bytes give each score to within a bound known for
 that vector; only those that may still be among the nearest are scored in full. Nothing is approximate in the end.

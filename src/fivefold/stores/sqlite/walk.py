@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import apsw
 
-from fivefold.stores.queries import ENOUGH, Walk
+from fivefold.stores.queries import CONSIDERED_PER_HIT, Walk
 from fivefold.values.times import to_micros
 from fivefold.values.trace import RouteHit
 
@@ -74,7 +74,7 @@ def walk(
         "fan": how.fan_out,
         "each": how.per_entity,
         "depth": depth,
-        "enough": ENOUGH * depth,
+        "enough": CONSIDERED_PER_HIT * depth,
         **{f"hop{i}": score for i, score in enumerate(how.hop_scores)},
     }
     return [

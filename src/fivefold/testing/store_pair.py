@@ -1,4 +1,4 @@
-"""A store under test and the reference, SQLite in memory, told and asked the same."""
+"""A store under test and the reference, SQLite in memory: both store the same and answer the same questions."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from fivefold.values.serialize import Json, plain
 
 NOW = datetime(2025, 3, 10, 12, tzinfo=UTC)
 
-SHOWN = 8
-"""How many differences a failure tells."""
+MOST_REPORTED = 8
+"""How many differences a failure lists."""
 
 _ENTITY_ID = re.compile(r"\(id \d+\)")
 
 
 class Clock:
-    """Stands still until it is told to go on."""
+    """Stands still until `tick`."""
 
     def __init__(self, now: datetime = NOW) -> None:
         self.now = now
@@ -55,13 +55,13 @@ def new_namespace(name: str = "conformance") -> str:
 def opened(
     store: Store, namespace: str | None = None, embedder: Embedder | None = None, clock: Clock | None = None
 ) -> Engine:
-    """An engine on a namespace of its own, with cheap vectors, a clock that stands and patience without end."""
+    """An engine on a namespace of its own, with cheap vectors, a clock that stands still and no time-outs."""
     engine = Engine(store, namespace or new_namespace(), embedder or WordVectors(), clock=clock or Clock())
     engine.configure(route_budget_ms=UNHURRIED_MS)
     return engine
 
 
-class Pair:
+class StorePair:
     """The same namespace in the store under test and in the reference."""
 
     def __init__(self, store: Store, reference: Store, embedder: Embedder | None = None) -> None:
@@ -73,7 +73,7 @@ class Pair:
     def both(self, act: Callable[[Engine], object]) -> Any:
         """Do it on each side; what comes back, or the error, is the same. Gives what the store under test gave."""
         expected, found = _outcome(self.reference, act), _outcome(self.tested, act)
-        _agree([*unlike(_told(expected, self.reference), _told(found, self.tested), "outcome")])
+        _agree([*unlike(_comparable(expected, self.reference), _comparable(found, self.tested), "outcome")])
         self.clock.tick()
         return found
 
@@ -93,8 +93,8 @@ class Pair:
         _agree(wrong)
 
     def same(self) -> None:
-        """Both sides hold the same: counts, sessions, entities, edges, settings, what was learned, every memory."""
-        expected, found = holdings(self.reference), holdings(self.tested)
+        """Both sides have the same: counts, sessions, entities, edges, settings, what was learned, every memory."""
+        expected, found = contents_of(self.reference), contents_of(self.tested)
         _agree([*unlike(expected, found, "holds")])
         assert exported(self.tested) == exported(self.reference)
         for engine in (self.tested, self.reference):
@@ -111,10 +111,10 @@ def in_memory() -> Iterator[Store]:
         store.close()
 
 
-def holdings(engine: Engine) -> Json:
-    """What a namespace holds beside its memories."""
+def contents_of(engine: Engine) -> Json:
+    """What a namespace has in addition to its memories."""
     entities = engine.graph.entities(limit=1_000)
-    held = {
+    parts = {
         "stats": engine.stats(),
         "sessions": engine.sessions(1_000),
         "entities": entities,
@@ -122,8 +122,8 @@ def holdings(engine: Engine) -> Json:
         "settings": engine.settings,
         "learned": engine.learned(),
     }
-    told: Json = _told(held, engine)
-    return told
+    found: Json = _comparable(parts, engine)
+    return found
 
 
 def exported(engine: Engine) -> list[str]:
@@ -148,8 +148,8 @@ def same_answers(expected: list[Json], found: list[Json]) -> None:
 
 
 def _agree(wrong: list[str]) -> None:
-    more = f"\n… and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
-    assert not wrong, "\n".join(["the store differs from the reference:", *wrong[:SHOWN]]) + more
+    more = f"\n… and {len(wrong) - MOST_REPORTED} more" if len(wrong) > MOST_REPORTED else ""
+    assert not wrong, "\n".join(["the store differs from the reference:", *wrong[:MOST_REPORTED]]) + more
 
 
 def _outcome(engine: Engine, act: Callable[[Engine], object]) -> object:
@@ -159,7 +159,7 @@ def _outcome(engine: Engine, act: Callable[[Engine], object]) -> object:
         return error
 
 
-def _told(value: object, engine: Engine) -> Any:
+def _comparable(value: object, engine: Engine) -> Any:
     """An outcome in plain values, without numbers and ids that each store hands out as it likes."""
     return renamed(_plain(value, engine), session_names(engine))
 
@@ -170,10 +170,10 @@ def _plain(value: object, engine: Engine) -> Any:
     if isinstance(value, Recall):
         return trace(value, engine, {})
     if isinstance(value, Entity | Edge | Stats):
-        told = value.to_dict()
+        fields = value.to_dict()
         for own in ("id", "source_id", "target_id", "bytes_on_disk"):
-            told.pop(own, None)
-        return {**told, "aliases": sorted(told["aliases"])} if "aliases" in told else told
+            fields.pop(own, None)
+        return {**fields, "aliases": sorted(fields["aliases"])} if "aliases" in fields else fields
     if isinstance(value, Mapping):
         return {str(key): _plain(item, engine) for key, item in value.items()}
     if isinstance(value, list | tuple | Page):  # what a cursor holds is the store's own

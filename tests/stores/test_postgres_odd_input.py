@@ -11,14 +11,14 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.stores.protocol import Store
-from fivefold.testing.pairs import Pair, in_memory, new_namespace
-from fivefold.testing.pairs import opened as engine_on
 from fivefold.testing.recipes import steady
+from fivefold.testing.store_pair import StorePair, in_memory, new_namespace
+from fivefold.testing.store_pair import opened as engine_on
 from fivefold.testing.strategies import WORDS
 from fivefold.values.extraction import Statement
 from fivefold.values.serialize import Json
+from tests.support.own_database import opened
 from tests.support.postgres import Server
-from tests.support.store_places import opened
 
 INJECTED = (
     "'; DROP TABLE memories; --",
@@ -76,9 +76,9 @@ def engine(store: Store) -> Engine:
 
 
 @pytest.fixture
-def pair(store: Store) -> Iterator[Pair]:
+def pair(store: Store) -> Iterator[StorePair]:
     with in_memory() as reference:
-        yield Pair(store, reference)
+        yield StorePair(store, reference)
 
 
 # names
@@ -148,7 +148,7 @@ BAD: dict[str, Callable[[Engine, str], object]] = {
 
 @pytest.mark.parametrize("text", ["a\x00b", "a\ud800b"])
 @pytest.mark.parametrize("way", BAD)
-def test_what_is_no_text_is_refused_as_sqlite_refuses_it(pair: Pair, way: str, text: str) -> None:
+def test_what_is_no_text_is_refused_as_sqlite_refuses_it(pair: StorePair, way: str, text: str) -> None:
     def attempt(engine: Engine) -> object:
         try:
             return type(BAD[way](engine, text)).__name__
@@ -160,7 +160,7 @@ def test_what_is_no_text_is_refused_as_sqlite_refuses_it(pair: Pair, way: str, t
     assert way == "metadata" or not str(outcome).startswith("Report")
 
 
-def test_ten_megabytes_are_refused_and_the_longest_text_is_taken(pair: Pair) -> None:
+def test_ten_megabytes_are_refused_and_the_longest_text_is_taken(pair: StorePair) -> None:
     with pytest.raises(fivefold.InvalidInput, match="10,000,000 characters"):
         pair.tested.remember("x" * 10_000_000)
     long = " ".join(f"{word}{number}" for number in range(2_000) for word in WORDS)[:100_000]
@@ -189,7 +189,7 @@ def test_numbers_beyond_all_keys_name_nothing(engine: Engine, number: int) -> No
         engine.graph.unrelate(number)
 
 
-def test_times_at_both_ends_are_kept(pair: Pair) -> None:
+def test_times_at_both_ends_are_kept(pair: StorePair) -> None:
     pair.remember(
         {"content": "the first day", "id": "first", "event_at": "0001-01-02T00:00:00Z", "type": "event"},
         {"content": "the last day", "id": "last", "event_at": "9999-12-30T23:59:59Z", "type": "event"},
@@ -201,7 +201,7 @@ def test_times_at_both_ends_are_kept(pair: Pair) -> None:
 # questions
 
 
-def test_a_pasted_page_is_a_question(pair: Pair) -> None:
+def test_a_pasted_page_is_a_question(pair: StorePair) -> None:
     chance = random.Random(2)
     vocabulary = [f"word{number}" for number in range(3_000)]
     pair.remember(*({"content": " ".join(chance.sample(vocabulary, 12)), "id": f"p{i:03}"} for i in range(200)))
@@ -212,7 +212,7 @@ def test_a_pasted_page_is_a_question(pair: Pair) -> None:
 
 
 @pytest.mark.parametrize("question", ["the of and", "?", "🎉", "!!!", "a", "and " * 3_000, "''", '"', "%", "\\"])
-def test_a_question_of_nearly_nothing_is_answered(pair: Pair, question: str) -> None:
+def test_a_question_of_nearly_nothing_is_answered(pair: StorePair, question: str) -> None:
     pair.remember({"content": "Sarah drinks tea 🎉", "id": "a"}, {"content": "the and of", "id": "b"})
     pair.ask(question)
 
@@ -230,14 +230,14 @@ def test_an_empty_store_answers_with_nothing(store: Store) -> None:
         untouched.get("nothing")
 
 
-def test_more_wanted_than_there_is_gives_what_there_is(pair: Pair) -> None:
+def test_more_wanted_than_there_is_gives_what_there_is(pair: StorePair) -> None:
     pair.remember({"content": "Sarah drinks tea", "id": "a"}, {"content": "Tom drinks milk", "id": "b"})
     pair.ask("who drinks?", k=1_000)
     assert len(pair.tested.recall("who drinks?", k=1_000).hits) == 2
 
 
 @pytest.mark.parametrize("start", ["Élan", "ÖL", "İstanbul", "tea", "TEA pot", "élan"])
-def test_statements_are_found_by_their_first_words_in_any_script(pair: Pair, start: str) -> None:
+def test_statements_are_found_by_their_first_words_in_any_script(pair: StorePair, start: str) -> None:
     values = ("Élan Vital", "ÖL", "Tea pot", "İstanbul x")
 
     def found(engine: Engine) -> list[str]:

@@ -11,12 +11,12 @@ from fivefold.engine import Engine
 from fivefold.stores.postgres import lexical
 from fivefold.stores.queries import Filter
 from fivefold.text.lexemes import lexemes
+from tests.support.own_database import opened
 from tests.support.postgres import Server
-from tests.support.store_places import opened
 
 DOCUMENTS = 600
 VOCABULARY = [f"{start}{end}{number}" for start in "bdfgkmr" for end in "aeiou" for number in range(8)]
-WEIGHTS = [1 / (place + 1) for place in range(len(VOCABULARY))]
+WEIGHTS = [1 / (database + 1) for database in range(len(VOCABULARY))]
 """Few words in most documents and most words in few, as in any language."""
 
 

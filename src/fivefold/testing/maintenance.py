@@ -1,4 +1,4 @@
-"""Care: counting, checking, repairing, moving to another model or another store, closing."""
+"""Maintenance: counting, checking, repairing, moving to another model or another store, closing."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from fivefold.errors import StoreClosed
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
 from fivefold.testing.compare import session_names
-from fivefold.testing.pairs import Pair, answers, exported, holdings, opened, same_answers
-from fivefold.testing.places import Places
+from fivefold.testing.fixtures import StoreFixtures
 from fivefold.testing.recipes import steady
+from fivefold.testing.store_pair import StorePair, answers, contents_of, exported, opened, same_answers
 from fivefold.testing.vectors import Failing, WordVectors
 from fivefold.writing import rebuild
 
 ASKED = ("who works on the Kestrel?", "what did I do in early June?", "my badge ID")
 
 
-class CareLaws(Places):
+class MaintenanceLaws(StoreFixtures):
     """What keeps a store sound, and several users of it apart."""
 
-    def test_a_new_namespace_is_sound_and_empty(self, pair: Pair) -> None:
+    def test_a_new_namespace_is_sound_and_empty(self, pair: StorePair) -> None:
         pair.same()
         pair.both(lambda engine: all(finding.ok for finding in engine.doctor(repair=True)))
         pair.same()
 
-    def test_a_repair_changes_no_answer(self, pair: Pair) -> None:
+    def test_a_repair_changes_no_answer(self, pair: StorePair) -> None:
         pair.remember(*sample.memories()[:90])
         for id in ("s01.02", "s02.01"):
             pair.both(partial(Engine.forget, id=id))
@@ -42,7 +42,9 @@ class CareLaws(Places):
         pair.reference.doctor(repair=True)
         pair.ask(*ASKED)
 
-    def test_an_export_is_the_same_to_the_byte_and_comes_back(self, pair: Pair, store: Store, tmp_path: Path) -> None:
+    def test_an_export_is_the_same_to_the_byte_and_comes_back(
+        self, pair: StorePair, store: Store, tmp_path: Path
+    ) -> None:
         pair.remember(*sample.memories()[:120])
         pair.both(lambda engine: engine.forget("s01.02") and None)
         pair.both(lambda engine: engine.supersede("s01.03", {"content": "My badge is blue now", "id": "new"}))
@@ -61,7 +63,7 @@ class CareLaws(Places):
         again = copy.import_jsonl(tmp_path / "reference.jsonl")
         assert (again.stored, len(again.merged)) == ((), copy.stats().memories)
 
-    def test_what_was_imported_answers_as_in_the_reference(self, pair: Pair, tmp_path: Path) -> None:
+    def test_what_was_imported_answers_as_in_the_reference(self, pair: StorePair, tmp_path: Path) -> None:
         source = opened(pair.reference.store)
         source.remember_many(sample.memories()[:90])
         source.export_jsonl(tmp_path / "x.jsonl")
@@ -69,7 +71,7 @@ class CareLaws(Places):
         pair.ask(*ASKED)
         pair.same()
 
-    def test_statements_that_ended_stay_ended_after_an_import(self, pair: Pair, tmp_path: Path) -> None:
+    def test_statements_that_ended_stay_ended_after_an_import(self, pair: StorePair, tmp_path: Path) -> None:
         source = opened(pair.reference.store)
         told = ("I am 44 years old and I live in Leeds", "I live in Bristol", "I live in Paris")
         for number, text in enumerate(told):
@@ -82,7 +84,7 @@ class CareLaws(Places):
 
     # another model
 
-    def test_moving_to_another_model_keeps_everything_else(self, pair: Pair) -> None:
+    def test_moving_to_another_model_keeps_everything_else(self, pair: StorePair) -> None:
         pair.remember(*sample.memories()[:60])
         vectors = pair.tested.stats().vectors
         pair.both(lambda engine: engine.reembed(WordVectors(48)))
@@ -126,7 +128,7 @@ class CareLaws(Places):
             other.forget("t4")
             one.remember("text number nine", id="t9")
             assert _found(one) == _found(other) == {"t0", "t1", "t2", "t3", "t9"}
-            assert holdings(one)["sessions"] == holdings(other)["sessions"]
+            assert contents_of(one)["sessions"] == contents_of(other)["sessions"]
             one.reembed(WordVectors(48))
             assert _found(opened(other.store, one.namespace, WordVectors(48))) == {"t0", "t1", "t2", "t3", "t9"}
         finally:

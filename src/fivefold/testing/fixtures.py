@@ -1,4 +1,4 @@
-"""What every law of the suite stands on: the store under test, an engine on it, and the reference beside it."""
+"""The fixtures of every test of the suite: the store under test, an engine on it, and the reference."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 from fivefold.engine import Engine
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
-from fivefold.testing.pairs import Pair, in_memory, opened
+from fivefold.testing.store_pair import StorePair, in_memory, opened
 
 
-class Places:
-    """Fixtures. `location` is the subclass's to define."""
+class StoreFixtures:
+    """The subclass defines `location`."""
 
     @pytest.fixture
     def store(self, location: str) -> Iterator[Store]:
@@ -36,6 +36,6 @@ class Places:
         return opened(store)
 
     @pytest.fixture
-    def pair(self, store: Store, reference: Store) -> Pair:
+    def pair(self, store: Store, reference: Store) -> StorePair:
         """A new namespace of the store under test, and the same of the reference."""
-        return Pair(store, reference)
+        return StorePair(store, reference)

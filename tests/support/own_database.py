@@ -12,7 +12,7 @@ from fivefold.testing.vectors import WordVectors
 from tests.support.postgres import Server
 
 
-class Place:
+class OwnDatabase:
     """A new, empty database, and users made for it."""
 
     def __init__(self, server: Server) -> None:
@@ -41,7 +41,7 @@ class Place:
         self._users.append(f"test_{secrets.token_hex(6)}")
         return self._users[-1]
 
-    def at(self, user: str | None = None, **options: str) -> str:
+    def dsn(self, user: str | None = None, **options: str) -> str:
         parts = urlsplit(self._server.dsn(self.database))
         host = parts.netloc.rpartition("@")[2]
         netloc = parts.netloc if user is None else f"{user}:{user}@{host}"

@@ -15,9 +15,9 @@ from fivefold.engine import Engine
 from fivefold.stores.protocol import Store
 from fivefold.stores.queries import Filter
 from fivefold.testing.compare import session_names
-from fivefold.testing.pairs import Pair
-from fivefold.testing.places import Places
+from fivefold.testing.fixtures import StoreFixtures
 from fivefold.testing.searches import ALL, Found, words
+from fivefold.testing.store_pair import StorePair
 from fivefold.testing.strategies import SENTENCES, WORDS, examined
 from fivefold.text.lexemes import lexemes
 
@@ -126,14 +126,14 @@ ASKED = (
 )
 
 
-class WordLaws(Places):
+class LexicalLaws(StoreFixtures):
     """The words' scores are compared far closer than a recall's need to be."""
 
-    def test_hard_texts_are_ranked_as_fts5_ranks_them(self, pair: Pair) -> None:
+    def test_hard_texts_are_ranked_as_fts5_ranks_them(self, pair: StorePair) -> None:
         pair.remember(*({"content": text, "id": f"h{i:02}"} for i, text in enumerate(HARD)))
         _ranked_alike(pair, ASKED)
 
-    def test_predicates_weigh_four_times_as_much(self, pair: Pair) -> None:
+    def test_predicates_weigh_four_times_as_much(self, pair: StorePair) -> None:
         pair.remember(
             {"content": "tea", "id": "a"},
             {"content": "milk", "predicate": "tea", "id": "b"},
@@ -145,13 +145,13 @@ class WordLaws(Places):
         )
         _ranked_alike(pair, ["tea", "milk tea", "tea sugar salt"])
 
-    def test_a_word_of_nearly_every_memory_still_counts_a_little(self, pair: Pair) -> None:
+    def test_a_word_of_nearly_every_memory_still_counts_a_little(self, pair: StorePair) -> None:
         """An inverse frequency below zero is floored, so that no word ever speaks against a memory."""
         pair.remember(*({"content": f"tea {'milk ' * i}", "id": f"t{i}"} for i in range(8)))
         _ranked_alike(pair, ["tea", "milk", "tea milk"])
         assert all(score > 0 for _, score in words(pair.tested, "tea"))
 
-    def test_sessions_are_a_corpus_of_their_own(self, pair: Pair) -> None:
+    def test_sessions_are_a_corpus_of_their_own(self, pair: StorePair) -> None:
         pair.remember(
             *({"content": text, "session_id": f"s{i % 3}", "id": f"t{i:02}"} for i, text in enumerate(SENTENCES))
         )
@@ -159,7 +159,7 @@ class WordLaws(Places):
         _ranked_alike(pair, ["tea", "Sarah", "E-47821", "東京"], Filter(sessions=True))
         _ranked_alike(pair, ["tea", "Sarah", "E-47821", "東京"])
 
-    def test_statistics_follow_every_change(self, pair: Pair) -> None:
+    def test_statistics_follow_every_change(self, pair: StorePair) -> None:
         pair.remember(*({"content": text, "id": f"h{i:02}", "session_id": "s"} for i, text in enumerate(HARD[:30])))
         for id in ("h03", "h07", "h11"):
             pair.both(partial(Engine.forget, id=id))
@@ -170,7 +170,7 @@ class WordLaws(Places):
         _ranked_alike(pair, ASKED[:8])
         _ranked_alike(pair, ASKED[:8], Filter(sessions=True))
 
-    def test_lists_are_cut_at_their_depth(self, pair: Pair) -> None:
+    def test_lists_are_cut_at_their_depth(self, pair: StorePair) -> None:
         chance = random.Random(5)
         pair.remember(
             *({"content": " ".join(chance.choices(WORDS, k=chance.randint(1, 9))), "id": f"c{i:02}"} for i in range(60))
@@ -181,11 +181,11 @@ class WordLaws(Places):
     @examined
     @given(texts=st.lists(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), min_size=1, max_size=12))
     def test_random_words_are_ranked_as_fts5_ranks_them(self, store: Store, reference: Store, texts: list[str]) -> None:
-        pair = Pair(store, reference)
+        pair = StorePair(store, reference)
         pair.remember(*({"content": f"{text}.", "id": f"w{i:02}"} for i, text in enumerate(texts)))
         _ranked_alike(pair, [" ".join(WORDS[i::5]) for i in range(5)])
 
-    def test_the_latest_memories_with_a_word_are_the_same(self, pair: Pair) -> None:
+    def test_the_latest_memories_with_a_word_are_the_same(self, pair: StorePair) -> None:
         pair.remember(*({"content": f"{text} {i}", "id": f"l{i:02}"} for i, text in enumerate(HARD)))
 
         def latest(engine: Engine) -> list[list[str]]:
@@ -196,7 +196,7 @@ class WordLaws(Places):
         pair.both(latest)
 
 
-def _ranked_alike(pair: Pair, questions: Sequence[str], keep: Filter = ALL, depth: int = 100) -> None:
+def _ranked_alike(pair: StorePair, questions: Sequence[str], keep: Filter = ALL, depth: int = 100) -> None:
     for question in questions:
         expected, found = (_ranked(engine, question, depth, keep) for engine in (pair.reference, pair.tested))
         assert [score for _, score in found] == pytest.approx([score for _, score in expected], rel=ROUNDING), question

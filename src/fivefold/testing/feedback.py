@@ -1,4 +1,4 @@
-"""Use: settings are kept, feedback is counted once, and what it teaches is the same."""
+"""Feedback: settings are stored, feedback counts once, and what is learned from it is the same."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from fivefold.errors import InvalidInput, NotFound
 from fivefold.learning.features import unpack_features
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
-from fivefold.testing.pairs import NOW, Pair, opened
-from fivefold.testing.places import Places
+from fivefold.testing.fixtures import StoreFixtures
 from fivefold.testing.recipes import steady
+from fivefold.testing.store_pair import NOW, StorePair, opened
 
 TEAS = tuple(
     {"content": f"{kind} tea from {place}", "id": f"{kind}-{place}", "event_at": f"2025-02-{day:02}T09:00:00Z"}
@@ -22,7 +22,7 @@ TEAS = tuple(
 )
 
 
-class UseLaws(Places):
+class FeedbackLaws(StoreFixtures):
     """What users set and use."""
 
     def test_settings_are_kept_and_defaults_come_back(self, store: Store, location: str) -> None:
@@ -40,7 +40,7 @@ class UseLaws(Places):
             engine.configure(hops=9)
         assert "hops" not in engine.stats().settings
 
-    def test_settings_change_answers_alike(self, pair: Pair) -> None:
+    def test_settings_change_answers_alike(self, pair: StorePair) -> None:
         pair.remember(*TEAS, {"content": "Sarah brought Uji tea to Tom", "id": "sarah"})
         pair.both(
             lambda engine: engine.configure(timezone="America/New_York", hops=1, lexical_weight=0.1, widen_below=0)
@@ -48,7 +48,7 @@ class UseLaws(Places):
         pair.ask("which tea did Sarah bring on 3 February?", "green tea")
         pair.same()
 
-    def test_feedback_counts_once_and_raises_what_was_used(self, pair: Pair) -> None:
+    def test_feedback_counts_once_and_raises_what_was_used(self, pair: StorePair) -> None:
         pair.remember(*TEAS)
 
         def used(engine: Engine) -> None:
@@ -64,7 +64,7 @@ class UseLaws(Places):
         pair.ask("green tea", "black tea")
         pair.same()
 
-    def test_the_last_word_on_a_memory_counts(self, pair: Pair) -> None:
+    def test_the_last_word_on_a_memory_counts(self, pair: StorePair) -> None:
         pair.remember(*TEAS)
 
         def judged(engine: Engine) -> list[object]:
@@ -83,7 +83,7 @@ class UseLaws(Places):
         assert found[:3] == [[found[4]], [found[3]], [0, 1]]
         pair.same()
 
-    def test_wrong_feedback_is_refused_alike(self, pair: Pair) -> None:
+    def test_wrong_feedback_is_refused_alike(self, pair: StorePair) -> None:
         pair.remember(*TEAS)
 
         def wrong(engine: Engine) -> list[str]:
@@ -98,7 +98,7 @@ class UseLaws(Places):
         assert pair.tested.stats().feedback == 0
         pair.same()
 
-    def test_what_use_teaches_is_the_same(self, pair: Pair) -> None:
+    def test_what_use_teaches_is_the_same(self, pair: StorePair) -> None:
         """The recipe with three signals learns their weights; its answers then differ, and alike."""
         pair.remember(*TEAS, {"content": "Uji is in Japan, and Uji tea is green", "id": "uji"})
         for round in range(12):
@@ -116,7 +116,7 @@ class UseLaws(Places):
         assert pair.tested.learned().weights.count == 0
         pair.same()
 
-    def test_lessons_are_the_same(self, pair: Pair) -> None:
+    def test_lessons_are_the_same(self, pair: StorePair) -> None:
         pair.remember(*TEAS)
         for number in range(5):
 
