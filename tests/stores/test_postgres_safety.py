@@ -197,10 +197,13 @@ def test_a_reader_that_asks_for_another_namespace_gets_nothing(
     attack: Attack, method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The statements name `other`, by mistake, in a transaction of `own`."""
-    reader, asked = attack.store.reader("other"), attack.store.ask
+    acting_as: dict[str, int] = {}
+    asked = attack.store.ask
+    monkeypatch.setattr(attack.store, "ask", lambda key, *rest: asked(acting_as.get("key", key), *rest))
+    reader = attack.store.reader("other")
     space = reader.search.vector_space()
     assert space is not None
-    monkeypatch.setattr(attack.store, "ask", lambda key, *rest: asked(OWN, *rest))
+    acting_as["key"] = OWN
     assert not _rows(METHODS[method](reader, VectorSpace(space.key, space.embedder, space.dimension)))
 
 
