@@ -1,4 +1,4 @@
-"""The inspector: pages to ask, to see why, to compare, and to look after what is remembered."""
+"""The inspector: pages to ask, to see why, to compare recipes, and to browse and edit what is stored."""
 
 from __future__ import annotations
 
