@@ -26,8 +26,9 @@ import fivefold
 from fivefold.service.service import open_service
 from fivefold.values.schema import definitions
 from fivefold.web.app import create_app
-from fivefold.web.rest.operations import JSON, LINES, OPERATIONS
+from fivefold.web.rest.operations import JSON, OPERATIONS
 from fivefold.web.security import Sites
+from fivefold.web.streaming import LINES
 from tests.web.conftest import UNLIMITED
 
 CHECKS = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from importlib.util import find_spec
 
@@ -18,7 +18,7 @@ from starlette.types import Scope
 
 from fivefold.errors import FivefoldError
 from fivefold.service.metrics import Metrics
-from fivefold.service.problems import Fault, problem
+from fivefold.service.problems import Fault, Problem, problem
 from fivefold.service.service import Service
 from fivefold.version import VERSION
 from fivefold.web import problems
@@ -71,6 +71,7 @@ def create_app(
     app.state.service = service
     app.state.metrics = metrics
     app.state.lifespans = []
+    app.state.problem_page = _problem_page()
     for kind in (FivefoldError, ProblemError, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, _failed)
     install(app)
@@ -83,6 +84,15 @@ def create_app(
 
         app.include_router(router, dependencies=[Depends(_in_turn)])
     return app
+
+
+def _problem_page() -> Callable[[Request, Problem], Response] | None:
+    """What shows a problem to a person; None without the packages of the pages, which `fivefold mcp` does not need."""
+    try:
+        from fivefold.web.inspector.rendering import problem_page
+    except ImportError:
+        return None
+    return problem_page
 
 
 async def _in_turn(request: Request) -> AsyncIterator[None]:

@@ -17,7 +17,8 @@ from fivefold.service.responses import Health, Readiness
 from fivefold.values.schema import definitions, name_of
 from fivefold.values.serialize import Json
 from fivefold.web.problems import MEDIA_TYPE
-from fivefold.web.rest.operations import JSON, LINES, OPERATIONS, Operation
+from fivefold.web.rest.operations import JSON, OPERATIONS, Operation
+from fivefold.web.streaming import LINES
 
 REF = "#/components/schemas/"
 NAME = {"type": "string", "minLength": 1, "maxLength": 200}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from urllib.parse import quote
 
@@ -91,9 +91,7 @@ def _to_login(request: Request) -> Response:
 
 
 def _page(request: Request, found: Problem) -> Response | None:
-    try:
-        from fivefold.web.inspector.rendering import problem_page
-    except ImportError:
-        return None
-    shown: Response = problem_page(request, found)
-    return shown
+    """The problem as a page, if the application has a renderer; `create_app` sets it."""
+    app = request.scope.get("app")
+    render: Callable[[Request, Problem], Response] | None = getattr(getattr(app, "state", None), "problem_page", None)
+    return None if render is None else render(request, found)

@@ -13,6 +13,9 @@ from typing import IO
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
+LINES = "application/x-ndjson"
+"""The media type of an export or an import: a JSON object on each line."""
+
 TOGETHER = 1 << 20
 """Bytes that are gathered before they are written, or read at once."""
 

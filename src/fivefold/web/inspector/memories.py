@@ -15,8 +15,7 @@ from fivefold.web.inspector import memory, memory_changes
 from fivefold.web.inspector.confirmations import confirmation
 from fivefold.web.inspector.page_session import PageSession
 from fivefold.web.inspector.rendering import address, page
-from fivefold.web.rest.operations import LINES
-from fivefold.web.streaming import lines_through_a_file, parts_of
+from fivefold.web.streaming import LINES, lines_through_a_file, parts_of
 
 PAGE = 30
 """Memories on one page; a click brings the next ones."""

@@ -18,8 +18,8 @@ from fivefold.transfer.jsonl import objects
 from fivefold.values.limits import MAX_TEXT
 from fivefold.values.records import TEXT_FIELDS
 from fivefold.values.reports import Report, Stats
-from fivefold.web.rest.operations import IN, JSON, LINES, Current, Example, operation
-from fivefold.web.streaming import lines_through_a_file, parts_of
+from fivefold.web.rest.operations import IN, JSON, Current, Example, operation
+from fivefold.web.streaming import LINES, lines_through_a_file, parts_of
 
 HERE = {"namespace": "default"}
 TAG = "namespaces"

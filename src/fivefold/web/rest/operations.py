@@ -24,7 +24,7 @@ from fivefold.values.serialize import Value
 from fivefold.web.auth import caller_of, service_of, still_the_caller
 from fivefold.web.idempotency import REPLAYED, Once, once
 from fivefold.web.problems import ProblemError
-from fivefold.web.streaming import spooled
+from fivefold.web.streaming import LINES, spooled
 
 P = ParamSpec("P")
 
@@ -32,7 +32,6 @@ IN = "/v1/namespaces/{namespace:name}"
 """Where all that belongs to one namespace lies."""
 
 JSON = "application/json"
-LINES = "application/x-ndjson"
 
 
 @dataclass(frozen=True, slots=True)
