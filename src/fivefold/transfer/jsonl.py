@@ -6,10 +6,8 @@ import dataclasses
 import difflib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
 
 from fivefold.errors import InvalidInput, StoreError
 from fivefold.namespace import Namespace
@@ -17,29 +15,30 @@ from fivefold.stores.atomic_files import replacement
 from fivefold.stores.protocol import Reader
 from fivefold.values.extraction import Extraction
 from fivefold.values.extraction_json import kept, restored
+from fivefold.values.fields import build, fields_of
 from fivefold.values.ids import content_hash, replay_id
-from fivefold.values.limits import MAX_DEPTH, MAX_INDEX, MAX_NAME
-from fivefold.values.memory import KINDS, TYPES, Memory, Record
-from fivefold.values.records import record_of
+from fivefold.values.limits import MAX_DEPTH, MAX_NAME
+from fivefold.values.memory import KINDS, Memory, Record
+from fivefold.values.records import RECORD_FIELDS, record_of
 from fivefold.values.reports import LINK_KINDS, Link
 from fivefold.values.serialize import Json
-from fivefold.values.times import as_utc
-from fivefold.values.validate import (
-    checked_choice,
-    checked_count,
-    checked_name,
-    checked_number,
-    checked_text,
-    exact_text,
-    too_deep,
-)
+from fivefold.values.validate import checked_choice, checked_name, checked_text, exact_text, refusal, too_deep
 from fivefold.writing.draft import Draft
 
-_RECORD = frozenset(field.name for field in dataclasses.fields(Record)) - {"notes"}
-_MEMORY = frozenset(field.name for field in dataclasses.fields(Memory)) - {"namespace", "row"}
+_RECORD = frozenset(RECORD_FIELDS)
+_MEMORY = frozenset(fields_of(Memory)) - {"namespace"}
 _EXPORTED = _MEMORY | {"extracted", "links"}
 _NEEDED = ("id", "content", "kind", "type", "event_at", "created_at")
-_T = TypeVar("_T")
+_ABSENT = {
+    "tags": [],
+    "metadata": {},
+    "importance": 0,
+    "memory_score": 0,
+    "confidence": 1,
+    "seen_count": 1,
+    "access_count": 0,
+}
+"""What an exported line without them means."""
 
 
 def export_lines(reader: Reader) -> Iterator[str]:
@@ -162,76 +161,21 @@ def _check_names(data: Json, known: frozenset[str], what: str) -> None:
 
 
 def _restored(data: Json, namespace: str) -> Draft:
-    """An exported line as the memory it was: each value checked for what it is, not for what a caller may give."""
+    """An exported line as the memory it was, each value checked as `Memory` declares it."""
     _check_names(data, _EXPORTED, "an exported line")
-    given = {name: value for name, value in data.items() if value is not None}
+    values = {name: value for name, value in data.items() if value is not None}
     for name in _NEEDED:
-        if name not in given:
-            raise InvalidInput(f"{name} is missing; an exported line has it")
-    kind = checked_choice(given["kind"], KINDS, "kind")
-    if kind != "note" and "session_id" not in given:
-        raise InvalidInput(f"session_id is missing; a {kind} belongs to a session")
-    checked_text(given["content"], "content", empty=kind == "session")
-    memory = Memory(
-        id=checked_name(given["id"], "id"),
-        namespace=namespace,
-        content=given["content"],
-        kind=kind,
-        type=checked_choice(given["type"], TYPES, "type"),
-        speaker=_if_given(given, "speaker", checked_name),
-        session_id=_if_given(given, "session_id", checked_name),
-        turn_index=_if_given(given, "turn_index", _index),
-        predicate=_if_given(given, "predicate", exact_text),
-        user_text=_if_given(given, "user_text", exact_text),
-        assistant_text=_if_given(given, "assistant_text", exact_text),
-        next_user_text=_if_given(given, "next_user_text", exact_text),
-        tags=_tags(given.get("tags", [])),
-        task_tag=_if_given(given, "task_tag", checked_name),
-        event_at=_moment(given["event_at"], "event_at"),
-        created_at=_moment(given["created_at"], "created_at"),
-        valid_from=_if_given(given, "valid_from", _moment),
-        valid_to=_if_given(given, "valid_to", _moment),
-        superseded_by=_if_given(given, "superseded_by", checked_name),
-        importance=checked_number(given.get("importance", 0.0), "importance", 0, 1),
-        memory_score=checked_number(given.get("memory_score", 0.0), "memory_score", 0, 1),
-        confidence=checked_number(given.get("confidence", 1.0), "confidence", 0, 1),
-        seen_count=checked_count(given.get("seen_count", 1), "seen_count", 0, 2**53),
-        access_count=checked_count(given.get("access_count", 0), "access_count", 0, 2**53),
-        last_accessed_at=_if_given(given, "last_accessed_at", _moment),
-        metadata=_metadata(given.get("metadata", {})),
-    )
-    record = Record(**{name: getattr(memory, name) for name in _RECORD})
-    extraction, links = _extraction(memory, given.get("extracted")), _links(memory, given.get("links", []))
+        if name not in values:
+            raise refusal(name, "is missing; an exported line has it")
+    kind = checked_choice(values["kind"], KINDS, "kind")
+    if kind != "note" and "session_id" not in values:
+        raise refusal("session_id", f"is missing; a {kind} belongs to a session")
+    checked_text(values["content"], "content", empty=kind == "session")
+    own = {name: values.get(name, _ABSENT.get(name)) for name in _MEMORY}
+    memory = build(Memory, {**own, "namespace": namespace})
+    record = Record(**{name: getattr(memory, name) for name in RECORD_FIELDS})
+    extraction, links = _extraction(memory, values.get("extracted")), _links(memory, values.get("links", []))
     return Draft(record, memory, extraction, _hash(memory), links=links)
-
-
-def _if_given(given: Json, name: str, check: Callable[[Any, str], _T]) -> _T | None:
-    return check(given[name], name) if name in given else None
-
-
-def _moment(value: Any, name: str) -> datetime:
-    return as_utc(value, name)[0]
-
-
-def _index(value: object, name: str) -> int:
-    return checked_count(value, name, 0, MAX_INDEX)
-
-
-def _tags(given: object) -> tuple[str, ...]:
-    if not isinstance(given, list):
-        raise InvalidInput("tags must be a list of short texts")
-    return tuple(dict.fromkeys(checked_name(tag, "a tag") for tag in given))
-
-
-def _metadata(given: object) -> Json:
-    if not isinstance(given, dict):
-        raise InvalidInput("metadata must be an object")
-    try:
-        text = json.dumps(given, ensure_ascii=False, allow_nan=False)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"metadata must be plain JSON: {error}") from None
-    exact_text(text, "metadata")
-    return given
 
 
 def _links(memory: Memory, given: object) -> tuple[Link, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from fivefold.values.limits import MAX_INDEX, MAX_K, MAX_NAME, MAX_RECENT, MAX_TAGS, MAX_TEXT, MAX_TOKENS
+from fivefold.values.limits import MAX_INDEX, MAX_K, MAX_NAME, MAX_RECENT, MAX_TAGS, MAX_TALLY, MAX_TEXT, MAX_TOKENS
 
 T = TypeVar("T")
 
@@ -26,18 +26,19 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class Chars:
-    """How long a text may be, whether it must show something, and whether it stands on one line."""
+    """How long a text may be, whether it must show something, stands on one line, or stays exactly as it is."""
 
     most: int
     visible: bool = False
     line: bool = False
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """How many entries a list may have, and whether equal ones count once."""
+    """How many entries a list may have, None for any number, and whether equal ones count once."""
 
-    most: int
+    most: int | None
     distinct: bool = False
 
 
@@ -64,11 +65,14 @@ class About:
 
 Text = Annotated[str, Chars(MAX_TEXT)]
 VisibleText = Annotated[str, Chars(MAX_TEXT, visible=True)]
+StoredText = Annotated[str, Chars(MAX_TEXT, exact=True)]
 Name = Annotated[str, Chars(MAX_NAME, visible=True, line=True)]
 Names = Annotated[tuple[Name, ...], Items(MAX_K)]
 Tags = Annotated[tuple[Name, ...], Items(MAX_TAGS, distinct=True)]
+StoredTags = Annotated[tuple[Name, ...], Items(None, distinct=True)]
 Share = Annotated[float, Between(0, 1)]
 Index = Annotated[int, Between(0, MAX_INDEX)]
+Tally = Annotated[int, Between(0, MAX_TALLY)]
 Metadata = Annotated[Mapping[str, Any], PlainJson()]
 
 Count = Annotated[int, Between(1, MAX_K)]

@@ -25,6 +25,7 @@ from fivefold.values.validate import (
     checked_name,
     checked_number,
     checked_text,
+    exact_text,
     plain_json,
     refusal,
     shown,
@@ -195,8 +196,8 @@ def _ruled(inner: Check, rule: Rule) -> Check:
 def _text(chars: Chars | None) -> Check:
     if chars is None:
         return _any_text
-    if chars.line:
-        return checked_name
+    if chars.line or chars.exact:
+        return checked_name if chars.line else exact_text
     return checked_text if chars.visible else lambda value, path: checked_text(value, path, empty=True)
 
 
@@ -237,7 +238,7 @@ def _list_of(of: Declared, args: tuple[Any, ...]) -> Check:
     def check_list(value: Any, path: str) -> tuple[Any, ...]:
         if not isinstance(value, list | tuple | set | frozenset):
             raise refusal(path, f"must be a list of {plural}")
-        if items and len(value) > items.most:
+        if items and items.most is not None and len(value) > items.most:
             reason = f"are too many, the most is {items.most}"
             raise InvalidInput(f"{len(value)} {path} {reason}", field=path, reason=f"{len(value)} {reason}")
         entries = [entry(item, f"{path}[{i}]") for i, item in enumerate(value)]

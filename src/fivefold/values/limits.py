@@ -25,3 +25,6 @@ MAX_TOKENS = 1_000_000
 
 MAX_INDEX = 2**31 - 1
 """The largest place of a turn in its session, and the largest limit of a page."""
+
+MAX_TALLY = 2**53
+"""The largest count of uses; JSON of other languages holds no larger whole number exactly."""

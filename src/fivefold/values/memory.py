@@ -7,7 +7,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeAlias, TypedDict, get_args
 
-from fivefold.values.field_types import About, Index, Metadata, Name, Share, Tags, Text, VisibleText
+from fivefold.values.field_types import (
+    About,
+    Index,
+    Metadata,
+    Name,
+    Share,
+    StoredTags,
+    StoredText,
+    Tags,
+    Tally,
+    Text,
+    VisibleText,
+)
 from fivefold.values.serialize import Value, hidden
 
 Kind = Literal["turn", "session", "note"]
@@ -111,32 +123,32 @@ class RecordChanges(TypedDict, total=False):
 class Memory(Value):
     """One stored memory. Times are UTC; `superseded_by` names the memory that replaced this one."""
 
-    id: str
-    namespace: str
-    content: str
+    id: Name
+    namespace: Name
+    content: StoredText
     kind: Kind
     type: Type
-    speaker: str | None
-    session_id: str | None
-    turn_index: int | None
-    predicate: str | None
-    user_text: str | None
-    assistant_text: str | None
-    next_user_text: str | None
-    tags: tuple[str, ...]
-    task_tag: str | None
+    speaker: Name | None
+    session_id: Name | None
+    turn_index: Index | None
+    predicate: StoredText | None
+    user_text: StoredText | None
+    assistant_text: StoredText | None
+    next_user_text: StoredText | None
+    tags: StoredTags
+    task_tag: Name | None
     event_at: datetime
     created_at: datetime
     valid_from: datetime | None
     valid_to: datetime | None
-    superseded_by: str | None
-    importance: float
-    memory_score: float
-    confidence: float
-    seen_count: int
-    access_count: int
+    superseded_by: Name | None
+    importance: Share
+    memory_score: Share
+    confidence: Share
+    seen_count: Tally
+    access_count: Tally
     last_accessed_at: datetime | None
-    metadata: Mapping[str, Any]
+    metadata: Metadata
     row: int = hidden(default=0)
 
     def known_at(self, t: datetime) -> bool:

@@ -107,7 +107,7 @@ def _limited(schema: Json, of: Declared) -> Json:
     if chars:
         least = {"minLength": 1} if chars.visible else {}
         schema = {**schema, **least, "maxLength": chars.most}
-    return {**schema, "maxItems": items.most} if items else schema
+    return {**schema, "maxItems": items.most} if items and items.most is not None else schema
 
 
 def _bare(hint: Any, ref: str, waiting: list[Any]) -> Json:
