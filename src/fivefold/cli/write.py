@@ -11,14 +11,24 @@ import typer
 from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, opened, print_json, reading, say
 from fivefold.errors import InvalidInput
 from fivefold.values.memory import Memory
+from fivefold.values.records import RECORD_FIELDS, record_of
 from fivefold.values.reports import Report
 
-SpeakerOption = Annotated[str | None, typer.Option("--speaker", help="Who said it")]
-SessionOption = Annotated[str | None, typer.Option("--session", help="The conversation it belongs to")]
-AtOption = Annotated[str | None, typer.Option("--at", help="When it happened, ISO 8601 [default: now]")]
-TypeOption = Annotated[str | None, typer.Option("--type", help="fact, preference, event, entity or procedure")]
-TagOption = Annotated[list[str] | None, typer.Option("--tag", help="A tag; may be given again")]
-ImportanceOption = Annotated[float | None, typer.Option("--importance", help="From 0 to 1 [default: as read]")]
+
+def record_option(flag: str, name: str, *, note: str = "", default: bool = True) -> Any:
+    """The option for a field of a record; its help is what the field means."""
+    spec = RECORD_FIELDS[name]
+    choices = f": {', '.join(spec.choices)}" if spec.choices else ""
+    left_out = f" [default: {spec.left_out}]" if default and spec.left_out else ""
+    return typer.Option(flag, help=f"{spec.about}{choices}{note}{left_out}")
+
+
+SpeakerOption = Annotated[str | None, record_option("--speaker", "speaker")]
+SessionOption = Annotated[str | None, record_option("--session", "session_id")]
+AtOption = Annotated[str | None, record_option("--at", "event_at")]
+TypeOption = Annotated[str | None, record_option("--type", "type")]
+TagOption = Annotated[list[str] | None, record_option("--tag", "tags", note="; may be given again")]
+ImportanceOption = Annotated[float | None, record_option("--importance", "importance")]
 EmbedderOption = Annotated[str | None, typer.Option(help="Embedder for a new namespace [default: fivefold-minilm]")]
 ExtractorOption = Annotated[str, typer.Option(help="rules, or openai:MODEL")]
 
@@ -31,12 +41,12 @@ def add(
     at: AtOption = None,
     type: TypeOption = None,
     tag: TagOption = None,
-    id: Annotated[str | None, typer.Option("--id", help="Its id [default: a new one]")] = None,
-    turn: Annotated[int | None, typer.Option("--turn", help="Its place in the session, from 0 [default: last]")] = None,
+    id: Annotated[str | None, record_option("--id", "id")] = None,
+    turn: Annotated[int | None, record_option("--turn", "turn_index")] = None,
     importance: ImportanceOption = None,
-    valid_from: Annotated[str | None, typer.Option("--valid-from", help="Since when it holds, ISO 8601")] = None,
-    valid_to: Annotated[str | None, typer.Option("--valid-to", help="Until when it holds, ISO 8601")] = None,
-    metadata: Annotated[str | None, typer.Option("--metadata", help="Anything else, as a JSON object")] = None,
+    valid_from: Annotated[str | None, record_option("--valid-from", "valid_from")] = None,
+    valid_to: Annotated[str | None, record_option("--valid-to", "valid_to")] = None,
+    metadata: Annotated[str | None, record_option("--metadata", "metadata")] = None,
     embedder: EmbedderOption = None,
     extractor: ExtractorOption = "rules",
     store: StoreOption = None,
@@ -69,13 +79,13 @@ def add(
 def update(
     ctx: typer.Context,
     id: Annotated[str, typer.Argument(help="The memory's id")],
-    content: Annotated[str | None, typer.Option("--content", help="The new text")] = None,
-    speaker: SpeakerOption = None,
-    at: Annotated[str | None, typer.Option("--at", help="When it happened, ISO 8601")] = None,
-    type: TypeOption = None,
+    content: Annotated[str | None, record_option("--content", "content", default=False)] = None,
+    speaker: Annotated[str | None, record_option("--speaker", "speaker", default=False)] = None,
+    at: Annotated[str | None, record_option("--at", "event_at", default=False)] = None,
+    type: Annotated[str | None, record_option("--type", "type", default=False)] = None,
     tag: TagOption = None,
-    importance: Annotated[float | None, typer.Option("--importance", help="From 0 to 1")] = None,
-    valid_to: Annotated[str | None, typer.Option("--valid-to", help="Until when it holds, ISO 8601")] = None,
+    importance: Annotated[float | None, record_option("--importance", "importance", default=False)] = None,
+    valid_to: Annotated[str | None, record_option("--valid-to", "valid_to", default=False)] = None,
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,
@@ -223,8 +233,6 @@ def _json(text: str | None) -> Any:
 
 def _checked(given: dict[str, Any]) -> None:
     """Refuse a bad record before a store is made for it."""
-    from fivefold.values.records import record_of
-
     record_of(given)
 
 
