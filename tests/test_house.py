@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from itertools import combinations
 from pathlib import Path
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -36,6 +41,13 @@ def named(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
+@cache
+def imports() -> dict[str, set[str]]:
+    """Each module with those it imports, at the top, inside a function or for types only."""
+    graph = grimp.build_graph("fivefold", cache_dir=None)
+    return {module: set(graph.find_modules_directly_imported_by(module)) for module in graph.modules}
+
+
 def functions() -> Iterator[tuple[int, str]]:
     """The length of every function, with its name."""
     for path in modules():
@@ -49,10 +61,20 @@ def test_the_root_is_small() -> None:
     assert len(found) <= MOST_ROOT_MODULES, found
 
 
+def test_files_are_of_a_length_one_can_read() -> None:
+    lengths = {named(path): len(path.read_text("utf-8").splitlines()) for path in modules()}
+    assert {name: lines for name, lines in lengths.items() if lines > MOST_LINES and name not in DATA_TABLES} == {}
+
+
 def test_nine_of_ten_functions_are_short() -> None:
     lengths = sorted(functions())
     length, name = lengths[int(0.9 * len(lengths))]
     assert length <= MOST_LINES_P90, name
+
+
+def test_no_module_hides_one_of_the_standard_library() -> None:
+    names = [(path, path.parent.name if path.stem == "__init__" else path.stem) for path in modules()]
+    assert [named(path) for path, name in names if name in sys.stdlib_module_names] == []
 
 
 @pytest.mark.parametrize("folder", ["src", "tests", "training", "docs"])
@@ -60,6 +82,42 @@ def test_the_formatter_decides_every_layout(folder: str) -> None:
     exception = re.compile(r"# fmt: " + "(?:skip|off)")
     found = [named(path) for path in (ROOT / folder).rglob("*.py") if exception.search(path.read_text("utf-8"))]
     assert found == []
+
+
+def test_no_circle_of_modules() -> None:
+    """Imports inside a function and for types count as well."""
+    try:
+        TopologicalSorter(imports()).prepare()
+    except CycleError as error:
+        pytest.fail(f"imports in a circle: {' → '.join(reversed(error.args[1]))}")
+
+
+def test_no_two_folders_import_each_other() -> None:
+    """Two folders side by side, at any depth. A folder and its own parts are one house."""
+    folders = {".".join(path.parent.relative_to(SRC.parent).parts) for path in modules()} - {"fivefold"}
+    pairs = []
+    for one, other in combinations(sorted(folders), 2):
+        if one.rpartition(".")[0] == other.rpartition(".")[0] and leads(one, other) and leads(other, one):
+            pairs.append((one, other))
+    assert pairs == []
+
+
+def leads(one: str, other: str) -> bool:
+    """Whether a module inside `one` imports one inside `other`."""
+    return any(
+        inside(target, other) for module, targets in imports().items() if inside(module, one) for target in targets
+    )
+
+
+def inside(module: str, folder: str) -> bool:
+    return module == folder or module.startswith(f"{folder}.")
+
+
+def test_only_faces_import_the_root() -> None:
+    """The root re-exports what lies below; a module below that imports it would close a circle."""
+    faces = {"__main__", "adapters", "bench", "cli", "mcp", "testing", "web"}
+    found = [module for module, targets in imports().items() if "fivefold" in targets]
+    assert [module for module in found if module.split(".")[1] not in faces] == []
 
 
 def test_the_architecture_page_draws_the_layers_that_are_checked() -> None:
@@ -89,3 +147,18 @@ def test_tests_lie_where_the_code_lies() -> None:
     found = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}
     strays = [str(folder) for folder in found if not (SRC / folder).is_dir() and folder.parts[0] not in OF_NO_FOLDER]
     assert strays == []
+
+
+def test_no_flags_below_the_command_line() -> None:
+    """An error carries data; the command line says which of its options helps. A whole flag is an argument to run."""
+    found = []
+    for path in modules():
+        if "cli" not in path.relative_to(SRC).parts:
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    found += [f"{named(path)}:{node.lineno} {flag}" for flag in flags_in(node.value)]
+    assert found == []
+
+
+def flags_in(text: str) -> list[str]:
+    return [] if re.fullmatch(r"--[a-z-]+", text) else [match.strip(" `'\"(") for match in FLAG.findall(text)]
