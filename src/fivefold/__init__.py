@@ -81,21 +81,21 @@ _HOME = {
     "Query": "values.query",
     "Weights": "values.query",
     "Window": "values.query",
-    "Candidate": "values.trace",
-    "Dropped": "values.trace",
-    "Effort": "values.trace",
-    "Evidence": "values.trace",
     "Hit": "values.recall",
-    "Plan": "values.trace",
     "Recall": "values.recall",
-    "RouteHit": "values.trace",
-    "RoutePlan": "values.trace",
-    "RouteRun": "values.trace",
-    "StageNote": "values.trace",
-    "Step": "values.trace",
-    "Support": "values.trace",
-    "Timing": "values.trace",
-    "TopHit": "values.trace",
+    "Candidate": "values.recall_trace",
+    "Dropped": "values.recall_trace",
+    "Effort": "values.recall_trace",
+    "Evidence": "values.recall_trace",
+    "Plan": "values.recall_trace",
+    "RouteHit": "values.recall_trace",
+    "RoutePlan": "values.recall_trace",
+    "RouteRun": "values.recall_trace",
+    "StageNote": "values.recall_trace",
+    "Step": "values.recall_trace",
+    "Support": "values.recall_trace",
+    "Timing": "values.recall_trace",
+    "TopHit": "values.recall_trace",
     "Drift": "values.reports",
     "Finding": "values.reports",
     "Link": "values.reports",
@@ -183,25 +183,25 @@ if TYPE_CHECKING:
     from fivefold.values.query import Window as Window
     from fivefold.values.recall import Hit as Hit
     from fivefold.values.recall import Recall as Recall
+    from fivefold.values.recall_trace import Candidate as Candidate
+    from fivefold.values.recall_trace import Dropped as Dropped
+    from fivefold.values.recall_trace import Effort as Effort
+    from fivefold.values.recall_trace import Evidence as Evidence
+    from fivefold.values.recall_trace import Plan as Plan
+    from fivefold.values.recall_trace import RouteHit as RouteHit
+    from fivefold.values.recall_trace import RoutePlan as RoutePlan
+    from fivefold.values.recall_trace import RouteRun as RouteRun
+    from fivefold.values.recall_trace import StageNote as StageNote
+    from fivefold.values.recall_trace import Step as Step
+    from fivefold.values.recall_trace import Support as Support
+    from fivefold.values.recall_trace import Timing as Timing
+    from fivefold.values.recall_trace import TopHit as TopHit
     from fivefold.values.reports import Drift as Drift
     from fivefold.values.reports import Finding as Finding
     from fivefold.values.reports import Link as Link
     from fivefold.values.reports import Merged as Merged
     from fivefold.values.reports import Report as Report
     from fivefold.values.reports import Stats as Stats
-    from fivefold.values.trace import Candidate as Candidate
-    from fivefold.values.trace import Dropped as Dropped
-    from fivefold.values.trace import Effort as Effort
-    from fivefold.values.trace import Evidence as Evidence
-    from fivefold.values.trace import Plan as Plan
-    from fivefold.values.trace import RouteHit as RouteHit
-    from fivefold.values.trace import RoutePlan as RoutePlan
-    from fivefold.values.trace import RouteRun as RouteRun
-    from fivefold.values.trace import StageNote as StageNote
-    from fivefold.values.trace import Step as Step
-    from fivefold.values.trace import Support as Support
-    from fivefold.values.trace import Timing as Timing
-    from fivefold.values.trace import TopHit as TopHit
     from fivefold.writing.graph import Graph as Graph
 
 

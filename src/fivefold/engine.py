@@ -38,10 +38,10 @@ from fivefold.values.limits import MAX_TOKENS
 from fivefold.values.memory import Kind, Memory, RecordChanges, RecordInput, Type
 from fivefold.values.query import Query
 from fivefold.values.recall import Recall
+from fivefold.values.recall_trace import Effort, Plan
 from fivefold.values.records import record_of
 from fivefold.values.reports import Drift, Finding, Report
 from fivefold.values.times import utc_now
-from fivefold.values.trace import Effort, Plan
 from fivefold.values.validate import checked_count, checked_name, checked_text
 from fivefold.writing import drift, edit, rebuild
 from fivefold.writing.extract import extractor as load_extractor

@@ -24,7 +24,7 @@ from fivefold.learning.features import (
 from fivefold.learning.lessons import read_lessons
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.schema import migrate, migrations
-from fivefold.values.trace import Candidate, Evidence, Plan, RoutePlan
+from fivefold.values.recall_trace import Candidate, Evidence, Plan, RoutePlan
 from tests.stores.test_sqlite import toy
 from tests.support.stage_pool import NOW, aged, of
 from tests.support.synthetic_users import furnished

@@ -12,7 +12,7 @@ from fivefold.learning.model_store import NEVER, LearnedReranker
 from fivefold.retrieval.stages.base import Pool, best_first
 from fivefold.retrieval.stages.learned import LearnedConstants, learned
 from fivefold.settings import Settings
-from fivefold.values.trace import Candidate
+from fivefold.values.recall_trace import Candidate
 from tests.learning.test_reranker import liking
 from tests.support.stage_pool import Namespace, of, search
 from tests.support.synthetic_users import Seeing

@@ -11,7 +11,7 @@ from fivefold.retrieval.effort import at_effort
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.stages.noise import RERANKED
-from fivefold.values.trace import EFFORTS
+from fivefold.values.recall_trace import EFFORTS
 
 QUESTION = "what is my resting heart rate?"
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fivefold.retrieval.fuse import FORMULAS, composite, convex, fuse, rrf, score_rrf
 from fivefold.retrieval.recipe import METHODS, FusionSpec, Method
 from fivefold.values.memory import Memory
-from fivefold.values.trace import Plan, RouteHit, RoutePlan, RouteRun
+from fivefold.values.recall_trace import Plan, RouteHit, RoutePlan, RouteRun
 
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from fivefold.retrieval.selection import drop_not_yet_known, select
 from fivefold.retrieval.stages import Pool
 from fivefold.values.memory import Kind
-from fivefold.values.trace import Candidate
+from fivefold.values.recall_trace import Candidate
 from tests.retrieval.test_fuse import NOW, memory
 
 LATER = datetime(2025, 6, 1, tzinfo=UTC)

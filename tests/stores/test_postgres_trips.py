@@ -20,7 +20,7 @@ from fivefold.testing.recipes import UNHURRIED_MS
 from fivefold.testing.strategies import SENTENCES
 from fivefold.testing.vectors import WordVectors
 from fivefold.values.decay import Decay
-from fivefold.values.trace import RouteRun
+from fivefold.values.recall_trace import RouteRun
 from tests.support.postgres import Server
 from tests.support.round_trips import RoundTrips
 

@@ -15,7 +15,7 @@ from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader, VectorSpace
 from fivefold.values.memory import Memory
 from fivefold.values.query import Query, Window
-from fivefold.values.trace import Candidate
+from fivefold.values.recall_trace import Candidate
 from fivefold.values.vectors import Vector
 from tests.retrieval.test_fuse import memory
 

@@ -18,7 +18,7 @@ from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.values.decay import age_in_days
 from fivefold.values.memory import TYPES, Memory
 from fivefold.values.recall import Hit, Recall
-from fivefold.values.trace import Plan
+from fivefold.values.recall_trace import Plan
 from tests.stores.test_sqlite import Toy
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)

@@ -14,8 +14,8 @@ from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.testing.compare import differences, renamed, session_names, trace, unlike
 from fivefold.testing.recipes import steady, steady_recipes, steady_with
 from fivefold.testing.store_pair import StorePair, in_memory, opened
+from fivefold.values.recall_trace import RouteHit
 from fivefold.values.serialize import Json
-from fivefold.values.trace import RouteHit
 
 TOLD = [
     {"content": "Sarah reports to Tom", "id": "a", "session_id": "s"},

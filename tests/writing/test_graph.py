@@ -9,7 +9,7 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.stores.queries import Walk
-from fivefold.values.trace import RouteHit
+from fivefold.values.recall_trace import RouteHit
 
 NOW = datetime(2025, 12, 20, tzinfo=UTC)
 

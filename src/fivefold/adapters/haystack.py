@@ -9,8 +9,8 @@ from fivefold.adapters.hits import hit_metadata
 from fivefold.engine import Engine
 from fivefold.engine import open as open_engine
 from fivefold.errors import InvalidInput, MissingExtra
+from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import Json
-from fivefold.values.trace import Effort
 
 try:
     from haystack import Document, component, default_from_dict, default_to_dict

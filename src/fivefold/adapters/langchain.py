@@ -12,7 +12,7 @@ from fivefold.adapters.hits import hit_metadata
 from fivefold.engine import Engine
 from fivefold.errors import MissingExtra
 from fivefold.values.memory import ROLES, Memory
-from fivefold.values.trace import Effort
+from fivefold.values.recall_trace import Effort
 
 try:
     from langchain_core.callbacks import CallbackManagerForRetrieverRun

@@ -11,7 +11,7 @@ from fivefold.engine import Engine
 from fivefold.errors import MissingExtra
 from fivefold.values.limits import MAX_K
 from fivefold.values.memory import Memory
-from fivefold.values.trace import Effort
+from fivefold.values.recall_trace import Effort
 
 try:
     from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock

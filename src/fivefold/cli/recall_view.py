@@ -15,8 +15,8 @@ from fivefold.text.display import brief, visible
 from fivefold.values.explain import SHOWN_TEXT
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Hit, Recall
+from fivefold.values.recall_trace import Evidence, Plan
 from fivefold.values.shorten import shorten
-from fivefold.values.trace import Evidence, Plan
 
 BAR = 24
 SHORTEST_BAR = 4

@@ -12,7 +12,7 @@ import numpy as np
 from fivefold.values.decay import age_in_days
 from fivefold.values.memory import TYPES, Memory
 from fivefold.values.recall import Recall
-from fivefold.values.trace import Candidate, Plan
+from fivefold.values.recall_trace import Candidate, Plan
 from fivefold.values.vectors import Matrix
 
 STEP = "learned"

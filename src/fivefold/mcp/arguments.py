@@ -13,10 +13,10 @@ from fivefold.retrieval.request import REQUEST
 from fivefold.service.argument_fields import described
 from fivefold.values.limits import MAX_TOKENS
 from fivefold.values.memory import Type
+from fivefold.values.recall_trace import Effort
 from fivefold.values.records import RECORD_FIELDS
 from fivefold.values.serialize import Json
 from fivefold.values.shorten import shorten
-from fivefold.values.trace import Effort
 
 BUDGET = 1_000
 """Tokens of an answer unless the caller names another number."""

@@ -9,7 +9,7 @@ from fivefold.errors import InvalidInput
 from fivefold.retrieval.recipe import MAX_DEPTH, Recipe
 from fivefold.retrieval.recipe_file import override
 from fivefold.retrieval.routes import ROUTES
-from fivefold.values.trace import EFFORTS, Effort
+from fivefold.values.recall_trace import EFFORTS, Effort
 
 SHALLOW = 4
 """Low effort reads a quarter of each list, but not fewer than `LEAST`."""

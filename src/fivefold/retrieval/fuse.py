@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fivefold.retrieval.recipe import FusionSpec, Method
 from fivefold.retrieval.routes import ROUTES
 from fivefold.values.memory import Memory
-from fivefold.values.trace import SHOWN_TOP, Candidate, Evidence, Plan, RouteHit, RouteRun, TopHit
+from fivefold.values.recall_trace import SHOWN_TOP, Candidate, Evidence, Plan, RouteHit, RouteRun, TopHit
 
 
 @dataclass(frozen=True, slots=True)

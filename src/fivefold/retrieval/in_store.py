@@ -16,7 +16,7 @@ from fivefold.retrieval.routes.lexical import LexicalOptions, words
 from fivefold.retrieval.routes.signals import RecencyOptions
 from fivefold.stores.queries import Arm, Composite, FusedHit
 from fivefold.values.decay import Decay
-from fivefold.values.trace import Plan, RouteHit, RoutePlan, RouteRun
+from fivefold.values.recall_trace import Plan, RouteHit, RoutePlan, RouteRun
 from fivefold.values.vectors import Vector
 
 _log = logging.getLogger("fivefold")

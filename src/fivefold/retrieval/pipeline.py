@@ -35,7 +35,7 @@ from fivefold.stores.protocol import VectorSpace
 from fivefold.values.ids import new_id
 from fivefold.values.query import Query
 from fivefold.values.recall import Recall
-from fivefold.values.trace import Plan, Timing
+from fivefold.values.recall_trace import Plan, Timing
 from fivefold.values.vectors import Vector
 
 

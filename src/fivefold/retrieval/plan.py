@@ -8,7 +8,7 @@ from fivefold.retrieval.recipe import FusionSpec, Recipe, RouteSpec
 from fivefold.retrieval.routes import ROUTES
 from fivefold.settings import Settings
 from fivefold.values.query import Query
-from fivefold.values.trace import Effort, Plan, RoutePlan
+from fivefold.values.recall_trace import Effort, Plan, RoutePlan
 
 
 def plan(

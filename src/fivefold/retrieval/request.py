@@ -14,8 +14,8 @@ from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.values.field_types import About, Count, Items, Name, RecentTurns, Text, VisibleText
 from fivefold.values.fields import fields_of
 from fivefold.values.limits import MAX_K
+from fivefold.values.recall_trace import Effort
 from fivefold.values.times import as_utc
-from fivefold.values.trace import Effort
 from fivefold.values.validate import checked_history, checked_text
 
 RecipeChoice = str | os.PathLike[str] | Recipe

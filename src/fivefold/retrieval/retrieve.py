@@ -15,7 +15,7 @@ from fivefold.retrieval.in_store import search_in_store
 from fivefold.retrieval.recipe import FusionSpec
 from fivefold.retrieval.routes import ROUTES, SearchContext
 from fivefold.stores.queries import Filter
-from fivefold.values.trace import Plan, RouteHit, RoutePlan, RouteRun
+from fivefold.values.recall_trace import Plan, RouteHit, RoutePlan, RouteRun
 
 _log = logging.getLogger("fivefold")
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from fivefold.retrieval.recipe import Unit
 from fivefold.retrieval.stages import Pool, best_first
 from fivefold.values.recall import Hit
-from fivefold.values.trace import Candidate, Dropped
+from fivefold.values.recall_trace import Candidate, Dropped
 
 
 def drop_not_yet_known(pool: Pool, now: datetime) -> Pool:

@@ -8,7 +8,7 @@ from fivefold.errors import FivefoldError
 from fivefold.learning.adaptation import adapt, load_adaptation
 from fivefold.stores.protocol import Reader, VectorSpace
 from fivefold.values.query import Query, Weights
-from fivefold.values.trace import Plan
+from fivefold.values.recall_trace import Plan
 from fivefold.values.vectors import Vector
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from fivefold.stores.protocol import Store
     from fivefold.values.recall import Recall
-    from fivefold.values.trace import RouteRun
+    from fivefold.values.recall_trace import RouteRun
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 """Where spans are sent is set in the environment, as for every program that has them."""

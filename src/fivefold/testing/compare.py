@@ -15,9 +15,9 @@ from typing import Any
 from fivefold.engine import Engine
 from fivefold.values.query import Query
 from fivefold.values.recall import Hit, Recall
+from fivefold.values.recall_trace import Candidate, RouteRun
 from fivefold.values.serialize import Json, plain
 from fivefold.values.shorten import shorten
-from fivefold.values.trace import Candidate, RouteRun
 
 NEAR = 1e-4
 TIE = 1e-6

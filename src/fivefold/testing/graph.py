@@ -12,7 +12,7 @@ from fivefold.stores.queries import Walk
 from fivefold.testing.fixtures import StoreFixtures
 from fivefold.testing.recipes import steady_with
 from fivefold.testing.store_pair import NOW, StorePair, opened
-from fivefold.values.trace import RouteHit
+from fivefold.values.recall_trace import RouteHit
 from fivefold.writing.graph import Graph
 
 TOLD = (

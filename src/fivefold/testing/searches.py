@@ -6,7 +6,7 @@ from fivefold.engine import Engine
 from fivefold.stores.queries import Filter
 from fivefold.testing.vectors import WordVectors
 from fivefold.text.lexemes import lexemes
-from fivefold.values.trace import RouteHit
+from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import VectorField
 
 Found = list[tuple[str, float]]

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from fivefold.values.memory import Memory
 from fivefold.values.query import Query
+from fivefold.values.recall_trace import Candidate, Dropped, Plan, RouteRun, StageNote, Timing
 from fivefold.values.shorten import shorten
-from fivefold.values.trace import Candidate, Dropped, Plan, RouteRun, StageNote, Timing
 
 SHOWN_TEXT = 100
 """Characters of a memory where only its beginning is shown."""

@@ -9,8 +9,8 @@ from typing import Any
 from fivefold.values.explain import explain_hit, explain_rest, explain_search
 from fivefold.values.memory import Memory
 from fivefold.values.query import Query
+from fivefold.values.recall_trace import Candidate, Dropped, Plan, RouteRun, StageNote, Support, Timing
 from fivefold.values.serialize import Json, Value
-from fivefold.values.trace import Candidate, Dropped, Plan, RouteRun, StageNote, Support, Timing
 
 
 @dataclass(frozen=True, slots=True)

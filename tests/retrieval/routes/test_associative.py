@@ -18,7 +18,7 @@ from fivefold.stores.protocol import Reader, VectorSpace
 from fivefold.stores.queries import Filter
 from fivefold.stores.sqlite.vectors import CachedVectors
 from fivefold.values.query import Query
-from fivefold.values.trace import RouteHit
+from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import Vector, VectorField
 from tests.support.stage_pool import NOW
 

@@ -7,7 +7,7 @@ import pytest
 from fivefold.retrieval.stages import best_first
 from fivefold.retrieval.stages.base import Pool
 from fivefold.retrieval.stages.diversity import jaccard
-from fivefold.values.trace import Candidate
+from fivefold.values.recall_trace import Candidate
 from tests.support.stage_pool import Namespace, of, scores, search, stage
 
 # Cosines: 1–2 0.6, 1–3 0, 2–3 0.8, and 4 is 1 once more.

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fivefold.values.recall import Hit
-from fivefold.values.trace import Candidate, Evidence, Support
+from fivefold.values.recall_trace import Candidate, Evidence, Support
 from tests.support.stage_pool import of, scores, stage
 
 

@@ -22,7 +22,7 @@ from fivefold.retrieval.recipe_file import known_recipes, load_recipe, parse_rec
 from fivefold.retrieval.stages import Pool, best_first, rerank
 from fivefold.retrieval.stages.rerank import FIRST_DEPTH, CrossEncoder, cross_encoder, log_odds
 from fivefold.values.recall import Recall
-from fivefold.values.trace import StageNote
+from fivefold.values.recall_trace import StageNote
 from tests.retrieval.test_pipeline import lawful
 from tests.stores.test_sqlite import toy
 from tests.support.judges import AWAY, Judge

@@ -6,7 +6,7 @@ import pytest
 
 from fivefold.retrieval.stages import STAGES, Pool
 from fivefold.retrieval.stages.support import SupportConstants
-from fivefold.values.trace import Candidate
+from fivefold.values.recall_trace import Candidate
 from tests.support.stage_pool import Namespace, of, scores, search
 
 TALK = Namespace(turns={"s": [1, 2, 3, 4], "t": [11, 12]}, sessions={"s": 5, "t": 13, "u": 21})

@@ -17,7 +17,7 @@ from fivefold.models.embedders import Matrix, unit
 from fivefold.retrieval.routes.base import BaseRoute, SearchContext
 from fivefold.stores.queries import Filter
 from fivefold.values.field_types import About, Between
-from fivefold.values.trace import RouteHit
+from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import Vector
 
 

@@ -12,7 +12,7 @@ from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader, VectorSpace
 from fivefold.stores.queries import Filter
 from fivefold.values.query import Query
-from fivefold.values.trace import Plan, RouteHit
+from fivefold.values.recall_trace import Plan, RouteHit
 from fivefold.values.vectors import Vector
 
 

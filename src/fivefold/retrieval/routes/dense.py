@@ -9,7 +9,7 @@ from typing import Annotated
 from fivefold.retrieval.routes.base import BaseRoute, SearchContext
 from fivefold.stores.queries import Filter
 from fivefold.values.field_types import About
-from fivefold.values.trace import RouteHit
+from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import VectorField
 
 

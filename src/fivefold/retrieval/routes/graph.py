@@ -6,7 +6,7 @@ from fivefold.retrieval.routes.base import BaseRoute, Options, SearchContext
 from fivefold.settings import Settings
 from fivefold.stores.queries import Filter, Walk
 from fivefold.values.query import Query
-from fivefold.values.trace import RouteHit
+from fivefold.values.recall_trace import RouteHit
 
 
 class Graph(BaseRoute):

@@ -11,7 +11,7 @@ from fivefold.stores.queries import Filter
 from fivefold.text.lexemes import lexemes
 from fivefold.values.field_types import About
 from fivefold.values.query import Query
-from fivefold.values.trace import RouteHit
+from fivefold.values.recall_trace import RouteHit
 
 MAX_LEXEMES = 256
 """A question longer than this is searched by its first lexemes; more would only slow it."""

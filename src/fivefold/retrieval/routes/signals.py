@@ -9,7 +9,7 @@ from fivefold.retrieval.routes.base import BaseRoute, Options, SearchContext
 from fivefold.stores.queries import Filter
 from fivefold.values.decay import Decay
 from fivefold.values.field_types import About
-from fivefold.values.trace import RouteHit
+from fivefold.values.recall_trace import RouteHit
 
 
 class Signal(BaseRoute):

@@ -8,7 +8,7 @@ from datetime import timedelta
 from fivefold.retrieval.routes.base import BaseRoute, Options, SearchContext
 from fivefold.stores.queries import Filter
 from fivefold.values.query import Query
-from fivefold.values.trace import RouteHit
+from fivefold.values.recall_trace import RouteHit
 
 SPECULATIVE = 0.5
 """What a hit weighs when the question only hints at a recent time without naming one (R10)."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from fivefold.retrieval.routes import SearchContext
+from fivefold.values.recall_trace import Candidate, Dropped, StageNote
 from fivefold.values.serialize import Value
-from fivefold.values.trace import Candidate, Dropped, StageNote
 
 
 @dataclass(frozen=True, slots=True)

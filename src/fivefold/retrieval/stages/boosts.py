@@ -12,8 +12,8 @@ from fivefold.retrieval.stages.base import NoConstants, Pool
 from fivefold.values.decay import Decay, age_in_days
 from fivefold.values.field_types import About, Between
 from fivefold.values.memory import Type
+from fivefold.values.recall_trace import Candidate
 from fivefold.values.serialize import Value
-from fivefold.values.trace import Candidate
 
 
 @dataclass(frozen=True, slots=True)

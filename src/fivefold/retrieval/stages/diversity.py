@@ -12,8 +12,8 @@ from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import NoConstants, Pool, best_first
 from fivefold.retrieval.stages.boosts import scale
 from fivefold.values.field_types import About, Between
+from fivefold.values.recall_trace import Candidate
 from fivefold.values.serialize import Value
-from fivefold.values.trace import Candidate
 from fivefold.values.vectors import Matrix
 
 

@@ -10,8 +10,8 @@ from fivefold.learning.reranker import BLEND
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool, best_first
 from fivefold.values.field_types import About, Between
+from fivefold.values.recall_trace import StageNote
 from fivefold.values.serialize import Value
-from fivefold.values.trace import StageNote
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from fivefold.retrieval.stages.noise import RERANKED
 from fivefold.text import passages
 from fivefold.values.field_types import About, Between
 from fivefold.values.memory import Memory
+from fivefold.values.recall_trace import Candidate, StageNote
 from fivefold.values.serialize import Value
-from fivefold.values.trace import Candidate, StageNote
 
 _log = logging.getLogger("fivefold")
 

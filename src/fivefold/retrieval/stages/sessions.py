@@ -9,8 +9,8 @@ from typing import Annotated
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
 from fivefold.values.field_types import About, Between
+from fivefold.values.recall_trace import Candidate, Support
 from fivefold.values.serialize import Value
-from fivefold.values.trace import Candidate, Support
 
 
 @dataclass(frozen=True, slots=True)

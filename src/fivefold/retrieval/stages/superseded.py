@@ -9,8 +9,8 @@ from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
 from fivefold.values.field_types import About, Between
 from fivefold.values.memory import Memory
+from fivefold.values.recall_trace import Candidate
 from fivefold.values.serialize import Value
-from fivefold.values.trace import Candidate
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from typing import Annotated
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool, best_first
 from fivefold.values.field_types import About, Between
+from fivefold.values.recall_trace import Candidate
 from fivefold.values.serialize import Value
-from fivefold.values.trace import Candidate
 
 
 @dataclass(frozen=True, slots=True)

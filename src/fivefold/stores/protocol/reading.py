@@ -11,8 +11,8 @@ from fivefold.stores.queries import AliasMatch, Arm, Composite, Filter, FusedHit
 from fivefold.values.extraction import Extraction
 from fivefold.values.graph import Edge, Entity
 from fivefold.values.memory import Memory, Session, Type
+from fivefold.values.recall_trace import RouteHit
 from fivefold.values.reports import Link, Stats
-from fivefold.values.trace import RouteHit
 from fivefold.values.vectors import Matrix, Vector, VectorField
 
 

@@ -11,7 +11,7 @@ from fivefold.stores.rows import moment_or_none
 from fivefold.stores.sql.scoped_reader import ScopedReader
 from fivefold.values.graph import Edge, Entity
 from fivefold.values.memory import Memory
-from fivefold.values.trace import RouteHit
+from fivefold.values.recall_trace import RouteHit
 
 MOST_NAMESAKES = 64
 """Entities under one alias that are considered; more than that share a name that identifies nobody."""

@@ -7,8 +7,8 @@ from datetime import datetime
 
 from fivefold.stores.protocol import SearchReader, VectorSpace
 from fivefold.stores.sql.scoped_reader import ScopedReader
+from fivefold.values.recall_trace import RouteHit
 from fivefold.values.times import to_micros
-from fivefold.values.trace import RouteHit
 
 
 class SqlSearchReader(SearchReader):

@@ -14,7 +14,7 @@ import apsw
 
 from fivefold.stores.queries import Filter
 from fivefold.stores.sqlite.connection import rows
-from fivefold.values.trace import RouteHit
+from fivefold.values.recall_trace import RouteHit
 
 PREDICATE_WEIGHT = 4.0
 """A hit in the short predicate weighs four times one in the content (R4)."""

@@ -20,7 +20,7 @@ from fivefold.stores.sqlite.connection import Connections
 from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.vectors import VectorCache, stored
 from fivefold.stores.sqlite.walk import walk
-from fivefold.values.trace import RouteHit
+from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import Matrix, Vector, VectorField
 
 Found = TypeVar("Found")

@@ -20,7 +20,7 @@ from fivefold.stores.queries import Filter
 from fivefold.stores.sqlite.connection import number, rows
 from fivefold.stores.sqlite.scan import Arrays, Rows, closest
 from fivefold.values.memory import TYPES
-from fivefold.values.trace import RouteHit
+from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
 
 CHUNK = 64

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import apsw
 
 from fivefold.stores.queries import CONSIDERED_PER_HIT, Walk
+from fivefold.values.recall_trace import RouteHit
 from fivefold.values.times import to_micros
-from fivefold.values.trace import RouteHit
 
 _WALK = """
 WITH RECURSIVE walk(entity, hop, factor, path, seen) AS (

@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.service.session import Session
+from fivefold.values.recall_trace import EFFORTS
 from fivefold.values.reports import Stats
-from fivefold.values.trace import EFFORTS
 from fivefold.web.inspector.cards import make_cards, make_legend
 from fivefold.web.inspector.memory import neighbours_of
 from fivefold.web.inspector.page_session import PageSession

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fivefold.retrieval.routes import ROUTES
 from fivefold.values.recall import Hit, Recall
-from fivefold.values.trace import Evidence, Plan
+from fivefold.values.recall_trace import Evidence, Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from fivefold.retrieval.recipe_file import known_recipes
-from fivefold.values.trace import EFFORTS
+from fivefold.values.recall_trace import EFFORTS
 from fivefold.web.inspector.cards import make_legend
 from fivefold.web.inspector.compare_side import Side, answer_side
 from fivefold.web.inspector.page_session import PageSession

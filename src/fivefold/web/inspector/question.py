@@ -17,8 +17,8 @@ from fivefold.service.recipes import recipe_named
 from fivefold.service.session import Session
 from fivefold.values.access import Refused
 from fivefold.values.recall import Recall
+from fivefold.values.recall_trace import EFFORTS
 from fivefold.values.times import as_utc
-from fivefold.values.trace import EFFORTS
 
 Text = Annotated[str, Query()]
 

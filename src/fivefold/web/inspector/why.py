@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.values.recall import Recall
-from fivefold.values.trace import EFFORTS
-from fivefold.web.inspector import trace
+from fivefold.values.recall_trace import EFFORTS
+from fivefold.web.inspector import trace_view
 from fivefold.web.inspector.cards import kinds_of, make_cards
 from fivefold.web.inspector.page_session import PageSession
 from fivefold.web.inspector.question import PageQuestion, answer_question
@@ -39,11 +39,11 @@ def why(request: Request, session: PageSession, question: PageQuestion) -> Respo
 
 def _trace(recall: Recall) -> dict[str, object]:
     return {
-        "pieces": trace.split_question(recall.query),
-        "timings": trace.make_waterfall(recall),
+        "pieces": trace_view.split_question(recall.query),
+        "timings": trace_view.make_waterfall(recall),
         "kinds": kinds_of(recall.plan),
-        "dropped_counts": trace.count_dropped(recall),
-        "dropped": recall.dropped[: trace.MOST_DROPPED],
+        "dropped_counts": trace_view.count_dropped(recall),
+        "dropped": recall.dropped[: trace_view.MOST_DROPPED],
         "cards": make_cards(recall),
         "runs": {run.route: run for run in recall.routes},
     }

@@ -13,8 +13,8 @@ from fivefold.service.limits import Limits
 from fivefold.values.graph import EdgeKind, EntityKind
 from fivefold.values.limits import MAX_K, MAX_NAME, MAX_TOKENS
 from fivefold.values.memory import RecordChanges
+from fivefold.values.recall_trace import Effort
 from fivefold.values.records import RECORD_FIELDS, TEXT_FIELDS
-from fivefold.values.trace import Effort
 
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 Names = Annotated[list[Name], Field(max_length=MAX_K, fail_fast=True)]

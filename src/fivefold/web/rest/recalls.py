@@ -13,7 +13,7 @@ from fivefold.service.recipes import recipe_named
 from fivefold.service.session import Action
 from fivefold.values.query import Query
 from fivefold.values.recall import Recall
-from fivefold.values.trace import Plan
+from fivefold.values.recall_trace import Plan
 from fivefold.web.rest.bodies import ContextBody, FeedbackBody, PlanBody, Question, RecallBody
 from fivefold.web.rest.operations import IN, JSON, Answer, Current, Example, operation
 

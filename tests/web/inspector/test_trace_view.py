@@ -15,7 +15,7 @@ from fivefold.values.query import EntityRef, Meaning, Query
 from fivefold.values.times import EPOCH
 from fivefold.web.inspector.cards import make_cards
 from fivefold.web.inspector.rendering import address, stack
-from fivefold.web.inspector.trace import count_dropped, make_waterfall, split_question
+from fivefold.web.inspector.trace_view import count_dropped, make_waterfall, split_question
 
 
 def test_marking_loses_nothing_of_a_question(sample_engine: Engine) -> None:
