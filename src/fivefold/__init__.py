@@ -37,6 +37,7 @@ _HOME = {
     "Passage": "models.rerankers.base",
     "Reranker": "models.rerankers.base",
     "Observer": "observers",
+    "Write": "observers",
     "History": "retrieval.browse",
     "Context": "retrieval.prompt",
     "Cut": "retrieval.prompt",
@@ -137,6 +138,7 @@ if TYPE_CHECKING:
     from fivefold.models.rerankers.base import Passage as Passage
     from fivefold.models.rerankers.base import Reranker as Reranker
     from fivefold.observers import Observer as Observer
+    from fivefold.observers import Write as Write
     from fivefold.retrieval.browse import History as History
     from fivefold.retrieval.prompt import Context as Context
     from fivefold.retrieval.prompt import Cut as Cut

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("fivefold")
 
 
-class Observed(Protocol):
+class _Engine(Protocol):
     """What an observer learns of the engine that writes: its store and its namespace."""
 
     store: Store
@@ -27,7 +27,7 @@ class Observed(Protocol):
 
 P = ParamSpec("P")
 R = TypeVar("R")
-E = TypeVar("E", bound=Observed)
+E = TypeVar("E", bound=_Engine)
 
 
 @dataclass(frozen=True, slots=True)
