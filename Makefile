@@ -18,7 +18,7 @@ demo: $(CORE)
 # What one runs while working: both at once, the lint's output only where it has something to say.
 check: $(DEV)
 	@$(MAKE) --no-print-directory lint >$(VENV)/lint.log 2>&1 & lint=$$!; \
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m '$(QUICK)'; tests=$$?; \
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --hypothesis-profile=quick -m '$(QUICK)'; tests=$$?; \
 	wait $$lint || { cat $(VENV)/lint.log; exit 1; }; \
 	exit $$tests
 
@@ -31,6 +31,7 @@ test-training: $(TRAIN)
 lint: $(DEV)
 	$(BIN)/ruff check src tests training
 	$(BIN)/ruff format --check src tests training
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/mypy
 	MYPYPATH=training/embedder $(BIN)/mypy $(LOOSELY) training/embedder
 	MYPYPATH=training/cross_encoder:training/embedder $(BIN)/mypy $(LOOSELY) training/cross_encoder
