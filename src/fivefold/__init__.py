@@ -26,6 +26,11 @@ _HOME = {
     "ServerAway": "errors",
     "StoreClosed": "errors",
     "StoreError": "errors",
+    "Call": "errors",
+    "DamagedStore": "errors",
+    "InvalidFile": "errors",
+    "TargetExists": "errors",
+    "UnfinishedCopy": "errors",
     "UnknownRecipe": "errors",
     "Adaptation": "learning.adaptation",
     "LearnedFromUse": "learning.from_use",
@@ -112,10 +117,13 @@ __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - built from names
 if TYPE_CHECKING:
     from fivefold.engine import Engine as Engine
     from fivefold.engine import open as open  # noqa: A004 - the public name
+    from fivefold.errors import Call as Call
+    from fivefold.errors import DamagedStore as DamagedStore
     from fivefold.errors import DiskFull as DiskFull
     from fivefold.errors import EmbedderError as EmbedderError
     from fivefold.errors import EmbedderMismatch as EmbedderMismatch
     from fivefold.errors import FivefoldError as FivefoldError
+    from fivefold.errors import InvalidFile as InvalidFile
     from fivefold.errors import InvalidInput as InvalidInput
     from fivefold.errors import MissingExtra as MissingExtra
     from fivefold.errors import NewerSchema as NewerSchema
@@ -127,6 +135,8 @@ if TYPE_CHECKING:
     from fivefold.errors import ServerAway as ServerAway
     from fivefold.errors import StoreClosed as StoreClosed
     from fivefold.errors import StoreError as StoreError
+    from fivefold.errors import TargetExists as TargetExists
+    from fivefold.errors import UnfinishedCopy as UnfinishedCopy
     from fivefold.errors import UnknownRecipe as UnknownRecipe
     from fivefold.learning.adaptation import Adaptation as Adaptation
     from fivefold.learning.from_use import LearnedFromUse as LearnedFromUse

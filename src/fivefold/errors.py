@@ -2,26 +2,113 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call that solves a problem, in Python terms; without a name, the failed call with other arguments."""
+
+    name: str = ""
+    arguments: Mapping[str, object] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        arguments = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
+        return f"{self.name}({arguments})" if self.name else arguments
+
 
 class FivefoldError(Exception):
-    """Base of all errors raised on purpose, so that one `except` catches them."""
+    """Base of all errors raised on purpose, so that one `except` catches them.
+
+    `reason` says what is wrong, `advice` what to do next, with `call` in place of its {call}. A face shows fields and
+    calls in its own terms.
+    """
+
+    def __init__(self, reason: str = "", *, advice: str = "", call: Call | None = None) -> None:
+        self.reason = reason
+        self.advice = advice
+        self.call = call
+        super().__init__(self.message())
+
+    def message(self, field: Callable[[str], str] = str, call: Callable[[Call], str] = str) -> str:
+        """The whole message, with the words that a face has for a field and for a call."""
+        advice = self.advice if self.call is None else self.advice.replace("{call}", call(self.call))
+        return "; ".join(filter(None, (self._statement(field), advice)))
+
+    def _statement(self, field: Callable[[str], str]) -> str:
+        return self.reason
 
 
 class InvalidInput(FivefoldError, ValueError):
     """A value from the caller cannot be used; nothing was changed.
 
     `field` names the value by its path, such as `importance`, `tags[1]` or `fusion.k`, None where no single value is
-    wrong. `reason` says what is wrong with it; the message says both.
+    wrong. `other` is a field that the reason ends with. `statement` is what the message says where it is not just the
+    field and the reason.
     """
 
-    def __init__(self, message: str, *, field: str | None = None, reason: str | None = None) -> None:
-        super().__init__(message)
+    def __init__(
+        self,
+        reason: str,
+        *,
+        field: str | None = None,
+        other: str = "",
+        statement: str = "",
+        advice: str = "",
+        call: Call | None = None,
+    ) -> None:
         self.field = field
-        self.reason = message if reason is None else reason
+        self.other = other
+        self.statement = statement
+        super().__init__(reason, advice=advice, call=call)
 
     def within(self, whole: str) -> InvalidInput:
         """The same error, said of a part of something: a line of a file, a recipe, a record of a batch."""
-        return InvalidInput(f"{whole}: {self}", field=self.field, reason=self.reason)
+        return InvalidInput(self.reason, field=self.field, statement=f"{whole}: {self}")
+
+    def _statement(self, field: Callable[[str], str]) -> str:
+        parts = (field(self.field or ""), self.reason, field(self.other))
+        return self.statement or " ".join(filter(None, parts))
+
+
+class InvalidFile(InvalidInput):
+    """A file cannot be read as what it should be; `place` says where in it the fault is."""
+
+    def __init__(
+        self, file: object, reason: str, *, place: str = "", advice: str = "", call: Call | None = None
+    ) -> None:
+        self.file = str(file)
+        self.place = place
+        super().__init__(reason, advice=advice, call=call)
+
+    def renamed(self, file: str) -> InvalidFile:
+        """The same fault, in a file that its user knows by another name; an empty name is left out."""
+        return InvalidFile(file, self.reason, place=self.place, advice=self.advice, call=self.call)
+
+    def _statement(self, field: Callable[[str], str]) -> str:
+        if self.place:
+            return f"{', '.join(filter(None, (self.file, self.place)))}: {self.reason}"
+        return f"{repr(self.file) if self.file else 'the file'} {self.reason}"
+
+
+class TargetExists(InvalidInput):
+    """Something is at the target already, and nothing is overwritten unless asked for."""
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+        super().__init__(
+            f"{target!r} exists already",
+            advice="name another file, or replace it with {call}",
+            call=Call(arguments={"replace": True}),
+        )
+
+
+class UnfinishedCopy(InvalidInput):
+    """The target holds part of a copy that cannot be continued; `option` is the argument that begins it again."""
+
+    def __init__(self, reason: str, option: str = "restart") -> None:
+        super().__init__(reason, advice="begin the copy again with {call}", call=Call(arguments={option: True}))
 
 
 class UnknownRecipe(InvalidInput):
@@ -36,20 +123,25 @@ class MissingExtra(FivefoldError, ImportError):
     """An optional part was chosen whose package is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional package; install it with: pip install 'fivefold[{extra}]'")
+        self.what = what
+        self.extra = extra
+        super().__init__(
+            f"{what} needs an optional package", advice=f"install it with: pip install 'fivefold[{extra}]'"
+        )
 
 
 class PluginError(FivefoldError):
     """A part that another package registers cannot be used."""
 
     def __init__(self, kind: str, name: str, package: str, reason: str) -> None:
-        super().__init__(
-            f"the {kind} {name!r} of package {package} cannot be used: {reason}; update or uninstall that package"
-        )
         self.kind = kind
         self.name = name
         self.package = package
-        self.reason = reason
+        self.cause = reason
+        super().__init__(
+            f"the {kind} {name!r} of package {package} cannot be used: {reason}",
+            advice="update or uninstall that package",
+        )
 
 
 class EmbedderError(FivefoldError):
@@ -63,16 +155,30 @@ class RerankerError(FivefoldError):
 class EmbedderMismatch(FivefoldError):
     """The namespace is pinned to another embedding model (R3)."""
 
-    def __init__(self, namespace: str, pinned: str, asked: str) -> None:
+    def __init__(self, namespace: str, pinned: str, requested: str) -> None:
+        self.namespace = namespace
+        self.pinned = pinned
+        self.requested = requested
         super().__init__(
-            f"namespace {namespace!r} holds vectors of {pinned!r}, but {asked!r} was asked for. "
-            f"Open it without naming an embedder, or move it over with reembed() or: "
-            f"fivefold reembed {asked.rpartition('@')[0]} --namespace {namespace}"
+            f"namespace {namespace!r} holds vectors of {pinned!r}, not of {requested!r}",
+            advice="open it without an embedder, or move it with {call}",
+            call=Call("reembed", {"embedder": requested.rpartition("@")[0] or requested}),
         )
 
 
 class StoreError(FivefoldError):
     """The store could not be opened, read or written."""
+
+
+class DamagedStore(StoreError):
+    """The file is not a store, or it is damaged."""
+
+    def __init__(
+        self, location: str, cause: object, advice: str = "choose another path, or restore it from a backup"
+    ) -> None:
+        self.location = location
+        self.cause = str(cause)
+        super().__init__(f"{location!r} is not a fivefold store, or it is damaged ({cause})", advice=advice)
 
 
 class NewerSchema(StoreError):

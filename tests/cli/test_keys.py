@@ -80,7 +80,7 @@ def test_a_wrong_wish_makes_no_key(options: list[str], code: int, said: str, com
 def test_an_unknown_key_cannot_be_revoked(command: Command) -> None:
     open_store("team.db").close()
     ran = command("keys", "revoke", "nobody", "--store", "team.db")
-    assert (ran.code, ran.err) == (3, "fivefold: there is no key 'nobody'; see them with: fivefold keys list\n")
+    assert (ran.code, ran.err) == (3, "fivefold: there is no key 'nobody'; see them with fivefold keys list\n")
 
 
 def test_the_audit_log_is_paged_and_narrowed(command: Command) -> None:

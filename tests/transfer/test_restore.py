@@ -55,7 +55,7 @@ def test_nothing_is_overwritten_unless_told(lived: str, target: Path, tmp_path: 
     with toy(str(store)) as mem:
         mem.remember("mine")
     kept = exported(str(store), "default", tmp_path)
-    with pytest.raises(InvalidInput, match="is there already"):
+    with pytest.raises(InvalidInput, match="exists already"):
         restore(target, str(store))
     assert exported(str(store), "default", tmp_path) == kept
 

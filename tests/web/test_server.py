@@ -100,7 +100,7 @@ def test_an_address_that_is_none_is_told_so() -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "example.org"])
 def test_other_machines_are_not_let_in_without_keys(service: Service, host: str) -> None:
-    with pytest.raises(InvalidInput, match="Make one first: fivefold keys create NAME --role admin --all"):
+    with pytest.raises(InvalidInput, match=r"create one first with Keyring\.create\(\)"):
         until_stopped(service, create_app(service), host, 0, 1, pytest.fail)
 
 

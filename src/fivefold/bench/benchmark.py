@@ -71,13 +71,13 @@ def run_benchmark(load: Callable[[], Dataset], options: Options, progress: bool 
 
 def _check(options: Options) -> None:
     if options.limit is not None and options.limit < 1:
-        raise InvalidInput(f"--limit must be at least 1, not {options.limit}")
+        raise InvalidInput(f"must be at least 1, not {options.limit}", field="limit")
     if not 1 <= options.jobs <= MOST_JOBS:
-        raise InvalidInput(f"--jobs takes a number from 1 to {MOST_JOBS}, not {options.jobs}")
+        raise InvalidInput(f"takes a number from 1 to {MOST_JOBS}, not {options.jobs}", field="jobs")
     if not options.ks or not all(1 <= k <= MOST for k in options.ks):
-        raise InvalidInput(f"--k takes whole numbers from 1 to {MOST:,}")
+        raise InvalidInput(f"takes whole numbers from 1 to {MOST:,}", field="ks")
     if options.seed is not None and options.seed < 0:
-        raise InvalidInput(f"--seed must not be negative, not {options.seed}")
+        raise InvalidInput(f"must not be negative, not {options.seed}", field="seed")
     load_embedder(options.embedder)
     require_measures()
     contestants_for(options.named(), options.overrides, "turn")
@@ -94,7 +94,7 @@ def _cut(
         return [], {}, None
     asked, _ = contestants_for(options.ablate, options.overrides, unit, options.seed or 0)
     if len(asked) != 1 or asked[0].recipe is None:
-        raise InvalidInput(f"--ablate takes one recipe, not {options.ablate!r}; a baseline has no parts")
+        raise InvalidInput(f"takes one recipe, not {options.ablate!r}; a baseline has no parts", field="ablate")
     whole = asked[0]
     if all(contestant.name != whole.name for contestant in contestants):
         contestants.append(whole)

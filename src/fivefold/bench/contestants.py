@@ -34,7 +34,7 @@ def contestants_for(
     names = [*BASELINES, *RACED] if choice.strip() == "all" else [part.strip() for part in choice.split(",")]
     names = list(dict.fromkeys(name for name in names if name))
     if not names:
-        raise InvalidInput("recipes is empty; name some, separated by commas, or all")
+        raise InvalidInput("is empty; name some, separated by commas, or all", field="recipes")
     running = [Contestant(name) for name in BASELINES if name in names]
     recipes = {name: load_recipe(name.removeprefix("recipe:")) for name in names if name not in BASELINES}
     _check_overrides(overrides, list(recipes.values()))
@@ -52,13 +52,15 @@ def contestants_for(
 def _check_overrides(overrides: Mapping[str, object], recipes: Sequence[Recipe]) -> None:
     """A change must have a place somewhere; the unit is the same for all and set elsewhere."""
     if "unit" in overrides:
-        raise InvalidInput("unit is set for every recipe by --unit; leave it out of --set")
+        raise InvalidInput("cannot change unit, which is the same for every recipe", field="overrides")
     if overrides and not recipes:
-        raise InvalidInput("--set changes recipes, and only baselines were named")
+        raise InvalidInput("changes recipes, and only baselines are named", field="overrides")
     for key in overrides:
         if not any(_has_place(key, recipe) for recipe in recipes):
             parts = sorted({part for recipe in recipes for part in recipe.parts()})
-            raise InvalidInput(f"--set {key} changes nothing in any of the recipes; their parts are {', '.join(parts)}")
+            raise InvalidInput(
+                f"{key} changes nothing in any of the recipes; their parts are {', '.join(parts)}", field="overrides"
+            )
 
 
 def _has_place(key: str, recipe: Recipe) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from fivefold.bench.results import QUESTIONS, RESULTS
 from fivefold.bench.runner import EXPLAINED
-from fivefold.errors import InvalidInput
+from fivefold.errors import Call, InvalidInput
 from fivefold.values.serialize import Json, Value
 
 EVEN = 1e-9
@@ -117,14 +117,14 @@ def _chosen(recipes: str | None, a: Sequence[str], b: Sequence[str], first: Path
     if recipes is None:
         common = [name for name in a if name in b]
         if first.resolve() == second.resolve():
-            raise InvalidInput(f"name two recipes of the run with --recipes X,Y; there are {', '.join(a)}")
+            raise _which(f"the run has {', '.join(a)}")
         if "default" in common or len(common) == 1:
             name = "default" if "default" in common else common[0]
             return name, name
-        raise InvalidInput(f"name the recipes with --recipes X,Y; there are {', '.join(a)} and {', '.join(b)}")
+        raise _which(f"the runs have {', '.join(a)} and {', '.join(b)}")
     named = [part.strip() for part in recipes.split(",")]
     if len(named) > 2 or not all(named):
-        raise InvalidInput(f"--recipes takes one name, or two separated by a comma, not {recipes!r}")
+        raise InvalidInput(f"takes one name, or two separated by a comma, not {recipes!r}", field="recipes")
     mine, theirs = named[0], named[-1]
     for name, there, path in ((mine, a, first), (theirs, b, second)):
         if name not in there:
@@ -132,12 +132,16 @@ def _chosen(recipes: str | None, a: Sequence[str], b: Sequence[str], first: Path
     return mine, theirs
 
 
+def _which(recipes: str) -> InvalidInput:
+    return InvalidInput(recipes, advice="name two with {call}", call=Call(arguments={"recipes": "X,Y"}))
+
+
 def _recipes(path: Path) -> list[str]:
     """The recipes of a results file."""
     try:
         read = json.loads(path.read_bytes())
     except FileNotFoundError:
-        raise InvalidInput(f"{path} does not exist; give the {RESULTS} of a run run with --out") from None
+        raise InvalidInput(f"{path} does not exist; give the {RESULTS} in the folder of a run") from None
     except OSError as error:
         raise InvalidInput(f"{path} could not be read: {error.strerror or error}; give a {RESULTS}") from None
     except (ValueError, RecursionError):
@@ -154,7 +158,7 @@ def _answers(path: Path, recipe: str) -> dict[str, Line]:
     try:
         found = {line.question: line for line in _lines(beside) if line.recipe == recipe}
     except FileNotFoundError:
-        raise InvalidInput(f"{QUESTIONS} is missing beside {path}; a run writes both with --out") from None
+        raise InvalidInput(f"{QUESTIONS} is missing beside {path}; a run writes both to its folder") from None
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidInput(f"{beside} is damaged ({error or type(error).__name__}); run the run again") from None
     if not found:

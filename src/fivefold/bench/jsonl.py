@@ -159,7 +159,8 @@ class Fields:
         return Fields(where, {name: item for name, item in value.items() if item is not None})
 
     def fault(self, name: str, why: object) -> InvalidInput:
-        return InvalidInput(f"{self.where}, field {name}: {str(why).removeprefix(f'{name} ')}")
+        reason = why.reason if isinstance(why, InvalidInput) and why.field == name else why
+        return InvalidInput(f"{self.where}, field {name}: {reason}")
 
     def checked(self, name: str, check: Callable[..., _T], *given: object) -> _T:
         """What `check` makes of `given`; what it refuses is told with the place."""

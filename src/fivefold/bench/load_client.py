@@ -54,10 +54,12 @@ def mix_of(text: str) -> dict[str, int]:
     for part in text.split(","):
         name, _, share = part.strip().partition("=")
         if name not in MIX or not share.isdecimal():
-            raise InvalidInput(f"--mix takes shares such as recall=6,add=3 of {', '.join(MIX)}; not {part.strip()!r}")
+            raise InvalidInput(
+                f"takes shares such as recall=6,add=3 of {', '.join(MIX)}; not {part.strip()!r}", field="mix"
+            )
         mix[name] = int(share)
     if not any(mix.values()):
-        raise InvalidInput("--mix names no operation with a share above 0")
+        raise InvalidInput("names no operation with a share above 0", field="mix")
     return mix
 
 

@@ -112,16 +112,19 @@ def _spread(times: Sequence[float]) -> dict[str, float]:
 def check_folder(folder: Path) -> None:
     """Refuse before the run a folder that cannot take its files, or holds what is not a run's."""
     if folder.exists() and not folder.is_dir():
-        raise InvalidInput(f"--out {str(folder)!r} is a file; name a folder")
+        raise InvalidInput(f"{str(folder)!r} is a file; name a folder", field="out")
     strange = sorted(_strange(folder)) if folder.is_dir() else []
     if strange:
         raise InvalidInput(
-            f"--out {str(folder)!r} holds other things ({', '.join(strange[:3])}{', …' if strange[3:] else ''}); "
-            "name a new or empty folder, or one of an earlier run"
+            f"{str(folder)!r} holds other things ({', '.join(strange[:3])}{', …' if strange[3:] else ''}); "
+            "name a new or empty folder, or one of an earlier run",
+            field="out",
         )
     there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        raise InvalidInput(f"--out {str(folder)!r} cannot be written: {str(there)!r} is no folder you may write to")
+        raise InvalidInput(
+            f"{str(folder)!r} cannot be written: {str(there)!r} is no folder you may write to", field="out"
+        )
 
 
 def _strange(folder: Path) -> Iterator[str]:

@@ -64,7 +64,9 @@ def measure_server(
 def _own_store(dsn: str) -> Iterator[tuple[PostgresStore, str]]:
     """A store in a schema that exists for this measurement only, and its address."""
     if not dsn.startswith(POSTGRES):
-        raise InvalidInput(f"--dsn takes a PostgreSQL address such as postgresql://user@host/database, not {dsn!r}")
+        raise InvalidInput(
+            f"takes a PostgreSQL address such as postgresql://user@host/database, not {dsn!r}", field="dsn"
+        )
     try:
         from fivefold.stores.postgres.store import PostgresStore
     except ImportError:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fivefold.errors import FivefoldError, InvalidInput, NotFound
+from fivefold.cli.hints import phrase
+from fivefold.errors import FivefoldError, NotFound
 from fivefold.text.display import escaped, visible
 
 if TYPE_CHECKING:
@@ -46,31 +47,6 @@ COMMANDS = (
 
 ADDRESSES = ("postgresql://", "postgres://")
 """How a store on a server is named; all else is a path."""
-
-OPTIONS = {
-    "event_at": "--at",
-    "valid_from": "--valid-from",
-    "valid_to": "--valid-to",
-    "session_id": "--session",
-    "turn_index": "--turn",
-    "importance": "--importance",
-    "metadata": "--metadata",
-    "type": "--type",
-    "id": "--id",
-    "speaker": "--speaker",
-    "now": "--now",
-    "limit": "--limit",
-    "k": "-k",
-    "recent_turns": "--recent",
-    "token_budget": "--budget",
-    "effort": "--effort",
-    "tag": "--tag",
-    "text": "--text",
-    "kind": "--kind",
-    "since": "--since",
-    "until": "--until",
-}
-"""What the library's fields are called here; an error or note that begins with one names the option."""
 
 
 def named_store(path: str | None) -> str | None:
@@ -173,20 +149,12 @@ def _close_output() -> None:
 
 def fail(error: FivefoldError) -> None:
     """One sentence on standard error, or an object on standard output when JSON was asked for."""
-    message = with_options(str(error)) if isinstance(error, InvalidInput) else str(error)
+    message = phrase(error)
     if "--json" in sys.argv:
         print_json({"error": {"type": type(error).__name__, "message": message}})
     else:
         complain(message)
     sys.exit(3 if isinstance(error, NotFound) else 1)
-
-
-def with_options(message: str) -> str:
-    """The message with the option in place of the field it begins with."""
-    if message == "valid_to lies before valid_from":
-        return "--valid-to lies before --valid-from"
-    field, space, rest = message.partition(" ")
-    return f"{OPTIONS.get(field, field)}{space}{rest}"
 
 
 @contextmanager

@@ -153,7 +153,7 @@ def diff(
 ) -> None:
     """Show question by question what changed between two runs, with both explanations."""
     if limit < 1:
-        raise InvalidInput(f"limit must be at least 1, not {limit}")
+        raise InvalidInput(f"must be at least 1, not {limit}", field="limit")
     from fivefold.bench.diff import diff as compared
 
     found = compared(a, b or a, recipes, metric)

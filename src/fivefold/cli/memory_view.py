@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from fivefold.cli.app import with_options
+from fivefold.cli.hints import phrase_note
 from fivefold.cli.terminal import console, counted, day, hang, line, next_page, table
 from fivefold.text.display import brief
 from fivefold.values.memory import Memory
@@ -74,7 +74,7 @@ def report(done: Report, read: Memory | None = None) -> None:
     for link in (*done.superseded[:10], *done.linked[:5]):
         hang("  ", f"{link.source} {link.relation} {link.target}: {brief(link.why)}", "yellow", further=4)
     for note in done.notes[:5]:
-        hang("  ", f"note: {with_options(note)}", "dim", further=4)
+        hang("  ", f"note: {phrase_note(note)}", "dim", further=4)
 
 
 def _cell(value: object) -> str:

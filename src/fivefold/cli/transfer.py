@@ -27,7 +27,7 @@ from fivefold.cli.app import (
     say,
 )
 from fivefold.cli.write import EmbedderOption, ExtractorOption
-from fivefold.errors import InvalidInput
+from fivefold.errors import InvalidFile
 from fivefold.text.display import escaped
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _source(file: Path) -> Iterator[Path]:
         with _copy(sys.stdin.buffer, "standard input") as path:
             yield path
     elif not file.exists():
-        raise InvalidInput(f"there is no file {str(file)!r} to import")
+        raise InvalidFile(file, "does not exist; name the file to import")
     elif file.is_dir() or file.is_file():
         yield file
     else:
@@ -151,5 +151,5 @@ def _copy(stream: BinaryIO, name: str) -> Iterator[Path]:
             shutil.copyfileobj(stream, file)
         try:
             yield path
-        except InvalidInput as error:
-            raise InvalidInput(str(error).replace(str(path), name)) from None
+        except InvalidFile as error:
+            raise error.renamed(name) from None

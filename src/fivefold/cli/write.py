@@ -228,7 +228,7 @@ def _json(text: str | None) -> Any:
     try:
         return None if text is None else json.loads(text)
     except ValueError as error:
-        raise InvalidInput(f"metadata is not JSON: {error}") from None
+        raise InvalidInput(f"is not JSON: {error}", field="metadata") from None
 
 
 def _checked(given: dict[str, Any]) -> None:

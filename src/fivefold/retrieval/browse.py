@@ -192,5 +192,7 @@ def _optional_flag(value: object, field: str) -> bool | None:
 def _words(text: str | None) -> tuple[str, ...]:
     words = () if text is None else tuple(dict.fromkeys(checked_text(text, "text", empty=True).split()))
     if sum(map(len, words)) > MAX_NAME:
-        raise InvalidInput(f"text is too long to look for, the most is {MAX_NAME} characters; use recall for more")
+        raise InvalidInput(
+            f"is too long to search for, the most is {MAX_NAME} characters; use recall for more", field="text"
+        )
     return words

@@ -25,7 +25,7 @@ PATIENCE_MS = 60_000
 
 def checked_effort(effort: object) -> Effort:
     if effort not in EFFORTS:
-        raise InvalidInput(f"effort {effort!r} is unknown; it is one of {', '.join(EFFORTS)}")
+        raise InvalidInput(f"{effort!r} is unknown; it is one of {', '.join(EFFORTS)}", field="effort")
     return effort
 
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
-from fivefold.errors import FivefoldError, InvalidInput, NotFound
+from fivefold.errors import Call, FivefoldError, InvalidInput, NotFound
 from fivefold.service.audit import Audit
 from fivefold.stores.protocol import Store
 from fivefold.values.access import ALL, HERE, ROLES, AuditEntry, Caller, Key, Role, Unauthorized
@@ -24,7 +24,7 @@ USE_NOTED = timedelta(minutes=1)
 """How exactly a key's last use is known; noting every one would make each request a write."""
 
 _SECRET = re.compile(r"ff_([0-9a-f]{12})_[0-9a-f]{48}")
-_INVALID = "this API key is not valid; give one that is neither revoked nor expired, or make one: fivefold keys create"
+_INVALID = "this API key is not valid; use one that is neither revoked nor expired"
 
 _log = logging.getLogger("fivefold")
 
@@ -70,7 +70,7 @@ class Keyring:
         self._store.keys.revoke(id, _noted("revoke key", id, by, self._clock()))
         found = self._store.keys.get(id)
         if found is None:
-            raise NotFound(f"there is no key {id!r}; see them with: fivefold keys list")
+            raise NotFound(f"there is no key {id!r}", advice="see them with {call}", call=Call("Keyring.keys"))
         return found[0]
 
     def any(self) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import anyio
 
 from fivefold.engine import Engine
-from fivefold.errors import OwnerOnly
+from fivefold.errors import Call, OwnerOnly
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.service.engines import Engines
 from fivefold.service.idempotency import Answers
@@ -76,7 +76,9 @@ class Service:
         if secret is None:
             if local and not self.keyring.any():
                 return HERE
-            raise Unauthorized("give an API key: Authorization: Bearer ff_…; make one with: fivefold keys create")
+            raise Unauthorized(
+                "this needs an API key", advice="give it as {call}", call=Call(arguments={"key": "ff_…"})
+            )
         return self.keyring.caller(secret)
 
     def engine(self, caller: Caller, role: Role, namespace: str) -> Engine:

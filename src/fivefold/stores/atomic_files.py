@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from fivefold.errors import InvalidInput, StoreError
+from fivefold.errors import InvalidInput, StoreError, TargetExists
 
 LEFTOVER_S = 86_400.0
 """What a killed run left behind is deleted by the next one after that many seconds without a change."""
@@ -57,11 +57,7 @@ def check_target(target: Path, replace: bool) -> None:
     if target.is_dir():
         raise InvalidInput(f"{str(target)!r} is a folder; name a file in it")
     if not replace and (target.exists() or target.is_symlink()):
-        raise target_exists(target)
-
-
-def target_exists(target: Path) -> InvalidInput:
-    return InvalidInput(f"{str(target)!r} is there already; name another file, or replace it")
+        raise TargetExists(str(target))
 
 
 def move_into_place(written: Path, target: Path, replace: bool) -> None:
@@ -90,7 +86,7 @@ def _move_if_free(written: Path, target: Path) -> None:
     try:
         os.link(written, target)
     except FileExistsError:
-        raise target_exists(target) from None
+        raise TargetExists(str(target)) from None
     except OSError:  # a file system without links
         check_target(target, replace=False)
         os.replace(written, target)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from fivefold.errors import InvalidInput, StoreError
+from fivefold.errors import InvalidFile, InvalidInput, StoreError
 from fivefold.namespace import Namespace
 from fivefold.stores.atomic_files import replacement
 from fivefold.stores.protocol import Reader
@@ -60,7 +60,7 @@ def export_jsonl(namespace: Namespace, path: Path) -> int:
     """Write every memory of the namespace to a file; returns how many."""
     store = namespace.store.location
     if any(path.resolve() == Path(store + end).resolve() for end in ("", "-wal", "-shm")):
-        raise InvalidInput(f"{str(path)!r} is the store itself; export to another file")
+        raise InvalidFile(path, "is the store itself; export to another file")
     return write_lines(path, export_lines(namespace.reader))
 
 
@@ -80,7 +80,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> int:
 def check_lines(path: Path, namespace: str) -> Counter[type[Record | Draft]]:
     """Read every line to its end before any is stored; gives how many there are of each kind."""
     if path.exists() and not (path.is_file() or path.is_dir()):
-        raise InvalidInput(f"{str(path)!r} can be read only once; save what it gives to a file, and import that")
+        raise InvalidFile(path, "can be read only once; save its content to a file, and import that")
     return Counter(type(item) for item in read_lines(path, namespace))
 
 
@@ -96,7 +96,7 @@ def read_lines(path: Path, namespace: str) -> Iterator[Record | Draft]:
             if id in lines:
                 raise InvalidInput(f"the id {id!r} stands on line {lines[id]} already")
         except InvalidInput as error:
-            raise error.within(f"{path}, line {number}") from None
+            raise InvalidFile(path, str(error), place=f"line {number}") from None
         lines[id] = number
         yield item
 
@@ -112,13 +112,13 @@ def objects(path: Path) -> Iterator[tuple[int, Json]]:
                 try:
                     data = _object(line, first)
                 except InvalidInput as error:
-                    raise error.within(f"{path}, line {number}") from None
+                    raise InvalidFile(path, str(error), place=f"line {number}") from None
                 first = False
                 yield number, data
     except OSError as error:
-        raise InvalidInput(f"{str(path)!r} could not be read: {error.strerror or error}") from None
+        raise InvalidFile(path, f"could not be read: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from None
+        raise InvalidFile(path, f"is not UTF-8 text: {error.reason} at byte {error.start}") from None
 
 
 def _object(line: str, first: bool) -> Json:

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from time import monotonic
 
-from fivefold.errors import InvalidInput, MissingExtra, NotFound, StoreError
+from fivefold.errors import Call, InvalidInput, MissingExtra, NotFound, StoreError, UnfinishedCopy
 from fivefold.learning.model_store import reranker_store
 from fivefold.stores import POSTGRES, open_store
 from fivefold.stores.protocol import Entry, Snapshot, Store, Writer
@@ -211,13 +211,9 @@ def _begun(origin: Store, goal: Store, namespace: str, look: Snapshot, restart: 
 
 def _resumed(copy: _Copy, look: Snapshot, origin: Store, where: str) -> _Copy:
     if copy.store != look.store:
-        raise InvalidInput(
-            f"{where} holds an unfinished copy of {copy.source!r}; finish that one, or take it away with --restart"
-        )
+        raise UnfinishedCopy(f"{where} holds an unfinished copy of {copy.source!r}")
     if not copy.is_of(look):
-        raise InvalidInput(
-            f"{origin.location!r} has changed since its copy to {where} began; begin it anew with --restart"
-        )
+        raise UnfinishedCopy(f"{origin.location!r} has changed since its copy to {where} began")
     return copy
 
 
@@ -293,8 +289,9 @@ def _compared(one: Snapshot, goal: Store, namespace: str, copy: _Copy | None, ad
             if ours != theirs:
                 raise StoreError(
                     f"{table.name} of namespace {namespace!r} differ: {ours.rows} rows in the source, {theirs.rows} in "
-                    f"the target{'' if ours.rows != theirs.rows else ', not the same'}. One of them was written to "
-                    "meanwhile; run it again with --restart"
+                    f"the target{'' if ours.rows != theirs.rows else ', not the same'}; one of them has changed",
+                    advice="run it again with {call}",
+                    call=Call(arguments={"restart": True}),
                 )
             found.append(ours)
     return tuple(found)

@@ -13,9 +13,18 @@ from time import monotonic
 
 import apsw
 
-from fivefold.errors import InvalidInput, NewerSchema, NotFound, StoreError
+from fivefold.errors import (
+    Call,
+    DamagedStore,
+    InvalidInput,
+    NewerSchema,
+    NotFound,
+    StoreError,
+    TargetExists,
+    UnfinishedCopy,
+)
 from fivefold.stores import POSTGRES, open_store
-from fivefold.stores.atomic_files import check_target, move_into_place, sync, target_exists, temporary_folder
+from fivefold.stores.atomic_files import check_target, move_into_place, sync, temporary_folder
 from fivefold.stores.sqlite.connection import plain_errors
 from fivefold.stores.sqlite.schema import migrations, version_of
 from fivefold.transfer.backup import Contents, carry_keys, checked, copy_file, learned_of, shown, unpack
@@ -26,7 +35,6 @@ from fivefold.values.serialize import Value
 PATIENCE_MS = 2_000
 """How long a store that is to be replaced may still be held by another process."""
 
-ADVICE = "Choose another path, or restore it from a backup"
 _MAGIC = b"SQLite format 3\0"
 
 
@@ -54,7 +62,7 @@ def restore(backup: str | os.PathLike[str], store: str, *, replace: bool = False
     """
     began, source = monotonic(), Path(backup)
     if "://" in str(backup):
-        raise InvalidInput("a backup is a file; to copy a store on a server, use: fivefold migrate")
+        raise InvalidInput("a backup is a file", advice="copy a store on a server with {call}", call=Call("migrate"))
     if not source.is_file():
         raise NotFound(f"there is no backup at {str(source)!r}")
     if store.startswith(POSTGRES):
@@ -82,7 +90,7 @@ def _to_file(source: Path, target: Path, replace: bool, progress: bool) -> tuple
         raise InvalidInput(f"{str(source)!r} is the store itself; name a backup of it")
     check_target(target, replace)
     if not replace and learned_of(target).exists():
-        raise target_exists(learned_of(target))
+        raise TargetExists(str(learned_of(target)))
     with _claimed(target):
         pass  # told before the work rather than after it
     with temporary_folder(target) as folder:
@@ -99,15 +107,17 @@ def _to_server(source: Path, address: str, replace: bool, progress: bool) -> tup
             if found.namespaces:
                 migrate(str(copy), address, restart=replace, progress=progress)
             carry_keys(str(copy), address)
-        except InvalidInput as error:
-            raise InvalidInput(str(error).replace("--restart", "--replace")) from None
+        except UnfinishedCopy as error:
+            raise UnfinishedCopy(error.reason, option="replace") from None
     return taken_at, models, found
 
 
 def _made(source: Path, copy: Path, progress: bool) -> tuple[datetime | None, int, Contents]:
     """The store that the backup holds, up to date, with its rerankers beside it, and checked."""
-    with _meaning_a_backup():
+    try:
         copy_file(source, copy, progress)
+    except DamagedStore as error:
+        raise DamagedStore(error.location, error.cause, advice="restore another backup") from None
     taken_at, models = unpack(copy)
     if models:
         learned_of(copy).mkdir(mode=0o700)
@@ -118,17 +128,6 @@ def _made(source: Path, copy: Path, progress: bool) -> tuple[datetime | None, in
         sync(file)
     open_store(str(copy)).close()
     return taken_at, len(models), checked(copy, progress)
-
-
-@contextmanager
-def _meaning_a_backup() -> Iterator[None]:
-    """What is said of a damaged store is no help where a backup is meant."""
-    try:
-        yield
-    except StoreError as error:
-        if ADVICE not in str(error):
-            raise
-        raise StoreError(str(error).replace(ADVICE, "Restore another backup")) from None
 
 
 def _swap(copy: Path, target: Path, replace: bool) -> None:

@@ -137,7 +137,8 @@ def check_names(data: Mapping[Any, Any], known: Mapping[str, Any], path: str = "
     unknown = sorted((name for name in data if name not in known), key=str)
     if unknown:
         reason = f"unknown {noun} {unknown[0]!r}; known are {', '.join(sorted(known))}"
-        raise InvalidInput(f"{path}: {reason}" if path else reason, field=path or str(unknown[0]), reason=reason)
+        statement = f"{path}: {reason}" if path else reason
+        raise InvalidInput(reason, field=path or str(unknown[0]), statement=statement)
 
 
 @cache
@@ -240,7 +241,7 @@ def _list_of(of: Declared, args: tuple[Any, ...]) -> Check:
             raise refusal(path, f"must be a list of {plural}")
         if items and items.most is not None and len(value) > items.most:
             reason = f"are too many, the most is {items.most}"
-            raise InvalidInput(f"{len(value)} {path} {reason}", field=path, reason=f"{len(value)} {reason}")
+            raise InvalidInput(f"{len(value)} {reason}", field=path, statement=f"{len(value)} {path} {reason}")
         entries = [entry(item, f"{path}[{i}]") for i, item in enumerate(value)]
         return tuple(dict.fromkeys(entries) if items and items.distinct else entries)
 

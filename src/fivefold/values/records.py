@@ -74,7 +74,7 @@ def _check_times(data: Mapping[str, Any], fields: dict[str, Any]) -> tuple[str, 
                 notes.append(f"{name} {fields[name]:%Y-%m-%d %H:%M} had no time zone and was taken as UTC")
     start, end = fields.get("valid_from"), fields.get("valid_to")
     if start is not None and end is not None and end < start:
-        raise refusal("valid_to", "lies before valid_from")
+        raise InvalidInput("lies before", field="valid_to", other="valid_from")
     return tuple(notes)
 
 

@@ -37,16 +37,16 @@ def as_utc(value: datetime | str, field: str = "event_at") -> tuple[datetime, bo
             value = datetime.fromisoformat(value.strip())
         except ValueError:
             reason = f"{value!r} is not an ISO 8601 time; write it like 2025-03-15T09:30:00Z"
-            raise InvalidInput(f"{field} {reason}", field=field, reason=reason) from None
+            raise InvalidInput(reason, field=field) from None
     if not isinstance(value, datetime):
         reason = f"must be a datetime or an ISO 8601 string, not {type(value).__name__}"
-        raise InvalidInput(f"{field} {reason}", field=field, reason=reason)
+        raise InvalidInput(reason, field=field)
     naive = value.tzinfo is None
     try:
         return (value.replace(tzinfo=UTC) if naive else value.astimezone(UTC)), naive
     except OverflowError:
         reason = f"{value!r} lies outside the years 1 to 9999 in UTC"
-        raise InvalidInput(f"{field} {reason}", field=field, reason=reason) from None
+        raise InvalidInput(reason, field=field) from None
 
 
 def iso(value: datetime) -> str:

@@ -18,7 +18,7 @@ _SHOWN = 60
 
 def refusal(field: str, reason: str) -> InvalidInput:
     """The error that says of a field what is wrong with its value."""
-    return InvalidInput(f"{field} {reason}", field=field, reason=reason)
+    return InvalidInput(reason, field=field)
 
 
 def checked_text(value: object, field: str, *, empty: bool = False) -> str:

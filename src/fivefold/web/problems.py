@@ -11,8 +11,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from fivefold.errors import Call
 from fivefold.service.limits import TooOften
 from fivefold.service.problems import Problem, problem, problem_of
+from fivefold.values.access import Unauthorized
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_S = 5
@@ -39,9 +41,14 @@ def problem_and_headers(error: Exception) -> tuple[Problem, dict[str, str]]:
     found = problem_of(error)
     if isinstance(error, TooOften):
         return found, {"Retry-After": str(error.wait_s)}
-    if found.kind == "unauthorized":
-        return found, {"WWW-Authenticate": 'Bearer realm="fivefold"'}
+    if isinstance(error, Unauthorized):
+        return replace(found, detail=error.message(call=_header)), {"WWW-Authenticate": 'Bearer realm="fivefold"'}
     return found, {"Retry-After": str(RETRY_S)} if found.kind in _RETRIED else {}
+
+
+def _header(call: Call) -> str:
+    """A call as a request makes it: a key goes into its header."""
+    return "Authorization: Bearer ff_…" if "key" in call.arguments else str(call)
 
 
 def _of_http(error: HTTPException) -> tuple[Problem, dict[str, str]]:

@@ -118,12 +118,12 @@ class Guard:
 
     def _check(self, headers: Headers, scope: Scope, body: _Body) -> None:
         if not self.sites.knows_host(headers.get("host", "")):
-            told = "this server does not answer under that name; start it with --allowed-host NAME to allow it"
+            told = "this server does not answer under that name; its operator can allow it"
             raise ProblemError(problem("unknown-host", told))
         reads = scope["method"] in READING
         if not (self.sites.may_read(headers) if reads else self.sites.is_own(headers)):
-            told = f"a page of another site may not {'ask' if reads else 'change'} anything here; "
-            raise ProblemError(problem("other-site", f"{told}start it with --allow-origin URL to allow one"))
+            told = f"a page of another site may not {'ask' if reads else 'change'} anything here"
+            raise ProblemError(problem("other-site", f"{told}; the operator of the server can allow it"))
         if scope["query_string"].count(b"&") >= MOST_VALUES:
             raise ProblemError(problem("invalid-input", f"there are more than {MOST_VALUES} values behind the ?"))
         length = headers.get("content-length", "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
 import socket
 import threading
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import uvicorn
 
-from fivefold.errors import FivefoldError, InvalidInput
+from fivefold.errors import Call, FivefoldError, InvalidInput
 from fivefold.web.security import is_loopback
 
 if TYPE_CHECKING:
@@ -25,6 +24,18 @@ BACKLOG = 2048
 
 class CannotListen(FivefoldError):
     """The server cannot have the address it was given."""
+
+
+class KeysRequired(InvalidInput):
+    """Other machines could reach a store that has no keys."""
+
+    def __init__(self, host: str, location: str) -> None:
+        self.location = location
+        super().__init__(
+            f"host {host!r} can be reached from other machines, and this store has no keys",
+            advice="create one first with {call}",
+            call=Call("Keyring.create"),
+        )
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -43,7 +54,9 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError, UnicodeError) as error:
         told = getattr(error, "strerror", None) or str(error)
         raise CannotListen(
-            f"port {port} of {host!r} cannot be opened: {told}; choose another with --port, 0 for any free one"
+            f"port {port} of {host!r} cannot be opened: {told}",
+            advice="choose another, or any free one with {call}",
+            call=Call(arguments={"port": 0}),
         ) from None
     return bound
 
@@ -58,17 +71,14 @@ def until_stopped(
 ) -> None:
     """Serve until stopped; `ready` is told the address. Refused where others could come in and there are no keys."""
     if not is_loopback(host) and not service.keyring.any():
-        raise InvalidInput(
-            f"host {host!r} can be reached from other machines, and this store has no keys. Make one first: "
-            f"fivefold keys create NAME --role admin --all --store {_shown(service.engines.store.location)}"
-        )
+        raise KeysRequired(host, _shown(service.engines.store.location))
     bound = listen(host, port)
     run(app, bound, stop_s, lambda: ready(url_of(bound)))
 
 
 def _shown(location: str) -> str:
-    """A store as the command line takes it; an address may hold a password."""
-    return "…" if "://" in location else shlex.quote(location)
+    """A store as it may be shown; an address may hold a password."""
+    return "…" if "://" in location else location
 
 
 def run(app: ASGIApp, bound: socket.socket, stop_s: int, ready: Callable[[], None]) -> None:

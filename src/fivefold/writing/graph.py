@@ -74,7 +74,7 @@ class Graph:
         name = checked_name(name, "an entity's name")
         others = [checked_name(alias, "an alias") for alias in aliases]
         if kind not in ("person", "name", "identifier", "topic"):
-            raise InvalidInput(f"kind {kind!r} is unknown; it is one of person, name, identifier, topic")
+            raise InvalidInput(f"{kind!r} is unknown; it is one of person, name, identifier, topic", field="kind")
         with self._namespace.transaction() as txn:
             key = txn.entities.add(Mention(name, kind), by_hand=True)  # type: ignore[arg-type]
             for alias in others:
@@ -126,7 +126,7 @@ class Graph:
     ) -> Edge:
         """Add a relation, or change an existing one."""
         if kind not in EDGE_KINDS:
-            raise InvalidInput(f"kind {kind!r} is unknown; it is one of {', '.join(EDGE_KINDS)}")
+            raise InvalidInput(f"{kind!r} is unknown; it is one of {', '.join(EDGE_KINDS)}", field="kind")
         if not 0 < confidence <= 1:
             raise InvalidInput(f"confidence must lie above 0 and at most at 1, not {confidence!r}")
         one, other = self.entity(source).id, self.entity(target).id

@@ -81,7 +81,7 @@ class Cluster(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status(Value):
-    """What `fivefold db status` shows."""
+    """The state of the servers that hold a store."""
 
     server: str
     pgvector: str
@@ -172,11 +172,11 @@ def _indexes(connection: Connection, options: Options) -> tuple[Index, ...]:
     for name in sorted({*built, *wanted}):
         index = built.get(name)
         if index is None:
-            found.append(Index(name, "missing; fivefold maintain makes it", None, None))
+            found.append(Index(name, "missing; maintenance creates it", None, None))
             continue
-        state = "serves" if index.whole else "unfinished; fivefold maintain makes it anew"
+        state = "serves" if index.whole else "unfinished; maintenance creates it again"
         if index.whole and name in wanted and not as_asked(index, options):
-            state = "serves, with other settings than asked for; fivefold maintain makes it anew"
+            state = "serves, with other settings than requested; maintenance creates it again"
         found.append(Index(name, state, index.m, index.ef_construction))
     return tuple(found)
 

@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 import sqlite_vec
 
-from fivefold.errors import DiskFull, ReadOnly, StoreClosed, StoreError
+from fivefold.errors import DamagedStore, DiskFull, ReadOnly, StoreClosed, StoreError
 
 BUSY_MS = 120_000
 """How long a writer waits for another process's transaction before it gives up."""
@@ -84,10 +84,7 @@ def plain_errors(location: str) -> Iterator[None]:
     except apsw.CantOpenError:
         raise StoreError(f"{location!r} cannot be opened: does the folder exist, and may you write to it?") from None
     except (apsw.NotADBError, apsw.CorruptError) as error:
-        raise StoreError(
-            f"{location!r} is not a fivefold store, or it is damaged ({error}). "
-            "Choose another path, or restore it from a backup"
-        ) from None
+        raise DamagedStore(location, error) from None
     except apsw.BusyError:
         raise StoreError(
             f"another process held {location!r} for more than {BUSY_MS // 1000} s; try again when it is done"

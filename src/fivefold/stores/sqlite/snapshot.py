@@ -10,7 +10,7 @@ from typing import Any
 
 import apsw
 
-from fivefold.errors import StoreError
+from fivefold.errors import Call, StoreError
 from fivefold.stores.sql.dialect import Values
 from fivefold.stores.sql.lexeme_writer import SqlLexemeWriter
 from fivefold.stores.sql.snapshot import SqlSnapshot, SqlSnapshotImporter, names_of
@@ -65,7 +65,11 @@ class SqliteSnapshot(SqlSnapshot):
             )
             for id, memory, type in part:
                 if id not in found:
-                    raise StoreError("vectors of the source are lost; run `fivefold doctor --repair` on it first")
+                    raise StoreError(
+                        "vectors of the source are missing",
+                        advice="rebuild them first with {call}",
+                        call=Call("doctor", {"repair": True}),
+                    )
                 yield space, field, memory, type, found[id]
 
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from fivefold.errors import InvalidInput
+from fivefold.errors import InvalidFile
 
 CHUNK = 1 << 20
 MOST = 1 << 27
@@ -60,34 +60,36 @@ class _Text:
 
     def comma(self, number: int) -> None:
         if self.next() != ",":
-            raise self._cut(f"after item {number} a comma or the end of the list should follow")
+            raise self._cut("a comma or the end of the list should follow", f"after item {number}")
         self.take()
 
     def value(self, number: int) -> object:
         """The object or list that begins here; more is read each time it does not end yet."""
         if self.next() not in ("{", "["):
-            raise self._cut(f"item {number} should be an object")
+            raise self._cut("should be an object", f"item {number}")
         size = CHUNK
         while True:
             try:
                 found, end = _decode(self._buffer, self._at)
             except json.JSONDecodeError as error:
                 if len(self._buffer) - self._at >= MOST:
-                    raise InvalidInput(f"{self._name}: item {number} is longer than {MOST:,} characters") from None
+                    raise InvalidFile(
+                        self._name, f"is longer than {MOST:,} characters", place=f"item {number}"
+                    ) from None
                 if not self._more(size):
-                    raise self._cut(f"item {number} is not JSON: {error.msg}") from None
+                    raise self._cut(f"is not JSON: {error.msg}", f"item {number}") from None
                 size = min(2 * size, MOST // 8)
             except ValueError:  # the interpreter reads no whole number of more digits
-                raise InvalidInput(f"{self._name}: item {number} holds a number that is too long to be one") from None
+                raise InvalidFile(self._name, "holds a number that is too long", place=f"item {number}") from None
             except RecursionError:
-                raise InvalidInput(f"{self._name}: item {number} is nested too deep") from None
+                raise InvalidFile(self._name, "is nested too deep", place=f"item {number}") from None
             else:
                 self._at = end
                 return found
 
     def end(self) -> None:
         if self.next():
-            raise self._cut("something follows after its end")
+            raise self._cut("something follows it", "end of the list")
 
     def _more(self, size: int) -> bool:
         """Read on; whether there was anything left to read."""
@@ -95,13 +97,13 @@ class _Text:
         try:
             text = self._decoder.decode(read, final=not read)
         except UnicodeDecodeError as error:
-            raise InvalidInput(f"{self._name} is not UTF-8 text: {error.reason}") from None
+            raise InvalidFile(self._name, f"is not UTF-8 text: {error.reason}") from None
         self._buffer = self._buffer[self._at :] + text
         self._at = 0
         return bool(read)
 
-    def _cut(self, what: str) -> InvalidInput:
-        return InvalidInput(f"{self._name}: {what}; the file may be cut off or edited, export it again")
+    def _cut(self, reason: str, place: str) -> InvalidFile:
+        return InvalidFile(self._name, reason, place=place, advice="the file may be cut off or edited, export it again")
 
 
 def is_utf8(start: bytes) -> bool:

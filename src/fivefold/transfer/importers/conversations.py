@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from fivefold.errors import InvalidInput
+from fivefold.errors import InvalidFile, InvalidInput
 from fivefold.transfer.importers.arrays import items
 from fivefold.transfer.importers.checks import require_object
 from fivefold.transfer.importers.import_log import ImportLog
@@ -22,7 +22,7 @@ def conversations(path: Path, log: ImportLog, turns: Turns, title: str) -> Itera
     """The turns of every conversation; `title` names the field by which a person knows one again."""
     names = matching_files(path, CONVERSATIONS, log)
     if not names:
-        raise InvalidInput(f"{str(path)!r} holds no conversations.json; name the export as it was downloaded")
+        raise InvalidFile(path, "holds no conversations.json; name the export as it was downloaded")
     for name in names:
         with open_source_file(path, name) as (stream, label):
             for number, item in enumerate(items(stream, label), 1):
@@ -30,7 +30,7 @@ def conversations(path: Path, log: ImportLog, turns: Turns, title: str) -> Itera
                 try:
                     read = list(turns(require_object(item, "a conversation"), log))
                 except InvalidInput as error:
-                    log.skip(f"{label}, conversation {number}{_title_of(item, title)}", error)
+                    log.skip(label, f"conversation {number}{_title_of(item, title)}", error)
                 else:
                     yield from read
 

@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 from typing import Literal, get_args
 
-from fivefold.errors import InvalidInput
+from fivefold.errors import Call, InvalidFile, InvalidInput
 from fivefold.transfer.importers.arrays import is_utf8, items
 from fivefold.transfer.importers.langchain import TABLE
 from fivefold.transfer.importers.markdown import is_markdown
@@ -33,7 +33,6 @@ NAMES: dict[Format, str] = {
     "markdown": "Markdown notes",
     "jsonl": "JSON lines",
 }
-_CHOICES = "name what it is with --from (format= in Python): " + ", ".join(FORMATS)
 
 
 def detect_format(source: str | os.PathLike[str]) -> Format:
@@ -49,7 +48,7 @@ def detect_format(source: str | os.PathLike[str]) -> Format:
     if is_markdown(path.name):
         return "markdown"
     if not is_utf8(start):
-        raise InvalidInput(f"{str(path)!r} is neither text nor an archive nor a SQLite file; {_CHOICES}")
+        raise _unknown(path, "is neither text nor an archive nor a SQLite file")
     return _text(path, start)
 
 
@@ -61,9 +60,10 @@ def _folder(path: Path) -> Format:
         return "markdown"
     if any(_holds_messages(path, name) for name in matching_files(path, "*.json")):
         return "langchain"
-    raise InvalidInput(
-        f"{str(path)!r} is a folder; name a file of JSON lines, or a folder with conversations.json, Markdown notes "
-        "or LangChain histories"
+    raise InvalidFile(
+        path,
+        "is a folder; name a file of JSON lines, or a folder with conversations.json, Markdown notes or LangChain "
+        "histories",
     )
 
 
@@ -78,7 +78,7 @@ def _archive(path: Path) -> Format:
     talks = matching_files(path, CONVERSATIONS)
     if talks:
         return _document(path, talks[0])
-    raise InvalidInput(f"the archive {str(path)!r} holds no conversations.json; unpack it and name the folder")
+    raise InvalidFile(path, "is an archive without conversations.json; unpack it and name the folder")
 
 
 def _database(path: Path) -> Format:
@@ -88,8 +88,8 @@ def _database(path: Path) -> Format:
     if set(tables.get("history", [])) >= HISTORY:
         return "mem0"
     if {"memories", "namespaces"} <= set(tables):
-        raise InvalidInput(f"{str(path)!r} is a store of fivefold itself; copy it with: fivefold migrate")
-    raise InvalidInput(f"{str(path)!r} is a SQLite file without LangChain's {TABLE} or mem0's history")
+        raise InvalidFile(path, "is a store of fivefold", advice="copy it with {call}", call=Call("migrate"))
+    raise InvalidFile(path, f"is a SQLite file without LangChain's {TABLE} or mem0's history")
 
 
 def _text(path: Path, start: bytes) -> Format:
@@ -104,7 +104,7 @@ def _text(path: Path, start: bytes) -> Format:
             return _object(path)
         return _shape(first) or "jsonl"
     if text:
-        raise InvalidInput(f"{str(path)!r} holds neither JSON nor JSON lines; {_CHOICES}")
+        raise _unknown(path, "holds neither JSON nor JSON lines")
     return "jsonl"
 
 
@@ -123,8 +123,14 @@ def _document(path: Path, name: str) -> Format:
     shape = _shape(first)
     if shape is None or (name and shape == "mem0"):
         hint = "; JSON lines have one object a line, not a list" if first is not None else ""
-        raise InvalidInput(f"{label} is no list of conversations, messages or memories that is known{hint}; {_CHOICES}")
+        raise _unknown(label, f"is not a known list of conversations, messages or memories{hint}")
     return shape
+
+
+def _unknown(file: object, reason: str) -> InvalidFile:
+    """The error for a format that is not recognized, with all formats that can be named."""
+    call = Call(arguments={"format": "|".join(FORMATS)})
+    return InvalidFile(file, reason, advice="name its format with {call}", call=call)
 
 
 def _shape(value: object) -> Format | None:

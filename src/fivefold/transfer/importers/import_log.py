@@ -1,17 +1,17 @@
-"""What reading a source came upon beside its records, so that nothing is left out without a word."""
+"""What a source holds besides its records, so that nothing is left out silently."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
 
-from fivefold.errors import InvalidInput
+from fivefold.errors import InvalidFile, InvalidInput
 from fivefold.values.serialize import Value
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped(Value):
-    """A part of a source that could not be read, and why."""
+    """A part of a source that cannot be read, and why."""
 
     where: str
     why: str
@@ -19,16 +19,17 @@ class Skipped(Value):
 
 @dataclass(slots=True)
 class ImportLog:
-    """Grows while a source is read. Where `strict` is set, the first part that cannot be read ends the reading."""
+    """Grows while a source is read. With `strict`, the first part that cannot be read is an error."""
 
     strict: bool = False
     parts: int = 0
     """Conversations, files or lists that were read or skipped."""
     skipped: list[Skipped] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
-    """What has no text of its own to remember, by what it is."""
+    """How many things have no text to remember, by their kind."""
 
-    def skip(self, where: str, error: InvalidInput) -> None:
+    def skip(self, file: str, place: str, error: InvalidInput) -> None:
+        """Note a part of a file; `place` is empty where the whole file cannot be read."""
         if self.strict:
-            raise InvalidInput(f"{where}: {error}")
-        self.skipped.append(Skipped(where, str(error)))
+            raise error if isinstance(error, InvalidFile) else InvalidFile(file, str(error), place=place)
+        self.skipped.append(Skipped(f"{file}, {place}" if place else file, str(error)))

@@ -1,4 +1,4 @@
-"""From a source into a namespace, a batch at a time: killed and begun again, nothing is twice and nothing lost."""
+"""Import a source into a namespace, batch by batch: an import that is killed and repeated loses or doubles nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol, Unpack
 
-from fivefold.errors import InvalidInput
+from fivefold.errors import Call, InvalidFile, InvalidInput
 from fivefold.text.progress import bar
 from fivefold.transfer.importers.detect import NAMES, Format, detect_format
 from fivefold.transfer.importers.import_log import ImportLog, Skipped
@@ -26,7 +26,7 @@ BATCH = 250
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport(Value):
-    """What an import did, or would do: as a write's report, and what the source held beside its records."""
+    """What an import did, or would do: the report of the writes, and what else the source holds."""
 
     format: Format
     dry_run: bool
@@ -60,7 +60,7 @@ class Target(Protocol):
 
 @dataclass(slots=True)
 class Batch:
-    """Records by what is to become of them."""
+    """Records by what the import does with them."""
 
     fresh: list[Record] = field(default_factory=list)
     changed: list[Record] = field(default_factory=list)
@@ -76,12 +76,12 @@ def import_from(
     dry_run: bool = False,
     progress: bool = False,
 ) -> ImportReport:
-    """Remember what a source holds. It is read through before anything is stored, and then again to store it.
+    """Remember the records of a source. It is read once to check it, and again to store it.
 
-    A dry run stores nothing; without an engine it says what would come into a new namespace.
+    A dry run stores nothing; without an engine it reports what a new namespace would get.
     """
     if engine is None and not dry_run:
-        raise InvalidInput("an import needs an engine to write with; only a dry run can do without")
+        raise InvalidInput("an import needs an engine to write with; only a dry run works without one")
     source = Path(path)
     kind = resolve_format(source, format)
     if kind == "jsonl" and engine is not None and not dry_run:
@@ -109,7 +109,7 @@ def import_from(
 
 
 def _check_format(source: Path, kind: Format, log: ImportLog) -> None:
-    """Where every part was skipped and the source has another shape, the wrong format was named."""
+    """If every part is skipped and the source looks like another format, the wrong format was named."""
     if log.parts == 0 or log.parts > len(log.skipped):
         return
     try:
@@ -117,7 +117,8 @@ def _check_format(source: Path, kind: Format, log: ImportLog) -> None:
     except InvalidInput:
         return
     if other != kind:
-        raise InvalidInput(f"{str(source)!r} is not {NAMES[kind]} but {NAMES[other]}; name that, or leave --from out")
+        call = Call(arguments={"format": other})
+        raise InvalidFile(source, f"is not {NAMES[kind]} but {NAMES[other]}", advice="import it with {call}", call=call)
 
 
 def _imported(reports: list[Report], updated: list[str], kind: Format, dry_run: bool, log: ImportLog) -> ImportReport:
@@ -143,9 +144,9 @@ def _batches(records: Iterator[Record], size: int) -> Iterable[list[Record]]:
 
 
 def _sort(engine: Target | None, records: list[Record], noted: set[bytes]) -> Batch:
-    """What is new, what the source has changed since, and what is there already.
+    """What is new, what has changed in the source, and what is stored already.
 
-    A note that says what another one says is not told again, so that importing twice counts nothing twice.
+    A note with the text of another note is merged, so that importing twice counts nothing twice.
     """
     hashes = [_hash(record) for record in records]
     known = engine.stored_ids([str(record.id) for record in records]) if engine else set()
@@ -170,7 +171,7 @@ def _sort(engine: Target | None, records: list[Record], noted: set[bytes]) -> Ba
 
 
 def _change(engine: Target, record: Record) -> None:
-    """The memory follows its source; what was put into its metadata here stays."""
+    """The memory follows its source; metadata that was added here stays."""
     metadata = {**engine.get(str(record.id)).metadata, **record.metadata}
     changes: RecordChanges = {"content": record.content, "tags": record.tags, "metadata": metadata}
     if record.speaker is not None:
@@ -181,5 +182,5 @@ def _change(engine: Target, record: Record) -> None:
 
 
 def _hash(record: Record) -> bytes | None:
-    """By this a note is known to say the same as another; turns may repeat each other."""
+    """Notes with the same hash have the same text; turns may repeat each other, so they have none."""
     return None if record.session_id else content_hash(record.speaker, record.content)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 
-from fivefold.errors import InvalidInput
+from fivefold.errors import InvalidFile, InvalidInput
 from fivefold.transfer.importers.arrays import items
 from fivefold.transfer.importers.checks import require_list, require_name, require_object, require_text
 from fivefold.transfer.importers.import_log import ImportLog
@@ -31,7 +31,7 @@ def read(path: Path, log: ImportLog) -> Iterator[Record]:
         return
     names = matching_files(path, "*.json", log)
     if not names:
-        raise InvalidInput(f"{str(path)!r} holds no .json file")
+        raise InvalidFile(path, "holds no .json file")
     for name in names:
         session = str(PurePosixPath(name).with_suffix("")) if name else path.stem
         label = str(path / name)
@@ -39,7 +39,7 @@ def read(path: Path, log: ImportLog) -> Iterator[Record]:
             with open_source_file(path, name) as (stream, _):
                 histories = _histories(list(items(stream, label)), session)
         except InvalidInput as error:
-            log.skip(label, error)
+            log.skip(label, "", error)
             continue
         for key, messages in histories.items():
             yield from _session(key, messages, log, label, _written(path, name))
@@ -56,7 +56,7 @@ def _histories(found: list[object], session: str) -> dict[str, list[object]]:
 def _table(path: Path, log: ImportLog) -> Iterator[Record]:
     known = columns(path).get(TABLE, [])
     if not {"session_id", "message"} <= set(known):
-        raise InvalidInput(f"{str(path)!r} has no table {TABLE} with session_id and message")
+        raise InvalidFile(path, f"has no table {TABLE} with session_id and message")
     order = "session_id, id" if "id" in known else "session_id, rowid"
     stored = rows(path, f"SELECT session_id, message FROM {TABLE} ORDER BY {order}")
     for session, group in groupby(stored, key=lambda row: row[0]):
@@ -76,7 +76,7 @@ def _session(key: str, messages: Iterable[object], log: ImportLog, label: str, w
             for record in _turn(key, _message(item, number), seen, start + timedelta(seconds=number), log)
         ]
     except InvalidInput as error:
-        log.skip(f"{label}, session {key!r}", error)
+        log.skip(label, f"session {key!r}", error)
     else:
         yield from turns
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-from fivefold.errors import InvalidInput
+from fivefold.errors import InvalidFile, InvalidInput
 from fivefold.transfer.importers.front_matter import day_of, split_front_matter
 from fivefold.transfer.importers.import_log import ImportLog
 from fivefold.transfer.importers.records import text_records
@@ -45,7 +45,7 @@ def read(path: Path, log: ImportLog) -> Iterator[Record]:
     names = files_below(path, is_markdown, log) if path.is_dir() else [""]
     folder = path.resolve() if path.is_dir() else path.resolve().parent
     if not names:
-        raise InvalidInput(f"{str(path)!r} holds no Markdown file, whose name ends in .md")
+        raise InvalidFile(path, "holds no Markdown file, whose name ends in .md")
     for name in names:
         log.parts += 1
         try:
@@ -56,7 +56,7 @@ def read(path: Path, log: ImportLog) -> Iterator[Record]:
             place = PurePosixPath(folder.name, name or path.name)
             read = list(_notes(text, place, _written(path, name), log))
         except InvalidInput as error:
-            log.skip(str(path / name), error)
+            log.skip(str(path / name), "", error)
         else:
             yield from read
 

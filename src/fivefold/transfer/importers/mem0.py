@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from fivefold.errors import InvalidInput
+from fivefold.errors import InvalidFile, InvalidInput
 from fivefold.transfer.importers.arrays import items
 from fivefold.transfer.importers.checks import optional_time, require_list, require_name, require_object, require_text
 from fivefold.transfer.importers.import_log import ImportLog
@@ -33,7 +33,7 @@ def read(path: Path, log: ImportLog) -> Iterator[Record]:
             try:
                 read = list(_note(require_object(item, "a memory"), log))
             except InvalidInput as error:
-                log.skip(f"{label}, memory {number}", error)
+                log.skip(label, f"memory {number}", error)
             else:
                 yield from read
 
@@ -74,7 +74,7 @@ def _history(path: Path, log: ImportLog) -> Iterator[Record]:
     """The last text of every memory that was not deleted."""
     known = columns(path).get("history", [])
     if not set(known) >= HISTORY:
-        raise InvalidInput(f"{str(path)!r} has no table history with {', '.join(sorted(HISTORY))}")
+        raise InvalidFile(path, f"has no table history with {', '.join(sorted(HISTORY))}")
     sql = _SQL.format(
         at="updated_at" if "updated_at" in known else "NULL", actor="actor_id" if "actor_id" in known else "NULL"
     )
@@ -91,4 +91,4 @@ def _history(path: Path, log: ImportLog) -> Iterator[Record]:
         try:
             yield from list(_note(memory, log))
         except InvalidInput as error:
-            log.skip(f"{path}, memory {key}", error)
+            log.skip(str(path), f"memory {key}", error)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from fivefold.errors import InvalidInput
+from fivefold.errors import InvalidFile, InvalidInput
 from fivefold.transfer.importers import chatgpt, claude, langchain, markdown, mem0
 from fivefold.transfer.importers.detect import FORMATS, Format, detect_format
 from fivefold.transfer.importers.import_log import ImportLog
@@ -24,14 +24,14 @@ def read(
 def resolve_format(path: Path, format: str) -> Format:
     """The format that was named, or the one `path` seems to have."""
     if not path.exists():
-        raise InvalidInput(f"there is no file {str(path)!r} to import")
+        raise InvalidFile(path, "does not exist; name the file to import")
     if format == "auto":
         return detect_format(path)
     named = next((known for known in FORMATS if known == format), None)
     if named is None:
-        raise InvalidInput(f"format {format!r} is unknown; it is auto or one of {', '.join(FORMATS)}")
+        raise InvalidInput(f"{format!r} is unknown; it is auto or one of {', '.join(FORMATS)}", field="format")
     if path.is_dir() and named in ("jsonl", "mem0"):
-        raise InvalidInput(f"{str(path)!r} is a folder; name a file of {named}")
+        raise InvalidFile(path, f"is a folder; name a file of {named}")
     return named
 
 

@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from fivefold.errors import InvalidInput
+from fivefold.errors import InvalidFile
 from fivefold.transfer.importers.import_log import ImportLog
 
 CONVERSATIONS = "conversations*.json"
@@ -87,6 +87,6 @@ def _plain_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         where = error.filename or path
-        raise InvalidInput(f"{str(where)!r} could not be read: {error.strerror or error}") from None
+        raise InvalidFile(where, f"could not be read: {error.strerror or error}") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise InvalidInput(f"{str(path)!r} is a damaged or locked archive: {error}") from None
+        raise InvalidFile(path, f"is a damaged or locked archive: {error}") from None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from fivefold.errors import InvalidInput
+from fivefold.errors import InvalidFile
 
 HEADER = b"SQLite format 3\x00"
 
@@ -35,4 +35,4 @@ def _open(path: Path) -> Iterator[sqlite3.Connection]:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             yield connection
     except sqlite3.Error as error:
-        raise InvalidInput(f"{str(path)!r} could not be read as a SQLite file: {error}") from None
+        raise InvalidFile(path, f"could not be read as a SQLite file: {error}") from None

@@ -9,9 +9,9 @@ from fastapi import Body, Depends
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from fivefold.errors import InvalidInput
+from fivefold.errors import InvalidFile
 from fivefold.learning.from_use import LearnedFromUse
-from fivefold.service.limits import Limits, TooMuch
+from fivefold.service.limits import Limits
 from fivefold.service.responses import Unlearned
 from fivefold.settings import Settings
 from fivefold.transfer.jsonl import objects
@@ -100,10 +100,8 @@ def import_(action: Current, lines: Annotated[Path, Depends(lines_of)]) -> Repor
     try:
         _check_texts(lines, action.service.limits)
         return action.engine.import_jsonl(lines)
-    except TooMuch:
-        raise
-    except InvalidInput as error:
-        raise InvalidInput(str(error).replace(f"{lines}, ", "").replace(str(lines), "the body")) from None
+    except InvalidFile as error:
+        raise error.renamed("") from None
 
 
 def _check_texts(lines: Path, limits: Limits) -> None:

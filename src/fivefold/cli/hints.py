@@ -1,0 +1,90 @@
+"""Errors in the terms of the command line: options instead of fields, commands instead of calls."""
+
+from __future__ import annotations
+
+import shlex
+
+from fivefold.errors import Call, FivefoldError
+
+OPTIONS = {
+    "event_at": "--at",
+    "format": "--from",
+    "k": "-k",
+    "ks": "--k",
+    "overrides": "--set",
+    "recent_turns": "--recent",
+    "session_id": "--session",
+    "token_budget": "--budget",
+    "turn_index": "--turn",
+    **{
+        name: f"--{name.replace('_', '-')}"
+        for name in (
+            "ablate",
+            "dsn",
+            "effort",
+            "id",
+            "importance",
+            "jobs",
+            "kind",
+            "limit",
+            "metadata",
+            "mix",
+            "now",
+            "out",
+            "port",
+            "recipes",
+            "replace",
+            "restart",
+            "seed",
+            "since",
+            "speaker",
+            "tag",
+            "text",
+            "type",
+            "unit",
+            "until",
+            "valid_from",
+            "valid_to",
+        )
+    },
+}
+"""The option for each field of the library."""
+
+COMMANDS = {
+    "Keyring.create": "fivefold keys create NAME --role admin --all --store {location}",
+    "Keyring.keys": "fivefold keys list",
+    "distribute": "fivefold db distribute",
+    "doctor": "fivefold doctor --repair",
+    "migrate": "fivefold migrate",
+    "reembed": "fivefold reembed {embedder} --namespace {namespace}",
+}
+"""The command for each call of the library, filled with the call's arguments and the error's data."""
+
+
+def phrase(error: FivefoldError) -> str:
+    """The error as the command line says it."""
+
+    def command(call: Call) -> str:
+        if not call.name:
+            return " ".join(map(_argument, call.arguments, call.arguments.values()))
+        data = {**vars(error), **call.arguments}
+        quoted = {name: shlex.quote(str(value)) for name, value in data.items()}
+        return COMMANDS[call.name].format_map(quoted) if call.name in COMMANDS else str(call)
+
+    return error.message(option, command)
+
+
+def phrase_note(note: str) -> str:
+    """A note of a report, which may begin with a field."""
+    field, space, rest = note.partition(" ")
+    return f"{option(field)}{space}{rest}"
+
+
+def option(field: str) -> str:
+    """The option for a field, or for the list it is an entry of."""
+    name, bracket, place = field.partition("[")
+    return f"{OPTIONS.get(name, name)}{bracket}{place}"
+
+
+def _argument(name: str, value: object) -> str:
+    return option(name) if value is True else f"{option(name)} {value}"
