@@ -30,7 +30,7 @@ def record_of(value: object) -> Record:
     if not RECORD_FIELDS.keys() >= data.keys():
         unknown = min((name for name in data if name not in RECORD_FIELDS), key=str)
         reason = f"unknown field {unknown!r}; a record has {', '.join(sorted(RECORD_FIELDS))}"
-        raise InvalidInput(reason, field=str(unknown))
+        raise InvalidInput(reason, field=str(unknown), statement=reason)
     parts = data.get("user_text") is not None or data.get("assistant_text") is not None
     fields: dict[str, Any] = {}
     for name, checker in _CHECKERS.items():
@@ -81,7 +81,7 @@ def _check_times(data: Mapping[str, Any], fields: dict[str, Any]) -> tuple[str, 
 def _check_kind(fields: Mapping[str, Any]) -> None:
     if fields.get("kind") == "turn" and not fields.get("session_id"):
         reason = "a turn belongs to a session; give its session_id"
-        raise InvalidInput(reason, field="session_id")
+        raise InvalidInput(reason, field="session_id", statement=reason)
     if fields.get("kind") == "session":
         reason = "session memories are built from their turns; remember the turns with a session_id"
-        raise InvalidInput(reason, field="kind")
+        raise InvalidInput(reason, field="kind", statement=reason)
