@@ -73,23 +73,25 @@ class InvalidInput(FivefoldError, ValueError):
 
 
 class InvalidFile(InvalidInput):
-    """A file cannot be read as what it should be; `place` says where in it the fault is."""
+    """A file cannot be read as what it should be; `place` says where in it the fault is, such as a value's."""
 
     def __init__(
-        self, file: object, reason: str, *, place: str = "", advice: str = "", call: Call | None = None
+        self, file: object, fault: str | InvalidInput, *, place: str = "", advice: str = "", call: Call | None = None
     ) -> None:
         self.file = str(file)
+        self.fault = fault
         self.place = place
-        super().__init__(reason, advice=advice, call=call)
+        reason, field = (fault, None) if isinstance(fault, str) else (fault.reason, fault.field)
+        super().__init__(reason, field=field, advice=advice, call=call)
 
     def renamed(self, file: str) -> InvalidFile:
         """The same fault, in a file that its user knows by another name; an empty name is left out."""
-        return InvalidFile(file, self.reason, place=self.place, advice=self.advice, call=self.call)
+        return InvalidFile(file, self.fault, place=self.place, advice=self.advice, call=self.call)
 
     def _statement(self, field: Callable[[str], str]) -> str:
         if self.place:
-            return f"{', '.join(filter(None, (self.file, self.place)))}: {self.reason}"
-        return f"{repr(self.file) if self.file else 'the file'} {self.reason}"
+            return f"{', '.join(filter(None, (self.file, self.place)))}: {self.fault}"
+        return f"{repr(self.file) if self.file else 'the file'} {self.fault}"
 
 
 class TargetExists(InvalidInput):

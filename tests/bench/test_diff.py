@@ -94,7 +94,7 @@ def test_json_has_both_sides(run: Run, written: Written) -> None:
 @pytest.mark.parametrize(
     ("recipes", "metric", "told"),
     [
-        (None, "recall@10", r"--recipes X,Y; there are dense, bm25, recipe:dense, default"),
+        (None, "recall@10", r"the run has dense, bm25, recipe:dense, default; name two with recipes='X,Y'"),
         ("bm25,nonsense", "recall@10", "has no recipe 'nonsense'; there are dense"),
         ("a,b,c", "recall@10", "takes one name, or two"),
         (",", "recall@10", "takes one name, or two"),

@@ -87,7 +87,7 @@ def test_import_is_as_strict_as_asked(small: Small, command: Command) -> None:
     assert "fivefold: chats.json, conversation 2 'Spoilt': chat_messages should be a list" in ran.err
     assert command("get", "claude:c-1:a", "--store", small.path).code == 3
     wrong = command("import", "chats.json", "--from", "word", "--store", small.path)
-    assert "format 'word' is unknown; it is auto or one of chatgpt, claude, mem0" in wrong.err
+    assert "--from 'word' is unknown; it is auto or one of chatgpt, claude, mem0" in wrong.err
 
 
 def test_what_cannot_be_read_makes_no_store(small: Small, command: Command) -> None:
@@ -97,12 +97,12 @@ def test_what_cannot_be_read_makes_no_store(small: Small, command: Command) -> N
         assert command("import", *given, "--store", "new.db").code == 1, given
         assert not Path("new.db").exists()
     ran = command("import", "chats.json", "--from", "chatgpt", "--store", small.path)
-    assert "'chats.json' is not a ChatGPT export but a Claude export; name that, or leave --from out" in ran.err
-    assert "'letter' holds neither JSON nor JSON lines; name what it is with --from" in command("import", "letter").err
+    assert "'chats.json' is not a ChatGPT export but a Claude export; import it with --from claude" in ran.err
+    assert "'letter' holds neither JSON nor JSON lines; name its format with --from" in command("import", "letter").err
 
 
 def test_other_formats_come_through_a_pipe_too(small: Small) -> None:
     ran = process("import", "-", "--store", "new.db", "--json", folder=small.folder, said=json.dumps(CHATS[:1]))
     assert (ran.code, ran.json["format"], ran.json["stored"]) == (0, "claude", ["claude:c-1:a"])
     spoilt = process("import", "-", "--store", "new.db", folder=small.folder, said='[{"chat_messages": [}]')
-    assert spoilt.err.startswith("fivefold: standard input: item 1 is not JSON: Expecting value")
+    assert spoilt.err.startswith("fivefold: standard input, item 1: is not JSON: Expecting value")

@@ -254,10 +254,10 @@ def test_a_source_that_changes_is_noticed(
 
     with (
         meanwhile(change, monkeypatch),
-        pytest.raises(StoreError, match=r"^memories of namespace 'default' differ: .*run it again with --restart"),
+        pytest.raises(StoreError, match=r"^memories of namespace 'default' differ: .*run it again with restart=True"),
     ):
         migrate(source, target, ["default"])
-    with pytest.raises(FivefoldError, match="--restart"):
+    with pytest.raises(FivefoldError, match="restart=True"):
         migrate(source, target, ["default"])
     migrate(source, target, ["default"], restart=True)
     assert exported(target, "default", tmp_path) == exported(source, "default", tmp_path)
@@ -280,7 +280,7 @@ def test_a_source_that_has_grown_since_is_noticed_before_more_is_copied(
     interrupted(source, target, monkeypatch)
     with fivefold.open(source) as mem:
         mem.remember("One more thing")
-    with pytest.raises(InvalidInput, match=r"has changed since its copy .* began; begin it anew with --restart"):
+    with pytest.raises(InvalidInput, match=r"has changed since its copy .* began; begin the copy again with restart=True"):
         migrate(source, target, ["default"])
     migrate(source, target, ["default"], restart=True)
 

@@ -136,7 +136,7 @@ def test_a_backup_that_cannot_be_used_is_told_and_changes_nothing(lived: str, ta
     with pytest.raises(StoreError, match="is not a fivefold store; it is empty"):
         restore(target, store)
     target.write_text("dear diary, " * 100)
-    with pytest.raises(StoreError, match=r"is not a fivefold store, or it is damaged .* Restore another backup$"):
+    with pytest.raises(StoreError, match=r"is not a fivefold store, or it is damaged .*; restore another backup$"):
         restore(target, store)
     back_up(lived, target, replace=True)
     with closing(apsw.Connection(str(target))) as connection:

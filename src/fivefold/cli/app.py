@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fivefold.cli.hints import phrase
+from fivefold.cli.hints import kind, phrase
 from fivefold.errors import FivefoldError, NotFound
 from fivefold.text.display import escaped, visible
 
@@ -151,7 +151,7 @@ def fail(error: FivefoldError) -> None:
     """One sentence on standard error, or an object on standard output when JSON was asked for."""
     message = phrase(error)
     if "--json" in sys.argv:
-        print_json({"error": {"type": type(error).__name__, "message": message}})
+        print_json({"error": {"type": kind(error), "message": message}})
     else:
         complain(message)
     sys.exit(3 if isinstance(error, NotFound) else 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from fivefold.errors import Call, FivefoldError
+from fivefold.errors import Call, DamagedStore, FivefoldError, InvalidFile, TargetExists, UnfinishedCopy
 
 OPTIONS = {
     "event_at": "--at",
@@ -61,6 +61,9 @@ COMMANDS = {
 """The command for each call of the library, filled with the call's arguments and the error's data."""
 
 
+REFINED = (DamagedStore, InvalidFile, TargetExists, UnfinishedCopy)
+
+
 def phrase(error: FivefoldError) -> str:
     """The error as the command line says it."""
 
@@ -72,6 +75,11 @@ def phrase(error: FivefoldError) -> str:
         return COMMANDS[call.name].format_map(quoted) if call.name in COMMANDS else str(call)
 
     return error.message(option, command)
+
+
+def kind(error: FivefoldError) -> str:
+    """The name of its class; a class that only refines another goes by the name of that one."""
+    return next(cls.__name__ for cls in type(error).__mro__ if cls not in REFINED)
 
 
 def phrase_note(note: str) -> str:

@@ -175,7 +175,7 @@ class Browser:
 
 def _one_of(value: object, known: tuple[str, ...], field: str) -> object:
     if value is not None and value not in known:
-        raise InvalidInput(f"{field} {value!r} is unknown; it is one of {', '.join(known)}")
+        raise InvalidInput(f"{value!r} is unknown; it is one of {', '.join(known)}", field=field)
     return value
 
 

@@ -96,7 +96,7 @@ def read_lines(path: Path, namespace: str) -> Iterator[Record | Draft]:
             if id in lines:
                 raise InvalidInput(f"the id {id!r} stands on line {lines[id]} already")
         except InvalidInput as error:
-            raise InvalidFile(path, str(error), place=f"line {number}") from None
+            raise InvalidFile(path, error, place=f"line {number}") from None
         lines[id] = number
         yield item
 
@@ -112,7 +112,7 @@ def objects(path: Path) -> Iterator[tuple[int, Json]]:
                 try:
                     data = _object(line, first)
                 except InvalidInput as error:
-                    raise InvalidFile(path, str(error), place=f"line {number}") from None
+                    raise InvalidFile(path, error, place=f"line {number}") from None
                 first = False
                 yield number, data
     except OSError as error:

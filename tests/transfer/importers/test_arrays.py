@@ -33,7 +33,7 @@ def test_items_are_what_json_reads(written: list[object], size: int, indent: int
 def test_a_file_that_is_cut_is_never_taken_for_whole(written: list[object], data: st.DataObject) -> None:
     text = json.dumps(written)
     cut = text[: data.draw(st.integers(0, len(text) - 1))]
-    with pytest.raises(InvalidInput, match=r"file: .*export it again"):
+    with pytest.raises(InvalidInput, match=r"file, .*: .*export it again"):
         list(items(io.BytesIO(cut.encode()), "file"))
 
 
@@ -44,13 +44,13 @@ def test_one_object_stands_for_a_list_of_one() -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (b'[{"a": 1} {"b": 2}]', "after item 1 a comma or the end of the list should follow"),
-        (b"[3]", "item 1 should be an object"),
-        (b'[{"a": 1}] more', "something follows after its end"),
-        (b'[{"a": tru}]', "item 1 is not JSON: Expecting value"),
-        (b'[{"a": "\xff"}]', "file is not UTF-8 text"),
-        (b'[{"a":' + b"[" * 100_000, "item 1 is nested too deep"),
-        (b'[{"a":' + b"9" * 5_000 + b"}]", "item 1 holds a number that is too long to be one"),
+        (b'[{"a": 1} {"b": 2}]', "after item 1: a comma or the end of the list should follow"),
+        (b"[3]", "item 1: should be an object"),
+        (b'[{"a": 1}] more', "end of the list: something follows it"),
+        (b'[{"a": tru}]', "item 1: is not JSON: Expecting value"),
+        (b'[{"a": "\xff"}]', "'file' is not UTF-8 text"),
+        (b'[{"a":' + b"[" * 100_000, "item 1: is nested too deep"),
+        (b'[{"a":' + b"9" * 5_000 + b"}]", "item 1: holds a number that is too long"),
     ],
 )
 def test_errors_say_where(text: bytes, why: str) -> None:
@@ -63,6 +63,6 @@ def test_an_item_without_end_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(arrays, "CHUNK", 1_000)
     monkeypatch.setattr(arrays, "MOST", 8_000)
     endless = io.BytesIO(b'[{"a": "' + b"x" * 1_000_000)
-    with pytest.raises(InvalidInput, match="file: item 1 is longer than 8,000 characters"):
+    with pytest.raises(InvalidInput, match="file, item 1: is longer than 8,000 characters"):
         list(items(endless, "file"))
     assert endless.tell() < 12_000

@@ -40,15 +40,15 @@ def a_store(path: Path) -> None:
     ("made", "why"),
     [
         (lambda path: path.write_bytes(b"\x89PNG\r\n\x00"), "is neither text nor an archive nor a SQLite file"),
-        (lambda path: path.write_text("just words"), "holds neither JSON nor JSON lines; name what it is with --from"),
-        (lambda path: path.write_text("[1, 2]"), "item 1 should be an object"),
+        (lambda path: path.write_text("just words"), "holds neither JSON nor JSON lines; name its format with format="),
+        (lambda path: path.write_text("[1, 2]"), "item 1: should be an object"),
         (lambda path: path.write_text('[{"content": "one"}]'), "JSON lines have one object a line, not a list"),
-        (lambda path: path.write_text("[]"), "is no list of conversations, messages or memories that is known"),
+        (lambda path: path.write_text("[]"), "is not a known list of conversations, messages or memories"),
         (lambda path: path.mkdir(), "is a folder; name a file of JSON lines, or a folder with conversations.json"),
-        (lambda path: packed(path, users=[]), "holds no conversations.json; unpack it"),
-        (a_store, "is a store of fivefold itself; copy it with: fivefold migrate"),
+        (lambda path: packed(path, users=[]), "is an archive without conversations.json; unpack it"),
+        (a_store, "is a store of fivefold; copy it with migrate"),
         (lambda path: path.write_bytes(b"SQLite format 3\x00" + b"\x01" * 200), "could not be read as a SQLite file"),
-        (lambda path: None, "there is no file"),
+        (lambda path: None, "does not exist; name the file to import"),
     ],
 )
 def test_what_is_not_known_is_said(made: object, why: str, tmp_path: Path) -> None:

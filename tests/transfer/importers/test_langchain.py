@@ -110,4 +110,4 @@ def test_a_file_that_is_cut_off_skips_its_session(tmp_path: Path) -> None:
     log = ImportLog()
     assert len(list(read(tmp_path / "all", log=log))) == 4
     assert log.skipped[0].where == f"{tmp_path / 'all' / 'b.json'}"
-    assert "item 1 is not JSON" in log.skipped[0].why
+    assert "item 1: is not JSON" in log.skipped[0].why

@@ -31,5 +31,5 @@ class ImportLog:
     def skip(self, file: str, place: str, error: InvalidInput) -> None:
         """Note a part of a file; `place` is empty where the whole file cannot be read."""
         if self.strict:
-            raise error if isinstance(error, InvalidFile) else InvalidFile(file, str(error), place=place)
+            raise error if isinstance(error, InvalidFile) else InvalidFile(file, error, place=place)
         self.skipped.append(Skipped(f"{file}, {place}" if place else file, str(error)))
