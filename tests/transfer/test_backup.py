@@ -183,7 +183,10 @@ def test_nothing_is_overwritten_unless_told(lived: str, target: Path) -> None:
 
 
 def test_a_file_that_came_meanwhile_stays(lived: str, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with meanwhile(lambda: target.write_text("a diary"), monkeypatch), pytest.raises(InvalidInput, match="exists already"):
+    with (
+        meanwhile(lambda: target.write_text("a diary"), monkeypatch),
+        pytest.raises(InvalidInput, match="exists already"),
+    ):
         back_up(lived, target)
     assert target.read_text() == "a diary"
 

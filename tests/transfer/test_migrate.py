@@ -280,7 +280,7 @@ def test_a_source_that_has_grown_since_is_noticed_before_more_is_copied(
     interrupted(source, target, monkeypatch)
     with fivefold.open(source) as mem:
         mem.remember("One more thing")
-    with pytest.raises(InvalidInput, match=r"has changed since its copy .* began; begin the copy again with restart=True"):
+    with pytest.raises(InvalidInput, match=r"has changed since its copy .*; begin the copy again with restart=True"):
         migrate(source, target, ["default"])
     migrate(source, target, ["default"], restart=True)
 
@@ -351,7 +351,7 @@ def test_an_unfinished_copy_of_another_source_is_named(
 ) -> None:
     other = str(shutil.copy(lived, tmp_path / "other.db"))
     interrupted(other, target, monkeypatch)
-    with pytest.raises(InvalidInput, match=r"unfinished copy of '.*other\.db'; finish that one, or take it away with"):
+    with pytest.raises(InvalidInput, match=r"unfinished copy of '.*other\.db'; begin the copy again with restart=True"):
         migrate(lived, target, ["default"])
     migrate(lived, target, ["default"], restart=True)
 

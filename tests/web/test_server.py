@@ -67,7 +67,7 @@ def test_what_was_accepted_is_finished(tmp_path: Path) -> None:
 def test_a_port_that_is_taken_is_told_in_plain_words(service: Service) -> None:
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(CannotListen, match="cannot be opened: Address already in use; choose another, or any free one with port=0"):
+        with pytest.raises(CannotListen, match="Address already in use; choose another, or any free one with port=0"):
             until_stopped(service, create_app(service), "127.0.0.1", port, 1, pytest.fail)
 
 

@@ -176,7 +176,7 @@ def start_rebalance(connection: Connection, label: str, options: Options) -> Reb
     rows: Rows = partial(ask, connection)
     _check_cluster(rows, label)
     if not is_sharded(rows, options.schema):
-        raise StoreError(f"{shown} is not distributed yet", advice="distribute it with {call}", call=Call("distribute"))
+        raise StoreError(f"{label} is not distributed yet", advice="distribute it with {call}", call=Call("distribute"))
     mark_leakproof(rows)
     job = _start(connection)
     return Rebalanced(None, "balanced", 0, 0) if job is None else _progress(rows, job)
