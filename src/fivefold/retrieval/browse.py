@@ -14,7 +14,7 @@ from fivefold.stores.queries import MemoryFilter
 from fivefold.values.extraction import Extraction
 from fivefold.values.limits import MAX_NAME
 from fivefold.values.memory import KINDS, TYPES, Kind, Memory, Session, Type
-from fivefold.values.paging import Page, paged, read
+from fivefold.values.paging import Page, page_of, read_cursor
 from fivefold.values.reports import Link, Stats
 from fivefold.values.serialize import Value
 from fivefold.values.times import as_utc, to_micros
@@ -111,16 +111,16 @@ class Browser:
             since=None if since is None else as_utc(since, "since")[0],
             until=None if until is None else as_utc(until, "until")[0],
         )
-        after = cast(tuple[int, int] | None, read(cursor, "memories", int, int))
+        after = cast(tuple[int, int] | None, read_cursor(cursor, "memories", int, int))
         rows = self._namespace.reader.memories.page(matching, after, limit + 1)
-        return paged(rows, limit, "memories", lambda memory: (to_micros(memory.event_at), memory.row))
+        return page_of(rows, limit, "memories", lambda memory: (to_micros(memory.event_at), memory.row))
 
     def sessions(self, limit: int = 50, cursor: str | None = None) -> Page[Session]:
         """The session log, latest first."""
         limit = checked_limit(limit)
-        after = cast(tuple[int, str] | None, read(cursor, "sessions", int, str))
+        after = cast(tuple[int, str] | None, read_cursor(cursor, "sessions", int, str))
         rows = self._namespace.reader.sessions.page(limit + 1, after)
-        return paged(rows, limit, "sessions", lambda session: (to_micros(session.ended_at), session.id))
+        return page_of(rows, limit, "sessions", lambda session: (to_micros(session.ended_at), session.id))
 
     def turns(self, session_id: str) -> list[Memory]:
         """A conversation, turn by turn."""

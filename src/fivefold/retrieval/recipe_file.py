@@ -17,7 +17,7 @@ from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.stages import STAGES
 from fivefold.retrieval.understand.cues import INTENTS
 from fivefold.values.fields import build, check, check_names, fields_of
-from fivefold.values.validate import checked_choice, checked_name, refusal, shown
+from fivefold.values.validate import checked_choice, checked_name, refusal, short_repr
 
 
 @cache
@@ -110,7 +110,7 @@ def _route(item: dict[str, Any], at: str) -> RouteSpec:
     search = item.get("search") or item.get("name")
     if not isinstance(search, str) or search not in ROUTES:
         wrong = "search" if item.get("search") else "name"
-        raise refusal(f"{at}.{wrong}", f"{shown(search)} is no route; known are {', '.join(ROUTES.names())}")
+        raise refusal(f"{at}.{wrong}", f"{short_repr(search)} is no route; known are {', '.join(ROUTES.names())}")
     kind = ROUTES[search].options
     own, common = fields_of(kind), {name: spec for name, spec in fields_of(RouteSpec).items() if name != "options"}
     check_names(item, {**common, **own}, at)
@@ -127,7 +127,7 @@ def _stage(group: str, item: dict[str, Any], at: str) -> StageSpec:
     name, ids = item.pop("name", None), item.pop("ids", ())
     if not isinstance(name, str) or name not in STAGES or STAGES[name].group != group:
         known = [key for key in STAGES.names() if STAGES[key].group == group]
-        raise refusal(f"{at}.name", f"{shown(name)} is unknown; it is one of {', '.join(known)}")
+        raise refusal(f"{at}.name", f"{short_repr(name)} is unknown; it is one of {', '.join(known)}")
     return build(StageSpec, {"name": name, "constants": build(STAGES[name].constants, item, at), "ids": ids}, at)
 
 

@@ -13,7 +13,7 @@ from fivefold.errors import FivefoldError, StoreClosed
 from fivefold.stores.protocol import Store
 from fivefold.values.access import HERE, AuditEntry, Caller
 from fivefold.values.limits import MAX_NAME
-from fivefold.values.paging import Page, paged, read
+from fivefold.values.paging import Page, page_of, read_cursor
 from fivefold.values.times import utc_now
 from fivefold.values.validate import checked_limit
 
@@ -122,7 +122,7 @@ class Audit:
         of every namespace sees those of none, such as a new key. What this process still has to write is written first.
         """
         checked_limit(limit)
-        before = read(cursor, "audit", int)
+        before = read_cursor(cursor, "audit", int)
         if namespace is not None:
             caller.require("admin", namespace)
         names = list(caller.namespaces) if namespace is None else [namespace]
@@ -131,7 +131,7 @@ class Audit:
         found = self._audit.page(
             None if before is None else int(before[0]), limit + 1, seen, None if key is None else _short(key)
         )
-        return paged(found, limit, "audit", lambda entry: (entry.id,))
+        return page_of(found, limit, "audit", lambda entry: (entry.id,))
 
     def flush(self) -> None:
         """Return when all that was noted so far is on the disk."""

@@ -14,7 +14,7 @@ from fivefold.namespace import Namespace
 from fivefold.stores.atomic_files import replacement
 from fivefold.stores.protocol import Reader
 from fivefold.values.extraction import Extraction
-from fivefold.values.extraction_json import kept, restored
+from fivefold.values.extraction_json import extraction_data, extraction_of
 from fivefold.values.fields import build, fields_of
 from fivefold.values.ids import content_hash, replay_id
 from fivefold.values.limits import MAX_DEPTH, MAX_NAME
@@ -50,7 +50,7 @@ def export_lines(reader: Reader) -> Iterator[str]:
             shown = dataclasses.replace(memory, metadata={}).to_dict()
             del shown["namespace"]
             shown["metadata"] = memory.metadata
-            shown["extracted"] = kept(extraction)
+            shown["extracted"] = extraction_data(extraction)
             shown["links"] = [[link.relation, link.target, link.why] for link in links.get(memory.row, ())]
             yield json.dumps(shown, ensure_ascii=False)
         after = batch[-1][0].row
@@ -195,7 +195,7 @@ def _links(memory: Memory, given: object) -> tuple[Link, ...]:
 def _extraction(memory: Memory, extracted: object) -> Extraction:
     if not isinstance(extracted, dict):
         raise InvalidInput("extracted must be an object")
-    return restored(memory, extracted)
+    return extraction_of(memory, extracted)
 
 
 def _hash(memory: Memory) -> bytes:

@@ -93,7 +93,7 @@ class AuditEntry(Value):
     id: int = 0
     at: datetime
     key_id: str | None
-    """None for who had no key that holds: someone on this machine, or whoever was refused."""
+    """None without a valid key: someone on this machine, or a caller who was refused."""
     action: str
     namespace: str | None
     subject: str | None

@@ -1,4 +1,4 @@
-"""What was read out of a memory, as it is kept beside it."""
+"""What an extractor reads out of a memory, as it is stored next to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fivefold.values.serialize import Json
 from fivefold.values.times import as_utc
 from fivefold.values.validate import checked_choice, checked_count, checked_number, exact_text
 
-_SORTS: tuple[EntityKind, ...] = get_args(EntityKind)
+_KINDS: tuple[EntityKind, ...] = get_args(EntityKind)
 _PARTS = ("mentions", "slots", "relations", "dates", "facets", "source")
 _MENTION = ("name", "kind", "count")
 _STATEMENT = ("subject", "attribute", "value")
@@ -23,7 +23,7 @@ _SPAN = ("start", "end", "text")
 _T = TypeVar("_T")
 
 
-def kept(extraction: Extraction) -> Json:
+def extraction_data(extraction: Extraction) -> Json:
     """What was read out of a memory, so that links and statements can be rebuilt without reading it again."""
     parts: Json = {}
     if extraction.mentions:
@@ -44,8 +44,8 @@ def kept(extraction: Extraction) -> Json:
     return parts
 
 
-def restored(memory: Memory, parts: Json) -> Extraction:
-    """The inverse of `kept`, with the parts that stand on the memory itself; a damaged part is named."""
+def extraction_of(memory: Memory, parts: Json) -> Extraction:
+    """The inverse of `extraction_data`, and the parts that are the memory's own fields; errors name a damaged part."""
     for part in parts:
         if part not in _PARTS:
             raise InvalidInput(f"extracted {part!r} is unknown; it is one of {', '.join(_PARTS)}")
@@ -64,10 +64,10 @@ def restored(memory: Memory, parts: Json) -> Extraction:
 
 
 def _entries(parts: Json, part: str) -> list[object]:
-    given = parts.get(part, [])
-    if not isinstance(given, list):
-        raise InvalidInput(f"extracted {part} must be a list, not {type(given).__name__}")
-    return given
+    entries = parts.get(part, [])
+    if not isinstance(entries, list):
+        raise InvalidInput(f"extracted {part} must be a list, not {type(entries).__name__}")
+    return entries
 
 
 def _lists(parts: Json, part: str, names: Sequence[str]) -> Iterator[list[object]]:
@@ -82,7 +82,7 @@ def _mention(item: list[object]) -> Mention:
     name, kind, count = item
     return Mention(
         _name(name, "extracted mentions: name"),
-        checked_choice(kind, _SORTS, "extracted mentions: kind"),
+        checked_choice(kind, _KINDS, "extracted mentions: kind"),
         checked_count(count, "extracted mentions: count", 1, MAX_INDEX),
     )
 
@@ -117,12 +117,12 @@ def _span(item: object) -> Span:
     return Span(start, end, exact_text(item["text"], "extracted dates: text"))
 
 
-def _facets(given: object) -> dict[Facet, str]:
-    if not isinstance(given, dict):
-        raise InvalidInput(f"extracted facets must be an object, not {type(given).__name__}")
+def _facets(facets: object) -> dict[Facet, str]:
+    if not isinstance(facets, dict):
+        raise InvalidInput(f"extracted facets must be an object, not {type(facets).__name__}")
     found = {
         checked_choice(name, FACETS, "extracted facets:"): exact_text(text, f"extracted facets: {name}")
-        for name, text in given.items()
+        for name, text in facets.items()
     }
     return {facet: found[facet] for facet in FACETS if facet in found}
 

@@ -28,7 +28,7 @@ from fivefold.values.validate import (
     exact_text,
     plain_json,
     refusal,
-    shown,
+    short_repr,
 )
 
 Built = TypeVar("Built")
@@ -61,7 +61,7 @@ class FieldSpec:
     checker: Check
 
     def check(self, value: object, path: str = "") -> Any:
-        """The value as the field stores it; the error names the field, or the path that is given for it."""
+        """The value as the field stores it; the error names the field, or its path within something larger."""
         return self.checker(value, path or self.name)
 
     @property
@@ -121,7 +121,7 @@ def check(value: object, hint: Any, path: str) -> Any:
 def build(kind: type[Built], data: object, path: str = "", *, noun: str = "field") -> Built:
     """An object of `kind` from plain data, every field checked as it is declared; errors name the field."""
     if not isinstance(data, Mapping):
-        raise refusal(path or "it", f"must be a table, not {shown(data)}")
+        raise refusal(path or "it", f"must be a table, not {short_repr(data)}")
     known = fields_of(kind)
     check_names(data, known, path, noun=noun)
     before = f"{path}." if path else ""
@@ -188,7 +188,7 @@ def _ruled(inner: Check, rule: Rule) -> Check:
         except InvalidInput:
             passed = False
         if not passed:
-            raise refusal(path, f"must be {rule.takes}, not {shown(value)}")
+            raise refusal(path, f"must be {rule.takes}, not {short_repr(value)}")
         return checked
 
     return check_rule
@@ -204,7 +204,7 @@ def _text(chars: Chars | None) -> Check:
 
 def _any_text(value: Any, path: str) -> str:
     if not isinstance(value, str):
-        raise refusal(path, f"must be text, not {shown(value)}")
+        raise refusal(path, f"must be text, not {short_repr(value)}")
     return value
 
 
@@ -221,7 +221,7 @@ def _scalar(base: type[Any], value: Any, path: str) -> Any:
     if base is float and _is_number(value):
         return float(value)
     if base is float or not isinstance(value, base) or (base is int and isinstance(value, bool)):
-        raise refusal(path, f"must be {_WORDS[base]}, not {shown(value)}")
+        raise refusal(path, f"must be {_WORDS[base]}, not {short_repr(value)}")
     return value
 
 
@@ -253,7 +253,7 @@ def _tuple_of(of: Declared, args: tuple[Any, ...]) -> Check:
 
     def check_tuple(value: Any, path: str) -> tuple[Any, ...]:
         if not isinstance(value, list | tuple) or len(value) != len(entries):
-            raise refusal(path, f"must be a list of {len(entries)}, not {shown(value)}")
+            raise refusal(path, f"must be a list of {len(entries)}, not {short_repr(value)}")
         return tuple(entry(item, f"{path}[{i}]") for i, (entry, item) in enumerate(zip(entries, value, strict=True)))
 
     return check_tuple
@@ -262,7 +262,7 @@ def _tuple_of(of: Declared, args: tuple[Any, ...]) -> Check:
 def _table_of(name: Check, entry: Check) -> Check:
     def check_table(value: Any, path: str) -> dict[str, Any]:
         if not isinstance(value, Mapping):
-            raise refusal(path, f"must be a table, not {shown(value)}")
+            raise refusal(path, f"must be a table, not {short_repr(value)}")
         return {name(key, path): entry(item, f"{path}.{key}") for key, item in value.items()}
 
     return check_table

@@ -43,19 +43,19 @@ class Page(Value, Sequence[T], Generic[T]):
         return self.items[index]
 
 
-def paged(found: Sequence[T], limit: int, order: str, place: Callable[[T], Place]) -> Page[T]:
+def page_of(found: Sequence[T], limit: int, order: str, place: Callable[[T], Place]) -> Page[T]:
     """The first `limit` of what was found; one more than that tells that the list goes on."""
     items = tuple(found[:limit])
-    return Page(items, written(order, place(items[-1])) if len(found) > limit else None)
+    return Page(items, cursor_of(order, place(items[-1])) if len(found) > limit else None)
 
 
-def written(order: str, place: Place) -> str:
-    """A place as a cursor: opaque to whoever carries it, safe in an address."""
+def cursor_of(order: str, place: Place) -> str:
+    """A place as a cursor: opaque to the caller, safe in an address."""
     text = json.dumps([order, *place], ensure_ascii=False, separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def read(cursor: str | None, order: str, *kinds: type) -> Place | None:
+def read_cursor(cursor: str | None, order: str, *kinds: type) -> Place | None:
     """The place a cursor of this order names; anything else is an error."""
     if cursor is None:
         return None

@@ -12,7 +12,7 @@ from fivefold.values.serialize import Value
 
 @dataclass(frozen=True, slots=True)
 class Merged(Value):
-    """A record that was not stored anew because the namespace already holds it."""
+    """A record that was not stored again because the namespace has it already."""
 
     id: str
     why: str
@@ -88,7 +88,7 @@ class Stats(Value):
     first_event_at: datetime | None
     last_event_at: datetime | None
     bytes_on_disk: int | None
-    """Of the whole store; None for whoever may not see all of it."""
+    """Of the whole store; None for a caller who may not see all of it."""
     drift: Drift | None = None
     """The last look at the vocabulary."""
     settings: Mapping[str, Any] = field(default_factory=dict)

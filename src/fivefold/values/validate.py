@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 
 from fivefold.errors import InvalidInput
 from fivefold.values.limits import MAX_DEPTH, MAX_INDEX, MAX_NAME, MAX_TEXT
+from fivefold.values.shorten import shorten
 
 _T = TypeVar("_T")
 _INVISIBLE = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
 _BREAKS = frozenset({"Cc", "Zl", "Zp"})
-_SHOWN = 60
+_LONGEST_REPR = 60
 
 
 def refusal(field: str, reason: str) -> InvalidInput:
@@ -68,20 +69,20 @@ def checked_choice(value: object, choices: Sequence[_T], field: str) -> _T:
     for choice in choices:
         if choice == value:
             return choice
-    raise refusal(field, f"{shown(value)} is unknown; it is one of {', '.join(map(str, choices))}")
+    raise refusal(field, f"{short_repr(value)} is unknown; it is one of {', '.join(map(str, choices))}")
 
 
 def checked_number(value: object, field: str, low: float, high: float) -> float:
     """A number from `low` to `high`."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise refusal(field, f"must be a number from {digits(low)} to {digits(high)}, not {shown(value)}")
+        raise refusal(field, f"must be a number from {digits(low)} to {digits(high)}, not {short_repr(value)}")
     return float(value)
 
 
 def checked_count(value: object, field: str, low: int, high: int) -> int:
     """A whole number from `low` to `high`."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise refusal(field, f"must be a whole number from {digits(low)} to {digits(high)}, not {shown(value)}")
+        raise refusal(field, f"must be a whole number from {digits(low)} to {digits(high)}, not {short_repr(value)}")
     return value
 
 
@@ -126,13 +127,13 @@ def too_deep(value: Mapping[Any, Any] | Sequence[Any]) -> bool:
     return True
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """A value as an error shows it: short, whatever it is."""
     try:
         text = repr(value)
     except ValueError:  # a whole number with more digits than the interpreter writes
         return "a number of very many digits"
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    return shorten(text, _LONGEST_REPR)
 
 
 def digits(value: float) -> str:

@@ -11,7 +11,7 @@ from fivefold.namespace import Namespace
 from fivefold.values.extraction import Mention
 from fivefold.values.graph import EDGE_KINDS, Edge, EdgeKind, Entity
 from fivefold.values.memory import Memory
-from fivefold.values.paging import LARGEST, Page, paged, read
+from fivefold.values.paging import LARGEST, Page, page_of, read_cursor
 from fivefold.values.times import as_utc, to_micros
 from fivefold.values.validate import checked_limit, checked_name, checked_text
 
@@ -26,9 +26,9 @@ class Graph:
         """Entities under that name or alias, or all but topics; the most mentioned first."""
         limit = checked_limit(limit)
         alias = None if name is None else folded(checked_text(name, "an entity's name", empty=True))
-        after = cast(tuple[int, int] | None, read(cursor, "entities", int, int))
+        after = cast(tuple[int, int] | None, read_cursor(cursor, "entities", int, int))
         found = self._namespace.reader.graph.entities(alias, limit + 1, after)
-        return paged(found, limit, "entities", lambda entity: (entity.links, entity.id))
+        return page_of(found, limit, "entities", lambda entity: (entity.links, entity.id))
 
     def entity(self, which: str | int) -> Entity:
         """The entity with that id or name; an ambiguous name is an error that lists the candidates."""
@@ -58,16 +58,16 @@ class Graph:
     def edges(self, which: str | int, limit: int = 100, cursor: str | None = None) -> Page[Edge]:
         """The relations of an entity, those with the highest confidence first."""
         limit = checked_limit(limit)
-        after = cast(tuple[int, float, int] | None, read(cursor, "edges", int, float, int))
+        after = cast(tuple[int, float, int] | None, read_cursor(cursor, "edges", int, float, int))
         found = self._namespace.reader.graph.edges(self.entity(which).id, limit + 1, after)
-        return paged(found, limit, "edges", _edge_key)
+        return page_of(found, limit, "edges", _edge_key)
 
     def memories(self, which: str | int, limit: int = 50, cursor: str | None = None) -> Page[Memory]:
         """The memories that mention an entity, latest first."""
         limit = checked_limit(limit)
-        after = cast(tuple[int, int] | None, read(cursor, "memories", int, int))
+        after = cast(tuple[int, int] | None, read_cursor(cursor, "memories", int, int))
         found = self._namespace.reader.graph.memories_about(self.entity(which).id, limit + 1, after)
-        return paged(found, limit, "memories", lambda memory: (to_micros(memory.event_at), memory.row))
+        return page_of(found, limit, "memories", lambda memory: (to_micros(memory.event_at), memory.row))
 
     def add(self, name: str, kind: str = "name", aliases: Sequence[str] = ()) -> Entity:
         """Add an entity; it stays even when no memory mentions it."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fivefold import sample
 from fivefold.errors import InvalidInput
 from fivefold.values.extraction import Correction, Extraction, Mention, Span, Statement
-from fivefold.values.extraction_json import kept, restored
+from fivefold.values.extraction_json import extraction_data, extraction_of
 from fivefold.values.memory import TYPES, Memory, Record
 from fivefold.values.records import record_of
 from fivefold.writing.extract import extractor
@@ -96,7 +96,7 @@ def test_what_was_read_is_kept_as_json_and_restored() -> None:
     for item in sample.memories():
         record = record_of(item)
         found = Rules().extract(record)
-        again = restored(_memory(record, found), json.loads(json.dumps(kept(found))))
+        again = extraction_of(_memory(record, found), json.loads(json.dumps(extraction_data(found))))
         assert [(statement.subject, statement.attribute, statement.value) for statement in again.statements] == [
             (statement.subject, statement.attribute, statement.value) for statement in found.statements
         ]

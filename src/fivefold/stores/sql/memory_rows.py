@@ -8,7 +8,7 @@ from typing import Any
 
 from fivefold.stores.rows import MEMORY_COLUMNS, memory_of
 from fivefold.values.extraction import Extraction
-from fivefold.values.extraction_json import restored
+from fivefold.values.extraction_json import extraction_of
 from fivefold.values.memory import Memory
 
 COLUMNS = ", ".join(MEMORY_COLUMNS)
@@ -24,4 +24,4 @@ def memories_of(namespace: str, rows: Iterable[tuple[Any, ...]]) -> list[Memory]
 def with_extractions(namespace: str, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Memory, Extraction]]:
     """Memories with their extraction, from rows of `COLUMNS` and `extracted`."""
     memories = [(memory_of(namespace, columns[:-1]), columns[-1]) for columns in rows]
-    return [(memory, restored(memory, json.loads(extracted))) for memory, extracted in memories]
+    return [(memory, extraction_of(memory, json.loads(extracted))) for memory, extracted in memories]

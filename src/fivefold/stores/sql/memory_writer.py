@@ -11,7 +11,7 @@ from fivefold.stores.sql.memory_links import link_memories
 from fivefold.stores.sql.memory_rows import COLUMNS, WRITTEN, with_extractions
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.values.extraction import Extraction, Mention
-from fivefold.values.extraction_json import kept
+from fivefold.values.extraction_json import extraction_data
 from fivefold.values.memory import Memory
 
 _INSERT = (
@@ -44,7 +44,7 @@ class SqlMemoryWriter:
         self._txn.notes = dict.fromkeys(hashes) | dict(found)
 
     def add(self, entry: Entry) -> int:
-        extracted = compact(kept(entry.extraction))
+        extracted = compact(extraction_data(entry.extraction))
         row = self._txn.db.insert(_INSERT, self._txn.key, entry.content_hash, extracted, *values_of(entry.memory))
         self._index.add(row, entry)
         if entry.memory.kind == "note" and self._txn.notes.get(entry.content_hash, row) is None:
@@ -54,7 +54,7 @@ class SqlMemoryWriter:
     def replace(self, row: int, entry: Entry) -> None:
         self._txn.notes.clear()
         self._index.remove(row)
-        extracted = compact(kept(entry.extraction))
+        extracted = compact(extraction_data(entry.extraction))
         self._txn.run(_UPDATE, entry.content_hash, extracted, *values_of(entry.memory), self._txn.key, row)
         self._index.add(row, entry)
 
