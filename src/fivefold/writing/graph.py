@@ -8,6 +8,7 @@ from typing import cast
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.namespace import Namespace
+from fivefold.stores.protocol import NewEdge
 from fivefold.values.extraction import Mention
 from fivefold.values.graph import EDGE_KINDS, Edge, EdgeKind, Entity
 from fivefold.values.memory import Memory
@@ -134,7 +135,7 @@ class Graph:
         since = None if valid_from is None else as_utc(valid_from, "valid_from")[0]
         until = None if valid_to is None else as_utc(valid_to, "valid_to")[0]
         with self._namespace.transaction() as txn:
-            key = txn.edges.put(one, other, relation, kind, confidence, since, until, by_hand=True)
+            key = txn.edges.put(NewEdge(one, other, relation, kind, confidence, since, until, by_hand=True))
         return self._edge(one, key)
 
     def _edge(self, entity: int, key: int) -> Edge:

@@ -41,6 +41,20 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class NewEdge:
+    """A relation between two entities, by their keys, ready to be stored."""
+
+    source: int
+    target: int
+    relation: str
+    kind: str
+    confidence: float
+    valid_from: datetime | None
+    valid_to: datetime | None
+    by_hand: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ReturnedHit:
     """One memory that a recall returned, with its rank and score."""
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from fivefold.stores.protocol.snapshot import Snapshot
-from fivefold.stores.protocol.values import Entry, LoggedRecall, SpaceState, VectorSpace
+from fivefold.stores.protocol.values import Entry, LoggedRecall, NewEdge, SpaceState, VectorSpace
 from fivefold.stores.tables import Family, Row, Table
 from fivefold.values.extraction import Extraction, Mention, Statement
 from fivefold.values.memory import Memory
@@ -154,17 +154,7 @@ class EntityWriter(Protocol):
 class EdgeWriter(Protocol):
     """Edges between entities."""
 
-    def put(
-        self,
-        source: int,
-        target: int,
-        relation: str,
-        kind: str,
-        confidence: float,
-        valid_from: datetime | None,
-        valid_to: datetime | None,
-        by_hand: bool = False,
-    ) -> int:
+    def put(self, edge: NewEdge) -> int:
         """Add an edge or renew it: the earlier start, the higher confidence and the new end count. Gives its key."""
 
     def drop(self, key: int) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import combinations
 
+from fivefold.stores.protocol.values import NewEdge
 from fivefold.stores.sql.entity_writer import SqlEntityWriter, alias_of
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.values.extraction import Mention
@@ -94,7 +95,7 @@ class SqlEdgeWriter:
         for item in relations:
             source, target = (self._entities.find_or_add(Mention(name, "name")) for name in (item.source, item.target))
             until = at if item.ended else None
-            key = self.put(source, target, item.relation, item.kind, item.confidence, at, until)
+            key = self.put(NewEdge(source, target, item.relation, item.kind, item.confidence, at, until))
             self._txn.run(
                 "INSERT INTO edge_memories (namespace, edge, memory) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
                 self._txn.key,
@@ -112,18 +113,8 @@ class SqlEdgeWriter:
                     key,
                 )
 
-    def put(
-        self,
-        source: int,
-        target: int,
-        relation: str,
-        kind: str,
-        confidence: float,
-        valid_from: datetime | None,
-        valid_to: datetime | None,
-        by_hand: bool = False,
-    ) -> int:
-        since, until = (None if moment is None else to_micros(moment) for moment in (valid_from, valid_to))
+    def put(self, edge: NewEdge) -> int:
+        since, until = (None if at is None else to_micros(at) for at in (edge.valid_from, edge.valid_to))
         less, more = self._txn.sql.least, self._txn.sql.greatest
         self._txn.db.insert(
             "INSERT INTO edges "
@@ -134,21 +125,21 @@ class SqlEdgeWriter:
             "coalesce(excluded.valid_from, edges.valid_from)), "
             f"by_hand = {more}(edges.by_hand, excluded.by_hand)",
             self._txn.key,
-            source,
-            target,
-            relation,
-            kind,
-            confidence,
+            edge.source,
+            edge.target,
+            edge.relation,
+            edge.kind,
+            edge.confidence,
             since,
             until,
-            int(by_hand),
+            int(edge.by_hand),
         )
         key = self._txn.number(
             "SELECT key FROM edges WHERE namespace = ? AND source = ? AND target = ? AND relation = ?",
             self._txn.key,
-            source,
-            target,
-            relation,
+            edge.source,
+            edge.target,
+            edge.relation,
         )
         assert key is not None
         return key
