@@ -199,7 +199,11 @@ def test_a_reader_that_asks_for_another_namespace_gets_nothing(
     """The statements name `other`, by mistake, in a transaction of `own`."""
     acting_as: dict[str, int] = {}
     asked = attack.store.ask
-    monkeypatch.setattr(attack.store, "ask", lambda key, *rest: asked(acting_as.get("key", key), *rest))
+
+    def ask(key: int, *rest: Any) -> list[tuple[Any, ...]]:
+        return asked(acting_as.get("key", key), *rest)
+
+    monkeypatch.setattr(attack.store, "ask", ask)
     reader = attack.store.reader("other")
     space = reader.search.vector_space()
     assert space is not None
