@@ -54,10 +54,10 @@ _HOME = {
     "SearchContext": "retrieval.routes.base",
     "Pool": "retrieval.stages.base",
     "Stage": "retrieval.stages.base",
-    "Busy": "service.idempotency",
-    "Reused": "service.idempotency",
-    "TooMuch": "service.limits",
-    "TooOften": "service.limits",
+    "RequestInProgress": "service.idempotency",
+    "KeyReused": "service.idempotency",
+    "LimitExceeded": "service.limits",
+    "RateExceeded": "service.limits",
     "Settings": "settings",
     "ModelStore": "stores.protocol",
     "Reader": "stores.protocol",
@@ -160,10 +160,10 @@ if TYPE_CHECKING:
     from fivefold.retrieval.routes.base import SearchContext as SearchContext
     from fivefold.retrieval.stages.base import Pool as Pool
     from fivefold.retrieval.stages.base import Stage as Stage
-    from fivefold.service.idempotency import Busy as Busy
-    from fivefold.service.idempotency import Reused as Reused
-    from fivefold.service.limits import TooMuch as TooMuch
-    from fivefold.service.limits import TooOften as TooOften
+    from fivefold.service.idempotency import KeyReused as KeyReused
+    from fivefold.service.idempotency import RequestInProgress as RequestInProgress
+    from fivefold.service.limits import LimitExceeded as LimitExceeded
+    from fivefold.service.limits import RateExceeded as RateExceeded
     from fivefold.settings import Settings as Settings
     from fivefold.stores.protocol import ModelStore as ModelStore
     from fivefold.stores.protocol import Reader as Reader

@@ -17,8 +17,8 @@ from fivefold.errors import InvalidInput
 from fivefold.mcp import calls
 from fivefold.mcp.arguments import Explain, Sessions
 from fivefold.mcp.arguments import Recall as Asked
-from fivefold.mcp.budget import begun, clipped, explained, fitting
-from fivefold.mcp.source_numbers import KEPT, SourceNumbers
+from fivefold.mcp.budget import clip, count_fitting, first_lines, fit_trace
+from fivefold.mcp.source_numbers import RECALLS_KEPT, SourceNumbers
 from fivefold.mcp.text import trace
 from fivefold.service.service import open_service
 from fivefold.service.session import Session
@@ -33,7 +33,7 @@ BUDGETS = st.integers(200, 6_000)
 
 @given(LINES, st.integers(0, 200))
 def test_as_many_lines_as_fit_and_not_one_more(lines: list[str], budget: int) -> None:
-    kept = fitting(lines, budget)
+    kept = count_fitting(lines, budget)
     costs = [tokens(line + "\n") for line in lines]
     assert sum(costs[:kept]) <= budget
     assert kept == len(lines) or sum(costs[: kept + 1]) > budget
@@ -42,14 +42,14 @@ def test_as_many_lines_as_fit_and_not_one_more(lines: list[str], budget: int) ->
 @given(LINES, st.integers(2, 200))
 def test_a_text_is_whole_or_ends_with_a_sign(lines: list[str], budget: int) -> None:
     text = "\n".join(lines)
-    told = begun(text, budget)
+    told = first_lines(text, budget)
     assert told == text or told.endswith("…")
     assert tokens(told) <= max(budget, tokens("…"))
 
 
 @given(st.text(), st.integers(3, 50))
 def test_a_clipped_text_fits_and_is_as_long_as_it_can_be(text: str, budget: int) -> None:
-    told = clipped(text, budget)
+    told = clip(text, budget)
     assert tokens(told) <= budget
     assert told == text or tokens(text[: len(told)] + "…") > budget
 
@@ -99,7 +99,7 @@ def test_a_trace_keeps_to_its_budget_and_says_what_it_lacks(
     traces: list[Recall], data: st.DataObject, budget: int
 ) -> None:
     whole = data.draw(st.sampled_from(traces))
-    short, text = explained(whole, budget, lambda cut: trace(whole.id, cut))
+    short, text = fit_trace(whole, budget, lambda cut: trace(whole.id, cut))
     assert tokens(text) <= budget
     assert ("Cut to fit: " in text) == (short != whole or "the end of this text" in text)
     assert [hit.memory.id for hit in short] == [hit.memory.id for hit in whole][: len(short)]
@@ -115,7 +115,7 @@ def _valid() -> Draft202012Validator:
 
 def test_more_budget_never_tells_less(traces: list[Recall]) -> None:
     for whole in traces:
-        told = [len(explained(whole, budget, lambda cut: trace("id", cut))[0]) for budget in range(200, 6_000, 200)]
+        told = [len(fit_trace(whole, budget, lambda cut: trace("id", cut))[0]) for budget in range(200, 6_000, 200)]
         assert told == sorted(told)
         assert told[-1] == len(whole)
 
@@ -134,7 +134,7 @@ def test_numbers_stand_for_the_ids_they_were_told_with() -> None:
 def test_numbers_of_old_recalls_are_given_up() -> None:
     numbers = SourceNumbers()
     assert numbers.lost("default", "0", ["a", "[1]"])
-    for number in range(KEPT + 1):
+    for number in range(RECALLS_KEPT + 1):
         numbers.record("default", str(number), ["a"])
     assert numbers.ids("default", "0", ["1"]) == ["1"]
     assert numbers.lost("default", "0", ["1"])

@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 
 import fivefold
 from fivefold.mcp import resources
-from fivefold.mcp.resources import listed
+from fivefold.mcp.resources import list_resources
 from fivefold.mcp.stdio import StdioTransport
 from tests.support.mcp_client import RECORDS, Talk, within
 
@@ -97,9 +97,9 @@ def test_the_list_goes_on_through_older_memories(tmp_path: Path) -> None:
         )
     transport = StdioTransport(str(tmp_path / "boxes.db"), None)
     try:
-        first = listed(transport, None, None)
+        first = list_resources(transport, None, None)
         assert first.next_cursor is not None
-        second = listed(transport, None, first.next_cursor)
+        second = list_resources(transport, None, first.next_cursor)
     finally:
         transport.close()
     assert second.next_cursor is None

@@ -1,4 +1,4 @@
-"""Upkeep of a whole store: every namespace is looked at, a failure stops nothing, and the schedule ends on demand."""
+"""Maintenance of a whole store: every namespace is checked, a failure stops nothing, the schedule ends on demand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.errors import StoreClosed
-from fivefold.service.maintenance import Upkeep, care
+from fivefold.service.maintenance import Maintenance, maintain
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
 from fivefold.testing.vectors import WordVectors
@@ -29,21 +29,21 @@ def store(store_path: str) -> Iterator[Store]:
     held = open_store(store_path)
     for name in ("calm", "lively"):
         Engine(held, name, WordVectors()).remember_many(["I take my tea without milk", "The kettle is blue"])
-    list(care(held, NOW))
+    list(maintain(held, NOW))
     Engine(held, "lively", WordVectors()).remember_many(["Saturn stands high tonight", "Clouds ruined the eclipse"])
     yield held
     held.close()
 
 
 def test_every_namespace_is_looked_at_and_then_the_store(store: Store) -> None:
-    done = list(care(store, NOW))
+    done = list(maintain(store, NOW))
     assert [(item.namespace, item.part, item.changed, item.ok) for item in done] == [
         ("calm", "vocabulary", False, True),
         ("lively", "vocabulary", True, True),
         (None, "statistics", True, True),
     ]
     assert done[0].detail.endswith("100% as last time")
-    assert done[1].detail.endswith("as last time: indexed anew")
+    assert done[1].detail.endswith("as last time: indexed again")
     drift = store.reader("lively").admin.stats().drift
     assert drift is not None
     assert (drift.checked_at, drift.reindexed) == (NOW, True)
@@ -51,7 +51,7 @@ def test_every_namespace_is_looked_at_and_then_the_store(store: Store) -> None:
 
 def test_an_empty_store_has_only_its_own_care(store_path: str) -> None:
     held = open_store(store_path)
-    assert [item.part for item in care(held, NOW)] == ["statistics"]
+    assert [item.part for item in maintain(held, NOW)] == ["statistics"]
     held.close()
 
 
@@ -61,14 +61,14 @@ def test_a_namespace_that_fails_stops_no_other(store: Store) -> None:
     connection.execute("CREATE VIRTUAL TABLE lex_1 USING fts5(predicate, content)")
     connection.execute("DROP TABLE lex_1_data")
     connection.close()
-    done = list(care(open_store(store.location), NOW))
+    done = list(maintain(open_store(store.location), NOW))
     assert [(item.namespace, item.ok) for item in done] == [("calm", False), ("lively", True), (None, True)]
     assert "restore it from a backup" in done[0].detail
 
 
 def test_a_store_that_cannot_be_written_says_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "read_only", True)
-    done = list(care(store, NOW))
+    done = list(maintain(store, NOW))
     assert [item.ok for item in done] == [False, False, False]
     assert all("cannot be written" in item.detail for item in done)
 
@@ -76,11 +76,11 @@ def test_a_store_that_cannot_be_written_says_so(store: Store, monkeypatch: pytes
 def test_a_closed_store_is_an_error(store: Store) -> None:
     store.close()
     with pytest.raises(StoreClosed):
-        list(care(store, NOW))
+        list(maintain(store, NOW))
 
 
 def _running() -> bool:
-    return any(thread.name == "fivefold-upkeep" for thread in threading.enumerate())
+    return any(thread.name == "fivefold-maintenance" for thread in threading.enumerate())
 
 
 class Rounds:
@@ -98,50 +98,50 @@ class Rounds:
 
 def test_the_schedule_goes_on_until_it_is_stopped(store: Store) -> None:
     rounds = Rounds()
-    upkeep = Upkeep(store, every_s=0.01, told=rounds)
-    upkeep.start()
-    upkeep.start()
+    maintenance = Maintenance(store, every_s=0.01, report=rounds)
+    maintenance.start()
+    maintenance.start()
     assert rounds.third.wait(PATIENCE_S)
-    upkeep.stop()
+    maintenance.stop()
     seen = len(rounds.done)
     assert not _running()
     assert [item.changed for item in rounds.done[0]] == [False, True, True]
     assert [item.changed for item in rounds.done[1]] == [False, False, True]
     assert len(rounds.done) == seen
-    upkeep.stop()
+    maintenance.stop()
 
 
 def test_it_can_be_started_again(store: Store) -> None:
     rounds = Rounds()
-    upkeep = Upkeep(store, every_s=0.01, told=rounds)
+    maintenance = Maintenance(store, every_s=0.01, report=rounds)
     for _ in range(2):
         rounds.third.clear()
         rounds.done.clear()
-        upkeep.start()
+        maintenance.start()
         assert rounds.third.wait(PATIENCE_S)
-        upkeep.stop()
+        maintenance.stop()
 
 
 def test_it_ends_between_two_steps(store: Store) -> None:
     """Ended while the first namespace is looked at, it does not begin with the second."""
     rounds = Rounds()
-    upkeep = Upkeep(store, every_s=60, clock=lambda: upkeep.end() or NOW, told=rounds)  # type: ignore[func-returns-value]
-    upkeep.run()
+    maintenance = Maintenance(store, every_s=60, clock=lambda: maintenance.end() or NOW, report=rounds)  # type: ignore[func-returns-value]
+    maintenance.run()
     assert [[item.namespace for item in done] for done in rounds.done] == [["calm"]]
 
 
 def test_a_store_that_is_closed_ends_it(store: Store, caplog: pytest.LogCaptureFixture) -> None:
     rounds = Rounds()
-    upkeep = Upkeep(store, every_s=0.01, told=rounds)
+    maintenance = Maintenance(store, every_s=0.01, report=rounds)
     with caplog.at_level("INFO", logger="fivefold"):
-        upkeep.start()
+        maintenance.start()
         assert rounds.third.wait(PATIENCE_S)
         store.close()
         until = monotonic() + PATIENCE_S
         while _running() and monotonic() < until:
             sleep(0.01)
     assert not _running()
-    assert "upkeep ended with the store" in caplog.text
+    assert "maintenance ended with the store" in caplog.text
 
 
 def test_without_anyone_to_tell_it_logs_what_it_did(store: Store, caplog: pytest.LogCaptureFixture) -> None:
@@ -149,18 +149,18 @@ def test_without_anyone_to_tell_it_logs_what_it_did(store: Store, caplog: pytest
 
     def clock() -> datetime:
         if ended.is_set():
-            upkeep.end()
+            maintenance.end()
         ended.set()
         return NOW
 
-    upkeep = Upkeep(store, every_s=0.01, clock=clock)
+    maintenance = Maintenance(store, every_s=0.01, clock=clock)
     with caplog.at_level("INFO", logger="fivefold"):
-        upkeep.run()
-    assert "upkeep, vocabulary of namespace 'lively'" in caplog.text
+        maintenance.run()
+    assert "maintenance, vocabulary of namespace 'lively'" in caplog.text
     assert "'calm'" not in caplog.text
 
 
 def test_stopping_what_was_never_started_does_nothing(tmp_path: Path) -> None:
     held = open_store(str(tmp_path / "new.db"))
-    Upkeep(held).stop()
+    Maintenance(held).stop()
     held.close()

@@ -13,9 +13,9 @@ from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.errors import StoreError
 from fivefold.service.audit import Audit
-from fivefold.service.idempotency import Answer, Answers, Begun
+from fivefold.service.idempotency import IdempotencyStore, PendingRequest, StoredResponse
 from fivefold.service.keys import Keyring
-from fivefold.service.maintenance import care
+from fivefold.service.maintenance import maintain
 from fivefold.stores.postgres import citus
 from fivefold.stores.postgres.dialect import ask
 from fivefold.stores.postgres.keys import namespace_key
@@ -177,17 +177,17 @@ def test_nothing_is_seen_across_namespaces(engine: Engine) -> None:
 
 def test_keys_and_notes_stay_on_the_coordinator_and_answers_go_with_their_namespace(engine: Engine) -> None:
     store = store_of(engine)
-    with closing(Answers(store)) as kept, closing(Audit(store)) as audit:
+    with closing(IdempotencyStore(store)) as kept, closing(Audit(store)) as audit:
         key, secret = Keyring(store).create("the bot", "writer", ["other"])
         begun = kept.begin("other", "POST", "once", b"digest")
-        assert isinstance(begun, Begun)
-        kept.finish(begun, Answer(201, '{"id": "told"}'))
+        assert isinstance(begun, PendingRequest)
+        kept.finish(begun, StoredResponse(201, '{"id": "told"}'))
         audit.note(Keyring(store).caller(secret), "remember", "other", "told")
         assert [entry.key_id for entry in audit.entries()] == [key.id, None]
-        assert kept.begin("other", "POST", "once", b"digest") == Answer(201, '{"id": "told"}')
+        assert kept.begin("other", "POST", "once", b"digest") == StoredResponse(201, '{"id": "told"}')
         engine.remember("Told only once", id="told")
         engine.forget("told")
-        assert kept.begin("other", "POST", "once", b"digest") == Answer(201, None)
+        assert kept.begin("other", "POST", "once", b"digest") == StoredResponse(201, None)
     sql = "SELECT count(*) FROM pg_dist_partition WHERE logicalrelid = ?::regclass"
     with store.administration() as connection:
         spread = {table: ask(connection, sql, (table,))[0][0] for table in ("answers", *SHARED_TABLES)}
@@ -255,7 +255,7 @@ def test_a_large_field_gets_an_index_on_every_shard(spread: str, monkeypatch: py
     on_one_shard(monkeypatch)
     with opened(f"{spread}&exact_up_to=50&hnsw_m=8", "third") as engine:
         exact = hits(engine.recall(ASKED[0], recipe="dense", now=NOW))
-        done = [item for item in care(engine.store, utc_now()) if item.part == "index of full, 32 numbers"]
+        done = [item for item in maintain(engine.store, utc_now()) if item.part == "index of full, 32 numbers"]
         assert [(item.ok, item.changed) for item in done] == [(True, True)]
         assert store_of(engine).indexes.get(("full", 32)) is not None
         assert [id for id, _ in hits(engine.recall(ASKED[0], recipe="dense", now=NOW))] == [id for id, _ in exact]

@@ -12,7 +12,7 @@ import pytest
 import fivefold
 from fivefold import sample
 from fivefold.engine import Engine
-from fivefold.service.maintenance import care
+from fivefold.service.maintenance import maintain
 from fivefold.stores.postgres import indexes
 from fivefold.stores.postgres.indexes import Built, built_indexes
 from fivefold.stores.postgres.maintenance import MOST_MEMORY_KB, Large, _take_memory
@@ -226,11 +226,11 @@ def test_drift_and_indexes_in_one_round(location: str) -> None:
     """As on SQLite: talk that has changed is indexed anew, and no answer changes."""
     with opened(location + "&exact_up_to=1000") as store:
         engine = filled(store)
-        list(care(store, utc_now()))
+        list(maintain(store, utc_now()))
         engine.remember_many(sample.memories())
         asked = [question.query for question in sample.questions()][:10]
         before = [[(hit.memory.id, hit.score) for hit in engine.recall(q, recipe=steady("lexical"))] for q in asked]
-        done = list(care(store, utc_now()))
+        done = list(maintain(store, utc_now()))
         assert [(item.part, item.namespace, item.changed) for item in done] == [
             ("vocabulary", "default", True),
             ("statistics", None, True),

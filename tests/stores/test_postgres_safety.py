@@ -12,7 +12,7 @@ from psycopg import sql
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.service.idempotency import Answers
+from fivefold.service.idempotency import IdempotencyStore
 from fivefold.service.keys import Keyring
 from fivefold.stores.postgres.connection import connect
 from fivefold.stores.postgres.dialect import Connection
@@ -84,7 +84,7 @@ def fill(engine: Engine) -> None:
     engine.configure(widen_below=2)
     assert isinstance(engine.store, PostgresStore)
     engine.store.save_model(engine.namespace, b"a reranker")
-    answers = Answers(engine.store)
+    answers = IdempotencyStore(engine.store)
     answers.begin(engine.namespace, "POST /v1", "once", b"digest")
     answers.close()
 

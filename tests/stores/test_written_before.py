@@ -17,7 +17,7 @@ import pytest
 
 from fivefold import load_recipe
 from fivefold.engine import Engine
-from fivefold.service.idempotency import Answer, Answers
+from fivefold.service.idempotency import IdempotencyStore, StoredResponse
 from fivefold.service.keys import Keyring
 from fivefold.stores import open_store
 from fivefold.values.access import Unauthorized
@@ -125,9 +125,9 @@ def test_keys_open_it_and_a_revoked_one_does_not(written_before: Engine) -> None
 
 
 def test_a_request_that_was_answered_is_answered_again(written_before: Engine) -> None:
-    answers = Answers(written_before.store, clock)
+    answers = IdempotencyStore(written_before.store, clock)
     try:
         again = answers.begin("default", "key POST /v1/memories", "once", b"digest")
     finally:
         answers.close()
-    assert again == Answer(201, '{"stored": ["misc"]}')
+    assert again == StoredResponse(201, '{"stored": ["misc"]}')

@@ -100,7 +100,7 @@ def test_a_key_in_any_case_of_the_scheme_and_none_in_a_cookie(fresh: Service) ->
     _, secret = fresh.keyring.create("one", "reader", ["a"])
     with asking(fresh) as client:
         assert client.get("/v1/key", headers={"Authorization": f"bearer {secret}"}).status_code == 200
-        for cookie in (secret, fresh.signed_in.begin(secret)):
+        for cookie in (secret, fresh.sign_ins.begin(secret)):
             client.cookies.set(COOKIE, cookie)
             assert client.get("/v1/key").status_code == 401
 

@@ -14,9 +14,9 @@ import pytest
 from starlette.testclient import TestClient
 
 import fivefold
-from fivefold.service.idempotency import Answers, Begun
+from fivefold.service.idempotency import IdempotencyStore, PendingRequest
 from fivefold.service.service import Service, open_service
-from fivefold.web.idempotency import Once
+from fivefold.web.idempotency import KeyedWrite
 from tests.web.conftest import UNLIMITED, asking
 
 HERE = "/v1/namespaces/default"
@@ -70,9 +70,9 @@ def test_a_key_whose_time_is_over_can_come_with_another_text(client: TestClient,
     """Neither a day later nor after a first try that was stored and then failed is the new text lost."""
     path, today, tomorrow = f"{HERE}/memories", b'{"content": "Rain today"}', b'{"content": "Sun today"}'
     headers = {"Content-Type": "application/json", **under("daily note")}
-    taken = begun(small.answers, path, "daily note", today)
-    small.engines.of("default").remember("Rain today", id=Once(taken).id(0))
-    small.answers.abandon(taken)
+    taken = begun(small.idempotency, path, "daily note", today)
+    small.engines.of("default").remember("Rain today", id=KeyedWrite(taken).id(0))
+    small.idempotency.abandon(taken)
     (id,) = client.post(path, content=tomorrow, headers=headers).json()["stored"]
     assert client.get(f"{path}/{id}").json()["content"] == "Sun today"
 
@@ -88,21 +88,21 @@ def test_what_was_forgotten_is_not_told_again(client: TestClient, small: Service
     assert b"Soon gone" not in Path(small.engines.store.location).read_bytes()
 
 
-def begun(answers: Answers, path: str, key: str, body: bytes) -> Begun:
+def begun(answers: IdempotencyStore, path: str, key: str, body: bytes) -> PendingRequest:
     """A request that a process has begun and not ended."""
     taken = answers.begin("default", f"here POST {path}", key, hashlib.sha256(b"\n" + body).digest())
-    assert isinstance(taken, Begun)
+    assert isinstance(taken, PendingRequest)
     return taken
 
 
 def test_a_request_that_is_under_way_is_not_begun_again(client: TestClient, small: Service) -> None:
     body = b'{"content": "One"}'
     headers = {"Content-Type": "application/json", **under("busy")}
-    taken = begun(small.answers, f"{HERE}/memories", "busy", body)
+    taken = begun(small.idempotency, f"{HERE}/memories", "busy", body)
     other = client.post(f"{HERE}/memories", content=body, headers=headers)
     assert (other.status_code, other.json()["type"]) == (409, f"{PROBLEM}under-way")
     assert int(other.headers["retry-after"]) > 0
-    small.answers.abandon(taken)
+    small.idempotency.abandon(taken)
     assert client.post(f"{HERE}/memories", content=body, headers=headers).status_code == 201
 
 
@@ -121,8 +121,8 @@ def test_a_process_that_died_between_write_and_answer_repeats_nothing(
     location, url, sent = str(tmp_path / "memory.db"), f"{HERE}/{path}", json.dumps(body).encode()
     with fivefold.open(location, embedder="wordllama") as engine:
         engine.remember("What was before", id="old")
-        answers = Answers(engine.store, lease=timedelta(milliseconds=20))
-        once = Once(begun(answers, url, "died", sent))
+        answers = IdempotencyStore(engine.store, lease=timedelta(milliseconds=20))
+        once = KeyedWrite(begun(answers, url, "died", sent))
         answers.close()
         records = [{**record, "id": once.id(number)} for number, record in enumerate(body.get("records", [body]))]
         if path.endswith("supersede"):

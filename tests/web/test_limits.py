@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fivefold.cli.serve import serve
-from fivefold.service.limits import HELD, Limits, Rates, TooMuch, TooOften
+from fivefold.service.limits import MOST_CALLERS, LimitExceeded, Limits, RateExceeded, Rates
 from fivefold.service.problems import KINDS
 from fivefold.service.service import open_service
 from tests.web.conftest import asking
@@ -32,13 +32,13 @@ def test_a_minutes_worth_can_be_used_at_once_and_comes_back_evenly() -> None:
     rates = Rates(60, clock)
     left = [taken.left for _ in range(60) if (taken := rates.take("a")) is not None]
     assert left == list(range(59, -1, -1))
-    with pytest.raises(TooOften, match="more than 60 requests a minute; try again in 1 s") as caught:
+    with pytest.raises(RateExceeded, match="more than 60 requests a minute; try again in 1 s") as caught:
         rates.take("a")
     assert caught.value.wait_s == 1
     assert rates.take("b") is not None
     clock.now += 1.0
     assert rates.take("a") is not None
-    with pytest.raises(TooOften):
+    with pytest.raises(RateExceeded):
         rates.take("a")
     clock.now += 3_600.0
     full = rates.take("a")
@@ -56,7 +56,7 @@ def test_no_one_gets_more_than_a_minutes_worth_and_what_came_back(per_minute: in
             try:
                 rates.take("a")
                 given_out += 1
-            except TooOften:
+            except RateExceeded:
                 break
     assert given_out <= per_minute + clock.now * per_minute / 60 + 1e-6
 
@@ -64,11 +64,11 @@ def test_no_one_gets_more_than_a_minutes_worth_and_what_came_back(per_minute: in
 def test_who_has_not_asked_for_longest_is_let_go_first() -> None:
     rates = Rates(1, Clock())
     rates.take("first")
-    for number in range(HELD):
+    for number in range(MOST_CALLERS):
         rates.take(str(number))
     assert rates.take("first") is not None
-    with pytest.raises(TooOften):
-        rates.take(str(HELD - 1))
+    with pytest.raises(RateExceeded):
+        rates.take(str(MOST_CALLERS - 1))
 
 
 def test_without_a_limit_nothing_is_counted() -> None:
@@ -84,9 +84,9 @@ def test_what_a_limit_allows_passes_and_one_more_does_not() -> None:
     limits.check_batch(3)
     limits.check_page(3)
     for check in (limits.check_k, limits.check_batch, limits.check_page):
-        with pytest.raises(TooMuch, match="at most 3"):
+        with pytest.raises(LimitExceeded, match="at most 3"):
             check(4)
-    with pytest.raises(TooMuch, match="content has 4 characters"):
+    with pytest.raises(LimitExceeded, match="content has 4 characters"):
         limits.check_text("abcd", "content")
 
 

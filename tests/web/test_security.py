@@ -172,7 +172,7 @@ def test_what_is_only_called_import_has_the_limit_of_all(client: TestClient) -> 
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(small: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(security, "STILL_S", 0.02)
+    monkeypatch.setattr(security, "STALL_S", 0.02)
 
     async def never() -> Message:
         await asyncio.Event().wait()

@@ -29,7 +29,7 @@ from tests.support.web_server import Served
 def test_what_was_accepted_is_finished(tmp_path: Path) -> None:
     """Told to stop while writes are under way, it answers those, takes no more, keeps its notes and ends well."""
     path = str(tmp_path / "memory.db")
-    server = Served(path, "--embedder", "wordllama", "--upkeep", "24")
+    server = Served(path, "--embedder", "wordllama", "--maintain", "24")
     answered: list[list[str]] = []
     refused = threading.Event()
 

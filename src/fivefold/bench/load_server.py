@@ -57,7 +57,7 @@ def serving(location: str, embedder: str | None) -> Iterator[Target]:
         "0",
         "--rate",
         "0",
-        "--upkeep",
+        "--maintain",
         "0",
         "--log-level",
         "error",

@@ -13,7 +13,7 @@ import typer
 from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, existing, print_json, reading, say
 
 if TYPE_CHECKING:
-    from fivefold.service.maintenance import Upkeep
+    from fivefold.service.maintenance import Maintenance
     from fivefold.values.reports import MaintenanceResult
 
 
@@ -68,7 +68,8 @@ def maintain(
     as_json: JsonOption = False,
 ) -> None:
     """Look after a whole store: vocabularies that have drifted, missing indexes, the planner's statistics."""
-    from fivefold.service.maintenance import Upkeep, care
+    from fivefold.service.maintenance import Maintenance
+    from fivefold.service.maintenance import maintain as maintain_store
     from fivefold.stores import open_store
     from fivefold.values.times import utc_now
 
@@ -79,11 +80,11 @@ def maintain(
     held = open_store(existing(store))
     try:
         if every is not None:
-            upkeep = Upkeep(held, every, told=told)
-            with _until_signalled(upkeep):
-                upkeep.run(progress)
+            maintenance = Maintenance(held, every, report=told)
+            with _until_signalled(maintenance):
+                maintenance.run(progress)
             return
-        done = list(care(held, utc_now(), progress))
+        done = list(maintain_store(held, utc_now(), progress))
     finally:
         held.close()
     told(done)
@@ -106,13 +107,13 @@ def _print(done: Sequence[MaintenanceResult], as_json: bool) -> None:
 
 
 @contextmanager
-def _until_signalled(upkeep: Upkeep) -> Iterator[None]:
+def _until_signalled(maintenance: Maintenance) -> Iterator[None]:
     """A first signal lets the step under way end; a second one ends it as usual."""
     signals = (signal.SIGTERM, signal.SIGINT)
     before = {number: signal.getsignal(number) for number in signals}
 
     def end(*_: object) -> None:
-        upkeep.end()
+        maintenance.end()
         restore()
 
     def restore() -> None:

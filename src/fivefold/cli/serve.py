@@ -43,8 +43,8 @@ def serve(
     stop_after: Annotated[
         int, typer.Option("--stop-after", min=1, help="Seconds that requests under way have when the server is stopped")
     ] = 30,
-    upkeep: Annotated[
-        float, typer.Option("--upkeep", min=0, help="Hours between looks after the store; 0 for none")
+    maintain_hours: Annotated[
+        float, typer.Option("--maintain", min=0, help="Hours between rounds of maintenance; 0 for none")
     ] = 24.0,
     log_format: Annotated[
         str, typer.Option("--log-format", help="json, plain, or auto: plain where someone looks on")
@@ -83,7 +83,7 @@ def serve(
     sites = Sites((*(allowed_host or ()), host), _origins(allow_origin or ()))
     logs.start(_form(log_format), _level(log_level), log_contents)
     with _traced(otel):
-        service = open_service(place(store), embedder, extractor, limits, upkeep_s=upkeep * HOUR_S)
+        service = open_service(place(store), embedder, extractor, limits, maintenance_s=maintain_hours * HOUR_S)
         try:
             made = create_app(service, sites=sites, metrics_open=metrics_open, log_contents=log_contents, traced=otel)
             until_stopped(service, made, host, port, stop_after, lambda url: ready(url, as_json))

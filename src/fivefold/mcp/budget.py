@@ -15,7 +15,7 @@ LINE = 300
 """Characters of a memory where it is one of several lines."""
 
 
-def fitting(lines: Iterable[str], budget: int) -> int:
+def count_fitting(lines: Iterable[str], budget: int) -> int:
     """How many of the lines, from the first on, fit."""
     room, count = budget, 0
     for line in lines:
@@ -26,7 +26,7 @@ def fitting(lines: Iterable[str], budget: int) -> int:
     return count
 
 
-def clipped(text: str, budget: int) -> str:
+def clip(text: str, budget: int) -> str:
     """A text, or as many of its first characters as fit, and a sign that more follows."""
     if tokens(text) <= budget:
         return text
@@ -37,15 +37,15 @@ def clipped(text: str, budget: int) -> str:
     return text[:low] + "…"
 
 
-def begun(text: str, budget: int) -> str:
+def first_lines(text: str, budget: int) -> str:
     """The first whole lines of a text that fit, and a sign that more follows."""
     if tokens(text) <= budget:
         return text
     lines = text.splitlines()
-    return "\n".join((*lines[: fitting(lines, budget - tokens("\n…"))], "…"))
+    return "\n".join((*lines[: count_fitting(lines, budget - tokens("\n…"))], "…"))
 
 
-def explained(recall: Recall, budget: int, closing: Callable[[Sequence[str]], str]) -> tuple[Recall, str]:
+def fit_trace(recall: Recall, budget: int, closing: Callable[[Sequence[str]], str]) -> tuple[Recall, str]:
     """As much of the trace as fits: first texts are shortened, then lists, at last hits are left out.
 
     `closing` words what was cut.
@@ -55,16 +55,16 @@ def explained(recall: Recall, budget: int, closing: Callable[[Sequence[str]], st
         if tokens(text) <= budget:
             return shorter, text
     end = closing([*cut, "the end of this text"])
-    return shorter, f"{begun(shorter.explain(), budget - tokens(end) - 1)}\n{end}"
+    return shorter, f"{first_lines(shorter.explain(), budget - tokens(end) - 1)}\n{end}"
 
 
 def _shorter(recall: Recall) -> Iterator[tuple[Recall, list[str]]]:
     yield recall, []
-    short = replace(recall, hits=tuple(map(_in_brief, recall.hits)))
+    short = replace(recall, hits=tuple(map(_shorten_hit, recall.hits)))
     cut = ["memories after their first words"] if short != recall else []
     yield short, cut
     if any(hit.neighbours for hit in short):
-        short = replace(short, hits=tuple(_alone(hit) for hit in short))
+        short = replace(short, hits=tuple(_without_neighbours(hit) for hit in short))
         cut = [*cut, "the turns beside each hit"]
         yield short, cut
     if short.dropped:
@@ -79,18 +79,20 @@ def _shorter(recall: Recall) -> Iterator[tuple[Recall, list[str]]]:
         yield replace(short, hits=short.hits[:kept]), [*cut, f"{len(short) - kept} of {len(short)} memories"]
 
 
-def _in_brief(hit: Hit) -> Hit:
-    told = replace(
-        hit.candidate, memory=_shortened(hit.memory), neighbours=tuple(_shortened(memory) for memory in hit.neighbours)
+def _shorten_hit(hit: Hit) -> Hit:
+    short = replace(
+        hit.candidate,
+        memory=_shorten_memory(hit.memory),
+        neighbours=tuple(_shorten_memory(memory) for memory in hit.neighbours),
     )
-    return replace(hit, candidate=told)
+    return replace(hit, candidate=short)
 
 
-def _alone(hit: Hit) -> Hit:
+def _without_neighbours(hit: Hit) -> Hit:
     return replace(hit, candidate=replace(hit.candidate, neighbours=()))
 
 
-def _shortened(memory: Memory) -> Memory:
+def _shorten_memory(memory: Memory) -> Memory:
     return replace(
         memory,
         content=_first(memory.content),

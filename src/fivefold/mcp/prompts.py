@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from fivefold.mcp import text as shown
+from fivefold.mcp import text as texts
 from fivefold.mcp.arguments import BUDGET
 from fivefold.mcp.transport import Transport
 
@@ -52,17 +52,17 @@ class Prompt:
     arguments: tuple[types.PromptArgument, ...]
     text: Callable[[Transport, Any, Mapping[str, str]], str]
 
-    def offered(self) -> types.Prompt:
+    def definition(self) -> types.Prompt:
         return types.Prompt(
             name=self.name, title=self.title, description=self.description, arguments=[*self.arguments, NAMESPACE]
         )
 
 
-def offered() -> list[types.Prompt]:
-    return [prompt.offered() for prompt in PROMPTS.values()]
+def list_prompts() -> list[types.Prompt]:
+    return [prompt.definition() for prompt in PROMPTS.values()]
 
 
-def made(transport: Transport, request: Any, name: str, given: Mapping[str, str]) -> types.GetPromptResult:
+def get_prompt(transport: Transport, request: Any, name: str, given: Mapping[str, str]) -> types.GetPromptResult:
     prompt = PROMPTS.get(name)
     if prompt is None:
         raise MCPError(types.INVALID_PARAMS, f"there is no prompt {name[:50]!r}; there are {', '.join(PROMPTS)}")
@@ -82,7 +82,7 @@ def answer(transport: Transport, request: Any, given: Mapping[str, str]) -> str:
     question = given["question"]
     with transport.session(request, given.get("namespace")).act("context") as action:
         found = _context(action, transport, question)
-    return ANSWER.format(block=shown.block(found), question=question, recall_id=found.recall_id, where=_where(given))
+    return ANSWER.format(block=texts.block(found), question=question, recall_id=found.recall_id, where=_where(given))
 
 
 def _context(action: Action, transport: Transport, question: str) -> Context:

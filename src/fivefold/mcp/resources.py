@@ -33,7 +33,7 @@ TURNS = 1_000
 JSON = "application/json"
 
 
-def templates() -> list[types.ResourceTemplate]:
+def list_templates() -> list[types.ResourceTemplate]:
     return [
         types.ResourceTemplate(
             name="memory",
@@ -52,7 +52,7 @@ def templates() -> list[types.ResourceTemplate]:
     ]
 
 
-def listed(transport: Transport, request: Any, cursor: str | None) -> types.ListResourcesResult:
+def list_resources(transport: Transport, request: Any, cursor: str | None) -> types.ListResourcesResult:
     """The latest conversations and memories of the usual namespace; the cursor goes on through older memories."""
     with transport.session(request, None).act("list") as action:
         engine = action.engine
@@ -62,7 +62,7 @@ def listed(transport: Transport, request: Any, cursor: str | None) -> types.List
     return types.ListResourcesResult(resources=found, next_cursor=page.cursor)
 
 
-def read(transport: Transport, request: Any, uri: str) -> types.ReadResourceResult:
+def read_resource(transport: Transport, request: Any, uri: str) -> types.ReadResourceResult:
     text = _memory_at(transport, request, uri) or _session_at(transport, request, uri)
     if text is None:
         raise InvalidInput(f"there is no resource {uri[:100]!r}; their addresses look like {MEMORY} and {SESSION}")

@@ -54,14 +54,14 @@ class Handlers:
         return await call_next(ctx)
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=await _read(_offered))
+        return types.ListToolsResult(tools=await _read(_definitions))
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tools = await self._to_end(_tools)
         tool = tools.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:50]!r}; there are {', '.join(tools)}")
-        work = partial(self._called, tool, ctx.request, params.arguments)
+        work = partial(self._call, tool, ctx.request, params.arguments)
         if tool.reads:
             return await _read(work)
         try:
@@ -76,30 +76,32 @@ class Handlers:
         from fivefold.mcp import resources
 
         cursor = params.cursor if params is not None else None
-        return await _read(partial(self._plainly, resources.listed, self.transport, ctx.request, cursor))
+        return await _read(partial(self._or_refuse, resources.list_resources, self.transport, ctx.request, cursor))
 
     async def list_templates(
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
         from fivefold.mcp import resources
 
-        return types.ListResourceTemplatesResult(resource_templates=resources.templates())
+        return types.ListResourceTemplatesResult(resource_templates=resources.list_templates())
 
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         from fivefold.mcp import resources
 
-        return await _read(partial(self._plainly, resources.read, self.transport, ctx.request, params.uri))
+        return await _read(partial(self._or_refuse, resources.read_resource, self.transport, ctx.request, params.uri))
 
     async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         from fivefold.mcp import prompts
 
-        return types.ListPromptsResult(prompts=prompts.offered())
+        return types.ListPromptsResult(prompts=prompts.list_prompts())
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         from fivefold.mcp import prompts
 
         given = params.arguments or {}
-        return await _read(partial(self._plainly, prompts.made, self.transport, ctx.request, params.name, given))
+        return await _read(
+            partial(self._or_refuse, prompts.get_prompt, self.transport, ctx.request, params.name, given)
+        )
 
     async def _to_end(self, work: Callable[[], R], limiter: anyio.CapacityLimiter | None = None) -> R:
         """What may be a write runs to its end, whether or not the caller still waits for it.
@@ -114,7 +116,7 @@ class Handlers:
             self.running -= 1
         return result
 
-    def _called(self, tool: Tool, request: Any, given: dict[str, Any] | None) -> types.CallToolResult:
+    def _call(self, tool: Tool, request: Any, given: dict[str, Any] | None) -> types.CallToolResult:
         """A tool that fails says so in its result, where the model reads it and can do better."""
         try:
             answer = tool.answer(self.transport, request, given)
@@ -126,7 +128,7 @@ class Handlers:
     def _failure(self, error: Exception) -> types.CallToolResult:
         return types.CallToolResult(content=[types.TextContent(text=self._words(error))], is_error=True)
 
-    def _plainly(self, work: Callable[..., R], *args: Any) -> R:
+    def _or_refuse(self, work: Callable[..., R], *args: Any) -> R:
         try:
             return work(*args)
         except MCPError:
@@ -171,9 +173,9 @@ def _tools() -> dict[str, Tool]:
 
 
 @cache
-def _offered() -> list[types.Tool]:
-    return [tool.offered() for tool in _tools().values()]
+def _definitions() -> list[types.Tool]:
+    return [tool.definition() for tool in _tools().values()]
 
 
 def _input_schema(name: str) -> Json | None:
-    return next((tool.input_schema for tool in _offered() if tool.name == name), None)
+    return next((tool.input_schema for tool in _definitions() if tool.name == name), None)

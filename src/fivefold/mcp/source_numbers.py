@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from fivefold.errors import InvalidInput
 
-KEPT = 1_000
+RECALLS_KEPT = 1_000
 """Recalls whose numbers are known; a number is used soon after it was told, or never."""
 
 LONGEST = 9
@@ -17,26 +17,26 @@ LONGEST = 9
 
 class SourceNumbers:
     def __init__(self) -> None:
-        self._told: OrderedDict[tuple[str, str], tuple[str, ...]] = OrderedDict()
+        self._ids: OrderedDict[tuple[str, str], tuple[str, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
     def record(self, namespace: str, recall_id: str, ids: Sequence[str]) -> None:
         """The sources of a recall have these ids, in the order of their numbers."""
         with self._lock:
-            self._told[namespace, recall_id] = tuple(ids)
-            if len(self._told) > KEPT:
-                self._told.popitem(last=False)
+            self._ids[namespace, recall_id] = tuple(ids)
+            if len(self._ids) > RECALLS_KEPT:
+                self._ids.popitem(last=False)
 
     def ids(self, namespace: str, recall_id: str, named: Sequence[str]) -> list[str]:
         """Ids as they are, and those of numbers such as '2' or '[2]'; an id that looks like a number stays one."""
         with self._lock:
-            told = self._told.get((namespace, recall_id), ())
-        return [name if name in told else self._id(name, told) for name in named]
+            known = self._ids.get((namespace, recall_id), ())
+        return [name if name in known else self._id(name, known) for name in named]
 
     def lost(self, namespace: str, recall_id: str, named: Sequence[str]) -> bool:
         """Whether numbers are named that nobody knows here: another process told them, or they were told long ago."""
         with self._lock:
-            known = (namespace, recall_id) in self._told
+            known = (namespace, recall_id) in self._ids
         return not known and any(map(_number, named))
 
     def _id(self, name: str, told: Sequence[str]) -> str:

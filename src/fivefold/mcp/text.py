@@ -38,7 +38,7 @@ def closing(recall_id: str) -> str:
     return f"recall_id {recall_id}. After answering, call used with it and the numbers of the sources you relied on."
 
 
-def numbered(ids: Sequence[str]) -> str:
+def id_list(ids: Sequence[str]) -> str:
     return "\n".join(f"[{number}] id {id}" for number, id in enumerate(ids, 1))
 
 
@@ -48,7 +48,7 @@ def trace(recall_id: str, cut: Sequence[str]) -> str:
     return f"recall_id {recall_id}.{left}"
 
 
-def forgotten(memory: Memory) -> str:
+def forget_message(memory: Memory) -> str:
     return f"Forgotten for good: {memory.id}, {shorten(memory.content, LINE)}"
 
 

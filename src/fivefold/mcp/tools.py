@@ -10,7 +10,7 @@ import mcp_types as types
 
 from fivefold.mcp import arguments, calls
 from fivefold.mcp.arguments import Arguments, checked, schema
-from fivefold.mcp.calls import Answer, SessionLog
+from fivefold.mcp.calls import SessionLog, ToolResult
 from fivefold.mcp.source_numbers import SourceNumbers
 from fivefold.mcp.transport import Transport
 from fivefold.retrieval.prompt import Context
@@ -34,7 +34,7 @@ class Tool:
     role: Role
     takes: type[Arguments]
     gives: type[Value]
-    run: Callable[[Action, SourceNumbers, Any], Answer]
+    run: Callable[[Action, SourceNumbers, Any], ToolResult]
     destructive: bool = False
     idempotent: bool = True
 
@@ -42,7 +42,7 @@ class Tool:
     def reads(self) -> bool:
         return self.role == "reader"
 
-    def offered(self) -> types.Tool:
+    def definition(self) -> types.Tool:
         return types.Tool(
             name=self.name,
             title=self.title,
@@ -57,7 +57,7 @@ class Tool:
             ),
         )
 
-    def answer(self, transport: Transport, request: Any, given: dict[str, Any] | None) -> Answer:
+    def answer(self, transport: Transport, request: Any, given: dict[str, Any] | None) -> ToolResult:
         """Do it, if the caller may, and note it; runs in a thread."""
         asked = checked(self.takes, given)
         session = transport.session(request, asked.namespace)

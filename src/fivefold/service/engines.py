@@ -1,4 +1,4 @@
-"""One engine for each namespace of a store, made when it is first asked for."""
+"""One engine for each namespace of a store, made when it is first needed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from fivefold.stores.protocol import Store
 from fivefold.values.validate import checked_name
 from fivefold.writing.extract import extractor as load_extractor
 
-HELD = 256
-"""How many namespaces are held at once; one more lets the one go that was not asked for longest."""
+MOST_ENGINES = 256
+"""Engines in memory at once; one more drops the one that was not used for longest."""
 
 THREADS = 32
 """Routes that run at once, over all recalls."""
@@ -30,19 +30,19 @@ class Engines:
         self._embedder = DEFAULT if embedder is None else embedder
         self._extractor = load_extractor(extractor)
         self._pool = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="fivefold-route")
-        self._held: OrderedDict[str, Engine] = OrderedDict()
+        self._engines: OrderedDict[str, Engine] = OrderedDict()
         self._lock = threading.Lock()
 
     def of(self, namespace: str) -> Engine:
         name = checked_name(namespace, "namespace")
-        engine = self._held.get(name) or Engine(
+        engine = self._engines.get(name) or Engine(
             self.store, name, extractor=self._extractor, pool=self._pool, default_embedder=self._embedder
         )
         with self._lock:
-            engine = self._held.setdefault(name, engine)
-            self._held.move_to_end(name)
-            if len(self._held) > HELD:
-                self._held.popitem(last=False)
+            engine = self._engines.setdefault(name, engine)
+            self._engines.move_to_end(name)
+            if len(self._engines) > MOST_ENGINES:
+                self._engines.popitem(last=False)
             return engine
 
     def close(self) -> None:

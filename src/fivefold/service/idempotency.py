@@ -1,4 +1,4 @@
-"""Requests that may be sent twice and are done once: the first answer is kept, and given again."""
+"""Requests that may be sent twice and are done once: the first response is stored, and sent again."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from fivefold.stores.protocol import RequestKey, Store, StoredRequest
 from fivefold.values.times import utc_now
 from fivefold.values.validate import checked_name
 
-KEPT = timedelta(hours=24)
-"""How long an answer is given again."""
+RETENTION = timedelta(hours=24)
+"""How long a response is sent again."""
 
 LEASE = timedelta(seconds=30)
 """How long after a process died its request can be sent again; while it lives it renews the lease."""
@@ -25,36 +25,36 @@ LEASE = timedelta(seconds=30)
 _log = logging.getLogger("fivefold")
 
 
-class Reused(InvalidInput):
+class KeyReused(InvalidInput):
     """The same idempotency key came with another request."""
 
 
-class Busy(FivefoldError):
-    """The same request is being done just now."""
+class RequestInProgress(FivefoldError):
+    """The same request is in progress."""
 
     def __init__(self, retry_after_s: int) -> None:
-        super().__init__(f"the same request is being done just now; send it again in {retry_after_s} s")
+        super().__init__(f"the same request is in progress; send it again in {retry_after_s} s")
         self.retry_after_s = retry_after_s
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What was answered. `body` is None once a memory it spoke of was forgotten."""
+class StoredResponse:
+    """A response as it was sent. `body` is None once a memory in it was forgotten."""
 
     status: int
     body: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """A request that is this caller's to do."""
+class PendingRequest:
+    """A request that this caller is to do."""
 
     namespace: str
     scope: str
     key: str
     lease: str
-    again: bool
-    """Whether it was begun before and not ended: some of what it does may have been done already."""
+    is_retry: bool
+    """Whether it began before and did not end: some of it may be done already."""
     digest: bytes
 
     @property
@@ -66,88 +66,88 @@ class Begun:
         return RequestKey(self.namespace, _short(self.scope), self.key)
 
 
-class Answers:
-    """What was answered to requests that came with an idempotency key; kept in the store, so it outlives the process.
+class IdempotencyStore:
+    """The responses to requests with an idempotency key; they are in the store, so they outlive the process.
 
-        begun = answers.begin(namespace, scope, key, digest)
-        if isinstance(begun, Answer):
-            return begun                       # the answer of the first time
+        pending = idempotency.begin(namespace, scope, key, digest)
+        if isinstance(pending, StoredResponse):
+            return pending                     # the response of the first time
         try:
-            answer = ...                       # do it
+            response = ...                     # do it
         except Exception:
-            answers.abandon(begun)             # nothing was done: the request may be sent again
+            idempotency.abandon(pending)       # nothing was done: the request may be sent again
             raise
-        answers.finish(begun, answer)
+        idempotency.finish(pending, response)
 
     `scope` says who sends what where (key id, method and path), `digest` is a hash of the body. Of any number of
-    threads and processes that begin the same request, one gets `Begun` and the others `Busy`. A process that dies
-    between doing a request and `finish` leaves it to be done again, with `again` set: so what it stores should have ids
-    made from scope, key and digest, by which the second time finds it. Not to be called inside a transaction of the
-    store.
+    threads and processes that begin the same request, one gets `PendingRequest` and the others `RequestInProgress`. If
+    a process dies between doing a request and `finish`, the request is done again, with `is_retry` set: so what it
+    stores should have ids made from scope, key and digest, by which the second run finds it. Do not call it inside a
+    transaction of the store.
     """
 
     def __init__(self, store: Store, clock: Callable[[], datetime] = utc_now, lease: timedelta = LEASE) -> None:
         self._requests = store.requests
         self._clock = clock
         self._lease = lease
-        self._under_way: dict[tuple[str, str, str], Begun] = {}
+        self._pending: dict[tuple[str, str, str], PendingRequest] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
-        self._renewing: threading.Thread | None = None
+        self._renewal: threading.Thread | None = None
 
-    def begin(self, namespace: str, scope: str, key: str, digest: bytes) -> Answer | Begun:
-        """The kept answer, or the request to be done now; `Reused` or `Busy` when it can be neither."""
+    def begin(self, namespace: str, scope: str, key: str, digest: bytes) -> StoredResponse | PendingRequest:
+        """The stored response, or the request to do now; raises `KeyReused` or `RequestInProgress`."""
         namespace, key = checked_name(namespace, "namespace"), checked_name(key, "Idempotency-Key")
         lease = secrets.token_hex(8)
-        if (namespace, scope, key) in self._under_way:  # however long it waits for the store
-            raise Busy(1)
+        if (namespace, scope, key) in self._pending:  # however long it waits for the store
+            raise RequestInProgress(1)
         while True:
             now = self._clock()
             request = RequestKey(namespace, _short(scope), key)
-            claim = self._requests.claim(request, digest, lease, now, now + self._lease, now + KEPT)
+            claim = self._requests.claim(request, digest, lease, now, now + self._lease, now + RETENTION)
             if claim.attempt is not None:
-                begun = Begun(namespace, scope, key, lease, claim.attempt > 1, digest)
-                self._keep_alive(begun)
-                return begun
+                pending = PendingRequest(namespace, scope, key, lease, claim.attempt > 1, digest)
+                self._begin_lease(pending)
+                return pending
             if claim.existing is not None:  # else another process abandoned it at this moment
-                return _answer(claim.existing, digest, now)
+                return _stored_response(claim.existing, digest, now)
 
-    def finish(self, begun: Begun, answer: Answer) -> None:
-        """Keep the answer, for `KEPT`. Call it before the answer is sent."""
-        self._let_die(begun)
-        self._requests.finish(begun.stored_as, begun.lease, answer.status, answer.body)
+    def finish(self, pending: PendingRequest, response: StoredResponse) -> None:
+        """Store the response, for `RETENTION`. Call it before the response is sent."""
+        self._end_lease(pending)
+        self._requests.finish(pending.stored_as, pending.lease, response.status, response.body)
 
-    def abandon(self, begun: Begun) -> None:
-        """It came to nothing, such as bad input: the request may be sent again, changed or not."""
-        self._let_die(begun)
-        self._requests.abandon(begun.stored_as, begun.lease)
+    def abandon(self, pending: PendingRequest) -> None:
+        """It failed, such as by bad input: the request may be sent again, changed or not."""
+        self._end_lease(pending)
+        self._requests.abandon(pending.stored_as, pending.lease)
 
     def renew(self) -> None:
-        """All that this process has under way is so for another lease; a thread sees to it every now and then."""
+        """Extend the lease of every request that this process works on; a thread calls it from time to time."""
         with self._lock:
-            under_way = list(self._under_way.values())
-        for begun in under_way:
+            pending_requests = list(self._pending.values())
+        for pending in pending_requests:
             try:
-                self._requests.renew(begun.stored_as, begun.lease, self._clock() + self._lease)
+                self._requests.renew(pending.stored_as, pending.lease, self._clock() + self._lease)
             except StoreError as error:
                 _log.debug("the lease of a request could not be renewed: %s", error)
 
     def close(self) -> None:
         self._closed.set()
-        if self._renewing is not None:
-            self._renewing.join()
+        if self._renewal is not None:
+            self._renewal.join()
 
-    def _keep_alive(self, begun: Begun) -> None:
+    def _begin_lease(self, pending: PendingRequest) -> None:
         with self._lock:
-            self._under_way[begun.request] = begun
-            if self._renewing is None:
-                self._renewing = threading.Thread(target=self._run, name="fivefold-answers", daemon=True)
-                self._renewing.start()
+            self._pending[pending.request] = pending
+            if self._renewal is None:
+                self._renewal = threading.Thread(target=self._run, name="fivefold-idempotency", daemon=True)
+                self._renewal.start()
 
-    def _let_die(self, begun: Begun) -> None:
+    def _end_lease(self, pending: PendingRequest) -> None:
         with self._lock:
-            if self._under_way.get(begun.request) == begun:
-                del self._under_way[begun.request]
+            if self._pending.get(pending.request) == pending:
+                del self._pending[pending.request]
 
     def _run(self) -> None:
         while not self._closed.wait(self._lease.total_seconds() / 3):
@@ -159,9 +159,9 @@ def _short(scope: str) -> str:
     return hashlib.sha256(scope.encode(errors="backslashreplace")).hexdigest()
 
 
-def _answer(existing: StoredRequest, digest: bytes, now: datetime) -> Answer:
+def _stored_response(existing: StoredRequest, digest: bytes, now: datetime) -> StoredResponse:
     if existing.digest != digest:
-        raise Reused("this Idempotency-Key came with another request before; give each request a key of its own")
+        raise KeyReused("this Idempotency-Key came with another request before; give each request a key of its own")
     if existing.status is None:
-        raise Busy(max(1, ceil((existing.leased_until - now).total_seconds())))
-    return Answer(existing.status, existing.body)
+        raise RequestInProgress(max(1, ceil((existing.leased_until - now).total_seconds())))
+    return StoredResponse(existing.status, existing.body)

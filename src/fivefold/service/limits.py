@@ -1,4 +1,4 @@
-"""How much one request may ask for, and how often one may ask; each limit has an error of its own."""
+"""How much one request may ask for, and how often one may ask; each limit has its own error."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from dataclasses import dataclass
 from fivefold.errors import FivefoldError, InvalidInput
 
 WINDOW_S = 60
-"""Rates are told per minute."""
+"""Rates are per minute."""
 
-HELD = 10_000
-"""How many askers are counted at once; beyond that, the one that has not asked for longest starts anew."""
+MOST_CALLERS = 10_000
+"""Callers counted at once; beyond that, the one that was away for longest starts again."""
 
 
-class TooMuch(InvalidInput):
+class LimitExceeded(InvalidInput):
     """One request asks for more than the server allows; `kind` names which limit, `limit` is what it allows."""
 
-    def __init__(self, kind: str, limit: int, told: str) -> None:
-        super().__init__(told)
+    def __init__(self, kind: str, limit: int, message: str) -> None:
+        super().__init__(message)
         self.kind = kind
         self.limit = limit
 
 
-class TooOften(FivefoldError):
-    """The asker has used up its requests for now."""
+class RateExceeded(FivefoldError):
+    """The caller has used up its requests for now."""
 
     def __init__(self, limit: int, wait_s: int) -> None:
         super().__init__(f"more than {limit} requests a minute; try again in {wait_s} s")
@@ -37,7 +37,7 @@ class TooOften(FivefoldError):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one request may ask for; each limit has an error of its own."""
+    """How much one request may ask for; each limit has its own error."""
 
     body_bytes: int = 10_000_000
     import_bytes: int = 100_000_000
@@ -50,7 +50,7 @@ class Limits:
 
     def check_k(self, k: int) -> None:
         if k > self.k:
-            raise TooMuch("k-too-large", self.k, f"k is {k}, this server gives at most {self.k} memories at once")
+            raise LimitExceeded("k-too-large", self.k, f"k is {k}, this server gives at most {self.k} memories at once")
 
     def check_text(self, text: str | None, field: str) -> None:
         if text is not None:
@@ -58,23 +58,25 @@ class Limits:
 
     def check_length(self, chars: int, what: str) -> None:
         if chars > self.text_chars:
-            told = f"{what} has {chars:,} characters, this server takes at most {self.text_chars:,}; send it in parts"
-            raise TooMuch("text-too-long", self.text_chars, told)
+            message = (
+                f"{what} has {chars:,} characters, this server takes at most {self.text_chars:,}; send it in parts"
+            )
+            raise LimitExceeded("text-too-long", self.text_chars, message)
 
     def check_batch(self, size: int) -> None:
         if size > self.batch:
-            told = f"{size:,} records in one batch, this server takes at most {self.batch:,}; send several batches"
-            raise TooMuch("batch-too-large", self.batch, told)
+            message = f"{size:,} records in one batch, this server takes at most {self.batch:,}; send several batches"
+            raise LimitExceeded("batch-too-large", self.batch, message)
 
     def check_page(self, limit: int) -> None:
         if limit > self.page:
-            told = f"limit is {limit}, this server gives at most {self.page} on one page; follow the cursor"
-            raise TooMuch("page-too-large", self.page, told)
+            message = f"limit is {limit}, this server gives at most {self.page} on one page; follow the cursor"
+            raise LimitExceeded("page-too-large", self.page, message)
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What an asker has left: requests, and the seconds until all of them are back."""
+    """What an caller has left: requests, and the seconds until all of them are back."""
 
     limit: int
     left: int
@@ -82,7 +84,7 @@ class Allowance:
 
 
 class Rates:
-    """A bucket of requests for each asker, which fills evenly and holds a minute's worth."""
+    """A bucket of requests for each caller, which fills evenly and holds a minute's worth."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.per_minute = per_minute
@@ -90,23 +92,23 @@ class Rates:
         self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def take(self, asker: str) -> Allowance | None:
-        """Count one request; raises `TooOften` when none is left. None where there is no limit."""
+    def take(self, caller: str) -> Allowance | None:
+        """Count one request; raises `RateExceeded` when none is left. None where there is no limit."""
         if self.per_minute == 0:
             return None
         per_second = self.per_minute / WINDOW_S
         with self._lock:
             now = self._clock()
-            level, before = self._levels.get(asker, (float(self.per_minute), now))
+            level, before = self._levels.get(caller, (float(self.per_minute), now))
             level = min(float(self.per_minute), level + (now - before) * per_second)
             enough = level >= 1
             level -= enough
-            self._levels[asker] = (level, now)
-            self._levels.move_to_end(asker)
-            if len(self._levels) > HELD:
+            self._levels[caller] = (level, now)
+            self._levels.move_to_end(caller)
+            if len(self._levels) > MOST_CALLERS:
                 self._levels.popitem(last=False)
         if not enough:
-            raise TooOften(self.per_minute, _up((1 - level) / per_second))
+            raise RateExceeded(self.per_minute, _up((1 - level) / per_second))
         return Allowance(self.per_minute, int(level), _up((self.per_minute - level) / per_second))
 
 

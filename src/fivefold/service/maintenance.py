@@ -1,4 +1,4 @@
-"""Upkeep: a store is looked after as a whole, once or again and again. Other parts go on meanwhile."""
+"""Maintenance of a whole store, once or again and again. Everything else goes on meanwhile."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ DAY_S = 86_400.0
 _log = logging.getLogger("fivefold")
 
 
-def care(store: Store, now: datetime, progress: bool = False) -> Iterator[MaintenanceResult]:
-    """Check the vocabulary of each namespace, then let the store tend itself; a part that fails stops no other."""
+def maintain(store: Store, now: datetime, progress: bool = False) -> Iterator[MaintenanceResult]:
+    """Check the vocabulary of each namespace, then let the store maintain itself; a part that fails stops no other."""
     try:
         namespaces = store.namespaces()
     except StoreClosed:
@@ -28,7 +28,7 @@ def care(store: Store, now: datetime, progress: bool = False) -> Iterator[Mainte
     except StoreError as error:
         yield MaintenanceResult("store", False, str(error), ok=False)
         return
-    with bar("Looking after the store", len(namespaces) + 1, show=progress) as advance:
+    with bar("Maintaining the store", len(namespaces) + 1, show=progress) as advance:
         for namespace in namespaces:
             yield _vocabulary(store, namespace, now)
             advance(1)
@@ -49,29 +49,29 @@ def _vocabulary(store: Store, namespace: str, now: datetime) -> MaintenanceResul
     except StoreError as error:
         return MaintenanceResult("vocabulary", False, str(error), namespace, ok=False)
     if found.jaccard is None:
-        told = f"{found.lexemes:,} lexemes, looked at for the first time"
+        detail = f"{found.lexemes:,} lexemes, looked at for the first time"
     else:
-        told = f"{found.lexemes:,} lexemes, {found.jaccard:.0%} as last time"
+        detail = f"{found.lexemes:,} lexemes, {found.jaccard:.0%} as last time"
     return MaintenanceResult(
-        "vocabulary", found.reindexed, told + (": indexed anew" if found.reindexed else ""), namespace
+        "vocabulary", found.reindexed, detail + (": indexed again" if found.reindexed else ""), namespace
     )
 
 
-class Upkeep:
-    """Looks after a store every so many seconds, in a thread of its own, until it is stopped."""
+class Maintenance:
+    """Maintains a store every `every_s` seconds, in a thread of its own, until it is stopped."""
 
     def __init__(
         self,
         store: Store,
         every_s: float = DAY_S,
         clock: Callable[[], datetime] = utc_now,
-        told: Callable[[Sequence[MaintenanceResult]], None] | None = None,
+        report: Callable[[Sequence[MaintenanceResult]], None] | None = None,
     ) -> None:
-        """`told` is given what each round did; without it, what was changed or failed is logged."""
+        """`report` gets what each round did; without it, what was changed or failed is logged."""
         self._store = store
         self._every_s = every_s
         self._clock = clock
-        self._told = told or _logged
+        self._report = report or _log_results
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -79,7 +79,7 @@ class Upkeep:
         """Begin at once; a second start changes nothing."""
         if self._thread is None:
             self._ended.clear()
-            self._thread = threading.Thread(target=self._run_logged, name="fivefold-upkeep", daemon=True)
+            self._thread = threading.Thread(target=self._run_logged, name="fivefold-maintenance", daemon=True)
             self._thread.start()
 
     def end(self) -> None:
@@ -96,11 +96,11 @@ class Upkeep:
     def run(self, progress: bool = False) -> None:
         """Round after round in this thread, until it is ended from another."""
         while not self._ended.is_set():
-            self._told(list(self._round(progress)))
+            self._report(list(self._round(progress)))
             self._ended.wait(self._every_s)
 
     def _round(self, progress: bool) -> Iterator[MaintenanceResult]:
-        for item in care(self._store, self._clock(), progress):
+        for item in maintain(self._store, self._clock(), progress):
             yield item
             if self._ended.is_set():
                 return
@@ -109,15 +109,15 @@ class Upkeep:
         try:
             self.run()
         except StoreClosed:
-            _log.info("upkeep ended with the store")
+            _log.info("maintenance ended with the store")
         except Exception:
-            _log.exception("upkeep ended")
+            _log.exception("maintenance ended")
 
 
-def _logged(done: Sequence[MaintenanceResult]) -> None:
+def _log_results(done: Sequence[MaintenanceResult]) -> None:
     for item in done:
         where = "" if item.namespace is None else f" of namespace {item.namespace!r}"
         if not item.ok:
-            _log.warning("upkeep, %s%s: %s", item.part, where, item.detail)
+            _log.warning("maintenance, %s%s: %s", item.part, where, item.detail)
         elif item.changed:
-            _log.info("upkeep, %s%s: %s", item.part, where, item.detail)
+            _log.info("maintenance, %s%s: %s", item.part, where, item.detail)

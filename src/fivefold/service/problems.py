@@ -22,7 +22,7 @@ from fivefold.errors import (
     UnknownRecipe,
 )
 from fivefold.models.remote import RemoteError
-from fivefold.service.limits import TooMuch, TooOften
+from fivefold.service.limits import LimitExceeded, RateExceeded
 from fivefold.values.access import Refused, Unauthorized
 from fivefold.values.ids import new_id
 from fivefold.values.serialize import Value
@@ -80,7 +80,7 @@ _ERRORS: tuple[tuple[type[FivefoldError], str], ...] = (
     (UnknownRecipe, "unknown-recipe"),
     (InvalidInput, "invalid-input"),
     (NotFound, "not-found"),
-    (TooOften, "too-many-requests"),
+    (RateExceeded, "too-many-requests"),
     (EmbedderMismatch, "embedder-mismatch"),
     (MissingExtra, "missing-extra"),
     (PluginError, "plugin-failed"),
@@ -134,9 +134,9 @@ def problem(kind: str, detail: str, *, errors: tuple[Fault, ...] = (), limit: in
 
 def problem_of(error: Exception) -> Problem:
     """The problem that an error is; an unexpected one is logged, and only the id of its log entry is shown."""
-    if isinstance(error, TooMuch):
+    if isinstance(error, LimitExceeded):
         return problem(error.kind, str(error), limit=error.limit)
-    if isinstance(error, TooOften):
+    if isinstance(error, RateExceeded):
         return problem("too-many-requests", str(error), limit=error.limit)
     for kind, name in _ERRORS:
         if isinstance(error, kind):

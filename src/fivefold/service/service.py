@@ -10,11 +10,11 @@ from fivefold.engine import Engine
 from fivefold.errors import Call, OwnerOnly
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.service.engines import Engines
-from fivefold.service.idempotency import Answers
+from fivefold.service.idempotency import IdempotencyStore
 from fivefold.service.keys import Audit, Keyring
 from fivefold.service.limits import Limits, Rates
-from fivefold.service.maintenance import Upkeep
-from fivefold.service.sign_in import SignedIn
+from fivefold.service.maintenance import Maintenance
+from fivefold.service.sign_in import SignIns
 from fivefold.stores import open_store
 from fivefold.values.access import HERE, Caller, Role, Unauthorized
 from fivefold.values.reports import Stats
@@ -30,26 +30,26 @@ def open_service(
     embedder: str | None = None,
     extractor: str = "rules",
     limits: Limits | None = None,
-    upkeep_s: float = 0,
+    maintenance_s: float = 0,
 ) -> Service:
-    """The service of the store at `location`, looked after every `upkeep_s` seconds; close it when done."""
+    """The service of the store at `location`, maintained every `maintenance_s` seconds; close it when done."""
     if embedder is not None:
-        load_embedder(embedder)  # a name that is not known is told before a store is made
+        load_embedder(embedder)  # an unknown name is refused before a store is made
     store = open_store(location)
     try:
         service = Service(
             Engines(store, embedder, extractor),
             Keyring(store),
             Audit(store),
-            Answers(store),
+            IdempotencyStore(store),
             limits or Limits(),
-            Upkeep(store, upkeep_s) if upkeep_s else None,
+            Maintenance(store, maintenance_s) if maintenance_s else None,
         )
     except BaseException:
         store.close()
         raise
-    if service.upkeep is not None:
-        service.upkeep.start()
+    if service.maintenance is not None:
+        service.maintenance.start()
     return service
 
 
@@ -58,15 +58,15 @@ class Service:
     engines: Engines
     keyring: Keyring
     audit: Audit
-    answers: Answers
+    idempotency: IdempotencyStore
     limits: Limits = field(default_factory=Limits)
-    upkeep: Upkeep | None = None
+    maintenance: Maintenance | None = None
     rates: Rates = field(init=False)
     writers: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(WRITERS), init=False)
     """The turns of writes, whether by REST, MCP or a page."""
     note_writers: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(WRITERS), init=False)
     """For notes that return once they are on the disk: a write that is done need not queue behind those that wait."""
-    signed_in: SignedIn = field(default_factory=SignedIn, init=False)
+    sign_ins: SignIns = field(default_factory=SignIns, init=False)
 
     def __post_init__(self) -> None:
         self.rates = Rates(self.limits.per_minute)
@@ -105,8 +105,8 @@ class Service:
         return held if caller.sees_all else replace(held, bytes_on_disk=None)
 
     def close(self) -> None:
-        if self.upkeep is not None:
-            self.upkeep.stop()
-        self.answers.close()
+        if self.maintenance is not None:
+            self.maintenance.stop()
+        self.idempotency.close()
         self.audit.close()
         self.engines.close()

@@ -11,7 +11,7 @@ MOST = 10_000
 """Browsers signed in at once; one more signs the one out that signed in first."""
 
 
-class SignedIn:
+class SignIns:
     """A cookie goes to every program of its host, whatever the port; so it is not the key, which opens REST too."""
 
     def __init__(self, most: int = MOST) -> None:

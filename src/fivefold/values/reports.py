@@ -106,7 +106,7 @@ class Finding(Value):
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceResult(Value):
-    """One thing that upkeep looked at, in one namespace or the whole store, and whether it did something about it."""
+    """One thing that maintenance looked at, in a namespace or the whole store, and whether it changed something."""
 
     part: str
     changed: bool

@@ -43,12 +43,12 @@ def caller_of(request: Request) -> Caller:
     return caller
 
 
-def still_the_caller(request: Request) -> Caller:
+def recheck_caller(request: Request) -> Caller:
     """Who asks, looked up anew and not counted: a body may be long in coming, and a key revoked meanwhile."""
     return service_of(request).caller(secret_of(request), is_local(request))
 
 
-Asked = Annotated[Caller, Depends(caller_of)]
+CurrentCaller = Annotated[Caller, Depends(caller_of)]
 
 
 def secret_of(request: Request) -> str | None:
@@ -60,7 +60,7 @@ def secret_of(request: Request) -> str | None:
         return secret.strip()
     if request.scope["path"].startswith(API_PATHS):
         return None
-    return service_of(request).signed_in.secret(request.cookies.get(COOKIE, ""))
+    return service_of(request).sign_ins.secret(request.cookies.get(COOKIE, ""))
 
 
 def is_local(request: Request) -> bool:

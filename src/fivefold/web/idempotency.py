@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from fivefold.service.idempotency import Answer, Answers, Begun, Busy, Reused
+from fivefold.service.idempotency import IdempotencyStore, KeyReused, PendingRequest, RequestInProgress, StoredResponse
 from fivefold.service.problems import problem
 from fivefold.web.problems import ProblemError
 
@@ -19,26 +19,26 @@ REPLAYED = "idempotent-replayed"
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
+class KeyedWrite:
     """A write under a key. What it stores without an id gets one made from the key, by which a second try finds it.
 
     The body counts too: a key that comes with another one, once its time is over, means another write.
     """
 
-    begun: Begun
+    pending: PendingRequest
 
     def id(self, number: int) -> str:
-        parts = (*self.begun.request, self.begun.digest.hex(), str(number))
+        parts = (*self.pending.request, self.pending.digest.hex(), str(number))
         return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=16).hexdigest()
 
 
-async def once(
-    answers: Answers,
+async def run_once(
+    store: IdempotencyStore,
     request: Request,
     asker: str,
     namespace: str,
     digest: Callable[[], Awaitable[bytes]],
-    do: Callable[[Once | None], Awaitable[Response]],
+    do: Callable[[KeyedWrite | None], Awaitable[Response]],
     keeps: bool = True,
 ) -> Response:
     """What `do` answers, or what it answered the first time it was asked under this key.
@@ -50,25 +50,25 @@ async def once(
         return await do(None)
     scope = f"{asker} {request.method} {request.scope['path']}"
     try:
-        begun = await run_in_threadpool(answers.begin, namespace, scope, key, await digest())
-    except Reused as error:
+        pending = await run_in_threadpool(store.begin, namespace, scope, key, await digest())
+    except KeyReused as error:
         raise ProblemError(problem("key-used-otherwise", str(error))) from None
-    except Busy as error:
+    except RequestInProgress as error:
         raise ProblemError(problem("under-way", str(error)), {"Retry-After": str(error.retry_after_s)}) from None
-    if isinstance(begun, Answer):
-        return _again(begun)
+    if isinstance(pending, StoredResponse):
+        return _replay(pending)
     try:
-        response = await do(Once(begun))
+        response = await do(KeyedWrite(pending))
     except Exception:
-        await run_in_threadpool(answers.abandon, begun)
+        await run_in_threadpool(store.abandon, pending)
         raise
     body = bytes(response.body).decode() if keeps else None
-    await run_in_threadpool(answers.finish, begun, Answer(response.status_code, body))
+    await run_in_threadpool(store.finish, pending, StoredResponse(response.status_code, body))
     return response
 
 
-def _again(kept: Answer) -> Response:
-    if kept.body is None:
-        told = "this was done before; its answer spoke of a memory that has been forgotten since, and is gone with it"
-        raise ProblemError(problem("answer-forgotten", told))
-    return Response(kept.body, kept.status, {REPLAYED: "true"}, "application/json")
+def _replay(stored: StoredResponse) -> Response:
+    if stored.body is None:
+        message = "this was done before; a memory in its response has been forgotten since, and the response with it"
+        raise ProblemError(problem("answer-forgotten", message))
+    return Response(stored.body, stored.status, {REPLAYED: "true"}, "application/json")

@@ -17,7 +17,7 @@ from fivefold.mcp.transport import single_namespace
 from fivefold.service.problems import problem_of
 from fivefold.service.service import Service
 from fivefold.service.session import Session
-from fivefold.web.auth import caller_of, still_the_caller
+from fivefold.web.auth import caller_of, recheck_caller
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class HttpTransport:
         return self.opened
 
     def session(self, request: Any, namespace: str | None) -> Session:
-        caller = still_the_caller(request)
+        caller = recheck_caller(request)
         return Session(self.opened, caller, single_namespace(caller) if namespace is None else namespace)
 
     def message(self, error: Exception) -> str:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from fivefold.errors import Call
-from fivefold.service.limits import TooOften
+from fivefold.service.limits import RateExceeded
 from fivefold.service.problems import Problem, problem, problem_of
 from fivefold.values.access import Unauthorized
 
@@ -39,7 +39,7 @@ def problem_and_headers(error: Exception) -> tuple[Problem, dict[str, str]]:
     if isinstance(error, HTTPException):
         return _of_http(error)
     found = problem_of(error)
-    if isinstance(error, TooOften):
+    if isinstance(error, RateExceeded):
         return found, {"Retry-After": str(error.wait_s)}
     if isinstance(error, Unauthorized):
         return replace(found, detail=error.message(call=_header)), {"WWW-Authenticate": 'Bearer realm="fivefold"'}

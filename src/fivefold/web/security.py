@@ -11,7 +11,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from fivefold.service.limits import Allowance, Limits, TooMuch
+from fivefold.service.limits import Allowance, LimitExceeded, Limits
 from fivefold.service.problems import problem
 from fivefold.web import problems
 from fivefold.web.problems import ProblemError
@@ -28,12 +28,12 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-READING = frozenset({"GET", "HEAD", "OPTIONS"})
-STILL_S = 30
-"""A body of which nothing comes for so long is waited for no more."""
+READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+STALL_S = 30
+"""After so many seconds without a byte, the server stops waiting for a body."""
 
-MOST_VALUES = 100
-"""Values behind the ?; no path takes as many, and to tell all that are unknown takes long."""
+MAX_QUERY_VALUES = 100
+"""Values in the query of an address; no path takes as many, and listing all unknown ones would take long."""
 
 _HOST = re.compile(r"(\[[0-9a-f:.%]+\]|[^\s:@/\[\]]+)(?::\d*)?")
 _IMPORT = re.compile(r"/v1/namespaces/[^/]+/import")
@@ -110,29 +110,29 @@ class Guard:
                 raise
             await problems.answer(Request(scope), error)(scope, receive, out.send)
             return
-        if body.passed is not None and not out.started:
-            await problems.answer(Request(scope), body.passed)(scope, receive, out.send)
+        if body.error is not None and not out.started:
+            await problems.answer(Request(scope), body.error)(scope, receive, out.send)
 
     def _most(self, path: str) -> int:
         return self.limits.import_bytes if _IMPORT.fullmatch(path) else self.limits.body_bytes
 
     def _check(self, headers: Headers, scope: Scope, body: _Body) -> None:
         if not self.sites.knows_host(headers.get("host", "")):
-            told = "this server does not answer under that name; its operator can allow it"
-            raise ProblemError(problem("unknown-host", told))
-        reads = scope["method"] in READING
+            message = "this server does not answer under that name; its operator can allow it"
+            raise ProblemError(problem("unknown-host", message))
+        reads = scope["method"] in READ_METHODS
         if not (self.sites.may_read(headers) if reads else self.sites.is_own(headers)):
-            told = f"a page of another site may not {'ask' if reads else 'change'} anything here"
-            raise ProblemError(problem("other-site", f"{told}; the operator of the server can allow it"))
-        if scope["query_string"].count(b"&") >= MOST_VALUES:
-            raise ProblemError(problem("invalid-input", f"there are more than {MOST_VALUES} values behind the ?"))
+            message = f"a page of another site may not {'ask for' if reads else 'change'} anything here"
+            raise ProblemError(problem("other-site", f"{message}; the operator of the server can allow it"))
+        if scope["query_string"].count(b"&") >= MAX_QUERY_VALUES:
+            raise ProblemError(problem("invalid-input", f"there are more than {MAX_QUERY_VALUES} values behind the ?"))
         length = headers.get("content-length", "")
         if length.isdigit() and int(length) > body.most:
             raise too_large(body.most)
 
 
-def too_large(most: int) -> TooMuch:
-    return TooMuch("body-too-large", most, f"the body has more than {most:,} bytes, the most this server takes")
+def too_large(most: int) -> LimitExceeded:
+    return LimitExceeded("body-too-large", most, f"the body has more than {most:,} bytes, the most this server takes")
 
 
 class _Body:
@@ -143,22 +143,22 @@ class _Body:
         self._read = 0
         self._ended = False
         self.most = most
-        self.passed: TooMuch | ProblemError | None = None
+        self.error: LimitExceeded | ProblemError | None = None
 
     async def receive(self) -> Message:
         if self._ended:  # what is waited for now is that the client goes away
             return await self._receive()
         try:
-            message = await asyncio.wait_for(self._receive(), STILL_S)
+            message = await asyncio.wait_for(self._receive(), STALL_S)
         except TimeoutError:
-            told = f"nothing of the body came for {STILL_S} s; send it at once"
-            self.passed = ProblemError(problem("body-too-slow", told))
-            raise self.passed from None
+            detail = f"nothing of the body came for {STALL_S} s; send it at once"
+            self.error = ProblemError(problem("body-too-slow", detail))
+            raise self.error from None
         self._ended = not message.get("more_body", False)
         self._read += len(message.get("body", b""))
         if self._read > self.most:
-            self.passed = too_large(self.most)
-            raise self.passed
+            self.error = too_large(self.most)
+            raise self.error
         return message
 
 
@@ -173,19 +173,19 @@ class _Out:
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
-            self._dress(MutableHeaders(scope=message))
+            self._add_headers(MutableHeaders(scope=message))
         await self._send(message)
 
     def send_unless(self, body: _Body) -> Send:
         """What answers a body that turned out too large is not sent; the guard answers itself."""
 
         async def send(message: Message) -> None:
-            if body.passed is None or self.started:
+            if body.error is None or self.started:
                 await self.send(message)
 
         return send
 
-    def _dress(self, headers: MutableHeaders) -> None:
+    def _add_headers(self, headers: MutableHeaders) -> None:
         for name, value in HEADERS.items():
             headers.setdefault(name, value)
         headers.setdefault("Cache-Control", "no-store")

@@ -52,9 +52,9 @@ def listen(host: str, port: int) -> socket.socket:
             bound.close()
             raise
     except (OSError, OverflowError, UnicodeError) as error:
-        told = getattr(error, "strerror", None) or str(error)
+        reason = getattr(error, "strerror", None) or str(error)
         raise CannotListen(
-            f"port {port} of {host!r} cannot be opened: {told}",
+            f"port {port} of {host!r} cannot be opened: {reason}",
             advice="choose another, or any free one with {call}",
             call=Call(arguments={"port": 0}),
         ) from None
@@ -69,7 +69,7 @@ def url_of(bound: socket.socket) -> str:
 def until_stopped(
     service: Service, app: ASGIApp, host: str, port: int, stop_s: int, ready: Callable[[str], None]
 ) -> None:
-    """Serve until stopped; `ready` is told the address. Refused where others could come in and there are no keys."""
+    """Serve until stopped; `ready` gets the address. Refused where other machines could connect without a key."""
     if not is_loopback(host) and not service.keyring.any():
         raise KeysRequired(host, _shown(service.engines.store.location))
     bound = listen(host, port)

@@ -16,12 +16,12 @@ from starlette.requests import Request
 LINES = "application/x-ndjson"
 """The media type of an export or an import: a JSON object on each line."""
 
-TOGETHER = 1 << 20
+CHUNK = 1 << 20
 """Bytes that are gathered before they are written, or read at once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Spooled:
+class BodyFile:
     """A body in a file, and a hash of it."""
 
     path: Path
@@ -32,7 +32,7 @@ class Spooled:
 
 
 @asynccontextmanager
-async def spooled(request: Request) -> AsyncIterator[Spooled]:
+async def body_file(request: Request) -> AsyncIterator[BodyFile]:
     """The body of a request as a file."""
     digest = hashlib.sha256(request.scope["query_string"] + b"\n")
     with tempfile.TemporaryDirectory(prefix="fivefold-") as folder:
@@ -42,14 +42,14 @@ async def spooled(request: Request) -> AsyncIterator[Spooled]:
             async for chunk in request.stream():
                 digest.update(chunk)
                 gathered += chunk
-                if len(gathered) >= TOGETHER:
+                if len(gathered) >= CHUNK:
                     await run_in_threadpool(file.write, bytes(gathered))
                     gathered.clear()
             await run_in_threadpool(file.write, bytes(gathered))
-        yield Spooled(path, digest.digest())
+        yield BodyFile(path, digest.digest())
 
 
-def lines_through_a_file(lines: Iterator[str]) -> IO[bytes]:
+def write_lines(lines: Iterator[str]) -> IO[bytes]:
     """All lines in a file without a name, at its beginning; whoever reads them slowly keeps no one waiting."""
     file: IO[bytes] = tempfile.TemporaryFile(prefix="fivefold-")  # noqa: SIM115 - closed by who reads it
     try:
@@ -62,8 +62,8 @@ def lines_through_a_file(lines: Iterator[str]) -> IO[bytes]:
     return file
 
 
-async def parts_of(file: IO[bytes]) -> AsyncIterator[bytes]:
+async def chunks_of(file: IO[bytes]) -> AsyncIterator[bytes]:
     """The file, part by part; it is closed at the end, and as soon as no one reads on."""
     with file:
-        while part := await run_in_threadpool(file.read, TOGETHER):
+        while part := await run_in_threadpool(file.read, CHUNK):
             yield part

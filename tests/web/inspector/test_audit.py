@@ -62,7 +62,7 @@ ROUTES = sorted({(method, path) for method, path in routes_of(router.routes) if 
 def pages(service: Service) -> Iterator[TestClient]:
     _, secret = service.keyring.create("looks", "admin", ["default"])
     with TestClient(create_app(service, mcp=False), base_url="http://localhost", client=("127.0.0.1", 5)) as client:
-        client.cookies.set(COOKIE, service.signed_in.begin(secret))
+        client.cookies.set(COOKIE, service.sign_ins.begin(secret))
         yield client
 
 

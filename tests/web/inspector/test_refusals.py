@@ -49,7 +49,7 @@ def test_there_are_changes_to_refuse() -> None:
 def reader(service: Service) -> Iterator[TestClient]:
     _, secret = service.keyring.create("page reader", "reader", ["default"])
     with TestClient(create_app(service, mcp=False), base_url="http://localhost", client=("127.0.0.1", 5)) as client:
-        client.cookies.set(COOKIE, service.signed_in.begin(secret))
+        client.cookies.set(COOKIE, service.sign_ins.begin(secret))
         yield client
 
 

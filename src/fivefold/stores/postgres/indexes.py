@@ -1,4 +1,4 @@
-"""Which HNSW indexes there are: made by upkeep, in any process, and noticed by all."""
+"""Which HNSW indexes there are: made by maintenance, in any process, and noticed by all."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def _sum(shares: Sequence[dict[str, list[int]]]) -> list[Table]:
 
 
 def _indexes(connection: Connection, options: Options) -> tuple[Index, ...]:
-    """Those that are there, and those that upkeep would make."""
+    """Those that are there, and those that maintenance would make."""
     built = built_indexes(partial(ask, connection), options.schema)
     wanted = {large.index for large in _unless_away(lambda: large_fields(connection, options)) or ()}
     found = []

@@ -1,4 +1,4 @@
-"""A store as a whole: its namespaces, what it keeps for all of them, and its upkeep."""
+"""A store as a whole: its namespaces, what it keeps for all of them, and its maintenance."""
 
 from __future__ import annotations
 

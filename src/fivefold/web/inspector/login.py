@@ -34,14 +34,14 @@ def sign_in(request: Request, key: Annotated[str, Form()] = "", next: Annotated[
         return page(request, "login.html", 401, next=local_path(next), error=str(error), keys=True)
     response = RedirectResponse(local_path(next), 303)
     secure = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
-    token = service.signed_in.begin(key.strip())
+    token = service.sign_ins.begin(key.strip())
     response.set_cookie(COOKIE, token, max_age=COOKIE_S, httponly=True, samesite="strict", secure=secure)
     return response
 
 
 @router.post("/logout")
 def sign_out(request: Request) -> Response:
-    service_of(request).signed_in.end(request.cookies.get(COOKIE, ""))
+    service_of(request).sign_ins.end(request.cookies.get(COOKIE, ""))
     response = RedirectResponse("/login", 303)
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return response

@@ -15,7 +15,7 @@ from fivefold.web.inspector import memory, memory_changes
 from fivefold.web.inspector.confirmations import confirmation
 from fivefold.web.inspector.page_session import PageSession
 from fivefold.web.inspector.rendering import address, page
-from fivefold.web.streaming import LINES, lines_through_a_file, parts_of
+from fivefold.web.streaming import LINES, chunks_of, write_lines
 
 PAGE = 30
 """Memories on one page; a click brings the next ones."""
@@ -104,6 +104,6 @@ def memories(
 def export(session: PageSession) -> Response:
     """Every memory as JSON lines, the same as REST gives, for a browser that has only its cookie."""
     with session.act("export") as act:
-        file = lines_through_a_file(act.engine.export_lines())
+        file = write_lines(act.engine.export_lines())
     headers = {"Content-Disposition": 'attachment; filename="memories.jsonl"'}
-    return StreamingResponse(parts_of(file), media_type=LINES, headers=headers)
+    return StreamingResponse(chunks_of(file), media_type=LINES, headers=headers)

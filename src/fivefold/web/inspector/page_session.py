@@ -9,11 +9,11 @@ from fastapi import Depends, Query, Request
 from fivefold.service.service import Service
 from fivefold.service.session import Session
 from fivefold.values.access import Caller
-from fivefold.web.auth import Asked, service_of
+from fivefold.web.auth import CurrentCaller, service_of
 
 
 def page_session(
-    request: Request, caller: Asked, namespace: Annotated[str | None, Query(max_length=1_000)] = None
+    request: Request, caller: CurrentCaller, namespace: Annotated[str | None, Query(max_length=1_000)] = None
 ) -> Session:
     """Without a namespace in the address: `default`, or the first one the caller may see.
 

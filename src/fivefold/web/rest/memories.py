@@ -12,7 +12,7 @@ from fivefold.service.argument_fields import Moment
 from fivefold.values.memory import Kind, Memory, Type
 from fivefold.values.paging import Page
 from fivefold.values.reports import Merged, Report
-from fivefold.web.idempotency import Once
+from fivefold.web.idempotency import KeyedWrite
 from fivefold.web.rest.bodies import Batch, Changes, Name, RecordBody
 from fivefold.web.rest.operations import IN, JSON, Current, Example, UnderKey, operation
 
@@ -150,7 +150,7 @@ def supersede_memory(action: Current, once: UnderKey, id: str, body: RecordBody)
     """Remember a record as what replaces a memory, which keeps its history and stops winning."""
     record = _with_id(once, body.given(action.service.limits), 0)
     engine = action.engine
-    if once is not None and once.begun.again and engine.get(id).superseded_by == record["id"]:
+    if once is not None and once.pending.is_retry and engine.get(id).superseded_by == record["id"]:
         return Report(merged=(Merged(record["id"], "a memory with this id is already stored"),))
     return engine.supersede(id, record)
 
@@ -183,7 +183,7 @@ def memory_history(action: Current, id: str) -> History:
     return action.engine.history(id)
 
 
-def _with_id(once: Once | None, record: dict[str, Any], number: int) -> dict[str, Any]:
+def _with_id(once: KeyedWrite | None, record: dict[str, Any], number: int) -> dict[str, Any]:
     """Under an idempotency key, a record without an id gets one that is the same the second time."""
     if once is None or record.get("id") is not None:
         return record

@@ -19,7 +19,7 @@ from fivefold.values.limits import MAX_TEXT
 from fivefold.values.records import TEXT_FIELDS
 from fivefold.values.reports import Report, Stats
 from fivefold.web.rest.operations import IN, JSON, Current, Example, operation
-from fivefold.web.streaming import LINES, lines_through_a_file, parts_of
+from fivefold.web.streaming import LINES, chunks_of, write_lines
 
 HERE = {"namespace": "default"}
 TAG = "namespaces"
@@ -73,8 +73,8 @@ def unlearn(action: Current) -> Unlearned:
 def export(action: Current) -> Response:
     """Every memory of the namespace, one JSON object a line, oldest first."""
     engine = action.engine
-    file = lines_through_a_file(engine.export_lines())
-    return StreamingResponse(parts_of(file), media_type=LINES)
+    file = write_lines(engine.export_lines())
+    return StreamingResponse(chunks_of(file), media_type=LINES)
 
 
 async def lines_of(request: Request) -> Path:

@@ -21,10 +21,10 @@ from fivefold.values.access import Role
 from fivefold.values.limits import MAX_NAME
 from fivefold.values.reports import Report
 from fivefold.values.serialize import Value
-from fivefold.web.auth import caller_of, service_of, still_the_caller
-from fivefold.web.idempotency import REPLAYED, Once, once
+from fivefold.web.auth import caller_of, recheck_caller, service_of
+from fivefold.web.idempotency import REPLAYED, KeyedWrite, run_once
 from fivefold.web.problems import ProblemError
-from fivefold.web.streaming import LINES, spooled
+from fivefold.web.streaming import LINES, body_file
 
 P = ParamSpec("P")
 
@@ -72,7 +72,7 @@ class Operation:
 OPERATIONS: dict[str, Operation] = {}
 
 
-class Answer(Response):
+class ValueResponse(Response):
     """A value of the library as JSON, as its `to_dict()` writes it."""
 
     media_type = JSON
@@ -91,12 +91,12 @@ Current = Annotated[Action, Depends(current_action)]
 """The action of this request, whose rights are checked; what an endpoint takes to do its work."""
 
 
-async def current_once(request: Request) -> Once | None:
-    once: Once | None = request.state.once
+async def current_once(request: Request) -> KeyedWrite | None:
+    once: KeyedWrite | None = request.state.once
     return once
 
 
-UnderKey = Annotated[Once | None, Depends(current_once)]
+UnderKey = Annotated[KeyedWrite | None, Depends(current_once)]
 """The idempotency key under which a write runs, if it has one."""
 
 
@@ -117,16 +117,16 @@ def operation(
 
     def register(endpoint: Callable[P, Value | Response]) -> Callable[P, Response]:
         @wraps(endpoint)
-        def answering(*args: P.args, **kwargs: P.kwargs) -> Response:
+        def respond(*args: P.args, **kwargs: P.kwargs) -> Response:
             found = endpoint(*args, **kwargs)
-            return found if isinstance(found, Response) else Answer(found, status)
+            return found if isinstance(found, Response) else ValueResponse(found, status)
 
         name = endpoint.__name__.rstrip("_")
         assert name not in OPERATIONS, name
         OPERATIONS[name] = Operation(
-            name, method, path, role, action, tag, answering, answers, status, example or Example(), takes, gives
+            name, method, path, role, action, tag, respond, answers, status, example or Example(), takes, gives
         )
-        return answering
+        return respond
 
     return register
 
@@ -159,7 +159,7 @@ async def _respond(operation: Operation, request: Request, inner: Inner) -> Resp
         else:
             await _whole(operation, request)
             response = await inner(request)
-        if isinstance(response, Answer) and isinstance(response.value, Report):
+        if isinstance(response, ValueResponse) and isinstance(response.value, Report):
             action.subject = _ids_of(response.value)
         if REPLAYED in response.headers:
             action.outcome = "replayed"
@@ -169,20 +169,20 @@ async def _respond(operation: Operation, request: Request, inner: Inner) -> Resp
 async def _respond_once(operation: Operation, action: Action, request: Request, inner: Inner) -> Response:
     """A write waits for its turn when its body is there, so that none waits for a slow sender."""
 
-    async def do(under: Once | None) -> Response:
+    async def do(under: KeyedWrite | None) -> Response:
         request.state.once = under
         return await inner(request)
 
     service, namespace = action.service, action.session.namespace
     assert namespace is not None
     keeps = operation.action != "forget"  # the answer is what was forgotten
-    under_key = partial(once, service.answers, request, action.caller.key_id or "here", namespace)
+    under_key = partial(run_once, service.idempotency, request, action.caller.key_id or "here", namespace)
     if operation.takes != LINES:
         await _whole(operation, request)
         async with service.writers:
             return await under_key(partial(_digest, request), do, keeps)
-    async with spooled(request) as body:
-        await run_in_threadpool(still_the_caller, request)
+    async with body_file(request) as body:
+        await run_in_threadpool(recheck_caller, request)
         request.state.lines = body.path
         async with service.writers:
             return await under_key(body.digest, do)
@@ -192,7 +192,7 @@ async def _whole(operation: Operation, request: Request) -> None:
     """Wait for the body. Who sent it must still be let in when it has come."""
     if operation.takes is not None:
         await request.body()
-        await run_in_threadpool(still_the_caller, request)
+        await run_in_threadpool(recheck_caller, request)
 
 
 async def _digest(request: Request) -> bytes:

@@ -15,7 +15,7 @@ from fivefold.values.query import Query
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Plan
 from fivefold.web.rest.bodies import ContextBody, FeedbackBody, PlanBody, Question, RecallBody
-from fivefold.web.rest.operations import IN, JSON, Answer, Current, Example, operation
+from fivefold.web.rest.operations import IN, JSON, Current, Example, ValueResponse, operation
 
 HERE = {"namespace": "default"}
 TAG = "recall"
@@ -54,7 +54,7 @@ def explain(action: Current, request: Request, body: RecallBody) -> Response:
     found = action.engine.recall(**_asked(action, body, still=True))
     if prefers_text(request.headers.get("accept", "")):
         return PlainTextResponse(found.explain() + "\n")
-    return Answer(found)
+    return ValueResponse(found)
 
 
 @operation(

@@ -17,7 +17,7 @@ from fivefold.values.paging import Page, page_of, read_cursor
 from fivefold.version import VERSION
 from fivefold.web.auth import service_of
 from fivefold.web.rest.bodies import Name
-from fivefold.web.rest.operations import Answer, Current, Example, operation
+from fivefold.web.rest.operations import Current, Example, ValueResponse, operation
 from fivefold.web.rest.sessions import Paging
 
 TAG = "server"
@@ -78,10 +78,10 @@ def _brief(name: str) -> RecipeInBrief:
 async def health() -> Response:
     """The process runs."""
     # A coroutine needs no thread, so that whoever waits for the store is not in the way.
-    return Answer(Health("ok", VERSION))
+    return ValueResponse(Health("ok", VERSION))
 
 
 def ready(request: Request) -> Response:
     """The store answers, and is in the form this version writes."""
     service_of(request).engines.store.keys.has_any()
-    return Answer(Readiness("ok"))
+    return ValueResponse(Readiness("ok"))

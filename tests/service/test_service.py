@@ -20,7 +20,7 @@ from tests.web.conftest import UNLIMITED, asking
 
 
 def test_a_namespace_has_one_engine_and_few_are_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "HELD", 2)
+    monkeypatch.setattr(engines, "MOST_ENGINES", 2)
     service = open_service(str(tmp_path / "memory.db"), "wordllama")
     try:
         first = service.engines.of("a")
@@ -92,7 +92,7 @@ def test_a_store_that_is_served_is_looked_after(tmp_path: Path) -> None:
     path = str(tmp_path / "memory.db")
     with fivefold.open(path, embedder="wordllama") as engine:
         engine.remember("A note")
-    service = open_service(path, upkeep_s=3_600)
+    service = open_service(path, maintenance_s=3_600)
     try:
         while service.engines.of("default").stats().drift is None:
             time.sleep(0.05)
