@@ -9,7 +9,7 @@ from fastapi import Body, Depends
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from fivefold.errors import InvalidFile
+from fivefold.errors import InvalidFile, InvalidInput
 from fivefold.learning.from_use import LearnedFromUse
 from fivefold.service.limits import Limits
 from fivefold.service.responses import Unlearned
@@ -101,7 +101,7 @@ def import_(action: Current, lines: Annotated[Path, Depends(lines_of)]) -> Repor
         _check_texts(lines, action.service.limits)
         return action.engine.import_jsonl(lines)
     except InvalidFile as error:
-        raise error.renamed("") from None
+        raise (error.renamed("") if error.place else InvalidInput(f"the body {error.fault}")) from None
 
 
 def _check_texts(lines: Path, limits: Limits) -> None:
