@@ -147,3 +147,18 @@ def test_tests_lie_where_the_code_lies() -> None:
     found = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}
     strays = [str(folder) for folder in found if not (SRC / folder).is_dir() and folder.parts[0] not in OF_NO_FOLDER]
     assert strays == []
+
+
+def test_no_flags_below_the_command_line() -> None:
+    """An error carries data; the command line says which of its options helps. A whole flag is an argument to run."""
+    found = []
+    for path in modules():
+        if "cli" not in path.relative_to(SRC).parts:
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    found += [f"{named(path)}:{node.lineno} {flag}" for flag in flags_in(node.value)]
+    assert found == []
+
+
+def flags_in(text: str) -> list[str]:
+    return [] if re.fullmatch(r"--[a-z-]+", text) else [match.strip(" `'\"(") for match in FLAG.findall(text)]
