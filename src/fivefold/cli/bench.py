@@ -1,4 +1,4 @@
-"""`fivefold bench`: measurements as commands. `speed` is here, the runs in `run`."""
+"""`fivefold bench`: measurements as commands. `speed` is here, the comparisons of recipes in `benchmark`."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def speed(
         _show(found)
 
 
-for raced in (benchmark.locomo, benchmark.longmemeval, benchmark.jsonl):
-    bench.command(cls=benchmark.OptionalAblate)(raced)
+for compare in (benchmark.locomo, benchmark.longmemeval, benchmark.jsonl):
+    bench.command(cls=benchmark.OptionalAblate)(compare)
 bench.command()(benchmark.diff)
 
 

@@ -1,9 +1,10 @@
-"""`fivefold bench locomo`, `longmemeval`, `jsonl` and `diff`: recipes raced on a benchmark, and two runs compared."""
+"""`fivefold bench locomo`, `longmemeval` and `jsonl` compare recipes on a benchmark; `diff` compares two runs."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,6 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from fivefold.cli.app import JsonOption, print_json
+from fivefold.cli.options import with_groups
 from fivefold.cli.recipes import overrides_of
 from fivefold.errors import InvalidInput
 
@@ -45,6 +47,23 @@ AblateOption = Annotated[
 ]
 
 
+@dataclass(frozen=True, slots=True)
+class BenchmarkOptions:
+    """What runs, on how many questions, and how it is scored."""
+
+    recipes: RecipesOption = None
+    overrides: SetOption = None
+    ks: KsOption = "5,10,20"
+    unit: UnitOption = None
+    embedder: EmbedderOption = "fivefold-minilm"
+    limit: LimitOption = None
+    jobs: JobsOption = 1
+    out: OutOption = None
+    seed: SeedOption = None
+    significance: TestOption = False
+    ablate: AblateOption = None
+
+
 class OptionalAblate(TyperCommand):
     """`--ablate` may stand alone."""
 
@@ -60,85 +79,61 @@ def _with_default(args: Sequence[str]) -> list[str]:
     return given
 
 
+@with_groups
 def locomo(
     file: Annotated[Path, typer.Argument(help="LoCoMo's JSON file")],
-    recipes: RecipesOption = None,
-    overrides: SetOption = None,
-    ks: KsOption = "5,10,20",
-    unit: UnitOption = None,
-    embedder: EmbedderOption = "fivefold-minilm",
-    limit: LimitOption = None,
-    jobs: JobsOption = 1,
-    out: OutOption = None,
-    seed: SeedOption = None,
-    significance: TestOption = False,
-    ablate: AblateOption = None,
+    *,
+    options: BenchmarkOptions,
     as_json: JsonOption = False,
 ) -> None:
-    """Run recipes on LoCoMo: long talks, questions answered by single turns."""
+    """Compare recipes on LoCoMo: long talks, questions answered by single turns."""
 
     def load() -> Dataset:
         from fivefold.bench.locomo import load
 
         return load(file)
 
-    _race(load, recipes, overrides, ks, unit, embedder, limit, jobs, out, seed, significance, ablate, as_json)
+    _run(load, options, as_json)
 
 
+@with_groups
 def longmemeval(
     file: Annotated[Path, typer.Argument(help="LongMemEval's JSON file")],
     pool: Annotated[
         bool, typer.Option("--pool/--no-pool", help="All sessions in one namespace, or one for each question")
     ] = True,
-    recipes: RecipesOption = None,
-    overrides: SetOption = None,
-    ks: KsOption = "5,10,20",
-    unit: UnitOption = None,
-    embedder: EmbedderOption = "fivefold-minilm",
-    limit: LimitOption = None,
-    jobs: JobsOption = 1,
-    out: OutOption = None,
-    seed: SeedOption = None,
-    significance: TestOption = False,
-    ablate: AblateOption = None,
+    *,
+    options: BenchmarkOptions,
     as_json: JsonOption = False,
 ) -> None:
-    """Run recipes on LongMemEval: sessions with an assistant, questions answered by whole sessions."""
+    """Compare recipes on LongMemEval: sessions with an assistant, questions answered by whole sessions."""
 
     def load() -> Dataset:
         from fivefold.bench.longmemeval import load
 
         return load(file, pool)
 
-    _race(load, recipes, overrides, ks, unit, embedder, limit, jobs, out, seed, significance, ablate, as_json)
+    _run(load, options, as_json)
 
 
+@with_groups
 def jsonl(
     folder: Annotated[Path, typer.Argument(help="The folder with memories.jsonl and queries.jsonl")],
-    recipes: RecipesOption = None,
-    overrides: SetOption = None,
-    ks: KsOption = "5,10,20",
-    unit: UnitOption = None,
-    embedder: EmbedderOption = "fivefold-minilm",
-    limit: LimitOption = None,
-    jobs: JobsOption = 1,
-    out: OutOption = None,
-    seed: SeedOption = None,
-    significance: TestOption = False,
-    ablate: AblateOption = None,
+    *,
+    options: BenchmarkOptions,
     as_json: JsonOption = False,
 ) -> None:
-    """Run recipes on data of your own, as JSON lines."""
+    """Compare recipes on data of your own, as JSON lines."""
 
     def load() -> Dataset:
         from fivefold.bench.jsonl import load
 
         try:
-            return load(folder, unit)
+            return load(folder, options.unit)
         except InvalidInput:
             return load(folder)  # gold that names turns can be counted by session; other faults are told again
 
-    _race(load, recipes, overrides, ks, unit, embedder, limit, jobs, out, seed, significance, ablate, as_json)
+    _run(load, options, as_json)
 
 
 def diff(
@@ -165,32 +160,18 @@ def diff(
         show_diff(found, limit)
 
 
-def _race(
-    load: Callable[[], Dataset],
-    recipes: str | None,
-    overrides: list[str] | None,
-    ks: str,
-    unit: Literal["turn", "session"] | None,
-    embedder: str,
-    limit: int | None,
-    jobs: int,
-    out: Path | None,
-    seed: int | None,
-    significance: bool,
-    ablate: str | None,
-    as_json: bool,
-) -> None:
-    depths, changed = _depths(ks), overrides_of(overrides)
+def _run(load: Callable[[], Dataset], options: BenchmarkOptions, as_json: bool) -> None:
+    depths, overrides = _depths(options.ks), overrides_of(options.overrides)
     from fivefold.bench.benchmark import Options, run_benchmark
 
-    options = Options(recipes, changed, depths, unit, embedder, limit, jobs, out, seed, significance, ablate)
-    results, files = run_benchmark(load, options, progress=sys.stderr.isatty())
+    settings = Options(**{**asdict(options), "ks": depths, "overrides": overrides})
+    results, files = run_benchmark(load, settings, progress=sys.stderr.isatty())
     if as_json:
         print_json(results)
         return
     from fivefold.cli.benchmark_view import show_results
 
-    show_results(results, out, files)
+    show_results(results, options.out, files)
 
 
 def _depths(text: str) -> tuple[int, ...]:

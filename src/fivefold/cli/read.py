@@ -1,13 +1,19 @@
-"""Commands that answer a question, and show how."""
+"""Commands that answer a question and show how."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fivefold.cli.app import FullOption, JsonOption, NamespaceOption, StoreOption, app, print_json, reading
+from fivefold.cli.options import with_groups
 from fivefold.cli.recipes import RecipeOption, SetOption, is_still, recipe_of
+
+if TYPE_CHECKING:
+    from fivefold.retrieval.recipe import Recipe
+    from fivefold.values.recall import Recall
 
 Question = Annotated[str, typer.Argument(help="The question")]
 KOption = Annotated[int, typer.Option("-k", help="How many memories")]
@@ -18,43 +24,46 @@ EffortOption = Annotated[
     str, typer.Option("--effort", help="How much work: low (quick), normal, or high (deeper lists, more read)")
 ]
 RecentOption = Annotated[
-    int | None,
-    typer.Option("--recent", help="Bring the last turns of the talk along, so many [default: as the namespace has it]"),
+    int | None, typer.Option("--recent", help="How many of the last turns to add [default: as the namespace is set]")
 ]
 SessionOption = Annotated[
-    str | None, typer.Option("--session", help="The session whose turns --recent brings [default: the latest]")
+    str | None, typer.Option("--session", help="The session whose turns --recent adds [default: the latest]")
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """How a question is answered."""
+
+    recipe: RecipeOption = "default"
+    overrides: SetOption = None
+    now: NowOption = None
+    history: HistoryOption = None
+    effort: EffortOption = "normal"
+
+
+@dataclass(frozen=True, slots=True)
+class RecallOptions(PlanOptions):
+    """How a question is answered, and which recent turns come with the answer."""
+
+    recent: RecentOption = None
+    session: SessionOption = None
 
 
 @app.command()
+@with_groups
 def recall(
     question: Question,
     k: KOption = 5,
-    recipe: RecipeOption = "default",
-    overrides: SetOption = None,
-    now: NowOption = None,
-    history: HistoryOption = None,
-    effort: EffortOption = "normal",
-    recent: RecentOption = None,
-    session: SessionOption = None,
+    *,
+    options: RecallOptions,
     full: FullOption = False,
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,
 ) -> None:
     """Find the memories that answer a question."""
-    with reading(store, namespace, anyway=True) as engine:
-        chosen = recipe_of(recipe, overrides)
-        answer = engine.recall(
-            question,
-            k,
-            recipe=chosen,
-            now=now,
-            history=history or (),
-            effort=effort,  # type: ignore[arg-type]
-            recent_turns=recent,
-            session_id=session,
-        )
+    answer = _recall(question, k, recipe_of(options.recipe, options.overrides), options, store, namespace)
     if as_json:
         print_json(answer.to_dict())
     else:
@@ -64,99 +73,99 @@ def recall(
 
 
 @app.command()
+@with_groups
 def explain(
     question: Question,
     k: KOption = 5,
-    recipe: RecipeOption = "default",
-    overrides: SetOption = None,
-    now: NowOption = None,
-    history: HistoryOption = None,
-    effort: EffortOption = "normal",
-    recent: RecentOption = None,
-    session: SessionOption = None,
+    *,
+    options: RecallOptions,
     full: FullOption = False,
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,
 ) -> None:
-    """Show how a recall came about: every route, the fusion arithmetic, every later step."""
-    with reading(store, namespace, anyway=True) as engine:
-        chosen = recipe_of(recipe, overrides, still=True)
-        answer = engine.recall(
-            question,
-            k,
-            recipe=chosen,
-            now=now,
-            history=history or (),
-            effort=effort,  # type: ignore[arg-type]
-            recent_turns=recent,
-            session_id=session,
-        )
+    """Show how a recall finds its memories: every route, the fusion arithmetic, every later step."""
+    recipe = recipe_of(options.recipe, options.overrides, still=True)
+    answer = _recall(question, k, recipe, options, store, namespace)
     if as_json:
         print_json(answer.to_dict())
     else:
         from fivefold.cli.explanation_view import explain
 
-        explain(answer, full, still=is_still(chosen))
+        explain(answer, full, still=is_still(recipe))
 
 
 @app.command()
+@with_groups
 def context(
     question: Question,
     budget: Annotated[int, typer.Option("--budget", help="How many tokens it may take")] = 1000,
     k: KOption = 10,
-    recipe: RecipeOption = "default",
-    overrides: SetOption = None,
-    now: NowOption = None,
-    history: HistoryOption = None,
-    effort: EffortOption = "normal",
-    recent: RecentOption = None,
-    session: SessionOption = None,
+    *,
+    options: RecallOptions,
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,
 ) -> None:
     """Write what a recall finds as a block for a prompt, cut to a number of tokens."""
     with reading(store, namespace, anyway=True) as engine:
-        made = engine.context(
+        block = engine.context(
             question,
             token_budget=budget,
             k=k,
-            recipe=recipe_of(recipe, overrides),
-            now=now,
-            history=history or (),
-            effort=effort,  # type: ignore[arg-type]
-            recent_turns=recent,
-            session_id=session,
+            recipe=recipe_of(options.recipe, options.overrides),
+            now=options.now,
+            history=options.history or (),
+            effort=options.effort,  # type: ignore[arg-type]
+            recent_turns=options.recent,
+            session_id=options.session,
         )
     if as_json:
-        print_json(made.to_dict())
+        print_json(block.to_dict())
     else:
         from fivefold.cli import recall_view
 
-        recall_view.context(made)
+        recall_view.context(block)
 
 
 @app.command()
+@with_groups
 def plan(
     question: Question,
     k: KOption = 5,
-    recipe: RecipeOption = "default",
-    overrides: SetOption = None,
-    now: NowOption = None,
-    history: HistoryOption = None,
-    effort: EffortOption = "normal",
+    *,
+    options: PlanOptions,
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,
 ) -> None:
     """Show what a recall would do, without doing it."""
     with reading(store, namespace, anyway=True) as engine:
-        chosen = recipe_of(recipe, overrides)
-        made = engine.plan(question, k, recipe=chosen, now=now, history=history or (), effort=effort)  # type: ignore[arg-type]
+        chosen = engine.plan(
+            question,
+            k,
+            recipe=recipe_of(options.recipe, options.overrides),
+            now=options.now,
+            history=options.history or (),
+            effort=options.effort,  # type: ignore[arg-type]
+        )
     if as_json:
-        print_json(made.to_dict())
+        print_json(chosen.to_dict())
     else:
         from fivefold.cli import recall_view
 
-        recall_view.plan(made)
+        recall_view.plan(chosen)
+
+
+def _recall(question: str, k: int, recipe: Recipe, options: RecallOptions, store: str | None, namespace: str) -> Recall:
+    with reading(store, namespace, anyway=True) as engine:
+        return engine.recall(
+            question,
+            k,
+            recipe=recipe,
+            now=options.now,
+            history=options.history or (),
+            effort=options.effort,  # type: ignore[arg-type]
+            recent_turns=options.recent,
+            session_id=options.session,
+        )

@@ -6,61 +6,84 @@ import json
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
 from fivefold.cli.app import JsonOption, StoreOption, app, place, say
+from fivefold.cli.options import with_groups
 from fivefold.cli.write import EmbedderOption, ExtractorOption
 from fivefold.errors import InvalidInput, MissingExtra
 
 if TYPE_CHECKING:
+    from fivefold.service.limits import Limits
     from fivefold.web.logs import Form, Level
+    from fivefold.web.security import Sites
 
 HOUR_S = 3600.0
 
 
-@app.command()
-def serve(
+@dataclass(frozen=True, slots=True)
+class AddressOptions:
+    """Where the server listens, and who may call it from a browser."""
+
     host: Annotated[str, typer.Option("--host", help="Address to listen on; other than loopback it needs keys")] = (
         "127.0.0.1"
-    ),
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 for any free one")] = 8484,
+    )
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 for any free one")] = 8484
     allow_origin: Annotated[
         list[str] | None,
         typer.Option("--allow-origin", help="Another site whose pages may call this server; may be given again"),
-    ] = None,
+    ] = None
     allowed_host: Annotated[
         list[str] | None,
         typer.Option("--allowed-host", help="A name this server is reached under, as by a proxy; may be given again"),
-    ] = None,
-    max_body: Annotated[int, typer.Option("--max-body", min=1_000, help="Bytes in one body")] = 10_000_000,
-    max_import: Annotated[int, typer.Option("--max-import", min=1_000, help="Bytes in one import")] = 100_000_000,
-    max_text: Annotated[int, typer.Option("--max-text", min=1, max=100_000, help="Characters in one text")] = 100_000,
-    max_k: Annotated[int, typer.Option("--max-k", min=1, max=1_000, help="Memories in one recall")] = 100,
-    max_batch: Annotated[int, typer.Option("--max-batch", min=1, help="Records in one batch")] = 1_000,
-    rate: Annotated[int, typer.Option("--rate", min=0, help="Requests a minute of one key; 0 for no limit")] = 1_200,
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class LimitOptions:
+    """How much one request may hold, and how many may come."""
+
+    max_body: Annotated[int, typer.Option("--max-body", min=1_000, help="Bytes in one body")] = 10_000_000
+    max_import: Annotated[int, typer.Option("--max-import", min=1_000, help="Bytes in one import")] = 100_000_000
+    max_text: Annotated[int, typer.Option("--max-text", min=1, max=100_000, help="Characters in one text")] = 100_000
+    max_k: Annotated[int, typer.Option("--max-k", min=1, max=1_000, help="Memories in one recall")] = 100
+    max_batch: Annotated[int, typer.Option("--max-batch", min=1, help="Records in one batch")] = 1_000
+    rate: Annotated[int, typer.Option("--rate", min=0, help="Requests a minute of one key; 0 for no limit")] = 1_200
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """What the server reports about its work."""
+
+    log_format: Annotated[str, typer.Option("--log-format", help="json, plain, or auto: plain in a terminal")] = "auto"
+    log_level: Annotated[
+        str, typer.Option("--log-level", help="What is logged to standard error: debug, info, warning or error")
+    ] = "warning"
+    log_contents: Annotated[
+        bool, typer.Option("--log-contents", help="Log paths, bodies and the words of errors too; they are private")
+    ] = False
+    metrics_open: Annotated[bool, typer.Option("--metrics-open", help="Let anyone read /metrics without a key")] = False
+    otel: Annotated[bool, typer.Option("--otel", help="Send OpenTelemetry spans to OTEL_EXPORTER_OTLP_ENDPOINT")] = (
+        False
+    )
+
+
+@app.command()
+@with_groups
+def serve(
+    *,
+    address: AddressOptions,
+    limits: LimitOptions,
     stop_after: Annotated[
         int, typer.Option("--stop-after", min=1, help="Seconds that requests under way have when the server is stopped")
     ] = 30,
     maintain_hours: Annotated[
         float, typer.Option("--maintain", min=0, help="Hours between rounds of maintenance; 0 for none")
     ] = 24.0,
-    log_format: Annotated[
-        str, typer.Option("--log-format", help="json, plain, or auto: plain where someone looks on")
-    ] = "auto",
-    log_level: Annotated[
-        str, typer.Option("--log-level", help="What is logged to standard error: debug, info, warning or error")
-    ] = "warning",
-    log_contents: Annotated[
-        bool, typer.Option("--log-contents", help="Log paths, bodies and the words of errors too; they are private")
-    ] = False,
-    metrics_open: Annotated[
-        bool, typer.Option("--metrics-open", help="Let anyone read /metrics without a key")
-    ] = False,
-    otel: Annotated[
-        bool, typer.Option("--otel", help="Send OpenTelemetry spans to OTEL_EXPORTER_OTLP_ENDPOINT")
-    ] = False,
+    log: LogOptions,
     embedder: EmbedderOption = None,
     extractor: ExtractorOption = "rules",
     store: StoreOption = None,
@@ -72,23 +95,36 @@ def serve(
         import uvicorn  # noqa: F401
     except ImportError:
         raise MissingExtra("the server", "serve") from None
-    from fivefold.service.limits import Limits
     from fivefold.service.service import open_service
     from fivefold.web import logs
     from fivefold.web.app import create_app
-    from fivefold.web.security import Sites
     from fivefold.web.server import until_stopped
 
-    limits = Limits(max_body, max_import, max_text, max_k, max_batch, per_minute=rate)
-    sites = Sites((*(allowed_host or ()), host), _origins(allow_origin or ()))
-    logs.start(_form(log_format), _level(log_level), log_contents)
-    with _traced(otel):
-        service = open_service(place(store), embedder, extractor, limits, maintenance_s=maintain_hours * HOUR_S)
+    sites = _sites(address)
+    logs.start(_form(log.log_format), _level(log.log_level), log.log_contents)
+    with _traced(log.otel):
+        service = open_service(
+            place(store), embedder, extractor, _limits(limits), maintenance_s=maintain_hours * HOUR_S
+        )
         try:
-            made = create_app(service, sites=sites, metrics_open=metrics_open, log_contents=log_contents, traced=otel)
-            until_stopped(service, made, host, port, stop_after, lambda url: ready(url, as_json))
+            web = create_app(
+                service, sites=sites, metrics_open=log.metrics_open, log_contents=log.log_contents, traced=log.otel
+            )
+            until_stopped(service, web, address.host, address.port, stop_after, lambda url: ready(url, as_json))
         finally:
             service.close()
+
+
+def _sites(address: AddressOptions) -> Sites:
+    from fivefold.web.security import Sites
+
+    return Sites((*(address.allowed_host or ()), address.host), _origins(address.allow_origin or ()))
+
+
+def _limits(given: LimitOptions) -> Limits:
+    from fivefold.service.limits import Limits
+
+    return Limits(given.max_body, given.max_import, given.max_text, given.max_k, given.max_batch, per_minute=given.rate)
 
 
 def _traced(otel: bool) -> AbstractContextManager[None]:
