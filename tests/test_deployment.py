@@ -19,7 +19,7 @@ from typer.main import get_command
 
 from fivefold.cli.app import COMMANDS, app
 from fivefold.service.metrics import Metrics
-from tests.stores.test_sqlite import toy
+from tests.support.toy_engine import toy
 from tests.test_docs import blocks
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from tests.stores.test_sqlite import toy
+from tests.support.toy_engine import toy
 
 ROUNDS = 8
 
@@ -18,7 +18,7 @@ def test_an_acknowledged_memory_survives_kill_9(store_path: str) -> None:
     """The child says each id once `remember` has returned, and is killed in the middle of its work."""
     child = textwrap.dedent(f"""
         import itertools
-        from tests.stores.test_sqlite import toy
+        from tests.support.toy_engine import toy
         engine = toy({store_path!r})
         for i in itertools.count():
             print(engine.remember(f"memory {{i}} of this life", session_id="s" if i % 2 else None).id, flush=True)
@@ -37,7 +37,7 @@ def test_an_acknowledged_memory_survives_kill_9(store_path: str) -> None:
 
 def test_a_killed_batch_is_there_whole_or_not_at_all(store_path: str) -> None:
     child = textwrap.dedent(f"""
-        from tests.stores.test_sqlite import toy
+        from tests.support.toy_engine import toy
         engine = toy({store_path!r})
         print("ready", flush=True)
         for batch in range(1000):
@@ -60,7 +60,7 @@ def test_a_killed_batch_is_there_whole_or_not_at_all(store_path: str) -> None:
 def test_two_processes_write_a_thousand_each(store_path: str, way: str) -> None:
     child = textwrap.dedent("""
         import sys
-        from tests.stores.test_sqlite import toy
+        from tests.support.toy_engine import toy
         path, name, way = sys.argv[1:]
         engine = toy(path)
         texts = [f"{name} wrote number {i}" for i in range(1000)]
@@ -85,7 +85,7 @@ def test_two_processes_write_a_thousand_each(store_path: str, way: str) -> None:
 
 
 def test_many_processes_may_open_a_new_file_at_once(store_path: str) -> None:
-    child = f"from tests.stores.test_sqlite import toy\nimport os\ntoy({store_path!r}).remember(f'pid {{os.getpid()}}')"
+    child = f"from tests.support.toy_engine import toy\nimport os\ntoy({store_path!r}).remember(f'pid {{os.getpid()}}')"
     opened = [subprocess.Popen([sys.executable, "-c", child], stderr=subprocess.PIPE, text=True) for _ in range(6)]
     errors = [process.communicate()[1] for process in opened]
     assert [process.returncode for process in opened] == [0] * 6, errors

@@ -13,7 +13,7 @@ from fivefold.errors import NotFound
 from fivefold.observers import Write
 from fivefold.stores.protocol import Store
 from fivefold.values.recall import Recall
-from tests.stores.test_sqlite import toy
+from tests.support.toy_engine import toy
 
 
 class Notes:

@@ -19,7 +19,7 @@ from fivefold.bench.load_client import MIX, Account, Client, mix_of
 from fivefold.bench.load_server import ServerFailed, Target, serving
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
-from tests.stores.test_sqlite import toy
+from tests.support.toy_engine import toy
 
 
 @pytest.fixture

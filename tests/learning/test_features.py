@@ -25,9 +25,9 @@ from fivefold.learning.lessons import read_lessons
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.schema import migrate, migrations
 from fivefold.values.recall_trace import Candidate, Evidence, Plan, RoutePlan
-from tests.stores.test_sqlite import toy
 from tests.support.stage_pool import NOW, aged, of
 from tests.support.synthetic_users import furnished
+from tests.support.toy_engine import toy
 
 
 def found(*evidence: tuple[str, float, float]) -> Candidate:

@@ -13,7 +13,7 @@ import fivefold
 from fivefold.errors import ReadOnly, StoreError
 from fivefold.learning.model_store import NEVER, FileRerankerStore, model_path, reranker_store
 from tests.learning.test_reranker import VERDICT, liking
-from tests.stores.test_sqlite import toy
+from tests.support.toy_engine import toy
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from fivefold.engine import Engine
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 from fivefold.testing.recipes import steady
 from tests.retrieval.test_pipeline import lawful
-from tests.stores.test_sqlite import Toy, toy
+from tests.support.toy_engine import Toy, toy
 
 every_recipe = pytest.mark.parametrize("name", known_recipes())
 UNITS = ("memory", "turn", "session")

@@ -14,7 +14,7 @@ from fivefold.engine import Engine
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.values.ids import content_hash
 from fivefold.values.serialize import Json
-from tests.stores.test_sqlite import toy
+from tests.support.toy_engine import toy
 
 UNREAD = {"rerank.cross_encoder.on": False}
 """Without the cross-encoder, whose scores no hand computes; its stage has tests of its own."""

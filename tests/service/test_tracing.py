@@ -20,7 +20,7 @@ from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.retrieval.routes import ROUTES
 from fivefold.service import tracing
-from tests.stores.test_sqlite import toy
+from tests.support.toy_engine import toy
 
 SECRET = "The safe opens with 7719-Zebra"
 QUESTION = "what opens the safe of Zebra?"

@@ -17,8 +17,8 @@ from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.stores.queries import Arm
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.values.decay import CURVES, Curve, Decay, age_in_days
-from tests.stores.test_sqlite import Toy, toy
 from tests.support.dial import Dial, dialled
+from tests.support.toy_engine import Toy, toy
 
 DAY = datetime(2025, 1, 1, tzinfo=UTC)
 

@@ -17,7 +17,7 @@ from fivefold.service.keys import Keyring
 from fivefold.stores import open_store
 from fivefold.values.access import Key
 from tests.learning.test_reranker import VERDICT, liking
-from tests.stores.test_sqlite import toy
+from tests.support.toy_engine import toy
 
 
 def lived_in(sample_path: str, folder: Path) -> str:

@@ -1,10 +1,19 @@
-"""What the tests of migrations share: a look at what arrived."""
+"""What the tests of migrations share: namespaces to move, copies that are disturbed, and an export of what arrived."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
+import pytest
+
 import fivefold
+from fivefold.stores import open_store
+from fivefold.transfer.migrate import Migrated, migrate
+
+ODD = "wörk / 'quoted' \"it\"; DROP TABLE memories -- 日本 🎉"
+QUESTIONS = ("where do I live now?", "what did Sarah say about the Kestrel?", "how do I take my tea?")
 
 
 def exported(location: str, namespace: str, folder: Path) -> bytes:
@@ -13,3 +22,41 @@ def exported(location: str, namespace: str, folder: Path) -> bytes:
         mem.export_jsonl(folder / "out.jsonl")
         assert [finding for finding in mem.doctor() if not finding.ok] == []
     return (folder / "out.jsonl").read_bytes()
+
+
+def make_namespace(path: str, name: str) -> None:
+    with closing(open_store(path)) as store, store.write(name):
+        pass
+
+
+def checksums(moved: list[Migrated]) -> dict[str, str]:
+    return {item.namespace: item.checksum for item in moved}
+
+
+@contextmanager
+def meanwhile(act: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Does something once, in the middle of a copy: after its first batch."""
+    acts = [act]
+
+    @contextmanager
+    def bar(title: str, total: int, *, show: bool) -> Iterator[Callable[[int], None]]:
+        def advance(done: int) -> None:
+            if done and acts:
+                acts.pop()()
+
+        yield advance
+
+    with monkeypatch.context() as patch:
+        patch.setattr("fivefold.transfer.migrate.bar", bar)
+        yield
+    assert not acts
+
+
+def interrupted(source: str, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy that stops after its first batch of memories."""
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with meanwhile(stop, monkeypatch), pytest.raises(KeyboardInterrupt):
+        migrate(source, target, ["default"])

@@ -19,7 +19,7 @@ from fivefold.values.decay import age_in_days
 from fivefold.values.memory import TYPES, Memory
 from fivefold.values.recall import Hit, Recall
 from fivefold.values.recall_trace import Plan
-from tests.stores.test_sqlite import Toy
+from tests.support.toy_engine import Toy
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 WORDS = ("harbour", "garden", "piano", "bicycle", "kitchen", "train", "letter", "winter", "market", "lantern")

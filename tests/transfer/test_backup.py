@@ -26,10 +26,10 @@ from fivefold.testing.store_pair import answers, same_answers
 from fivefold.transfer.backup import Backup, back_up
 from fivefold.transfer.restore import restore
 from tests.learning.test_reranker import VERDICT
-from tests.stores.test_sqlite import toy
 from tests.support.backups import keys, killed_at, left, lived_in
 from tests.support.migrating import exported
 from tests.support.postgres import Server
+from tests.support.toy_engine import toy
 
 NOW = "2025-12-01T12:00:00Z"
 QUESTIONS = ("where do I live now?", "what did Sarah say about the Kestrel?", "how do I take my tea?")
@@ -106,7 +106,7 @@ def test_an_older_schema_is_kept_as_it_is_and_brought_up_to_date_on_its_way_back
 
 WRITER = textwrap.dedent("""
     import itertools, sys
-    from tests.stores.test_sqlite import toy
+    from tests.support.toy_engine import toy
     engine = toy(sys.argv[1])
     for i in itertools.count():
         session = f"{sys.argv[2]} {i // 5}"

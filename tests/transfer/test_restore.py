@@ -17,9 +17,9 @@ from fivefold.errors import InvalidInput, NewerSchema, NotFound, StoreError
 from fivefold.learning.model_store import model_path
 from fivefold.transfer.backup import back_up
 from fivefold.transfer.restore import restore
-from tests.stores.test_sqlite import toy
 from tests.support.backups import killed_at, left, lived_in
 from tests.support.migrating import exported
+from tests.support.toy_engine import toy
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_the_log_of_a_replaced_store_is_not_read_into_the_new_one(lived: str, ta
     """A process was killed: its last writes are in the write-ahead log, which outlives the file it belongs to."""
     back_up(lived, target)
     store = tmp_path / "store.db"
-    child = f"from tests.stores.test_sqlite import toy\nprint(toy({str(store)!r}).remember('mine').id, flush=True)"
+    child = f"from tests.support.toy_engine import toy\nprint(toy({str(store)!r}).remember('mine').id, flush=True)"
     child += "\nimport time\ntime.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", child], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

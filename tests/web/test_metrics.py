@@ -16,7 +16,7 @@ from fivefold.retrieval.routes import ROUTES
 from fivefold.service.keys import Keyring
 from fivefold.service.metrics import Metrics
 from fivefold.stores import open_store
-from tests.stores.test_sqlite import toy
+from tests.support.toy_engine import toy
 from tests.support.web_server import Served
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]

@@ -15,7 +15,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from fivefold.engine import Engine
 from fivefold.service import tracing
 from fivefold.web.request_spans import TracedRequests
-from tests.stores.test_sqlite import toy
+from tests.support.toy_engine import toy
 
 QUESTION = "what opens the safe of Zebra?"
 

@@ -24,10 +24,10 @@ from fivefold.retrieval.stages.rerank import FIRST_DEPTH, CrossEncoder, cross_en
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import StageNote
 from tests.retrieval.test_pipeline import lawful
-from tests.stores.test_sqlite import toy
 from tests.support.judges import AWAY, Judge
 from tests.support.rerank_service import Service, serving
 from tests.support.stage_pool import Namespace, of, scores, search, stage
+from tests.support.toy_engine import toy
 
 
 @pytest.fixture(autouse=True)
