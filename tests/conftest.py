@@ -72,7 +72,7 @@ BY_FILE = {
         "tests/retrieval/test_pipeline.py::test_every_sample_question_obeys_the_law[engram]",
         "tests/retrieval/test_pipeline.py::test_every_sample_question_obeys_the_law[memsense]",
         "tests/stores/test_conformance.py",
-        "tests/stores/test_sqlite.py",
+        "tests/stores/test_sqlite",
         "tests/test_durability.py",
         "tests/text/time_grammar/test_laws.py",
         "tests/training/",

@@ -162,3 +162,13 @@ def test_no_flags_below_the_command_line() -> None:
 
 def flags_in(text: str) -> list[str]:
     return [] if re.fullmatch(r"--[a-z-]+", text) else [match.strip(" `'\"(") for match in FLAG.findall(text)]
+
+
+def test_every_dependency_has_its_reason() -> None:
+    """One line in CONTRIBUTING for each package, and none for a package that is not used."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    lists = [project["dependencies"], *project["optional-dependencies"].values()]
+    used = {re.split(r"[\[<>=]", item)[0] for items in lists for item in items} - {"fivefold"}
+    table = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("\n## Dependencies\n")[1]
+    cells = re.findall(r"^\| ([a-z][^|(]+?) *(?:\([^)]*\) )?\|", table, re.MULTILINE)
+    assert {name.strip() for cell in cells for name in cell.split(",")} - {"package"} == used
