@@ -18,7 +18,7 @@ from fivefold.mcp import calls
 from fivefold.mcp.arguments import Explain, Sessions
 from fivefold.mcp.arguments import Recall as Asked
 from fivefold.mcp.budget import clip, count_fitting, first_lines, fit_trace
-from fivefold.mcp.source_numbers import RECALLS_KEPT, SourceNumbers
+from fivefold.mcp.source_numbers import MAX_RECALLS, SourceNumbers
 from fivefold.mcp.text import trace
 from fivefold.service.service import open_service
 from fivefold.service.session import Session
@@ -127,14 +127,14 @@ def test_numbers_stand_for_the_ids_they_were_told_with() -> None:
     assert numbers.ids("default", "r", ["1"]) == ["1"]  # an id of that name comes first
     assert numbers.ids("other", "r", ["2"]) == ["2"]
     for wrong in ("0", "4", "[99]"):
-        with pytest.raises(InvalidInput, match="told 1 to 3"):
+        with pytest.raises(InvalidInput, match="has 1 to 3"):
             numbers.ids("default", "r", [wrong])
 
 
 def test_numbers_of_old_recalls_are_given_up() -> None:
     numbers = SourceNumbers()
     assert numbers.lost("default", "0", ["a", "[1]"])
-    for number in range(RECALLS_KEPT + 1):
+    for number in range(MAX_RECALLS + 1):
         numbers.record("default", str(number), ["a"])
     assert numbers.ids("default", "0", ["1"]) == ["1"]
     assert numbers.lost("default", "0", ["1"])

@@ -17,7 +17,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from fivefold.mcp.arguments import schema
 from fivefold.mcp.prompts import PROMPTS
 from fivefold.mcp.resources import MEMORY, SESSION
-from fivefold.mcp.source_numbers import RECALLS_KEPT
+from fivefold.mcp.source_numbers import MAX_RECALLS
 from fivefold.mcp.tools import TOOLS
 from fivefold.values.schema import name_of
 from tests.support.mcp_client import connected
@@ -47,7 +47,7 @@ def test_the_table_of_tools_is_that_of_the_code() -> None:
 
 
 def test_resources_prompts_and_figures_are_told() -> None:
-    for said in (str(MEMORY), str(SESSION), *PROMPTS, f"last {RECALLS_KEPT:,} recalls"):
+    for said in (str(MEMORY), str(SESSION), *PROMPTS, f"last {MAX_RECALLS:,} recalls"):
         assert said in TEXT
     for name, budget in (("recall", "1,000"), ("explain", "2,000")):
         default = schema(TOOLS[name].takes)["properties"]["token_budget"]["default"]

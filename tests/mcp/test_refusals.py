@@ -127,6 +127,6 @@ def test_numbers_that_were_not_told_are_refused(talk: Talk) -> None:
     for number in ("0", "2", "99999999999999999999", "9" * 5_000):
         answer = talk.call("used", recall_id=told["recall_id"], used=[number])
         assert answer.is_error
-        assert "that recall told 1 to 1" in text_of(answer)
+        assert "that recall has 1 to 1" in text_of(answer)
     assert talk.call("used", recall_id=told["recall_id"], used=["home"]).is_error
     assert "no recall 'unknown'" in text_of(talk.call("used", recall_id="unknown", used=["1"]))

@@ -26,21 +26,21 @@ Budget = Annotated[
     Field(
         ge=200,
         le=MAX_TOKENS,
-        description="Most tokens the text of the answer may take; what is left out for it is said",
+        description="Most tokens in the text of the answer; the answer says what was left out to fit",
     ),
 ]
 CONTENT = "The text to remember: one self-contained statement; name people and things, avoid 'he', 'it', 'tomorrow'"
-"""What a model must know besides to write a good memory."""
+"""What else a model must know to write a good memory."""
 
-NAMED = 1_000
-"""Sources that one call may name."""
+MAX_SOURCES = 1_000
+"""The most sources that one call may name."""
 
 Question = Annotated[str, described(REQUEST["question"])]
 Count = Annotated[int, described(REQUEST["k"], high=False)]
 Work = Annotated[Effort, described(REQUEST["effort"])]
 Time = Annotated[str | None, described(REQUEST["now"])]
 Namespace = Annotated[
-    str | None, Field(description="The namespace; leave out for the usual one, unless you were told to use another")
+    str | None, Field(description="The namespace; leave out for the usual one, unless you were asked to use another")
 ]
 
 
@@ -53,7 +53,7 @@ class Arguments(BaseModel):
 
     @property
     def action(self) -> str | None:
-        """What the audit log calls it where that is not the name of the tool."""
+        """The name in the audit log where it is not the name of the tool."""
         return None
 
     @property
@@ -109,7 +109,7 @@ class Explain(Arguments):
 
 
 class Forget(Arguments):
-    id: Annotated[str, Field(description="Id of the memory, as recall tells it with ids")]
+    id: Annotated[str, Field(description="Id of the memory, as recall lists it with ids")]
 
     @property
     def subject(self) -> str | None:
@@ -121,13 +121,14 @@ class Used(Arguments):
     used: Annotated[
         list[str],
         Field(
-            max_length=NAMED,
+            max_length=MAX_SOURCES,
             fail_fast=True,
             description="Numbers (such as '2') or ids of the sources of that recall you relied on",
         ),
     ] = []
     not_used: Annotated[
-        list[str], Field(max_length=NAMED, fail_fast=True, description="Numbers or ids of sources that were of no use")
+        list[str],
+        Field(max_length=MAX_SOURCES, fail_fast=True, description="Numbers or ids of sources that were of no use"),
     ] = []
 
     @property
@@ -161,54 +162,54 @@ T = TypeVar("T", bound=Arguments)
 _WORDS = {"string": "text", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
 
 
-def checked(kind: type[T], given: Mapping[str, Any] | None) -> T:
-    """The arguments as `kind`, a null as if it were left out; what does not fit is said with what is wanted instead.
+def checked(kind: type[T], values: Mapping[str, Any] | None) -> T:
+    """The arguments as `kind`; a null counts as left out. An error says what does not fit and what is expected.
 
-    An unknown name is told alone, and of a list its first fault: what is wrong many times costs no more than once.
+    It names only the first unknown argument and only the first fault in a list, so that it stays short.
     """
-    named = {name: value for name, value in (given or {}).items() if value is not None}
-    unknown = next((name for name in named if name not in kind.model_fields), None)
+    present = {name: value for name, value in (values or {}).items() if value is not None}
+    unknown = next((name for name in present if name not in kind.model_fields), None)
     if unknown is not None:
         raise InvalidInput(f"there is no argument {unknown[:50]!r}; known are {', '.join(schema(kind)['properties'])}")
     try:
-        return kind.model_validate(named)
+        return kind.model_validate(present)
     except ValidationError as error:
-        raise InvalidInput("; ".join(_told(kind, dict(fault)) for fault in error.errors())) from None
+        raise InvalidInput("; ".join(_fault_message(kind, dict(fault)) for fault in error.errors())) from None
 
 
 @cache
 def schema(kind: type[Arguments]) -> Json:
-    """The JSON Schema of the arguments, as short as models like it: no titles, and what may be left out just may."""
-    made = kind.model_json_schema()
-    fields = {name: _short(field) for name, field in made["properties"].items()}
+    """The JSON Schema of the arguments, short for models: no titles, and no null for what may be left out."""
+    generated = kind.model_json_schema()
+    fields = {name: _short(field) for name, field in generated["properties"].items()}
     order = [*(name for name in fields if name != "namespace"), "namespace"]
     return {
         "type": "object",
         "properties": {name: fields[name] for name in order},
-        "required": made.get("required", []),
+        "required": generated.get("required", []),
         "additionalProperties": False,
     }
 
 
 def _short(field: Json) -> Json:
     kinds = [kind for kind in field.get("anyOf", ()) if kind.get("type") != "null"]
-    kept = {name: value for name, value in field.items() if name not in {"title", "anyOf"}}
-    if kept.get("default", ...) in (None, []):
-        del kept["default"]
-    return {**(kinds[0] if kinds else {}), **kept}
+    rest = {name: value for name, value in field.items() if name not in {"title", "anyOf"}}
+    if rest.get("default", ...) in (None, []):
+        del rest["default"]
+    return {**(kinds[0] if kinds else {}), **rest}
 
 
-def _told(kind: type[Arguments], fault: Json) -> str:
+def _fault_message(kind: type[Arguments], fault: Json) -> str:
     name = str(fault["loc"][0])
     fields = schema(kind)["properties"]
     if len(fault["loc"]) > 1:
-        return f"each of {name} must be text, not {_given(fault['input'])}"
+        return f"each of {name} must be text, not {_shorten_value(fault['input'])}"
     if fault["type"] == "missing":
-        return f"{name} is missing: {_wanted(fields[name])}. {fields[name]['description']}"
-    return f"{name} must be {_wanted(fields[name])}, not {_given(fault['input'])}"
+        return f"{name} is missing: {_expected(fields[name])}. {fields[name]['description']}"
+    return f"{name} must be {_expected(fields[name])}, not {_shorten_value(fault['input'])}"
 
 
-def _wanted(field: Json) -> str:
+def _expected(field: Json) -> str:
     if "enum" in field:
         return f"one of {', '.join(map(str, field['enum']))}"
     if field["type"] == "array":
@@ -218,5 +219,5 @@ def _wanted(field: Json) -> str:
     return _WORDS[field["type"]] + span
 
 
-def _given(value: object) -> str:
+def _shorten_value(value: object) -> str:
     return shorten(repr(value), 60)

@@ -1,4 +1,4 @@
-"""Answers cut to a number of tokens: what is left out is counted, and said."""
+"""Answers cut to a number of tokens; the answer says how much was left out."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def first_lines(text: str, budget: int) -> str:
 def fit_trace(recall: Recall, budget: int, closing: Callable[[Sequence[str]], str]) -> tuple[Recall, str]:
     """As much of the trace as fits: first texts are shortened, then lists, at last hits are left out.
 
-    `closing` words what was cut.
+    `closing` says what was cut.
     """
     for shorter, cut in _shorter(recall):
         text = f"{shorter.explain()}\n{closing(cut)}"
@@ -65,7 +65,7 @@ def _shorter(recall: Recall) -> Iterator[tuple[Recall, list[str]]]:
     yield short, cut
     if any(hit.neighbours for hit in short):
         short = replace(short, hits=tuple(_without_neighbours(hit) for hit in short))
-        cut = [*cut, "the turns beside each hit"]
+        cut = [*cut, "the turns next to each hit"]
         yield short, cut
     if short.dropped:
         cut = [*cut, f"all {len(short.dropped)} that were dropped"]
@@ -75,8 +75,8 @@ def _shorter(recall: Recall) -> Iterator[tuple[Recall, list[str]]]:
         short = replace(short, routes=tuple(replace(run, top=(), hits=()) for run in short.routes))
         cut = [*cut, "the first hits of each route"]
         yield short, cut
-    for kept in range(len(short) - 1, -1, -1):
-        yield replace(short, hits=short.hits[:kept]), [*cut, f"{len(short) - kept} of {len(short)} memories"]
+    for count in range(len(short) - 1, -1, -1):
+        yield replace(short, hits=short.hits[:count]), [*cut, f"{len(short) - count} of {len(short)} memories"]
 
 
 def _shorten_hit(hit: Hit) -> Hit:

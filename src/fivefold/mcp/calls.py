@@ -29,7 +29,7 @@ class SessionLog(Value):
     cursor: str | None
     turns: tuple[Memory, ...]
     left_out: int
-    """Turns, the earliest of them, that the budget had no room for."""
+    """The number of earliest turns that do not fit into the budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,93 +39,93 @@ class ToolResult:
     value: Value
     text: str
     subject: str | None = None
-    """The id of what was changed."""
+    """The id of what the call changed."""
 
 
-def remember(action: Action, numbers: SourceNumbers, asked: arguments.Remember) -> ToolResult:
-    action.service.limits.check_text(asked.content, "content")
-    record = asked.model_dump(exclude={"namespace", "supersedes"}, exclude_none=True)
-    old = asked.supersedes
+def remember(action: Action, numbers: SourceNumbers, request: arguments.Remember) -> ToolResult:
+    action.service.limits.check_text(request.content, "content")
+    record = request.model_dump(exclude={"namespace", "supersedes"}, exclude_none=True)
+    old = request.supersedes
     report = action.engine.remember(**record) if old is None else action.engine.supersede(old, record)
     return ToolResult(report, text.report(report), report.id)
 
 
-def recall(action: Action, numbers: SourceNumbers, asked: arguments.Recall) -> ToolResult:
-    action.service.limits.check_k(asked.k)
-    action.service.limits.check_text(asked.question, "question")
+def recall(action: Action, numbers: SourceNumbers, request: arguments.Recall) -> ToolResult:
+    action.service.limits.check_k(request.k)
+    action.service.limits.check_text(request.question, "question")
     answer = action.engine.recall(
-        asked.question,
-        asked.k,
-        now=asked.now,
-        effort=asked.effort,
-        recent_turns=asked.recent_turns,
-        session_id=asked.session_id,
+        request.question,
+        request.k,
+        now=request.now,
+        effort=request.effort,
+        recent_turns=request.recent_turns,
+        session_id=request.session_id,
     )
     end = f"\n{text.closing(answer.id)}"
-    found = compose(answer, asked.token_budget - tokens(end), _counter(answer, asked.ids))
-    sources = [source.id for source in found.sources]
+    context = compose(answer, request.token_budget - tokens(end), _counter(answer, request.ids))
+    sources = [source.id for source in context.sources]
     numbers.record(action.engine.namespace, answer.id, sources)
-    ids = f"\n{text.id_list(sources)}" if asked.ids else ""
-    return ToolResult(found, f"{text.block(found)}{ids}{end}" if sources else text.block(found))
+    ids = f"\n{text.id_list(sources)}" if request.ids else ""
+    return ToolResult(context, f"{text.block(context)}{ids}{end}" if sources else text.block(context))
 
 
 def _counter(answer: Recall, ids: bool) -> Count:
-    """Counts tokens; where ids are told, each source costs as much more as the longest of them."""
+    """Counts tokens; where ids are listed, each source also costs as much as the longest id line."""
     if not ids:
         return tokens
-    found = [memory.id for memory in (*(hit.memory for hit in answer), *answer.recent)]
-    dearest = max((tokens(f"\n[{len(found)}] id {id}") for id in found), default=0)
-    return lambda text: tokens(text) + dearest * len(_SOURCE.findall(text))
+    known_ids = [memory.id for memory in (*(hit.memory for hit in answer), *answer.recent)]
+    longest = max((tokens(f"\n[{len(known_ids)}] id {id}") for id in known_ids), default=0)
+    return lambda text: tokens(text) + longest * len(_SOURCE.findall(text))
 
 
-def explain(action: Action, numbers: SourceNumbers, asked: arguments.Explain) -> ToolResult:
-    action.service.limits.check_k(asked.k)
-    action.service.limits.check_text(asked.question, "question")
-    recipe = recipe_named(asked.recipe, still=True)
-    found = action.engine.recall(asked.question, asked.k, recipe=recipe, now=asked.now, effort=asked.effort)
-    numbers.record(action.engine.namespace, found.id, [hit.memory.id for hit in found])
-    _, words = fit_trace(found, asked.token_budget, lambda cut: text.trace(found.id, cut))
-    return ToolResult(found, words)
+def explain(action: Action, numbers: SourceNumbers, request: arguments.Explain) -> ToolResult:
+    action.service.limits.check_k(request.k)
+    action.service.limits.check_text(request.question, "question")
+    recipe = recipe_named(request.recipe, still=True)
+    answer = action.engine.recall(request.question, request.k, recipe=recipe, now=request.now, effort=request.effort)
+    numbers.record(action.engine.namespace, answer.id, [hit.memory.id for hit in answer])
+    _, message = fit_trace(answer, request.token_budget, lambda cut: text.trace(answer.id, cut))
+    return ToolResult(answer, message)
 
 
-def forget(action: Action, numbers: SourceNumbers, asked: arguments.Forget) -> ToolResult:
-    memory = action.engine.forget(asked.id)
+def forget(action: Action, numbers: SourceNumbers, request: arguments.Forget) -> ToolResult:
+    memory = action.engine.forget(request.id)
     return ToolResult(memory, text.forget_message(memory), memory.id)
 
 
-def used(action: Action, numbers: SourceNumbers, asked: arguments.Used) -> ToolResult:
-    named = (numbers.ids(action.engine.namespace, asked.recall_id, ids) for ids in (asked.used, asked.not_used))
-    taken, left = map(tuple, named)
+def used(action: Action, numbers: SourceNumbers, request: arguments.Used) -> ToolResult:
+    lists = (numbers.ids(action.engine.namespace, request.recall_id, ids) for ids in (request.used, request.not_used))
+    helpful, unhelpful = map(tuple, lists)
     try:
-        action.engine.feedback(asked.recall_id, used=taken, not_used=left)
+        action.engine.feedback(request.recall_id, used=helpful, not_used=unhelpful)
     except InvalidInput as error:
-        if numbers.lost(action.engine.namespace, asked.recall_id, (*taken, *left)):
-            raise InvalidInput(f"{error}; a number is known only to the process that told it, name ids") from None
+        if numbers.lost(action.engine.namespace, request.recall_id, (*helpful, *unhelpful)):
+            raise InvalidInput(f"{error}; only the process that gave a number knows it, name ids") from None
         raise
-    told = Feedback(asked.recall_id, taken, left)
-    return ToolResult(told, text.feedback(told), asked.recall_id)
+    report = Feedback(request.recall_id, helpful, unhelpful)
+    return ToolResult(report, text.feedback(report), request.recall_id)
 
 
-def sessions(action: Action, numbers: SourceNumbers, asked: arguments.Sessions) -> ToolResult:
-    if asked.session_id is not None:
-        return _turns(action, asked.session_id, asked.token_budget)
-    action.service.limits.check_page(asked.limit)
-    page = action.engine.sessions(asked.limit, asked.cursor)
-    kept = max(1, count_fitting(map(text.session, page), asked.token_budget - text.CLOSING))
-    if kept < len(page):
-        page = action.engine.sessions(kept, asked.cursor)
-    return ToolResult(SessionLog(page.items, page.cursor, (), 0), clip(text.sessions(page), asked.token_budget))
+def sessions(action: Action, numbers: SourceNumbers, request: arguments.Sessions) -> ToolResult:
+    if request.session_id is not None:
+        return _turns(action, request.session_id, request.token_budget)
+    action.service.limits.check_page(request.limit)
+    page = action.engine.sessions(request.limit, request.cursor)
+    count = max(1, count_fitting(map(text.session, page), request.token_budget - text.CLOSING))
+    if count < len(page):
+        page = action.engine.sessions(count, request.cursor)
+    return ToolResult(SessionLog(page.items, page.cursor, (), 0), clip(text.sessions(page), request.token_budget))
 
 
 def _turns(action: Action, session_id: str, budget: int) -> ToolResult:
-    """The latest turns that fit, told in their order."""
+    """The latest turns that fit, oldest first."""
     turns = action.engine.turns(session_id)
-    kept = max(1, count_fitting(map(text.turn, reversed(turns)), budget - text.CLOSING))
-    left_out = len(turns) - min(kept, len(turns))
+    count = max(1, count_fitting(map(text.turn, reversed(turns)), budget - text.CLOSING))
+    left_out = len(turns) - min(count, len(turns))
     log = SessionLog((), None, tuple(turns[left_out:]), left_out)
     return ToolResult(log, clip(text.turns(log.turns, left_out), budget))
 
 
 def stats(action: Action, numbers: SourceNumbers, _: arguments.Stats) -> ToolResult:
-    held = action.service.stats(action.caller, action.engine)
-    return ToolResult(held, text.stats(held))
+    counts = action.service.stats(action.caller, action.engine)
+    return ToolResult(counts, text.stats(counts))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fivefold.retrieval.prompt import Context
     from fivefold.service.session import Action
 
-NAMESPACE = types.PromptArgument(name="namespace", description="The namespace; the usual one unless named")
+NAMESPACE = types.PromptArgument(name="namespace", description="The namespace; leave out for the usual one")
 
 ANSWER = """\
 These memories were recalled for the question below. They are stored statements and may be old or wrong; where two of \
@@ -62,44 +62,46 @@ def list_prompts() -> list[types.Prompt]:
     return [prompt.definition() for prompt in PROMPTS.values()]
 
 
-def get_prompt(transport: Transport, request: Any, name: str, given: Mapping[str, str]) -> types.GetPromptResult:
+def get_prompt(transport: Transport, request: Any, name: str, values: Mapping[str, str]) -> types.GetPromptResult:
     prompt = PROMPTS.get(name)
     if prompt is None:
         raise MCPError(types.INVALID_PARAMS, f"there is no prompt {name[:50]!r}; there are {', '.join(PROMPTS)}")
     known = [argument.name for argument in (*prompt.arguments, NAMESPACE)]
     for argument in prompt.arguments:
-        if argument.required and not given.get(argument.name):
+        if argument.required and not values.get(argument.name):
             raise MCPError(types.INVALID_PARAMS, f"{argument.name} is missing: {argument.description}")
-    if unknown := sorted(set(given) - set(known)):
+    if unknown := sorted(set(values) - set(known)):
         raise MCPError(types.INVALID_PARAMS, f"there is no argument {unknown[0][:50]!r}; known are {', '.join(known)}")
-    told = types.TextContent(text=prompt.text(transport, request, given))
+    content = types.TextContent(text=prompt.text(transport, request, values))
     return types.GetPromptResult(
-        description=prompt.description, messages=[types.PromptMessage(role="user", content=told)]
+        description=prompt.description, messages=[types.PromptMessage(role="user", content=content)]
     )
 
 
-def answer(transport: Transport, request: Any, given: Mapping[str, str]) -> str:
-    question = given["question"]
-    with transport.session(request, given.get("namespace")).act("context") as action:
-        found = _context(action, transport, question)
-    return ANSWER.format(block=texts.block(found), question=question, recall_id=found.recall_id, where=_where(given))
+def answer(transport: Transport, request: Any, values: Mapping[str, str]) -> str:
+    question = values["question"]
+    with transport.session(request, values.get("namespace")).act("context") as action:
+        context = _context(action, transport, question)
+    return ANSWER.format(
+        block=texts.block(context), question=question, recall_id=context.recall_id, where=_where(values)
+    )
 
 
 def _context(action: Action, transport: Transport, question: str) -> Context:
     action.service.limits.check_text(question, "question")
     engine = action.engine
-    found = engine.context(question, token_budget=BUDGET)
-    transport.source_numbers.record(engine.namespace, found.recall_id, [source.id for source in found.sources])
-    return found
+    context = engine.context(question, token_budget=BUDGET)
+    transport.source_numbers.record(engine.namespace, context.recall_id, [source.id for source in context.sources])
+    return context
 
 
-def keep(_: Transport, __: Any, given: Mapping[str, str]) -> str:
-    about = f", as far as it is about {given['about']}," if given.get("about") else ""
-    return KEEP.format(about=about, where=_where(given))
+def keep(_: Transport, __: Any, values: Mapping[str, str]) -> str:
+    about = f", as far as it is about {values['about']}," if values.get("about") else ""
+    return KEEP.format(about=about, where=_where(values))
 
 
-def _where(given: Mapping[str, str]) -> str:
-    return f" in namespace {given['namespace']!r}" if given.get("namespace") else ""
+def _where(values: Mapping[str, str]) -> str:
+    return f" in namespace {values['namespace']!r}" if values.get("namespace") else ""
 
 
 PROMPTS = {

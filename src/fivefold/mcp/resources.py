@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 MEMORY = UriTemplate.parse("fivefold://{namespace}/memories/{id}")
 SESSION = UriTemplate.parse("fivefold://{namespace}/sessions/{id}")
 
-LISTED = 50
-"""Memories on one page of the list."""
+PAGE_SIZE = 50
+"""The number of memories on one page of the list."""
 
 SESSIONS = 20
-"""The latest conversations, which stand at the head of the list."""
+"""The number of latest conversations at the head of the list."""
 
 TURNS = 1_000
-"""Turns of a conversation, the last of them."""
+"""The most turns of a conversation; the last ones are returned."""
 
 JSON = "application/json"
 
@@ -56,10 +56,13 @@ def list_resources(transport: Transport, request: Any, cursor: str | None) -> ty
     """The latest conversations and memories of the usual namespace; the cursor goes on through older memories."""
     with transport.session(request, None).act("list") as action:
         engine = action.engine
-        page = engine.memories(cursor=cursor, limit=LISTED)
+        page = engine.memories(cursor=cursor, limit=PAGE_SIZE)
         sessions = engine.sessions(limit=SESSIONS) if cursor is None else ()
-        found = [*(_session(engine.namespace, session) for session in sessions), *(_memory(memory) for memory in page)]
-    return types.ListResourcesResult(resources=found, next_cursor=page.cursor)
+        resources = [
+            *(_session(engine.namespace, session) for session in sessions),
+            *(_memory(memory) for memory in page),
+        ]
+    return types.ListResourcesResult(resources=resources, next_cursor=page.cursor)
 
 
 def read_resource(transport: Transport, request: Any, uri: str) -> types.ReadResourceResult:
@@ -70,27 +73,27 @@ def read_resource(transport: Transport, request: Any, uri: str) -> types.ReadRes
 
 
 def _memory_at(transport: Transport, request: Any, uri: str) -> str | None:
-    if (named := MEMORY.match(uri)) is None:
+    if (match := MEMORY.match(uri)) is None:
         return None
-    namespace, id = str(named["namespace"]), str(named["id"])
+    namespace, id = str(match["namespace"]), str(match["id"])
     with transport.session(request, namespace).act("get", subject=id) as action:
         return _json(action.engine.get(id).to_dict())
 
 
 def _session_at(transport: Transport, request: Any, uri: str) -> str | None:
-    if (named := SESSION.match(uri)) is None:
+    if (match := SESSION.match(uri)) is None:
         return None
-    namespace, id = str(named["namespace"]), str(named["id"])
+    namespace, id = str(match["namespace"]), str(match["id"])
     with transport.session(request, namespace).act("session", subject=id) as action:
         return _json([turn.to_dict() for turn in _last_turns(action.engine, id)])
 
 
 def _last_turns(engine: Engine, id: str) -> list[Memory]:
-    """In their order, and no more than an answer can hold: a conversation may go on for years."""
-    found = engine.last_turns(id, TURNS)
-    if not found:
+    """Oldest first, and no more than fit into an answer: a conversation may go on for years."""
+    turns = engine.last_turns(id, TURNS)
+    if not turns:
         raise NotFound(f"namespace {engine.namespace!r} has no session {id!r}")
-    return found
+    return turns
 
 
 def _json(value: object) -> str:

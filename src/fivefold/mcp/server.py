@@ -1,4 +1,4 @@
-"""The server as the SDK wants it: requests in, answers out. Engine work runs in threads, so calls run side by side."""
+"""The MCP server of the SDK. Engine work runs in threads, so that calls run in parallel."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ INSTRUCTIONS = (
 )
 
 GREETINGS = frozenset({"initialize", "server/discover", "ping"})
-"""What is answered before anything is loaded."""
+"""Methods that are answered before anything is loaded."""
 
 LONGEST = 1_000
-"""Characters of an error; a long value that it names is not told back in full."""
+"""The most characters of an error message; a long value in it is cut."""
 
 Context = ServerRequestContext[Any, Any]
 R = TypeVar("R")
@@ -46,7 +46,7 @@ class Handlers:
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
         self.running = 0
-        """How many calls run to their end whatever happens."""
+        """The number of calls that run to their end even if the client leaves."""
 
     async def greet_first(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         if ctx.method not in GREETINGS:
@@ -54,7 +54,7 @@ class Handlers:
         return await call_next(ctx)
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=await _read(_definitions))
+        return types.ListToolsResult(tools=await _run_read(_definitions))
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tools = await self._to_end(_tools)
@@ -63,7 +63,7 @@ class Handlers:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:50]!r}; there are {', '.join(tools)}")
         work = partial(self._call, tool, ctx.request, params.arguments)
         if tool.reads:
-            return await _read(work)
+            return await _run_read(work)
         try:
             service = await self._to_end(self.transport.service)
         except Exception as error:
@@ -76,7 +76,7 @@ class Handlers:
         from fivefold.mcp import resources
 
         cursor = params.cursor if params is not None else None
-        return await _read(partial(self._or_refuse, resources.list_resources, self.transport, ctx.request, cursor))
+        return await _run_read(partial(self._or_refuse, resources.list_resources, self.transport, ctx.request, cursor))
 
     async def list_templates(
         self, ctx: Context, params: types.PaginatedRequestParams | None
@@ -88,7 +88,9 @@ class Handlers:
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         from fivefold.mcp import resources
 
-        return await _read(partial(self._or_refuse, resources.read_resource, self.transport, ctx.request, params.uri))
+        return await _run_read(
+            partial(self._or_refuse, resources.read_resource, self.transport, ctx.request, params.uri)
+        )
 
     async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         from fivefold.mcp import prompts
@@ -98,15 +100,15 @@ class Handlers:
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         from fivefold.mcp import prompts
 
-        given = params.arguments or {}
-        return await _read(
-            partial(self._or_refuse, prompts.get_prompt, self.transport, ctx.request, params.name, given)
+        values = params.arguments or {}
+        return await _run_read(
+            partial(self._or_refuse, prompts.get_prompt, self.transport, ctx.request, params.name, values)
         )
 
     async def _to_end(self, work: Callable[[], R], limiter: anyio.CapacityLimiter | None = None) -> R:
-        """What may be a write runs to its end, whether or not the caller still waits for it.
+        """Run what may be a write to its end, whether or not the caller still waits for it.
 
-        With a limiter it has a thread of its own, so that no question waits for one.
+        With a limiter it takes none of the threads that answer questions.
         """
         self.running += 1
         try:
@@ -116,17 +118,17 @@ class Handlers:
             self.running -= 1
         return result
 
-    def _call(self, tool: Tool, request: Any, given: dict[str, Any] | None) -> types.CallToolResult:
-        """A tool that fails says so in its result, where the model reads it and can do better."""
+    def _call(self, tool: Tool, request: Any, values: dict[str, Any] | None) -> types.CallToolResult:
+        """A tool that fails says so in its result, where the model reads it and can correct the call."""
         try:
-            answer = tool.answer(self.transport, request, given)
+            answer = tool.answer(self.transport, request, values)
         except Exception as error:
             return self._failure(error)
-        told = types.TextContent(text=answer.text)
-        return types.CallToolResult(content=[told], structured_content=answer.value.to_dict())
+        content = types.TextContent(text=answer.text)
+        return types.CallToolResult(content=[content], structured_content=answer.value.to_dict())
 
     def _failure(self, error: Exception) -> types.CallToolResult:
-        return types.CallToolResult(content=[types.TextContent(text=self._words(error))], is_error=True)
+        return types.CallToolResult(content=[types.TextContent(text=self._message(error))], is_error=True)
 
     def _or_refuse(self, work: Callable[..., R], *args: Any) -> R:
         try:
@@ -135,11 +137,11 @@ class Handlers:
             raise
         except Exception as error:
             code = types.INVALID_PARAMS if isinstance(error, NotFound | Refused | ValueError) else types.INTERNAL_ERROR
-            raise MCPError(code, self._words(error)) from None
+            raise MCPError(code, self._message(error)) from None
 
-    def _words(self, error: Exception) -> str:
-        told = self.transport.message(error)
-        return told if len(told) <= LONGEST else f"{told[: LONGEST - 1]}…"
+    def _message(self, error: Exception) -> str:
+        message = self.transport.message(error)
+        return message if len(message) <= LONGEST else f"{message[: LONGEST - 1]}…"
 
 
 def build(handlers: Handlers) -> Server[Any]:
@@ -161,8 +163,8 @@ def build(handlers: Handlers) -> Server[Any]:
     return server
 
 
-async def _read(work: Callable[[], R]) -> R:
-    """A caller that gives up is let go at once; what it asked for ends unheard."""
+async def _run_read(work: Callable[[], R]) -> R:
+    """Run a read; if the caller gives up, nobody waits for the result."""
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
 

@@ -1,4 +1,4 @@
-"""The numbers under which sources were told, so that a model can name them by those instead of by long ids."""
+"""The numbers of the sources in an answer, so that a model can name sources by number instead of by long id."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from fivefold.errors import InvalidInput
 
-RECALLS_KEPT = 1_000
-"""Recalls whose numbers are known; a number is used soon after it was told, or never."""
+MAX_RECALLS = 1_000
+"""The number of recalls whose numbers are known; a number is used soon after the answer, or never."""
 
 LONGEST = 9
-"""Digits of a number that can be one of a source."""
+"""The most digits of a source number."""
 
 
 class SourceNumbers:
@@ -24,28 +24,28 @@ class SourceNumbers:
         """The sources of a recall have these ids, in the order of their numbers."""
         with self._lock:
             self._ids[namespace, recall_id] = tuple(ids)
-            if len(self._ids) > RECALLS_KEPT:
+            if len(self._ids) > MAX_RECALLS:
                 self._ids.popitem(last=False)
 
-    def ids(self, namespace: str, recall_id: str, named: Sequence[str]) -> list[str]:
+    def ids(self, namespace: str, recall_id: str, names: Sequence[str]) -> list[str]:
         """Ids as they are, and those of numbers such as '2' or '[2]'; an id that looks like a number stays one."""
         with self._lock:
             known = self._ids.get((namespace, recall_id), ())
-        return [name if name in known else self._id(name, known) for name in named]
+        return [name if name in known else self._id(name, known) for name in names]
 
-    def lost(self, namespace: str, recall_id: str, named: Sequence[str]) -> bool:
-        """Whether numbers are named that nobody knows here: another process told them, or they were told long ago."""
+    def lost(self, namespace: str, recall_id: str, names: Sequence[str]) -> bool:
+        """Whether some of the names are numbers unknown here: of another process, or of a recall long ago."""
         with self._lock:
             known = (namespace, recall_id) in self._ids
-        return not known and any(map(_number, named))
+        return not known and any(map(_number, names))
 
-    def _id(self, name: str, told: Sequence[str]) -> str:
+    def _id(self, name: str, ids: Sequence[str]) -> str:
         number = _number(name)
-        if not told or number is None:
+        if not ids or number is None:
             return name
-        if len(number) > LONGEST or not 1 <= int(number) <= len(told):
-            raise InvalidInput(f"there is no source {number[:20]}; that recall told 1 to {len(told)}")
-        return told[int(number) - 1]
+        if len(number) > LONGEST or not 1 <= int(number) <= len(ids):
+            raise InvalidInput(f"there is no source {number[:20]}; that recall has 1 to {len(ids)}")
+        return ids[int(number) - 1]
 
 
 def _number(name: str) -> str | None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class StdioTransport:
-    """Opens a store when it is first needed. Whoever starts the process has its file, or the key it is given."""
+    """Opens a store when it is first needed. The user who starts the process owns its file, or passes a key."""
 
     location: str
     namespace: str | None
@@ -45,7 +45,7 @@ class StdioTransport:
             self._warming.start()
 
     def service(self) -> Service:
-        """Opened by the first who asks; if that fails, the next one tries again."""
+        """The service, opened by the first call; if that fails, the next call tries again."""
         from fivefold.service.service import open_service
 
         with self._lock:
@@ -57,8 +57,8 @@ class StdioTransport:
         from fivefold.service.session import Session
 
         caller = self._caller()
-        chosen = (self.namespace or single_namespace(caller)) if namespace is None else namespace
-        return Session(self.service(), caller, chosen)
+        name = (self.namespace or single_namespace(caller)) if namespace is None else namespace
+        return Session(self.service(), caller, name)
 
     def _caller(self) -> Caller:
         if self.secret is not None:
@@ -66,7 +66,7 @@ class StdioTransport:
         return HERE if self.everywhere else Caller(HERE.role, (self.namespace or "default",))
 
     def message(self, error: Exception) -> str:
-        """A library error is given as it is: the reader has the store."""
+        """A library error is shown as it is: the reader has the store."""
         from fivefold.service.problems import problem_of
 
         if isinstance(error, NamespaceRefused) and self.secret is None:
@@ -83,7 +83,7 @@ class StdioTransport:
                 self._service = None
 
     def _warm_up(self) -> None:
-        """Load the model that the first question will need. What fails here is told again to whoever needs it."""
+        """Load the model that the first question will need. A failure here is raised again when it is needed."""
         from fivefold.models.embedders import DEFAULT, choice_of, embedder, is_remote
 
         try:
@@ -97,7 +97,7 @@ class StdioTransport:
 
 
 def serve(transport: StdioTransport) -> None:
-    """Answer until the client closes our input or a signal ends us; what was accepted is written first."""
+    """Answer until the client closes the input or a signal arrives; accepted writes are finished first."""
     try:
         anyio.run(_serve, transport)
     finally:
@@ -110,8 +110,8 @@ async def _serve(transport: StdioTransport) -> None:
     async with anyio.create_task_group() as tasks:
         if sys.platform != "win32":
             tasks.start_soon(_end_on_signal, handlers, transport)
-        async with stdio_server() as (received, sent):
-            await server.run(received, sent, server.create_initialization_options())
+        async with stdio_server() as (reader, writer):
+            await server.run(reader, writer, server.create_initialization_options())
         tasks.cancel_scope.cancel()
 
 

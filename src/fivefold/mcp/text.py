@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fivefold.values.reports import Report, Stats
 
 CLOSING = 60
-"""Tokens kept for the last line under a list."""
+"""Tokens reserved for the last line under a list."""
 
 
 def report(done: Report) -> str:
@@ -28,10 +28,10 @@ def report(done: Report) -> str:
     return "\n".join(lines)
 
 
-def block(found: Context) -> str:
-    """The block of sources; where there is none, whether nothing was found or nothing fits."""
-    missing = "What was found does not fit; raise token_budget." if found.cut else "No memory answers this."
-    return found.text or missing
+def block(context: Context) -> str:
+    """The block of sources; without one, whether nothing was found or nothing fits."""
+    missing = "What was found does not fit; raise token_budget." if context.cut else "No memory answers this."
+    return context.text or missing
 
 
 def closing(recall_id: str) -> str:
@@ -52,8 +52,8 @@ def forget_message(memory: Memory) -> str:
     return f"Forgotten for good: {memory.id}, {shorten(memory.content, LINE)}"
 
 
-def feedback(told: Feedback) -> str:
-    return f"Noted for recall {told.recall_id}: {len(told.used)} used, {len(told.not_used)} of no use."
+def feedback(report: Feedback) -> str:
+    return f"Noted for recall {report.recall_id}: {len(report.used)} used, {len(report.not_used)} of no use."
 
 
 def session(item: Session) -> str:
@@ -76,18 +76,19 @@ def turn(memory: Memory) -> str:
     return f"{memory.event_at:%Y-%m-%d %H:%M}{who}: {shorten(memory.content, LINE)}"
 
 
-def turns(told: Sequence[Memory], left_out: int) -> str:
+def turns(memories: Sequence[Memory], left_out: int) -> str:
     first = [f"(Earlier turns left out: {left_out}; raise token_budget for more.)"] if left_out else []
-    return "\n".join((*first, *map(turn, told)))
+    return "\n".join((*first, *map(turn, memories)))
 
 
-def stats(held: Stats) -> str:
-    kinds = ", ".join(f"{name} {count:,}" for name, count in held.by_kind.items())
-    first, last = held.first_event_at, held.last_event_at
+def stats(counts: Stats) -> str:
+    kinds = ", ".join(f"{name} {count:,}" for name, count in counts.by_kind.items())
+    first, last = counts.first_event_at, counts.last_event_at
     span = f", {first:%Y-%m-%d} to {last:%Y-%m-%d}" if first is not None and last is not None else ""
     return (
-        f"Namespace {held.namespace!r}: {held.memories:,} memories{f' ({kinds})' if kinds else ''}{span}.\n"
-        f"{held.sessions:,} conversations, {held.entities:,} entities, {held.edges:,} relations, "
-        f"{held.superseded:,} superseded.\n"
-        f"{held.recalls:,} recalls, {held.feedback:,} uses told; embedded by {held.embedder or 'nothing yet'}."
+        f"Namespace {counts.namespace!r}: {counts.memories:,} memories{f' ({kinds})' if kinds else ''}{span}.\n"
+        f"{counts.sessions:,} conversations, {counts.entities:,} entities, {counts.edges:,} relations, "
+        f"{counts.superseded:,} superseded.\n"
+        f"{counts.recalls:,} recalls, {counts.feedback:,} with feedback; "
+        f"embedded by {counts.embedder or 'nothing yet'}."
     )

@@ -1,4 +1,4 @@
-"""The tools: what each is for, who may call it, what it takes and what it gives."""
+"""The tools: what each is for, who may call it, what it takes and what it returns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from fivefold.values.serialize import Value
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool. Its name is also what the audit log calls it, unless its arguments know a better one."""
+    """One tool. The audit log uses its name, unless its arguments name a more exact action."""
 
     name: str
     title: str
@@ -57,13 +57,13 @@ class Tool:
             ),
         )
 
-    def answer(self, transport: Transport, request: Any, given: dict[str, Any] | None) -> ToolResult:
+    def answer(self, transport: Transport, request: Any, values: dict[str, Any] | None) -> ToolResult:
         """Do it, if the caller may, and note it; runs in a thread."""
-        asked = checked(self.takes, given)
-        session = transport.session(request, asked.namespace)
-        with session.act(asked.action or self.name, self.role, asked.subject) as action:
-            answer = self.run(action, transport.source_numbers, asked)
-            action.subject = asked.subject or answer.subject
+        request_arguments = checked(self.takes, values)
+        session = transport.session(request, request_arguments.namespace)
+        with session.act(request_arguments.action or self.name, self.role, request_arguments.subject) as action:
+            answer = self.run(action, transport.source_numbers, request_arguments)
+            action.subject = request_arguments.subject or answer.subject
         return answer
 
 

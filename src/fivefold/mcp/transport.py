@@ -27,7 +27,7 @@ class Transport(Protocol):
         """Who sends the request, in the namespace it names, else in the one the transport chooses."""
 
     def message(self, error: Exception) -> str:
-        """What went wrong in plain words; of an unexpected error only where the log says more."""
+        """What went wrong in plain words; for an unexpected error only where the log says more."""
 
 
 def single_namespace(caller: Caller, default: str = "default") -> str:

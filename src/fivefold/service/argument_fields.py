@@ -1,4 +1,4 @@
-"""Declared fields as pydantic takes them: REST bodies and arguments of tools repeat no range and no meaning."""
+"""Declared fields as pydantic fields, so that REST bodies and tool arguments repeat no range and no description."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"}, max_len
 
 
 def described(spec: FieldSpec, *, description: str = "", high: bool = True) -> Any:
-    """The range and the meaning of a field; without `high` the server's own limit bounds the number."""
+    """The range and the description of a field; without `high` the server's own limit bounds the number."""
     entries = spec.max_length if get_origin(spec.type) is tuple else None
     return Field(
         ge=spec.low,
@@ -36,15 +36,15 @@ def annotations_of(specs: Iterable[FieldSpec]) -> dict[str, Any]:
 
 
 def json_type(hint: Any) -> Any:
-    """The type of the JSON for a declared type, with its limits; how long a text is, the server's limits say."""
-    of = declared(hint)
-    between, chars, items = of.mark(Between), of.mark(Chars), of.mark(Items)
-    if of.base is datetime:
+    """The JSON type of a declared type, with its limits; the length of a text is up to the server's limits."""
+    field_type = declared(hint)
+    between, chars, items = field_type.mark(Between), field_type.mark(Chars), field_type.mark(Items)
+    if field_type.base is datetime:
         return Moment
     if items:
-        return Annotated[list[json_type(get_args(of.base)[0])], Field(max_length=items.most, fail_fast=True)]  # type: ignore[misc]
+        return Annotated[list[json_type(get_args(field_type.base)[0])], Field(max_length=items.most, fail_fast=True)]  # type: ignore[misc]
     if chars and chars.line:
         return Annotated[str, Field(min_length=1, max_length=chars.most)]
     if between:
-        return Annotated[of.base, Field(ge=between.low, le=between.high)]
-    return dict[str, Any] if get_origin(of.base) is Mapping else of.base
+        return Annotated[field_type.base, Field(ge=between.low, le=between.high)]
+    return dict[str, Any] if get_origin(field_type.base) is Mapping else field_type.base

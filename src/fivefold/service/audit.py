@@ -42,18 +42,18 @@ READS = frozenset(
         "key",
     }
 )
-"""Actions that change nothing. They are noted a little later, many at once, and a kill may lose the last few."""
+"""Actions that change nothing. They are written a little later, in batches; a killed process may lose the last few."""
 
-KEPT_DAYS = 365
-KEPT_ENTRIES = 1_000_000
+RETENTION_DAYS = 365
+MAX_ENTRIES = 1_000_000
 
-TOGETHER = 500
-"""So many notes that can wait are written at once,"""
+BATCH = 500
+"""The number of entries without hurry that are written at once."""
 EVERY_S = 5.0
-"""or as many as there are after so many seconds."""
+"""The longest that an entry without hurry waits, in seconds."""
 
 MOST_WAITING = 100_000
-"""Notes that can wait while the store cannot be written; beyond, the oldest are given up."""
+"""The most entries that wait while the store cannot be written; beyond that the oldest are dropped."""
 
 _TRIM_AFTER = 1_000
 
@@ -63,17 +63,17 @@ _Waiting = tuple[AuditEntry, "Future[None] | None"]
 
 
 class Audit:
-    """One thread writes what all others note, so that those who must wait for the disk wait for it together."""
+    """One thread writes the entries of all threads, so that one write to disk serves all that wait for it."""
 
     def __init__(
         self,
         store: Store,
         *,
-        days: int = KEPT_DAYS,
-        entries: int = KEPT_ENTRIES,
+        days: int = RETENTION_DAYS,
+        entries: int = MAX_ENTRIES,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        """Keep what was noted for so many days, and of that the latest so many."""
+        """Entries stay for `days` days, and at most the latest `entries` of them."""
         self._audit = store.audit
         self._days = days
         self._most = entries
@@ -91,7 +91,7 @@ class Audit:
     ) -> None:
         """Note what a caller did: `subject` is an id, `outcome` "ok", "refused" or "failed".
 
-        Returns when the note is on the disk; at once for `READS` and for what was refused. Call it once the action is
+        Returns when the entry is on disk; at once for `READS` and for refusals. Call it once the action is
         done, before it is answered, and never inside a transaction of the store. Making and revoking keys is noted by
         the keyring itself. A store that can only be read keeps no notes.
         """
@@ -105,10 +105,10 @@ class Audit:
             subject=None if subject is None else _short(subject),
             outcome=outcome,
         )
-        written: Future[None] | None = None if action in READS or outcome == "refused" else Future()
-        self._add(entry, written)
-        if written is not None:
-            written.result()
+        future: Future[None] | None = None if action in READS or outcome == "refused" else Future()
+        self._add(entry, future)
+        if future is not None:
+            future.result()
 
     def entries(
         self,
@@ -118,8 +118,8 @@ class Audit:
         key: str | None = None,
         caller: Caller = HERE,
     ) -> Page[AuditEntry]:
-        """What was noted, latest first, as far as the caller may see it: notes of its own namespaces, and only a key
-        of every namespace sees those of none, such as a new key. What this process still has to write is written first.
+        """The entries, latest first, that the caller may see: those of its own namespaces. Only a key for all
+        namespaces sees entries without one, such as a new key. Entries that still wait are written first.
         """
         checked_limit(limit)
         before = read_cursor(cursor, "audit", int)
@@ -128,29 +128,29 @@ class Audit:
         names = list(caller.namespaces) if namespace is None else [namespace]
         seen = None if namespace is None and caller.sees_all else [_short(name) for name in names]
         self.flush()
-        found = self._audit.page(
+        rows = self._audit.page(
             None if before is None else int(before[0]), limit + 1, seen, None if key is None else _short(key)
         )
-        return page_of(found, limit, "audit", lambda entry: (entry.id,))
+        return page_of(rows, limit, "audit", lambda entry: (entry.id,))
 
     def flush(self) -> None:
-        """Return when all that was noted so far is on the disk."""
+        """Return when all entries so far are on disk."""
         self._write_waiting()
 
     def close(self) -> None:
-        """Write what waits. Call it before the store is closed."""
+        """Write the entries that wait. Call it before the store is closed."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
         if self._thread is not None:
             self._thread.join()
 
-    def _add(self, entry: AuditEntry, written: Future[None] | None) -> None:
+    def _add(self, entry: AuditEntry, future: Future[None] | None) -> None:
         with self._changed:
             if self._closed:
                 raise StoreClosed("the audit log was closed; open the store again")
-            self._waiting.append((entry, written))
-            self._urgent = self._urgent or written is not None
+            self._waiting.append((entry, future))
+            self._urgent = self._urgent or future is not None
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="fivefold-audit", daemon=True)
                 self._thread.start()
@@ -160,48 +160,48 @@ class Audit:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._waiting or self._closed)
-                self._changed.wait_for(self._due, timeout=EVERY_S)
+                self._changed.wait_for(self._must_write, timeout=EVERY_S)
                 last = self._closed
-            written = self._write_waiting(last)
+            success = self._write_waiting(last)
             if last:
                 return
-            if not written:
+            if not success:
                 with self._changed:
                     self._changed.wait_for(lambda: self._closed or self._urgent, timeout=EVERY_S)
 
-    def _due(self) -> bool:
-        return self._urgent or self._closed or len(self._waiting) >= TOGETHER
+    def _must_write(self) -> bool:
+        return self._urgent or self._closed or len(self._waiting) >= BATCH
 
     def _write_waiting(self, last: bool = False) -> bool:
-        """Write all that waits; what could not be written and can wait longer does. Gives whether it was written."""
+        """Write all entries that wait and return whether it worked; if not, entries without hurry wait longer."""
         with self._writing:
             with self._changed:
-                taken = list(self._waiting)
+                batch = list(self._waiting)
                 self._waiting.clear()
                 self._urgent = False
             try:
-                if taken:
-                    self._audit.add([entry for entry, _ in taken])
+                if batch:
+                    self._audit.add([entry for entry, _ in batch])
             except Exception as error:
-                self._put_back([item for item in taken if item[1] is None], last, error)
-                for _, written in taken:
-                    if written is not None:
-                        written.set_exception(error)
+                self._put_back([item for item in batch if item[1] is None], last, error)
+                for _, future in batch:
+                    if future is not None:
+                        future.set_exception(error)
                 return False
-            for _, written in taken:
-                if written is not None:
-                    written.set_result(None)
-            self._trim(len(taken))
+            for _, future in batch:
+                if future is not None:
+                    future.set_result(None)
+            self._trim(len(batch))
             return True
 
-    def _put_back(self, kept: list[_Waiting], last: bool, error: Exception) -> None:
-        given_up = len(kept) if last else max(0, len(kept) - MOST_WAITING)
+    def _put_back(self, notes: list[_Waiting], last: bool, error: Exception) -> None:
+        dropped = len(notes) if last else max(0, len(notes) - MOST_WAITING)
         with self._changed:
-            self._waiting.extendleft(reversed(kept[given_up:]))
-        _log.warning("the audit log could not be written, %d notes were given up: %s", given_up, error)
+            self._waiting.extendleft(reversed(notes[dropped:]))
+        _log.warning("the audit log could not be written, %d notes were given up: %s", dropped, error)
 
-    def _trim(self, written: int) -> None:
-        self._untrimmed += written
+    def _trim(self, count: int) -> None:
+        self._untrimmed += count
         if self._untrimmed > _TRIM_AFTER:
             self._untrimmed = 0
             try:
@@ -211,5 +211,5 @@ class Audit:
 
 
 def _short(name: str) -> str:
-    """A name as it can be stored; one that was only asked for may be longer, or no text at all."""
+    """A name as it can be stored; a refused request may name a longer one, or one that is no valid text."""
     return name[:MAX_NAME].replace("\x00", "\ufffd").encode(errors="replace").decode()

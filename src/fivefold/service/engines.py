@@ -1,4 +1,4 @@
-"""One engine for each namespace of a store, made when it is first needed."""
+"""One engine for each namespace of a store, created when it is first needed."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from fivefold.values.validate import checked_name
 from fivefold.writing.extract import extractor as load_extractor
 
 MOST_ENGINES = 256
-"""Engines in memory at once; one more drops the one that was not used for longest."""
+"""The most engines in memory; one more drops the least recently used."""
 
 THREADS = 32
-"""Routes that run at once, over all recalls."""
+"""The most routes that run at once, over all recalls."""
 
 
 class Engines:
     """The engines share the store and one pool of threads. Closing them closes the store.
 
-    The embedder that is named is for new namespaces; others keep the one they are pinned to, whoever pinned them.
+    The embedder is for new namespaces; existing ones keep the one they are pinned to.
     """
 
     def __init__(self, store: Store, embedder: str | None = None, extractor: str = "rules") -> None:

@@ -1,4 +1,4 @@
-"""A store's API keys: making, listing and revoking them, and telling who a secret belongs to."""
+"""A store's API keys: creating, listing and revoking them, and finding whom a secret belongs to."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from fivefold.values.validate import checked_name
 
 __all__ = ["Audit", "Keyring"]
 
-USE_NOTED = timedelta(minutes=1)
-"""How exactly a key's last use is known; noting every one would make each request a write."""
+USE_INTERVAL = timedelta(minutes=1)
+"""How often a key's last use is written; writing each use would make each request a write."""
 
 _SECRET = re.compile(r"ff_([0-9a-f]{12})_[0-9a-f]{48}")
 _INVALID = "this API key is not valid; use one that is neither revoked nor expired"
@@ -30,19 +30,19 @@ _log = logging.getLogger("fivefold")
 
 
 class Keyring:
-    """The keys of a store. Each is looked up anew when it is used, so revoking it holds at once for every process."""
+    """The keys of a store. Each use looks the key up again, so that a revocation works at once in every process."""
 
     def __init__(self, store: Store, clock: Callable[[], datetime] = utc_now) -> None:
         self._store = store
         self._clock = clock
         self._any = False
-        self._noted: dict[tuple[str, bool], datetime] = {}
+        self._last_noted: dict[tuple[str, bool], datetime] = {}
         self._lock = threading.Lock()
 
     def create(
         self, name: str, role: Role, namespaces: Sequence[str], expires_at: datetime | None = None, *, by: Caller = HERE
     ) -> tuple[Key, str]:
-        """A new key and its secret, which is not kept and cannot be shown again; noted in the audit log.
+        """A new key and its secret, which is not stored and cannot be shown again; logged in the audit log.
 
         `namespaces` are names that need not exist yet, or `[ALL]`.
         """
@@ -57,34 +57,34 @@ class Keyring:
             expires_at=None if expires_at is None else _checked_expiry(expires_at, now),
         )
         secret = f"ff_{id}_{secrets.token_hex(24)}"
-        self._store.keys.add(key, digest_of(secret), _noted("create key", id, by, now))
+        self._store.keys.add(key, digest_of(secret), _audit_entry("create key", id, by, now))
         return key, secret
 
     def keys(self) -> list[Key]:
-        """All keys, oldest first, those that no longer hold as well."""
+        """All keys, oldest first, with those that are revoked or expired."""
         return self._store.keys.all()
 
     def revoke(self, id: str, *, by: Caller = HERE) -> Key:
-        """From now on the key is refused; noted in the audit log. One that was revoked already stays as it is."""
+        """Refuse the key from now on; logged in the audit log. A key that is revoked already stays as it is."""
         checked_name(id, "a key's id")
-        self._store.keys.revoke(id, _noted("revoke key", id, by, self._clock()))
-        found = self._store.keys.get(id)
-        if found is None:
+        self._store.keys.revoke(id, _audit_entry("revoke key", id, by, self._clock()))
+        stored = self._store.keys.get(id)
+        if stored is None:
             raise NotFound(f"there is no key {id!r}", advice="see them with {call}", call=Call("Keyring.keys"))
-        return found[0]
+        return stored[0]
 
     def any(self) -> bool:
-        """Whether a key has ever been made; one that was revoked counts."""
+        """Whether a key was ever created; a revoked one counts."""
         self._any = self._any or self._store.keys.has_any()
         return self._any
 
     def caller(self, secret: str) -> Caller:
-        """Who has this secret. What is wrong with one that does not hold, an outsider is not told."""
+        """Who has this secret. The error does not say why a secret is invalid, since an outsider may read it."""
         match = _SECRET.fullmatch(secret)
-        found = self._store.keys.get(match[1]) if match else None
-        if found is None:
+        stored = self._store.keys.get(match[1]) if match else None
+        if stored is None:
             raise Unauthorized(_INVALID)
-        (key, digest), now = found, self._clock()
+        (key, digest), now = stored, self._clock()
         if not hmac.compare_digest(digest, digest_of(secret)) or key.state(now) != "active":
             self._note_use(key, None, now, refused=True)
             raise Unauthorized(_INVALID)
@@ -92,25 +92,25 @@ class Keyring:
         return Caller(key.role, key.namespaces, key.id)
 
     def _note_use(self, key: Key, last: datetime | None, now: datetime, *, refused: bool) -> None:
-        """Once a minute, and beside the request."""
+        """Write a use at most once a minute, in a thread of its own."""
         with self._lock:
-            last = max(filter(None, (last, self._noted.get((key.id, refused)))), default=None)
-            if self._store.keys.read_only or (last is not None and now - last < USE_NOTED):
+            last = max(filter(None, (last, self._last_noted.get((key.id, refused)))), default=None)
+            if self._store.keys.read_only or (last is not None and now - last < USE_INTERVAL):
                 return
-            self._noted[key.id, refused] = now
+            self._last_noted[key.id, refused] = now
         write = self._write_refusal if refused else self._write_use
-        threading.Thread(target=_tried, args=(write, key.id, now), name="fivefold-key-use", daemon=True).start()
+        threading.Thread(target=_try_write, args=(write, key.id, now), name="fivefold-key-use", daemon=True).start()
 
     def _write_use(self, id: str, now: datetime) -> None:
-        self._store.keys.mark_used(id, now, now - USE_NOTED)
+        self._store.keys.mark_used(id, now, now - USE_INTERVAL)
 
     def _write_refusal(self, id: str, now: datetime) -> None:
-        """That someone came with a key that was revoked or has expired, or with a wrong secret."""
-        noted = AuditEntry(at=now, key_id=None, action="use key", namespace=None, subject=id, outcome="refused")
-        self._store.audit.add([noted])
+        """Log a request with a revoked or expired key, or with a wrong secret."""
+        entry = AuditEntry(at=now, key_id=None, action="use key", namespace=None, subject=id, outcome="refused")
+        self._store.audit.add([entry])
 
 
-def _tried(write: Callable[[str, datetime], None], id: str, now: datetime) -> None:
+def _try_write(write: Callable[[str, datetime], None], id: str, now: datetime) -> None:
     try:
         write(id, now)
     except FivefoldError as error:
@@ -118,11 +118,11 @@ def _tried(write: Callable[[str, datetime], None], id: str, now: datetime) -> No
 
 
 def digest_of(secret: str) -> bytes:
-    """A plain fast hash: a slow one makes guessing dear where people choose secrets, and these are 192 random bits."""
+    """A plain fast hash: a slow one protects secrets that people choose, and these are 192 random bits."""
     return hashlib.sha256(secret.encode()).digest()
 
 
-def _noted(action: str, id: str, by: Caller, now: datetime) -> AuditEntry:
+def _audit_entry(action: str, id: str, by: Caller, now: datetime) -> AuditEntry:
     return AuditEntry(at=now, key_id=by.key_id, action=action, namespace=None, subject=id, outcome="ok")
 
 

@@ -43,17 +43,17 @@ def maintain(store: Store, now: datetime, progress: bool = False) -> Iterator[Ma
 
 def _vocabulary(store: Store, namespace: str, now: datetime) -> MaintenanceResult:
     try:
-        found = drift.check(store, namespace, now, lambda done: None)
+        report = drift.check(store, namespace, now, lambda done: None)
     except StoreClosed:
         raise
     except StoreError as error:
         return MaintenanceResult("vocabulary", False, str(error), namespace, ok=False)
-    if found.jaccard is None:
-        detail = f"{found.lexemes:,} lexemes, looked at for the first time"
+    if report.jaccard is None:
+        detail = f"{report.lexemes:,} lexemes, looked at for the first time"
     else:
-        detail = f"{found.lexemes:,} lexemes, {found.jaccard:.0%} as last time"
+        detail = f"{report.lexemes:,} lexemes, {report.jaccard:.0%} as last time"
     return MaintenanceResult(
-        "vocabulary", found.reindexed, detail + (": indexed again" if found.reindexed else ""), namespace
+        "vocabulary", report.reindexed, detail + (": indexed again" if report.reindexed else ""), namespace
     )
 
 
@@ -114,8 +114,8 @@ class Maintenance:
             _log.exception("maintenance ended")
 
 
-def _log_results(done: Sequence[MaintenanceResult]) -> None:
-    for item in done:
+def _log_results(results: Sequence[MaintenanceResult]) -> None:
+    for item in results:
         where = "" if item.namespace is None else f" of namespace {item.namespace!r}"
         if not item.ok:
             _log.warning("maintenance, %s%s: %s", item.part, where, item.detail)

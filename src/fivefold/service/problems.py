@@ -72,7 +72,7 @@ INSIDE = {
     "stopping": "the server is stopping; try again",
     "disk-full": "there is no room left; the write was undone",
 }
-"""Kinds whose own words tell of files, servers and the like, which are not for everyone who asks."""
+"""Kinds whose own messages name files, servers and the like, which not every caller may see."""
 
 _ERRORS: tuple[tuple[type[FivefoldError], str], ...] = (
     (Unauthorized, "unauthorized"),
@@ -99,7 +99,7 @@ _log = logging.getLogger("fivefold")
 
 @dataclass(frozen=True, slots=True)
 class Fault(Value):
-    """One value of a request that cannot be used, and where it stands."""
+    """One value of a request that cannot be used, and its field."""
 
     field: str
     detail: str
@@ -114,13 +114,13 @@ class Problem(Value):
     status: int
     detail: str
     instance: str = ""
-    """The path that was asked for."""
+    """The path of the request."""
     errors: tuple[Fault, ...] = ()
     """Each value that cannot be used."""
     limit: int | None = None
     """What the server allows, where a limit was passed."""
     error_id: str | None = None
-    """Under which id the server's log tells more."""
+    """The id under which the server's log says more."""
 
     @property
     def kind(self) -> str:
@@ -140,8 +140,8 @@ def problem_of(error: Exception) -> Problem:
         return problem("too-many-requests", str(error), limit=error.limit)
     for kind, name in _ERRORS:
         if isinstance(error, kind):
-            return _logged(name, error) if name in INSIDE else problem(name, str(error), errors=_faults(error))
-    return _logged("internal", error)
+            return _log_problem(name, error) if name in INSIDE else problem(name, str(error), errors=_faults(error))
+    return _log_problem("internal", error)
 
 
 def _faults(error: Exception) -> tuple[Fault, ...]:
@@ -151,8 +151,8 @@ def _faults(error: Exception) -> tuple[Fault, ...]:
     return ()
 
 
-def _logged(name: str, error: Exception) -> Problem:
-    """Nothing of the inside is shown; the id leads to it in the log."""
+def _log_problem(name: str, error: Exception) -> Problem:
+    """Log the error and show only the id of its log entry."""
     id = new_id()
     level = logging.ERROR if name == "internal" else logging.WARNING
     _log.log(level, "problem %s, error %s", name, id, exc_info=error, extra={"error_id": id})

@@ -1,4 +1,4 @@
-"""Recipes as someone from outside may name them: a known name with overrides, never a file, never another model."""
+"""Recipes as a client may name them: a known name with overrides, never a file, never another model."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def recipe_named(name: str, overrides: Mapping[str, object] | None = None, still
     own = load_recipe(name)
     if still and any(stage.name == "noise" for stage in own.select):
         own = load_recipe(own, STILL)
-    asked = load_recipe(own, overrides)
-    if _models(asked) - _models(own):
+    changed = load_recipe(own, overrides)
+    if _models(changed) - _models(own):
         raise InvalidInput(
             "a change cannot choose another model: models run where, and with what, the server was given"
         )
-    return asked
+    return changed
 
 
 def _models(recipe: Recipe) -> set[str]:

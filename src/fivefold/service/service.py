@@ -22,7 +22,7 @@ from fivefold.values.reports import Stats
 __all__ = ["Limits", "Service", "open_service"]
 
 WRITERS = 16
-"""Writes in progress at once, of all faces. They wait for each other anyway, and must leave threads for reads."""
+"""The most writes at once, of REST, MCP and pages. Writes wait for each other anyway and leave threads for reads."""
 
 
 def open_service(
@@ -65,7 +65,7 @@ class Service:
     writers: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(WRITERS), init=False)
     """The turns of writes, whether by REST, MCP or a page."""
     note_writers: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(WRITERS), init=False)
-    """For notes that return once they are on the disk: a write that is done need not queue behind those that wait."""
+    """For audit entries of finished writes, so that they do not queue behind writes that wait."""
     sign_ins: SignIns = field(default_factory=SignIns, init=False)
 
     def __post_init__(self) -> None:
@@ -89,7 +89,7 @@ class Service:
     def namespaces(self, caller: Caller) -> tuple[str, ...]:
         """The namespaces that exist and that the caller may see.
 
-        Where only the owner of a database may list them and the server is another, those that the key itself names.
+        Where only the owner of a database may list them and the server is not the owner, those that the key names.
         """
         store = self.engines.store
         if not caller.sees_all:
@@ -100,9 +100,9 @@ class Service:
             return ()
 
     def stats(self, caller: Caller, engine: Engine) -> Stats:
-        """What the namespace holds; how large the whole store is, only for whoever may see all of it."""
-        held = engine.stats()
-        return held if caller.sees_all else replace(held, bytes_on_disk=None)
+        """What the namespace contains; the size of the whole store only for a caller that may see all of it."""
+        counts = engine.stats()
+        return counts if caller.sees_all else replace(counts, bytes_on_disk=None)
 
     def close(self) -> None:
         if self.maintenance is not None:

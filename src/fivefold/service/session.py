@@ -46,7 +46,7 @@ class Session:
     def act(
         self, name: str, role: Role = "reader", subject: str | None = None, *, audit_success: bool = True
     ) -> Action:
-        """One action that needs `role`; the audit log has it under `name`.
+        """One action that needs `role`; the audit log calls it `name`.
 
         `audit_success=False` is for what shows nothing of the namespace, such as an empty form; refusals are noted.
         """

@@ -1,4 +1,4 @@
-"""Who has signed in to the pages: a browser holds a token in place of the key, good for the pages of this process."""
+"""Who is signed in to the pages: a browser has a token in place of the key, valid for the pages of this process."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import threading
 from collections import OrderedDict
 
 MOST = 10_000
-"""Browsers signed in at once; one more signs the one out that signed in first."""
+"""The most browsers signed in at once; one more signs out the oldest."""
 
 
 class SignIns:
-    """A cookie goes to every program of its host, whatever the port; so it is not the key, which opens REST too."""
+    """A cookie goes to every program of its host, on any port; so it is not the key, which opens REST too."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
@@ -20,7 +20,7 @@ class SignIns:
         self._lock = threading.Lock()
 
     def begin(self, secret: str) -> str:
-        """A token for whoever has shown this key."""
+        """A new token for this key."""
         token = secrets.token_urlsafe(32)
         with self._lock:
             self._keys[_digest(token)] = secret
@@ -29,7 +29,7 @@ class SignIns:
         return token
 
     def secret(self, token: str) -> str | None:
-        """The key behind a token; whether it still holds is for the keyring to say."""
+        """The key behind a token; the keyring says whether it is still valid."""
         with self._lock:
             return self._keys.get(_digest(token))
 

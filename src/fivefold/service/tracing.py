@@ -1,7 +1,7 @@
-"""OpenTelemetry spans of recalls and writes; off until asked for.
+"""OpenTelemetry spans of recalls and writes; off by default.
 
 The spans of a recall are a view of its own trace: when its stages and routes began is worked out from how long they
-took. They hold names, counts and times, and neither questions nor memories nor namespaces.
+took. They contain names, counts and times, and no questions, memories or namespaces.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fivefold.values.recall_trace import RouteRun
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-"""Where spans are sent is set in the environment, as for every program that has them."""
+"""Environment variables with the address that spans are sent to."""
 
 _instrumented: list[Spans] = []
 
@@ -52,13 +52,13 @@ def uninstrument() -> None:
 
 
 def current_tracer() -> Tracer | None:
-    """What makes the spans now; None while nothing is instrumented."""
+    """The tracer that makes spans now; None while nothing is instrumented."""
     return _instrumented[0].tracer if _instrumented else None
 
 
 @contextmanager
 def exporting() -> Iterator[None]:
-    """Spans sent to the place that the environment names, until the end, when those left over are sent."""
+    """Send spans to the endpoint that the environment names; the rest is sent at the end."""
     if not any(os.environ.get(name) for name in ENDPOINTS):
         raise InvalidInput(f"spans need a place to go; set {ENDPOINTS[0]}, as in http://localhost:4318")
     try:
@@ -80,14 +80,14 @@ def exporting() -> Iterator[None]:
 
 
 class Spans:
-    """Tells a tracer what it observes."""
+    """Makes spans of what it observes."""
 
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
 
     def recalled(self, store: Store, recall: Recall, ended_ns: int) -> None:
         at = ended_ns - _ns(sum(timing.ms for timing in recall.timings))
-        given: dict[str, Any] = {
+        attributes: dict[str, Any] = {
             "fivefold.recall.id": recall.id,
             "fivefold.recall.recipe": recall.plan.recipe,
             "fivefold.recall.k": recall.plan.k,
@@ -95,18 +95,18 @@ class Spans:
             "fivefold.recall.dropped": len(recall.dropped),
             "fivefold.recall.degraded": recall.degraded,
         }
-        whole = self.tracer.start_span("fivefold recall", start_time=at, attributes=given)
-        failed = {note.stage for note in recall.notes if note.status == "failed"}
+        root = self.tracer.start_span("fivefold recall", start_time=at, attributes=attributes)
+        failures = {note.stage for note in recall.notes if note.status == "failed"}
         for timing in recall.timings:
-            stage = self._within(whole, f"fivefold {timing.stage}", at)
+            stage = self._within(root, f"fivefold {timing.stage}", at)
             if timing.stage == "retrieve":
                 for run in recall.routes:
                     self._route(stage, run, at)
-            if timing.stage == "rerank" and failed:
-                _fail(stage, ", ".join(sorted(failed)))
+            if timing.stage == "rerank" and failures:
+                _fail(stage, ", ".join(sorted(failures)))
             at += _ns(timing.ms)
             stage.end(at)
-        whole.end(ended_ns)
+        root.end(ended_ns)
 
     def _route(self, stage: Span, run: RouteRun, began: int) -> None:
         if run.status == "skipped":
