@@ -89,6 +89,6 @@ def stats(counts: Stats) -> str:
         f"Namespace {counts.namespace!r}: {counts.memories:,} memories{f' ({kinds})' if kinds else ''}{span}.\n"
         f"{counts.sessions:,} conversations, {counts.entities:,} entities, {counts.edges:,} relations, "
         f"{counts.superseded:,} superseded.\n"
-        f"{counts.recalls:,} recalls, {counts.feedback:,} with feedback; "
+        f"{counts.recalls:,} recalls, {counts.feedback:,} uses reported; "
         f"embedded by {counts.embedder or 'nothing yet'}."
     )
