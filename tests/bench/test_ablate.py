@@ -77,7 +77,7 @@ def test_the_ablated_recipe_joins_those_that_race(mill: Dataset) -> None:
 
 @pytest.mark.parametrize("choice", ["bm25", "recall,default"])
 def test_only_one_recipe_can_be_taken_apart(choice: str, mill: Dataset) -> None:
-    with pytest.raises(InvalidInput, match="--ablate takes one recipe"):
+    with pytest.raises(InvalidInput, match="ablate takes one recipe"):
         run_benchmark(lambda: mill, Options("bm25", ablate=choice))
 
 

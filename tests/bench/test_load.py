@@ -143,7 +143,7 @@ def test_a_server_that_does_not_stop_is_killed(monkeypatch: pytest.MonkeyPatch) 
     deaf = [sys.executable, "-c", "import time; time.sleep(600)"]
     with subprocess.Popen(deaf, text=True) as process:
         with pytest.raises(ServerFailed, match=r"did not stop within 0\.1 s and was killed"):
-            load_server._ended(process)
+            load_server._exit_code(process)
         assert process.poll() == -signal.SIGKILL
 
 

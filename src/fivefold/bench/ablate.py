@@ -41,28 +41,30 @@ class Ablation(Value):
 
 def reduced_contestants(name: str, recipe: Recipe) -> tuple[list[Contestant], dict[str, str]]:
     """The recipe less each of its parts in turn, and the parts it cannot do without, with the reason."""
-    cut, kept = [], {}
+    reduced, reasons = [], {}
     for part in recipe.parts():
         try:
-            cut.append(Contestant(reduced_name(name, part), without_part(recipe, part)))
+            reduced.append(Contestant(reduced_name(name, part), without_part(recipe, part)))
         except InvalidInput as error:
-            kept[part] = str(error)
-    return cut, kept
+            reasons[part] = str(error)
+    return reduced, reasons
 
 
 def reduced_name(name: str, part: str) -> str:
     return f"{name} − {part}"
 
 
-def worth_of(name: str, recipe: Recipe, scored: Mapping[str, Scores], kept: Mapping[str, str], seed: int) -> Ablation:
+def worth_of(
+    name: str, recipe: Recipe, scored: Mapping[str, Scores], reasons: Mapping[str, str], seed: int
+) -> Ablation:
     """What every part adds."""
-    parts = [_worth(name, part, scored, seed) for part in recipe.parts() if part not in kept]
+    parts = [_worth(name, part, scored, seed) for part in recipe.parts() if part not in reasons]
     parts.sort(key=lambda item: -item.worth["recall@10"])
-    return Ablation(name, (*parts, *(PartWorth(part, {}, kept=why) for part, why in kept.items())))
+    return Ablation(name, (*parts, *(PartWorth(part, {}, kept=why) for part, why in reasons.items())))
 
 
 def _worth(name: str, part: str, scored: Mapping[str, Scores], seed: int) -> PartWorth:
-    found = {metric: compare(name, reduced_name(name, part), scored, metric, seed) for metric in METRICS}
-    test = found["recall@10"]
-    worth = {metric: round(item.difference, 6) for metric, item in found.items()}
+    comparisons = {metric: compare(name, reduced_name(name, part), scored, metric, seed) for metric in METRICS}
+    test = comparisons["recall@10"]
+    worth = {metric: round(item.difference, 6) for metric, item in comparisons.items()}
     return PartWorth(part, worth, test.better, test.worse, test.p)

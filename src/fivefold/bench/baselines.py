@@ -32,10 +32,10 @@ class Ranking:
 def dense(dataset: Dataset, model: Embedder, k: int, progress: Progress | None = None) -> Ranking:
     """Exact cosine; the best text of an id speaks for it. Times leave out the encoding of the question."""
     check(k, Count, "k")
-    asked = unit(model.embed([question.text for question in dataset.questions], progress))
-    vector_of = {question.id: vector for question, vector in zip(dataset.questions, asked, strict=True)}
+    question_vectors = unit(model.embed([question.text for question in dataset.questions], progress))
+    vector_of = {question.id: vector for question, vector in zip(dataset.questions, question_vectors, strict=True)}
 
-    def opened(texts: Sequence[tuple[str, str]]) -> Callable[[Question], Hits]:
+    def index_texts(texts: Sequence[tuple[str, str]]) -> Callable[[Question], Hits]:
         ids = list(dict.fromkeys(id for id, _ in texts))
         place = {id: number for number, id in enumerate(ids)}
         owner = np.array([place[id] for id, _ in texts], dtype=np.intp)
@@ -48,7 +48,7 @@ def dense(dataset: Dataset, model: Embedder, k: int, progress: Progress | None =
 
         return search
 
-    return _run("dense", dataset, opened)
+    return _run("dense", dataset, index_texts)
 
 
 def bm25(dataset: Dataset, k: int) -> Ranking:
@@ -58,22 +58,22 @@ def bm25(dataset: Dataset, k: int) -> Ranking:
     """
     check(k, Count, "k")
 
-    def opened(texts: Sequence[tuple[str, str]]) -> Callable[[Question], Hits]:
+    def index_texts(texts: Sequence[tuple[str, str]]) -> Callable[[Question], Hits]:
         documents: dict[str, list[str]] = {}
         for id, text in texts:
             documents.setdefault(id, []).extend(lexemes(text))
         ids, index = list(documents), _index(documents.values())
 
         def search(question: Question) -> Hits:
-            wanted = " OR ".join(f'"{lexeme}"' for lexeme in dict.fromkeys(lexemes(question.text)))
-            if not wanted:
+            expression = " OR ".join(f'"{lexeme}"' for lexeme in dict.fromkeys(lexemes(question.text)))
+            if not expression:
                 return []
-            found = index.execute("SELECT rowid, -rank FROM plain WHERE plain MATCH ?", (wanted,))
-            return _top(((ids[row], score) for row, score in found), k)
+            rows = index.execute("SELECT rowid, -rank FROM plain WHERE plain MATCH ?", (expression,))
+            return _top(((ids[row], score) for row, score in rows), k)
 
         return search
 
-    return _run("bm25", dataset, opened)
+    return _run("bm25", dataset, index_texts)
 
 
 def _index(documents: Iterable[list[str]]) -> apsw.Connection:
@@ -89,16 +89,16 @@ def _index(documents: Iterable[list[str]]) -> apsw.Connection:
 
 
 def _run(
-    name: str, dataset: Dataset, opened: Callable[[Sequence[tuple[str, str]]], Callable[[Question], Hits]]
+    name: str, dataset: Dataset, index_texts: Callable[[Sequence[tuple[str, str]]], Callable[[Question], Hits]]
 ) -> Ranking:
     """All questions of a namespace after its texts are indexed, so that only one index is held at a time."""
     hits: dict[str, Hits] = {}
     ms: dict[str, float] = {}
-    asked: dict[str, list[Question]] = {}
+    by_namespace: dict[str, list[Question]] = {}
     for question in dataset.questions:
-        asked.setdefault(question.namespace, []).append(question)
-    for namespace, questions in asked.items():
-        search = opened(dataset.plain[namespace])
+        by_namespace.setdefault(question.namespace, []).append(question)
+    for namespace, questions in by_namespace.items():
+        search = index_texts(dataset.plain[namespace])
         for question in questions:
             start = perf_counter()
             hits[question.id] = search(question)

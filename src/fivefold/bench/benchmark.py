@@ -51,14 +51,14 @@ def run_benchmark(load: Callable[[], Dataset], options: Options, progress: bool 
     _check(options)
     dataset = select_questions(load(), options.unit, options.limit, options.seed)
     contestants, notes = contestants_for(options.named(), options.overrides, dataset.unit, options.seed or 0)
-    cut, kept, whole = _cut(options, dataset.unit, contestants)
+    reduced, reasons, whole = _reduce(options, dataset.unit, contestants)
     run = run_contestants(
-        dataset, [*contestants, *cut], options.embedder, depth_for(options.ks), options.jobs, progress
+        dataset, [*contestants, *reduced], options.embedder, depth_for(options.ks), options.jobs, progress
     )
     scored = score_run(run, metric_names(options.ks))
     ablation: Ablation | None = None
     if whole is not None and whole.recipe is not None:
-        ablation = worth_of(whole.name, whole.recipe, scored, kept, options.seed or 0)
+        ablation = worth_of(whole.name, whole.recipe, scored, reasons, options.seed or 0)
         run = replace(run, contestants=tuple(contestants))
         scored = {contestant.name: scored[contestant.name] for contestant in contestants}
     tests = compare_all(scored, _reference_recipe(run, scored), options.seed or 0) if options.significance else ()
@@ -86,21 +86,21 @@ def _check(options: Options) -> None:
         check_folder(options.out)
 
 
-def _cut(
+def _reduce(
     options: Options, unit: Unit, contestants: list[Contestant]
 ) -> tuple[list[Contestant], dict[str, str], Contestant | None]:
     """The recipe to take apart joins the run, if it is not in it, and so do its cut versions."""
     if options.ablate is None:
         return [], {}, None
-    asked, _ = contestants_for(options.ablate, options.overrides, unit, options.seed or 0)
-    if len(asked) != 1 or asked[0].recipe is None:
+    choice, _ = contestants_for(options.ablate, options.overrides, unit, options.seed or 0)
+    if len(choice) != 1 or choice[0].recipe is None:
         raise InvalidInput(f"takes one recipe, not {options.ablate!r}; a baseline has no parts", field="ablate")
-    whole = asked[0]
+    whole = choice[0]
     if all(contestant.name != whole.name for contestant in contestants):
         contestants.append(whole)
     assert whole.recipe is not None
-    cut, kept = reduced_contestants(whole.name, whole.recipe)
-    return cut, kept, whole
+    reduced, reasons = reduced_contestants(whole.name, whole.recipe)
+    return reduced, reasons, whole
 
 
 def _reference_recipe(run: Run, scored: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:

@@ -34,9 +34,9 @@ _T = TypeVar("_T")
 
 def default_path() -> Path:
     """`$FIVEFOLD_CACHE`, else the user's cache folder."""
-    given = os.environ.get("FIVEFOLD_CACHE")
-    if given:
-        return Path(given) / "vectors.db"
+    folder = os.environ.get("FIVEFOLD_CACHE")
+    if folder:
+        return Path(folder) / "vectors.db"
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "fivefold" / "vectors.db"
 
@@ -68,22 +68,22 @@ class CachedEmbedder:
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
         keys = [hashlib.sha256(text.encode(errors="surrogatepass")).digest() for text in texts]
         text_of = dict(zip(keys, texts, strict=True))
-        held = self._using(self._read, list(text_of)) or {}
+        vectors = self._using(self._read, list(text_of)) or {}
         # Texts of like length together: a batch then holds little padding.
-        missing = sorted((key for key in text_of if key not in held), key=lambda key: len(text_of[key]))
+        missing = sorted((key for key in text_of if key not in vectors), key=lambda key: len(text_of[key]))
         done = len(texts) - len(missing)
         self._count(hits=done)
         if progress and done:
             progress(done)
         for start in range(0, len(missing), BATCH):
             batch = missing[start : start + BATCH]
-            fresh = dict(zip(batch, self._embedded([text_of[key] for key in batch], progress), strict=True))
+            fresh = dict(zip(batch, self._embed([text_of[key] for key in batch], progress), strict=True))
             self._count(misses=len(batch))
             self._using(self._write, fresh)
-            held.update(fresh)
+            vectors.update(fresh)
         out = np.empty((len(texts), self.dimension), dtype=np.float32)
         for row, key in enumerate(keys):
-            out[row] = held[key]
+            out[row] = vectors[key]
         return out
 
     def close(self) -> None:
@@ -105,24 +105,24 @@ class CachedEmbedder:
             self.hits += hits
             self.misses += misses
 
-    def _embedded(self, texts: list[str], progress: Progress | None) -> Matrix:
+    def _embed(self, texts: list[str], progress: Progress | None) -> Matrix:
         vectors = np.asarray(self.inner.embed(texts, progress), dtype=np.float32)
-        wanted = (len(texts), self.dimension)
-        if vectors.shape != wanted:
+        shape = (len(texts), self.dimension)
+        if vectors.shape != shape:
             raise EmbedderError(
-                f"{self.pin} gave an array of shape {vectors.shape} for {len(texts)} texts, not {wanted}"
+                f"{self.pin} gave an array of shape {vectors.shape} for {len(texts)} texts, not {shape}"
             )
         return vectors
 
     def _read(self, connection: apsw.Connection, keys: list[bytes]) -> dict[bytes, Any]:
         """Vectors of another length than the model's are passed over and written anew."""
         size = 4 * self.dimension
-        found = {}
+        vectors = {}
         for key in keys:
             row = connection.execute(_GET, (self.pin, key)).fetchone()
             if row is not None and isinstance(row[0], bytes) and len(row[0]) == size:
-                found[key] = np.frombuffer(row[0], dtype="<f4")
-        return found
+                vectors[key] = np.frombuffer(row[0], dtype="<f4")
+        return vectors
 
     def _write(self, connection: apsw.Connection, fresh: dict[bytes, Any]) -> None:
         connection.execute("BEGIN IMMEDIATE")
@@ -135,14 +135,14 @@ class CachedEmbedder:
                 connection.execute("ROLLBACK")
             raise
 
-    def _using(self, work: Callable[[apsw.Connection, _G], _T], given: _G) -> _T | None:
+    def _using(self, work: Callable[[apsw.Connection, _G], _T], argument: _G) -> _T | None:
         """`work` on the file, once more on a new one when it is broken, else nothing and a word in the log."""
         with self._lock:
             for again in (False, True):
                 if self._off:
                     return None
                 try:
-                    return work(self._opened(), given)
+                    return work(self._connect(), argument)
                 except (apsw.Error, OSError) as error:
                     self.close()
                     if again or not isinstance(error, _BROKEN) or not self._set_aside(error):
@@ -150,7 +150,7 @@ class CachedEmbedder:
                         self._off = True
         return None
 
-    def _opened(self) -> apsw.Connection:
+    def _connect(self) -> apsw.Connection:
         if self._connection is None or self._process != os.getpid():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._inode = self.path.stat().st_ino if self.path.exists() else 0

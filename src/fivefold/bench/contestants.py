@@ -40,12 +40,16 @@ def contestants_for(
     _check_overrides(overrides, list(recipes.values()))
     notes: list[str] = []
     for name, recipe in recipes.items():
-        placed = {key: value for key, value in overrides.items() if _has_place(key, recipe)}
-        notes += [f"{key} has no place in {name} and changed nothing there" for key in overrides if key not in placed]
+        applicable = {key: value for key, value in overrides.items() if _has_place(key, recipe)}
+        notes += [
+            f"{key} has no place in {name} and changed nothing there" for key in overrides if key not in applicable
+        ]
         fixed: dict[str, object] = {f"{part}.seed": seed for part in recipe.parts() if part.endswith(".noise")}
         if "rerank.cross_encoder" in recipe.parts():  # else what is read would depend on how busy the machine is
             fixed["rerank.cross_encoder.budget_ms"] = 0
-        running.append(Contestant(_called(name, running), load_recipe(recipe, {**fixed, **placed, "unit": unit})))
+        running.append(
+            Contestant(_unique_name(name, running), load_recipe(recipe, {**fixed, **applicable, "unit": unit}))
+        )
     return running, notes
 
 
@@ -69,7 +73,7 @@ def _has_place(key: str, recipe: Recipe) -> bool:
     return group not in {"routes", "boosts", "select"} or f"{group}.{rest.partition('.')[0]}" in recipe.parts()
 
 
-def _called(name: str, running: Sequence[Contestant]) -> str:
+def _unique_name(name: str, running: Sequence[Contestant]) -> str:
     """A file goes by its name without folder and ending, unless another contestant does."""
     short = Path(name).stem if name.endswith(".toml") or "/" in name else name
     return name if any(contestant.name == short for contestant in running) else short
@@ -79,27 +83,29 @@ def select_questions(
     dataset: Dataset, unit: Unit | None = None, limit: int | None = None, seed: int | None = None
 ) -> Dataset:
     """The dataset as it is asked: by turn or session, the first questions or some drawn by seed, their namespaces."""
-    asked = [question for question in dataset.questions if question.relevant]
+    questions = [question for question in dataset.questions if question.relevant]
     notes = list(dataset.notes)
-    if len(asked) < len(dataset.questions):
-        notes.append(f"questions left out for want of gold: {len(dataset.questions) - len(asked)}")
-    if limit is not None and limit < len(asked):
-        drawn = set(random.Random(seed).sample(range(len(asked)), limit)) if seed is not None else set(range(limit))
-        notes.append(
-            f"{limit} of {len(asked)} questions, " + ("the first" if seed is None else f"drawn by seed {seed}")
+    if len(questions) < len(dataset.questions):
+        notes.append(f"questions left out for want of gold: {len(dataset.questions) - len(questions)}")
+    if limit is not None and limit < len(questions):
+        chosen = (
+            set(random.Random(seed).sample(range(len(questions)), limit)) if seed is not None else set(range(limit))
         )
-        asked = [question for place, question in enumerate(asked) if place in drawn]
-    if not asked:
+        notes.append(
+            f"{limit} of {len(questions)} questions, " + ("the first" if seed is None else f"drawn by seed {seed}")
+        )
+        questions = [question for place, question in enumerate(questions) if place in chosen]
+    if not questions:
         raise InvalidInput(f"{dataset.name} has no question with gold to find")
-    spaces = {question.namespace for question in asked}
-    kept = replace(
+    spaces = {question.namespace for question in questions}
+    selection = replace(
         dataset,
-        questions=tuple(asked),
+        questions=tuple(questions),
         notes=tuple(notes),
         memories={name: records for name, records in dataset.memories.items() if name in spaces},
         plain={name: texts for name, texts in dataset.plain.items() if name in spaces},
     )
-    return kept if unit in (None, dataset.unit) else _by_session(kept, unit)
+    return selection if unit in (None, dataset.unit) else _by_session(selection, unit)
 
 
 def _by_session(dataset: Dataset, unit: Unit | None) -> Dataset:

@@ -23,10 +23,14 @@ def records(count: int, seed: int = 5) -> Iterator[dict[str, Any]]:
     texts = [item["content"] for item in sample.memories()]
     words = [word for text in texts for word in text.split()]
     for number in range(count):
-        said = chance.choice(texts).split()[:40]
-        for _ in range(len(said) // 3):
-            said[chance.randrange(len(said))] = chance.choice(words)
-        yield {"content": f"{' '.join(said)} {number}", "speaker": "user", "event_at": START + 7 * number * MINUTE}
+        spoken_words = chance.choice(texts).split()[:40]
+        for _ in range(len(spoken_words) // 3):
+            spoken_words[chance.randrange(len(spoken_words))] = chance.choice(words)
+        yield {
+            "content": f"{' '.join(spoken_words)} {number}",
+            "speaker": "user",
+            "event_at": START + 7 * number * MINUTE,
+        }
 
 
 class VariedSample:

@@ -71,7 +71,7 @@ class Line:
 def diff(a: Path, b: Path, recipes: str | None = None, metric: str = "recall@10") -> Diff:
     """What changed from one recipe's run in `a` to another's in `b`; without names `default`, or what both have."""
     first, second = _recipes(a), _recipes(b)
-    mine, theirs = _chosen(recipes, first, second, a, b)
+    mine, theirs = _choose_recipes(recipes, first, second, a, b)
     before, after = _answers(a, mine), _answers(b, theirs)
     shared = [id for id in before if id in after]
     if not shared:
@@ -102,17 +102,19 @@ def _change(before: Line, after: Line, gap: float, metric: str) -> Change:
 
 def _side(line: Line, metric: str) -> Side:
     places = {id: place for place, id in enumerate(line.ranking, 1)}
-    shown = [id for id in line.ranking if id in line.relevant or places[id] <= EXPLAINED]
-    told = tuple(_told(line, id, places[id]) for id in shown)
-    return Side(line.scores[metric], {id: places.get(id) for id in line.relevant}, told)
+    ids = [id for id in line.ranking if id in line.relevant or places[id] <= EXPLAINED]
+    explanations = tuple(_explanation(line, id, places[id]) for id in ids)
+    return Side(line.scores[metric], {id: places.get(id) for id in line.relevant}, explanations)
 
 
-def _told(line: Line, id: str, place: int) -> str:
+def _explanation(line: Line, id: str, place: int) -> str:
     mark = "gold " if id in line.relevant else ""
     return f"{mark}{id}\n{line.explained.get(id, f'#{place}  a baseline, nothing but its rank')}"
 
 
-def _chosen(recipes: str | None, a: Sequence[str], b: Sequence[str], first: Path, second: Path) -> tuple[str, str]:
+def _choose_recipes(
+    recipes: str | None, a: Sequence[str], b: Sequence[str], first: Path, second: Path
+) -> tuple[str, str]:
     """Which recipe of each run: those named, X for both or X,Y; else `default`, or the only one both have."""
     if recipes is None:
         common = [name for name in a if name in b]
@@ -122,10 +124,10 @@ def _chosen(recipes: str | None, a: Sequence[str], b: Sequence[str], first: Path
             name = "default" if "default" in common else common[0]
             return name, name
         raise _which(f"the runs have {', '.join(a)} and {', '.join(b)}")
-    named = [part.strip() for part in recipes.split(",")]
-    if len(named) > 2 or not all(named):
+    names = [part.strip() for part in recipes.split(",")]
+    if len(names) > 2 or not all(names):
         raise InvalidInput(f"takes one name, or two separated by a comma, not {recipes!r}", field="recipes")
-    mine, theirs = named[0], named[-1]
+    mine, theirs = names[0], names[-1]
     for name, there, path in ((mine, a, first), (theirs, b, second)):
         if name not in there:
             raise InvalidInput(f"{path} has no recipe {name!r}; there are {', '.join(there)}")
@@ -139,14 +141,14 @@ def _which(recipes: str) -> InvalidInput:
 def _recipes(path: Path) -> list[str]:
     """The recipes of a results file."""
     try:
-        read = json.loads(path.read_bytes())
+        data = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise InvalidInput(f"{path} does not exist; give the {RESULTS} in the folder of a run") from None
     except OSError as error:
         raise InvalidInput(f"{path} could not be read: {error.strerror or error}; give a {RESULTS}") from None
     except (ValueError, RecursionError):
         raise InvalidInput(f"{path} is no JSON; give the {RESULTS} of a run") from None
-    recipes = read.get("recipes") if isinstance(read, dict) else None
+    recipes = data.get("recipes") if isinstance(data, dict) else None
     if not isinstance(recipes, dict) or not recipes:
         raise InvalidInput(f"{path} holds no recipes; give the {RESULTS} of a run")
     return list(recipes)
@@ -154,16 +156,16 @@ def _recipes(path: Path) -> list[str]:
 
 def _answers(path: Path, recipe: str) -> dict[str, Line]:
     """What a recipe answered, from the file beside the results."""
-    beside = path.with_name(QUESTIONS)
+    file = path.with_name(QUESTIONS)
     try:
-        found = {line.question: line for line in _lines(beside) if line.recipe == recipe}
+        answers = {line.question: line for line in _lines(file) if line.recipe == recipe}
     except FileNotFoundError:
         raise InvalidInput(f"{QUESTIONS} is missing beside {path}; a run writes both to its folder") from None
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InvalidInput(f"{beside} is damaged ({error or type(error).__name__}); run the run again") from None
-    if not found:
-        raise InvalidInput(f"{beside} has no answers of {recipe!r}, so it is not of the same run as {path.name}")
-    return found
+        raise InvalidInput(f"{file} is damaged ({error or type(error).__name__}); run the run again") from None
+    if not answers:
+        raise InvalidInput(f"{file} has no answers of {recipe!r}, so it is not of the same run as {path.name}")
+    return answers
 
 
 def _lines(path: Path) -> Iterator[Line]:
@@ -172,17 +174,17 @@ def _lines(path: Path) -> Iterator[Line]:
             yield _line(json.loads(text))
 
 
-def _line(read: Json) -> Line:
+def _line(data: Json) -> Line:
     def texts(value: Any) -> tuple[str, ...]:
         return tuple(str(item) for item in value)
 
     return Line(
-        recipe=read["recipe"],
-        question=read["question"],
-        text=read["text"],
-        category=read["category"],
-        relevant=texts(read["relevant"]),
-        ranking=texts(read["ranking"]),
-        scores={str(name): float(value) for name, value in read["scores"].items()},
-        explained={str(id): str(text) for id, text in read["explained"].items()},
+        recipe=data["recipe"],
+        question=data["question"],
+        text=data["text"],
+        category=data["category"],
+        relevant=texts(data["relevant"]),
+        ranking=texts(data["ranking"]),
+        scores={str(name): float(value) for name, value in data["scores"].items()},
+        explained={str(id): str(text) for id, text in data["explained"].items()},
     )

@@ -51,17 +51,17 @@ def load(folder: str | Path, unit: Unit | None = None) -> Dataset:
     if unit is not None and unit not in UNITS:
         raise InvalidInput(f"unit {unit!r} is unknown; it is one of {', '.join(UNITS)}")
     if not folder.is_dir():
-        said = "is a file, not a folder" if folder.exists() else "does not exist"
-        raise InvalidInput(f"{folder} {said}; give the folder that holds memories.jsonl and queries.jsonl")
+        problem = "is a file, not a folder" if folder.exists() else "does not exist"
+        raise InvalidInput(f"{folder} {problem}; give the folder that holds memories.jsonl and queries.jsonl")
     known = _memories(_either(folder, "memories"))
     questions, unit = _queries(_either(folder, "queries"), known, unit)
-    zoneless = sum(bool(record.notes) for held in known.values() for record in held.records)
+    zoneless = sum(bool(record.notes) for space in known.values() for record in space.records)
     return Dataset(
         name=folder.resolve().name,
         unit=unit,
-        memories={namespace: held.records for namespace, held in known.items()},
+        memories={namespace: space.records for namespace, space in known.items()},
         questions=questions,
-        plain={namespace: list(_plain(held.records, unit)) for namespace, held in known.items()},
+        plain={namespace: list(_plain(space.records, unit)) for namespace, space in known.items()},
         notes=(f"memories whose time had no zone and was taken as UTC: {zoneless}",) if zoneless else (),
     )
 
@@ -70,25 +70,25 @@ def _memories(path: Path) -> dict[str, Known]:
     known: dict[str, Known] = {}
     for line in lines(path):
         line.only(MEMORY_FIELDS)
-        held = known.setdefault(line.name("namespace"), Known())
+        space = known.setdefault(line.name("namespace"), Known())
         id = line.name("id")
-        if id in held.ids["turn"]:
+        if id in space.ids["turn"]:
             raise line.fault("id", f"{id!r} stands on an earlier line of this namespace already")
         record = _record(line)
-        held.records.append(record)
-        held.ids["turn"].add(id)
+        space.records.append(record)
+        space.ids["turn"].add(id)
         if record.session_id:
-            held.ids["session"].add(record.session_id)
+            space.ids["session"].add(record.session_id)
     return known
 
 
 def _record(line: Fields) -> Record:
     """The record of a line; when it is refused, each field is tried alone to find the one at fault."""
-    given = {name: value for name, value in line.data.items() if name != "namespace"}
+    data = {name: value for name, value in line.data.items() if name != "namespace"}
     try:
-        return record_of(given)
+        return record_of(data)
     except InvalidInput as error:
-        for name, value in given.items():
+        for name, value in data.items():
             line.checked(name, record_of, {"content": "x", name: value})
         raise line.fault("content", error) from None
 
@@ -106,8 +106,8 @@ def _queries(path: Path, known: dict[str, Known], forced: Unit | None) -> tuple[
         ids = known[question.namespace].ids
         for id in question.relevant:
             if not any(id in ids[unit] for unit in allowed):
-                wanted = "memory" if forced == "turn" else "session" if forced else "memory or session"
-                raise line.fault("relevant", f"{id!r} is no {wanted} id of namespace {question.namespace!r}")
+                expected = "memory" if forced == "turn" else "session" if forced else "memory or session"
+                raise line.fault("relevant", f"{id!r} is no {expected} id of namespace {question.namespace!r}")
         units = [unit for unit in units if ids[unit].issuperset(question.relevant)]
         if not units:
             raise line.fault("relevant", "names memories in one place and sessions in another; keep to one of them")
@@ -122,15 +122,15 @@ def _question(line: Fields, known: dict[str, Known]) -> Question:
     relevant = [line.checked("relevant", checked_name, id, "relevant") for id in line.entries("relevant")]
     if not relevant:
         raise line.fault("relevant", "is empty; name what answers the question, or leave the question out")
-    given = line.data
+    data = line.data
     return Question(
         id=line.name("id"),
         namespace=namespace,
         text=line.text("query"),
         relevant=tuple(dict.fromkeys(relevant)),
-        category=line.name("category") if "category" in given else "all",
-        now=line.checked("now", as_utc, given["now"], "now")[0] if "now" in given else None,
-        history=line.checked("history", checked_history, given.get("history", ())),
+        category=line.name("category") if "category" in data else "all",
+        now=line.checked("now", as_utc, data["now"], "now")[0] if "now" in data else None,
+        history=line.checked("history", checked_history, data.get("history", ())),
     )
 
 
@@ -138,8 +138,8 @@ def _plain(records: Sequence[Record], unit: Unit) -> Iterator[tuple[str, str]]:
     for record in records:
         id = record.id if unit == "turn" else record.session_id
         if id is not None:
-            named = record.speaker and record.speaker.casefold() not in ROLES
-            yield id, f"{record.speaker}: {record.content}" if named else record.content
+            has_name = record.speaker and record.speaker.casefold() not in ROLES
+            yield id, f"{record.speaker}: {record.content}" if has_name else record.content
 
 
 # reading, shared by all formats
@@ -162,10 +162,10 @@ class Fields:
         reason = why.reason if isinstance(why, InvalidInput) and why.field == name else why
         return InvalidInput(f"{self.where}, field {name}: {reason}")
 
-    def checked(self, name: str, check: Callable[..., _T], *given: object) -> _T:
+    def checked(self, name: str, check: Callable[..., _T], *arguments: object) -> _T:
         """What `check` makes of `given`; what it refuses is told with the place."""
         try:
-            return check(*given)
+            return check(*arguments)
         except InvalidInput as error:
             raise self.fault(name, error) from None
 
@@ -203,12 +203,12 @@ def kind_of(value: object) -> str:
 def lines(path: Path) -> Iterator[Fields]:
     """One object a line, read as it is needed; blank lines are passed over, an empty file is an error."""
     empty = True
-    with _opened(path) as file:
+    with _open_lines(path) as file:
         for number, raw in enumerate(file, 1):
             where = f"{path.name} line {number}"
             if not raw.removeprefix(_BOM).strip():
                 continue
-            value = _parsed(raw, where)
+            value = _parse(raw, where)
             if empty and isinstance(value, list):
                 raise InvalidInput(f"{where}: the file is a JSON list; write one object a line instead")
             empty = False
@@ -220,8 +220,8 @@ def lines(path: Path) -> Iterator[Fields]:
 def document(path: str | Path) -> list[Any]:
     """The one JSON list that a file holds."""
     path = Path(path)
-    with _opened(path) as file:
-        value = _parsed(file.read(), path.name)
+    with _open_lines(path) as file:
+        value = _parse(file.read(), path.name)
     if not isinstance(value, list):
         raise InvalidInput(f"{path.name}: must be a list at its top, not {kind_of(value)}")
     if not value:
@@ -229,7 +229,7 @@ def document(path: str | Path) -> list[Any]:
     return value
 
 
-def _parsed(raw: bytes, where: str) -> object:
+def _parse(raw: bytes, where: str) -> object:
     raw = raw.removeprefix(_BOM)
     if not raw.strip():
         raise InvalidInput(f"{where} is empty")
@@ -247,7 +247,7 @@ def _parsed(raw: bytes, where: str) -> object:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _open_lines(path: Path) -> Iterator[IO[bytes]]:
     if path.is_dir():
         raise InvalidInput(f"{path} is a folder; give the file itself")
     try:
@@ -263,9 +263,9 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _either(folder: Path, name: str) -> Path:
-    found = [path for path in (folder / f"{name}.jsonl", folder / f"{name}.jsonl.gz") if path.exists()]
-    if not found:
+    paths = [path for path in (folder / f"{name}.jsonl", folder / f"{name}.jsonl.gz") if path.exists()]
+    if not paths:
         raise InvalidInput(f"{folder} holds neither {name}.jsonl nor {name}.jsonl.gz; write one of them")
-    if len(found) > 1:
+    if len(paths) > 1:
         raise InvalidInput(f"{folder} holds both {name}.jsonl and {name}.jsonl.gz; keep one of them")
-    return found[0]
+    return paths[0]

@@ -183,11 +183,11 @@ def _together(pool: ProcessPoolExecutor, target: Target, load: Load, name: str, 
 def _ids(way: Way) -> set[str]:
     """The ids of all memories of the namespace."""
     ids, cursor = way.page(limit=_PAGE)
-    found = set(ids)
+    known = set(ids)
     while cursor is not None:
         ids, cursor = way.page(cursor, _PAGE)
-        found.update(ids)
-    return found
+        known.update(ids)
+    return known
 
 
 def _loaded(
@@ -213,14 +213,14 @@ def _loaded(
 
 def _figures(who: str, account: Account, seconds: float) -> list[Figure]:
     """Each operation, and all together."""
-    every = [one for taken in account.taken.values() for one in taken]
+    every = [one for times in account.taken.values() for one in times]
     rows = {**dict(sorted(account.taken.items())), "all": every}
     return [
-        Figure(who, operation, len(taken), round(len(taken) / seconds, 1), *_spread(taken))
-        for operation, taken in rows.items()
-        if taken
+        Figure(who, operation, len(times), round(len(times) / seconds, 1), *_spread(times))
+        for operation, times in rows.items()
+        if times
     ]
 
 
-def _spread(taken: list[float]) -> list[float]:
-    return [round(float(value), 2) for value in np.percentile(taken, [50, 95, 99, 100])]
+def _spread(times: list[float]) -> list[float]:
+    return [round(float(value), 2) for value in np.percentile(times, [50, 95, 99, 100])]

@@ -17,8 +17,8 @@ PATIENCE_S = 120
 class Failed(Exception):
     """An operation that did not succeed; `sure` tells whether it surely changed nothing."""
 
-    def __init__(self, told: str, sure: bool) -> None:
-        super().__init__(told)
+    def __init__(self, message: str, sure: bool) -> None:
+        super().__init__(message)
         self.sure = sure
 
 
@@ -93,50 +93,50 @@ class OverHttp:
         self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
 
     def recall(self, question: str) -> tuple[str, list[str]]:
-        answer = self._asked("POST", "/recall", {"question": question})
+        answer = self._request("POST", "/recall", {"question": question})
         return answer["id"], [hit["memory"]["id"] for hit in answer["hits"]]
 
     def context(self, question: str) -> None:
-        self._asked("POST", "/context", {"question": question})
+        self._request("POST", "/context", {"question": question})
 
     def used(self, recall: str, ids: Sequence[str]) -> None:
-        self._asked("POST", "/feedback", {"recall_id": recall, "used": [*ids]})
+        self._request("POST", "/feedback", {"recall_id": recall, "used": [*ids]})
 
     def add(self, record: Record) -> Sequence[str]:
-        return _stored(self._asked("POST", "/memories", record))
+        return _stored(self._request("POST", "/memories", record))
 
     def batch(self, records: Sequence[Record]) -> Sequence[str]:
-        return _stored(self._asked("POST", "/memories/batch", {"records": [*records]}))
+        return _stored(self._request("POST", "/memories/batch", {"records": [*records]}))
 
     def get(self, id: str) -> None:
-        self._asked("GET", f"/memories/{quote(id, safe='')}")
+        self._request("GET", f"/memories/{quote(id, safe='')}")
 
     def page(self, cursor: str | None = None, limit: int = 20) -> tuple[list[str], str | None]:
-        asked = {"limit": limit} | ({"cursor": cursor} if cursor else {})
-        page = self._asked("GET", f"/memories?{urlencode(asked)}")
+        query = {"limit": limit} | ({"cursor": cursor} if cursor else {})
+        page = self._request("GET", f"/memories?{urlencode(query)}")
         return [item["id"] for item in page["items"]], page["cursor"]
 
     def forget(self, id: str) -> None:
-        self._asked("DELETE", f"/memories/{quote(id, safe='')}")
+        self._request("DELETE", f"/memories/{quote(id, safe='')}")
 
     def close(self) -> None:
         self._connection.close()
 
-    def _asked(self, method: str, path: str, body: object = None) -> Any:
-        sent = None if body is None else json.dumps(body).encode()
+    def _request(self, method: str, path: str, body: object = None) -> Any:
+        payload = None if body is None else json.dumps(body).encode()
         try:
-            self._connection.request(method, self._space + path, sent, self._headers)
+            self._connection.request(method, self._space + path, payload, self._headers)
             answer = self._connection.getresponse()
-            read = answer.read()
+            content = answer.read()
         except (OSError, HTTPException) as error:
             self._connection.close()
             raise Failed(f"{method}: {type(error).__name__}: {error}", sure=False) from None
         if answer.status >= 400:
-            told = read.decode("utf-8", "replace")[:300]
+            message = content.decode("utf-8", "replace")[:300]
             kind = Gone if answer.status == 404 else Failed
-            raise kind(f"{method}: {answer.status} {told}", sure=answer.status < 500)
+            raise kind(f"{method}: {answer.status} {message}", sure=answer.status < 500)
         try:
-            return json.loads(read) if read else None
+            return json.loads(content) if content else None
         except ValueError:
             raise Failed(f"{method}: the answer is not JSON", sure=False) from None
 

@@ -35,8 +35,8 @@ class Account:
     """Feedback on a recall that had returned a memory which was forgotten meanwhile, and the recall with it."""
 
     def add(self, other: Account) -> None:
-        for operation, taken in other.taken.items():
-            self.taken.setdefault(operation, []).extend(taken)
+        for operation, times in other.taken.items():
+            self.taken.setdefault(operation, []).extend(times)
         self.failures += other.failures
         self.written |= other.written
         self.forgotten |= other.forgotten
@@ -72,7 +72,7 @@ class Client:
         self._mix = mix
         self._chance = random.Random(seed)
         self._questions = [question.query for question in sample.questions()]
-        self._records = _named(name, seed)
+        self._records = _named_records(name, seed)
         self._mine: list[str] = []
         self._last: tuple[str, list[str]] | None = None
 
@@ -124,11 +124,11 @@ class Client:
         self._last = None
         self._way.used(recall, ids[:1])
 
-    def _write(self, made: list[dict[str, Any]]) -> None:
+    def _write(self, records: list[dict[str, Any]]) -> None:
         try:
-            stored = self._way.add(made[0]) if len(made) == 1 else self._way.batch(made)
+            stored = self._way.add(records[0]) if len(records) == 1 else self._way.batch(records)
         except Failed as error:
-            self.account.unsure.update(() if error.sure else [record["id"] for record in made])
+            self.account.unsure.update(() if error.sure else [record["id"] for record in records])
             raise
         self.account.written.update(stored)
         self._mine += stored
@@ -144,7 +144,7 @@ class Client:
         self.account.forgotten.add(id)
 
 
-def _named(name: str, seed: int) -> Iterator[dict[str, Any]]:
+def _named_records(name: str, seed: int) -> Iterator[dict[str, Any]]:
     """Records with ids that tell whose they are."""
     for number, record in enumerate(records(10**9, seed)):
         yield {**record, "event_at": record["event_at"].isoformat(), "id": f"{name}-{number}"}

@@ -36,11 +36,11 @@ class Target:
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         try:
             with urlopen(Request(f"{self.url}/metrics", headers=headers), timeout=30) as answer:
-                told = answer.read().decode()
+                metrics = answer.read().decode()
         except (URLError, OSError):
             return None
-        found = re.search(r"^process_resident_memory_bytes (\S+)$", told, re.MULTILINE)
-        return round(float(found[1]) / 1e6, 1) if found else None
+        match = re.search(r"^process_resident_memory_bytes (\S+)$", metrics, re.MULTILINE)
+        return round(float(match[1]) / 1e6, 1) if match else None
 
 
 @contextmanager
@@ -68,20 +68,20 @@ def serving(location: str, embedder: str | None) -> Iterator[Target]:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
         assert process.stdout is not None
         try:
-            told = process.stdout.readline()
-            if not told.startswith('{"url"'):
-                raise ServerFailed(f"the server did not start: {_why(told + process.stdout.read(), errors)}")
-            yield Target(json.loads(told)["url"])
+            line = process.stdout.readline()
+            if not line.startswith('{"url"'):
+                raise ServerFailed(f"the server did not start: {_why(line + process.stdout.read(), errors)}")
+            yield Target(json.loads(line)["url"])
         finally:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
-            code = _ended(process)
+            code = _exit_code(process)
             process.stdout.close()
         if code != 0:
             raise ServerFailed(f"the server ended with code {code}: {_why('', errors)}")
 
 
-def _ended(process: subprocess.Popen[str]) -> int:
+def _exit_code(process: subprocess.Popen[str]) -> int:
     """Its exit code; one that does not end is killed, so that none stays behind."""
     try:
         return process.wait(STOP_S)
@@ -91,10 +91,10 @@ def _ended(process: subprocess.Popen[str]) -> int:
         raise ServerFailed(f"the server did not stop within {STOP_S} s and was killed") from None
 
 
-def _why(told: str, errors: IO[str]) -> str:
+def _why(output: str, errors: IO[str]) -> str:
     """The message it ended with, or what it last said."""
     try:
-        return str(json.loads(told)["error"]["message"])
+        return str(json.loads(output)["error"]["message"])
     except (ValueError, LookupError):
         errors.seek(0)
-        return (told + errors.read()).strip()[-500:]
+        return (output + errors.read()).strip()[-500:]

@@ -56,13 +56,13 @@ def load(path: str | Path) -> Dataset:
 
 
 def _notes(tally: Counter[str]) -> tuple[str, ...]:
-    said = (
+    labels = (
         ("repaired", "evidence strings repaired"),
         ("dropped", "evidence ids dropped that name no turn"),
         ("left out", "questions left out for want of evidence"),
         ("empty", "empty turns skipped"),
     )
-    return tuple(f"{words}: {tally[what]}" for what, words in said if what != "empty" or tally[what])
+    return tuple(f"{words}: {tally[what]}" for what, words in labels if what != "empty" or tally[what])
 
 
 def _turns(talk: Fields, tally: Counter[str]) -> Iterator[Record]:
@@ -86,9 +86,9 @@ def _turns(talk: Fields, tally: Counter[str]) -> Iterator[Record]:
 
 
 def _record(turn: Fields, session: str, index: int, event_at: datetime) -> Record | None:
-    said = turn.text("text", empty=True)
+    text = turn.text("text", empty=True)
     caption = turn.text("blip_caption", empty=True) if "blip_caption" in turn.data else ""
-    content = f"{said} [shares a photo: {caption}]".strip() if caption else said
+    content = f"{text} [shares a photo: {caption}]".strip() if caption else text
     if not visible(content):
         return None
     return Record(
@@ -117,9 +117,9 @@ def _questions(talk: Fields, turns: list[Record], tally: Counter[str]) -> Iterat
     sample = talk.name("sample_id")
     now = max((turn.event_at for turn in turns if turn.event_at), default=None)
     for index, value in enumerate(talk.entries("qa")):
-        asked = Fields.of(f"{talk.where}, question {index + 1}", value)
-        text, category = asked.text("question"), _category(asked)
-        relevant = _evidence(asked, id_of, tally)
+        question = Fields.of(f"{talk.where}, question {index + 1}", value)
+        text, category = question.text("question"), _category(question)
+        relevant = _evidence(question, id_of, tally)
         if not relevant:
             tally["left out"] += 1
             continue
@@ -127,28 +127,28 @@ def _questions(talk: Fields, turns: list[Record], tally: Counter[str]) -> Iterat
         yield Question(f"{sample}:{index}", sample, text, relevant, category, now + ASKED_AFTER)
 
 
-def _category(asked: Fields) -> str:
-    value = asked.value("category")
+def _category(question: Fields) -> str:
+    value = question.value("category")
     if isinstance(value, bool) or not isinstance(value, int) or value not in CATEGORIES:
         known = ", ".join(f"{number} ({name})" for number, name in CATEGORIES.items())
-        raise asked.fault("category", f"{value!r} is unknown; it is one of {known}")
+        raise question.fault("category", f"{value!r} is unknown; it is one of {known}")
     return CATEGORIES[value]
 
 
-def _evidence(asked: Fields, id_of: Mapping[str, str], tally: Counter[str]) -> tuple[str, ...]:
+def _evidence(question: Fields, id_of: Mapping[str, str], tally: Counter[str]) -> tuple[str, ...]:
     """The turns a question rests on: 'D8:6; D9:17' is two of them, 'D:11:26' and 'D30:05' are misspelt."""
     relevant: dict[str, None] = {}
     known = frozenset(id_of.values())
-    for value in asked.entries("evidence"):
-        text = asked.checked("evidence", partial(checked_text, empty=True), value, "evidence")
+    for value in question.entries("evidence"):
+        text = question.checked("evidence", partial(checked_text, empty=True), value, "evidence")
         if text in known:
             relevant[text] = None
             continue
-        named = [f"D{int(match[1])}:{int(match[2])}" for match in _TURN.finditer(text)]
-        found = [id_of[name] for name in named if name in id_of]
-        relevant.update(dict.fromkeys(found))
-        tally["repaired"] += bool(found)
-        tally["dropped"] += max(1, len(named)) - len(found)
+        names = [f"D{int(match[1])}:{int(match[2])}" for match in _TURN.finditer(text)]
+        ids = [id_of[name] for name in names if name in id_of]
+        relevant.update(dict.fromkeys(ids))
+        tally["repaired"] += bool(ids)
+        tally["dropped"] += max(1, len(names)) - len(ids)
     return tuple(relevant)
 
 

@@ -26,28 +26,29 @@ Sessions = dict[str, list[Record]]
 
 def load(path: str | Path, pool: bool) -> Dataset:
     """One memory a turn; with `pool` every session once in one namespace, else a namespace for each question."""
-    held: dict[str, Sessions] = {}
+    sessions_of: dict[str, Sessions] = {}
     questions: list[Question] = []
     seen: set[str] = set()
     tally: Counter[str] = Counter()
     file = Path(path).name
     for number, value in enumerate(document(path), 1):
-        asked = Fields.of(f"{file}, question {number}", value)
-        id = asked.name("question_id")
+        fields = Fields.of(f"{file}, question {number}", value)
+        id = fields.name("question_id")
         if id in seen:
-            raise asked.fault("question_id", f"{id!r} names an earlier question already")
+            raise fields.fault("question_id", f"{id!r} names an earlier question already")
         seen.add(id)
         answerable = not id.endswith(UNANSWERABLE)
         tally["unanswerable"] += not answerable
         if answerable or pool:
             namespace = POOL if pool else id
-            given = _haystack(asked, held.setdefault(namespace, {}), tally)
+            haystack = _haystack(fields, sessions_of.setdefault(namespace, {}), tally)
         if answerable:
-            questions.append(_question(asked, id, namespace, given))
+            questions.append(_question(fields, id, namespace, haystack))
     if not questions:
         raise InvalidInput(f"{file}: no question can be answered from its sessions")
     memories = {
-        namespace: [turn for turns in sessions.values() for turn in turns] for namespace, sessions in held.items()
+        namespace: [turn for turns in sessions.values() for turn in turns]
+        for namespace, sessions in sessions_of.items()
     }
     return Dataset(
         name="longmemeval",
@@ -63,62 +64,62 @@ def load(path: str | Path, pool: bool) -> Dataset:
 
 
 def _notes(tally: Counter[str]) -> tuple[str, ...]:
-    said = (
+    labels = (
         ("unanswerable", f"questions left out that no session answers (…{UNANSWERABLE})"),
         ("empty", "empty turns skipped"),
         ("redated", "sessions given again with another date, the first one kept"),
     )
-    return tuple(f"{words}: {tally[what]}" for what, words in said if what != "redated" or tally[what])
+    return tuple(f"{words}: {tally[what]}" for what, words in labels if what != "redated" or tally[what])
 
 
-def _question(asked: Fields, id: str, namespace: str, given: frozenset[str]) -> Question:
+def _question(fields: Fields, id: str, namespace: str, haystack: frozenset[str]) -> Question:
     relevant = [
-        asked.checked("answer_session_ids", checked_name, session, "answer_session_ids")
-        for session in asked.entries("answer_session_ids")
+        fields.checked("answer_session_ids", checked_name, session, "answer_session_ids")
+        for session in fields.entries("answer_session_ids")
     ]
     if not relevant:
-        raise asked.fault("answer_session_ids", "is empty; name the sessions that answer the question")
-    unknown = next((session for session in relevant if session not in given), None)
+        raise fields.fault("answer_session_ids", "is empty; name the sessions that answer the question")
+    unknown = next((session for session in relevant if session not in haystack), None)
     if unknown is not None:
-        raise asked.fault("answer_session_ids", f"{unknown!r} is not among the question's haystack_session_ids")
+        raise fields.fault("answer_session_ids", f"{unknown!r} is not among the question's haystack_session_ids")
     return Question(
         id=id,
         namespace=namespace,
-        text=asked.text("question"),
+        text=fields.text("question"),
         relevant=tuple(dict.fromkeys(relevant)),
-        category=asked.name("question_type"),
-        now=_end_of_day(moment(asked, "question_date", DATE)),
+        category=fields.name("question_type"),
+        now=_end_of_day(moment(fields, "question_date", DATE)),
     )
 
 
-def _haystack(asked: Fields, sessions: Sessions, tally: Counter[str]) -> frozenset[str]:
+def _haystack(fields: Fields, sessions: Sessions, tally: Counter[str]) -> frozenset[str]:
     """Adds the question's sessions to those of its namespace, each once, and gives their ids."""
     names = ("haystack_session_ids", "haystack_dates", "haystack_sessions")
-    ids, dates, talks = (asked.entries(name) for name in names)
+    ids, dates, talks = (fields.entries(name) for name in names)
     for name, values in zip(names[1:], (dates, talks), strict=True):
         if len(values) != len(ids):
-            raise asked.fault(name, f"has {len(values)} entries, haystack_session_ids has {len(ids)}")
-    given: set[str] = set()
+            raise fields.fault(name, f"has {len(values)} entries, haystack_session_ids has {len(ids)}")
+    present: set[str] = set()
     for number, (id, date, talk) in enumerate(zip(ids, dates, talks, strict=True), 1):
-        session = Fields(f"{asked.where}, session {number}", {names[0]: id, names[1]: date, names[2]: talk})
+        session = Fields(f"{fields.where}, session {number}", {names[0]: id, names[1]: date, names[2]: talk})
         name, start = session.name(names[0]), moment(session, names[1], DATE)
         if not isinstance(talk, list):
             raise session.fault(names[2], f"must be a list of turns, not {kind_of(talk)}")
         before = sessions.get(name)
         empty: Counter[str] = Counter()
         turns = list(_turns(session.where, name, start, talk, empty))
-        given.add(name)
+        present.add(name)
         if before is None:
             sessions[name] = turns
             tally.update(empty)
-        elif _said(before) != _said(turns):
+        elif _speakers_and_texts(before) != _speakers_and_texts(turns):
             raise session.fault(names[0], f"{name!r} names an earlier session already that has other turns")
         else:
             tally["redated"] += before != turns
-    return frozenset(given)
+    return frozenset(present)
 
 
-def _said(turns: list[Record]) -> list[tuple[str | None, str]]:
+def _speakers_and_texts(turns: list[Record]) -> list[tuple[str | None, str]]:
     return [(turn.speaker, turn.content) for turn in turns]
 
 
@@ -143,6 +144,6 @@ def _turns(where: str, session: str, start: datetime, talk: list[object], empty:
         )
 
 
-def _end_of_day(asked: datetime) -> datetime:
+def _end_of_day(day: datetime) -> datetime:
     """Some questions carry an earlier hour than the sessions of the same day that answer them."""
-    return asked.replace(hour=23, minute=59, second=59)
+    return day.replace(hour=23, minute=59, second=59)

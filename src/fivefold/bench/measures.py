@@ -31,17 +31,17 @@ class Measure(Value):
     ok: bool | None
 
 
-def written(engine: Engine, size: int, progress: bool) -> float:
+def write_rate(engine: Engine, size: int, progress: bool) -> float:
     """Write the corpus; gives memories a second."""
     source = records(size)
-    taken = 0.0
+    seconds = 0.0
     with bar(f"Writing {size:,} memories", size, show=progress) as advance:
         while batch := list(islice(source, BATCH)):
             start = perf_counter()
             engine.remember_many(batch)
-            taken += perf_counter() - start
+            seconds += perf_counter() - start
             advance(len(batch))
-    return size / taken
+    return size / seconds
 
 
 def timed_recall(engine: Engine, recipe: str, question: str) -> float:
@@ -57,5 +57,5 @@ def spread(once: Callable[[str], float], rounds: int) -> tuple[float, float]:
     questions = [question.query for question in sample.questions()]
     for question in questions[:5]:
         once(question)
-    taken = [once(questions[i % len(questions)]) for i in range(rounds)]
-    return float(np.percentile(taken, 50)), float(np.percentile(taken, 95))
+    times = [once(questions[i % len(questions)]) for i in range(rounds)]
+    return float(np.percentile(times, 50)), float(np.percentile(times, 95))

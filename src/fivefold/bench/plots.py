@@ -155,13 +155,13 @@ def _place(axes: Axes, point: tuple[float, float]) -> tuple[float, float]:
 
 def raised(dots: Mapping[str, tuple[float, float]]) -> dict[str, float]:
     """How far up each name goes so that it covers no other name and no point, the lowest placed first."""
-    taken = [(x - DOT, y - DOT, x + DOT, y + DOT) for x, y in dots.values()]
+    boxes = [(x - DOT, y - DOT, x + DOT, y + DOT) for x, y in dots.values()]
     up = dict.fromkeys(dots, 0.0)
     for name in sorted(dots, key=lambda each: dots[each][1]):
         x, y = dots[name]
-        while any(_meet(box(name, x, y + up[name]), other) for other in taken):
+        while any(_meet(box(name, x, y + up[name]), other) for other in boxes):
             up[name] += 3.0
-        taken.append(box(name, x, y + up[name]))
+        boxes.append(box(name, x, y + up[name]))
     return up
 
 

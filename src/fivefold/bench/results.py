@@ -144,8 +144,8 @@ def write_folder(folder: Path, run: Run, results: Json, scored: Mapping[str, Sco
     check_folder(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=folder) as made:
-            new = Path(made)
+        with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=folder) as name:
+            new = Path(name)
             (new / RUNS).mkdir()
             write_questions(new / QUESTIONS, run, scored)
             (new / TABLE).write_text(markdown(results), "utf-8")
@@ -161,11 +161,11 @@ def write_folder(folder: Path, run: Run, results: Json, scored: Mapping[str, Sco
 
 
 def _move(new: Path, folder: Path) -> list[Path]:
-    made = sorted((path for path in new.rglob("*") if path.is_file()), key=lambda path: (path.name == RESULTS, path))
-    targets = [folder / path.relative_to(new) for path in made]
+    files = sorted((path for path in new.rglob("*") if path.is_file()), key=lambda path: (path.name == RESULTS, path))
+    targets = [folder / path.relative_to(new) for path in files]
     (folder / RESULTS).unlink(missing_ok=True)
     (folder / RUNS).mkdir(exist_ok=True)
-    for path, target in zip(made, targets, strict=True):
+    for path, target in zip(files, targets, strict=True):
         move_into_place(path, target, replace=True)
     for old in (*folder.glob("*"), *folder.glob(f"{RUNS}/*")):
         if old.is_file() and old not in targets:

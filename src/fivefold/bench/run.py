@@ -88,13 +88,13 @@ def _encode_all(model: Embedder, questions: Sequence[Question], progress: bool) 
 
 def _baseline(name: str, dataset: Dataset, model: Embedder, depth: int, progress: bool) -> list[Answer]:
     if name == "bm25":
-        found = baselines.bm25(dataset, depth)
+        ranking = baselines.bm25(dataset, depth)
     else:
-        texts = len(dataset.questions) + sum(len(held) for held in dataset.plain.values())
+        texts = len(dataset.questions) + sum(len(entries) for entries in dataset.plain.values())
         with bar(f"Asking {name}", texts, show=progress) as advance:
-            found = baselines.dense(dataset, model, depth, advance)
+            ranking = baselines.dense(dataset, model, depth, advance)
     return [
-        Answer(item.id, tuple(id for id, _ in found.hits[item.id]), found.ms[item.id], encoded=name == "dense")
+        Answer(item.id, tuple(id for id, _ in ranking.hits[item.id]), ranking.ms[item.id], encoded=name == "dense")
         for item in dataset.questions
     ]
 
@@ -128,8 +128,8 @@ def _batches(records: Sequence[Record]) -> Iterator[list[Record]]:
 
 def _degraded(answers: Mapping[str, Sequence[Answer]]) -> Iterator[str]:
     """A route that failed or was late makes a recall worse than its recipe is; that is said."""
-    for name, given in answers.items():
-        short = [answer for answer in given if answer.degraded]
+    for name, each in answers.items():
+        short = [answer for answer in each if answer.degraded]
         if short:
             routes = ", ".join(sorted({route for answer in short for route in answer.degraded}))
             yield f"{name}: {len(short)} recalls without all of their routes ({routes} failed or late)"

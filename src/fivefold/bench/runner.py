@@ -77,15 +77,15 @@ class Runner:
         answer = engine.recall(question.text, self.depth, recipe=recipe, now=now, history=question.history)
         whole = (perf_counter() - start) * 1000
         encode = sum(timing.ms for timing in answer.timings if timing.stage == "encode")
-        found: dict[str, Hit] = {}
+        hits: dict[str, Hit] = {}
         for hit in answer:
-            found.setdefault(self._counted_by(hit.memory), hit)
+            hits.setdefault(self._counted_by(hit.memory), hit)
         return Answer(
             question.id,
-            tuple(found),
+            tuple(hits),
             whole - encode,
             self.model.calls > before,
-            tuple(_explained(found, question.relevant)),
+            tuple(_explanations(hits, question.relevant)),
             answer.degraded,
         )
 
@@ -123,9 +123,9 @@ class CountingEmbedder:
         return self._inner.embed(texts, progress)
 
 
-def _explained(found: Mapping[str, Hit], gold: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _explanations(hits: Mapping[str, Hit], gold: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The arithmetic of the first hits and of the gold, each with a glimpse of its text."""
-    for place, (id, hit) in enumerate(found.items()):
+    for place, (id, hit) in enumerate(hits.items()):
         if place < EXPLAINED or id in gold:
             yield id, hit.explain().replace(hit.memory.content, shorten(hit.memory.content, SHOWN_TEXT), 1)
 
@@ -133,12 +133,12 @@ def _explained(found: Mapping[str, Hit], gold: Sequence[str]) -> Iterator[tuple[
 def ask_all(ask: Ask, recipe: Recipe, dataset: Dataset, advance: Callable[[int], None]) -> list[Answer]:
     """Every question's answer, in their order. One without a time is asked when its namespace's last memory came."""
     last = {space: _last(dataset, space) for space in dataset.memories}
-    asked = [TimedQuestion(question, question.now or last.get(question.namespace)) for question in dataset.questions]
-    found: list[Answer] = []
-    for part in ask(recipe, [asked[start : start + CHUNK] for start in range(0, len(asked), CHUNK)]):
-        found += part
+    timed = [TimedQuestion(question, question.now or last.get(question.namespace)) for question in dataset.questions]
+    answers: list[Answer] = []
+    for part in ask(recipe, [timed[start : start + CHUNK] for start in range(0, len(timed), CHUNK)]):
+        answers += part
         advance(len(part))
-    return found
+    return answers
 
 
 def chunks(questions: int) -> int:

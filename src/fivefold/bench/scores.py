@@ -41,17 +41,19 @@ def depth_for(ks: Iterable[int]) -> int:
 def score(questions: Sequence[Question], rankings: Rankings, names: Sequence[str] = LISTED) -> Scores:
     """Every metric of every question; one that found nothing has zeros."""
     measures = {name: _measure(name) for name in names}
-    found = _values(questions, rankings, set(measures.values()))
+    values = _values(questions, rankings, set(measures.values()))
     return {
-        item.id: {name: _told(name, found.get((item.id, str(measure)), 0.0)) for name, measure in measures.items()}
+        item.id: {
+            name: _metric_value(name, values.get((item.id, str(measure)), 0.0)) for name, measure in measures.items()
+        }
         for item in questions
     }
 
 
 def means(scores: Scores, questions: Iterable[Question]) -> dict[str, float]:
     """Each metric over `questions`, every question counted alike."""
-    asked = [scores[question.id] for question in questions]
-    return {name: sum(each[name] for each in asked) / len(asked) for name in asked[0]} if asked else {}
+    rows = [scores[question.id] for question in questions]
+    return {name: sum(each[name] for each in rows) / len(rows) for name in rows[0]} if rows else {}
 
 
 def by_category(scores: Scores, questions: Sequence[Question]) -> dict[str, dict[str, float]]:
@@ -94,12 +96,12 @@ def _values(questions: Sequence[Question], rankings: Rankings, measures: set[Mea
     from ir_measures import iter_calc
 
     gold = {question.id: dict.fromkeys(question.relevant, 1) for question in questions}
-    run = {question.id: gains(found) for question in questions if (found := rankings.get(question.id))}
+    run = {question.id: gains(ranking) for question in questions if (ranking := rankings.get(question.id))}
     if not run:
         return {}
     return {(each.query_id, str(each.measure)): each.value for each in iter_calc(list(measures), gold, run)}
 
 
-def _told(name: str, value: float) -> float:
+def _metric_value(name: str, value: float) -> float:
     """`all@k` is what R@k comes to when nothing is missing."""
     return float(value > 1 - 1e-9) if name.startswith("all@") else value

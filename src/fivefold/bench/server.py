@@ -18,7 +18,7 @@ import numpy as np
 
 from fivefold import sample
 from fivefold.bench.corpus import VariedSample, real_vectors, records
-from fivefold.bench.measures import Measure, spread, timed_recall, written
+from fivefold.bench.measures import Measure, spread, timed_recall, write_rate
 from fivefold.bench.speed import warm_up
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, MissingExtra
@@ -84,7 +84,7 @@ def _own_store(dsn: str) -> Iterator[tuple[PostgresStore, str]]:
 
 
 def _measure_one(engine: Engine, store: PostgresStore, size: int, rounds: int, progress: bool) -> Iterator[Measure]:
-    rate = written(engine, size, progress)
+    rate = write_rate(engine, size, progress)
     yield Measure("write, no embedding", size, rate, None, "/s", "", None)
     start = perf_counter()
     for _ in store.maintain():
@@ -93,10 +93,10 @@ def _measure_one(engine: Engine, store: PostgresStore, size: int, rounds: int, p
         yield Measure("HNSW index built", size, perf_counter() - start, None, "s", "", None)
     yield Measure("room on disk", size, store.size() / size / 1024, None, "KB each", "", None)
     yield from _nearest(engine, store, size, rounds)
-    held = size == 100_000
+    limited = size == 100_000
     for recipe in known_recipes():
         p50, p95 = spread(partial(timed_recall, engine, recipe), rounds)
-        limit, ok = (f"≤ {LIMIT_MS}", p50 <= LIMIT_MS) if held else ("", None)
+        limit, ok = (f"≤ {LIMIT_MS}", p50 <= LIMIT_MS) if limited else ("", None)
         yield Measure(f"recall {recipe}", size, p50, p95, "ms", limit, ok)
 
 
@@ -105,18 +105,18 @@ def _nearest(engine: Engine, store: PostgresStore, size: int, rounds: int) -> It
     reader = store.reader(engine.namespace)
     space = reader.search.vector_space()
     assert space is not None
-    asked = VariedSample().embed([question.query for question in sample.questions()])
+    vectors = VariedSample().embed([question.query for question in sample.questions()])
     place = {question.query: i for i, question in enumerate(sample.questions())}
 
     def once(question: str) -> float:
         start = perf_counter()
-        reader.search.dense(space, "full", asked[place[question]], 10, Filter())
+        reader.search.dense(space, "full", vectors[place[question]], 10, Filter())
         return (perf_counter() - start) * 1000
 
     p50, p95 = spread(once, rounds)
     yield Measure("baseline: pgvector alone", size, p50, p95, "ms", "", None)
     shares = []
-    for vector in asked:
+    for vector in vectors:
         sql = "SELECT memory FROM vectors WHERE namespace = :ns AND space = :space AND field = :field "
         values = {
             "ns": namespace_key(reader.namespace),
@@ -127,8 +127,8 @@ def _nearest(engine: Engine, store: PostgresStore, size: int, rounds: int) -> It
         true = store.ask(
             namespace_key(reader.namespace), sql + "ORDER BY embedding <#> :vector::vector, memory LIMIT 10", values
         )
-        found = reader.search.dense(space, "full", vector, 10, Filter())
-        shares.append(len({row for (row,) in true} & {hit.row for hit in found}) / max(1, len(true)))
+        hits = reader.search.dense(space, "full", vector, 10, Filter())
+        shares.append(len({row for (row,) in true} & {hit.row for hit in hits}) / max(1, len(true)))
     yield Measure("found of the true ten nearest", size, float(np.mean(shares)), None, "", "", None)
 
 
@@ -180,7 +180,7 @@ def _client(number: int, writes: float, begin: float, end: float) -> list[float]
     """Ask a namespace by chance, for a while; gives what each call took in ms."""
     questions = [question.query for question in sample.questions()]
     chance = random.Random(number)
-    taken: list[float] = []
+    times: list[float] = []
     for question in questions[:3]:
         _engines[number % len(_engines)].recall(question, overrides=_WITHOUT)
     _wait_until(begin)
@@ -190,8 +190,8 @@ def _client(number: int, writes: float, begin: float, end: float) -> list[float]
             engine.remember(f"{chance.choice(questions)} {chance.random()}", speaker="user")
         else:
             engine.recall(chance.choice(questions), overrides=_WITHOUT)
-        taken.append((perf_counter() - start) * 1000)
-    return taken
+        times.append((perf_counter() - start) * 1000)
+    return times
 
 
 _WITHOUT = {"rerank.cross_encoder.on": False}

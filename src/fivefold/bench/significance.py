@@ -81,14 +81,14 @@ def p_value(gaps: Numbers, seed: int, rounds: int = ROUNDS) -> float:
     return (extreme + 1) / (rounds + 1)
 
 
-def holm(found: Sequence[Comparison]) -> list[Comparison]:
+def holm(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """The same comparisons, each p raised for how many were made at once; the order stays."""
     raised: dict[int, float] = {}
     floor = 0.0
-    for place, index in enumerate(_ascending(item.p for item in found)):
-        floor = max(floor, min(1.0, found[index].p * (len(found) - place)))
+    for place, index in enumerate(_ascending(item.p for item in comparisons)):
+        floor = max(floor, min(1.0, comparisons[index].p * (len(comparisons) - place)))
         raised[index] = floor
-    return [replace(item, p_holm=raised[index]) for index, item in enumerate(found)]
+    return [replace(item, p_holm=raised[index]) for index, item in enumerate(comparisons)]
 
 
 def _ascending(values: Iterable[float]) -> list[int]:

@@ -14,7 +14,7 @@ import numpy as np
 from fivefold import sample
 from fivefold.bench.corpus import MINUTE, START, VariedSample, records
 from fivefold.bench.entity_crowd import add_entities, name
-from fivefold.bench.measures import Measure, spread, timed_recall, written
+from fivefold.bench.measures import Measure, spread, timed_recall, write_rate
 from fivefold.engine import Engine
 from fivefold.models.embedders import DEFAULT, embedder
 from fivefold.models.rerankers import Passage, reranker
@@ -54,13 +54,13 @@ def warm_up(model: VariedSample) -> None:
 
 
 def _measure_one(engine: Engine, store: SqliteStore, size: int, rounds: int, progress: bool) -> Iterator[Measure]:
-    rate = written(engine, size, progress)
+    rate = write_rate(engine, size, progress)
     yield Measure("write, no embedding", size, rate, None, "/s", "≥ 2,000", rate >= 2000)
     with store.connections.writer() as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    kept = store.size() / size / 1024
+    room = store.size() / size / 1024
     yield Measure(
-        "room on disk", size, kept, None, "KB each", "≤ 6" if size >= 1000 else "", kept <= 6 if size >= 1000 else None
+        "room on disk", size, room, None, "KB each", "≤ 6" if size >= 1000 else "", room <= 6 if size >= 1000 else None
     )
     limit = 5 if size <= 1000 else 15
     for recipe in ("default", "dense", "lexical"):
@@ -75,36 +75,36 @@ def _understanding(engine: Engine, store: SqliteStore, size: int, rounds: int) -
     assert key is not None
     with store.connections.writer() as connection:
         add_entities(connection, key, entities=size, links=10 * size, edges=3 * size)
-    held = size >= LARGE
+    limited = size >= LARGE
     names = [f"What did {name(number * 7919 % size)} say about the harbour last week?" for number in range(rounds)]
-    asked = engine.understand(names[0])
-    assert asked.entities
-    yield _timed("parse a question", size, 3 if held else None, [partial(engine.understand, text) for text in names])
+    query = engine.understand(names[0])
+    assert query.entities
+    yield _timed("parse a question", size, 3 if limited else None, [partial(engine.understand, text) for text in names])
     reader, routes = store.reader(engine.namespace), ROUTES
     sights = [SearchContext(engine.understand(text, now=NOW), reader, engine.settings, None, None) for text in names]
     for route, limit in (("graph", 5), ("temporal", 3)):
         calls = [partial(routes[route].search, search, 100, Filter(), routes[route].options()) for search in sights]
-        yield _timed(f"{route} route", size, limit if held else None, calls)
+        yield _timed(f"{route} route", size, limit if limited else None, calls)
 
 
 def _timed(what: str, size: int, limit: float | None, calls: Sequence[Callable[[], object]]) -> Measure:
     for call in calls[:3]:
         call()
-    taken = []
+    times = []
     for call in calls:
         start = perf_counter()
         call()
-        taken.append((perf_counter() - start) * 1000)
-    p50, p95 = float(np.percentile(taken, 50)), float(np.percentile(taken, 95))
+        times.append((perf_counter() - start) * 1000)
+    p50, p95 = float(np.percentile(times, 50)), float(np.percentile(times, 95))
     bar = "" if limit is None else f"≤ {limit:g}"
     return Measure(what, size, p50, p95, "ms", bar, None if limit is None else p50 <= limit)
 
 
 def _recall(engine: Engine, recipe: str, size: int, rounds: int, limit: float) -> Measure:
     p50, p95 = spread(partial(timed_recall, engine, recipe), rounds)
-    held = recipe == "default" and size <= 100_000
+    limited = recipe == "default" and size <= 100_000
     return Measure(
-        f"recall {recipe}", size, p50, p95, "ms", f"≤ {limit:g}" if held else "", p50 <= limit if held else None
+        f"recall {recipe}", size, p50, p95, "ms", f"≤ {limit:g}" if limited else "", p50 <= limit if limited else None
     )
 
 

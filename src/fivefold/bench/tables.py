@@ -82,10 +82,10 @@ def ablation(results: Json) -> list[tuple[str, ...]]:
 
 def notes(results: Json) -> Iterator[str]:
     """What a reader of the figures should know."""
-    asked = sum(results["categories"].values())
+    total = sum(results["categories"].values())
     encode = max(each["latency_ms"]["encode"]["p50"] for each in results["recipes"].values())
     yield (
-        f"{results['dataset']}, {asked:,} {'question' if asked == 1 else 'questions'}, scored by {results['unit']}, "
+        f"{results['dataset']}, {total:,} {'question' if total == 1 else 'questions'}, scored by {results['unit']}, "
         f"embedder {results['embedder']}"
     )
     took = f", which takes {encode:.1f} ms (p50)" if encode else ""
@@ -138,8 +138,8 @@ def share(value: float) -> str:
 
 
 def signed(value: float) -> str:
-    told = f"{abs(value):.3f}".removeprefix("0")
-    return f"{'+' if value > 0 else '−'}{told}" if told != ".000" else told
+    digits = f"{abs(value):.3f}".removeprefix("0")
+    return f"{'+' if value > 0 else '−'}{digits}" if digits != ".000" else digits
 
 
 def p_text(p: float) -> str:

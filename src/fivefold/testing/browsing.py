@@ -71,12 +71,12 @@ class BrowsingLaws(StoreFixtures):
     """Reading without a question."""
 
     @settings(examined, max_examples=8)
-    @given(told=records, later=records, limit=st.integers(1, 4))
+    @given(earlier=records, later=records, limit=st.integers(1, 4))
     def test_pages_add_up_to_the_list_whatever_is_added_meanwhile(
-        self, store: Store, told: list[dict[str, Any]], later: list[dict[str, Any]], limit: int
+        self, store: Store, earlier: list[dict[str, Any]], later: list[dict[str, Any]], limit: int
     ) -> None:
         engine = opened(store)
-        engine.remember_many(told)
+        engine.remember_many(earlier)
         before = list(engine.memories(limit=1_000))
         assert before == sorted(before, key=lambda memory: (memory.event_at, memory.row), reverse=True)
         waiting = iter(later)
@@ -93,15 +93,15 @@ class BrowsingLaws(StoreFixtures):
             assert [item for page in paged for item in page] == whole
 
     @settings(examined, max_examples=4)
-    @given(told=records)
-    def test_filters_give_what_they_say(self, store: Store, told: list[dict[str, Any]]) -> None:
+    @given(batch=records)
+    def test_filters_give_what_they_say(self, store: Store, batch: list[dict[str, Any]]) -> None:
         engine = opened(store)
-        engine.remember_many(told)
+        engine.remember_many(batch)
         engine.supersede(engine.memories(limit=1)[0].id, {"content": "else", "event_at": MOMENTS[3], "tags": [","]})
-        held = list(engine.memories(limit=1_000))
-        for name, (asked, fits) in FILTERS.items():
-            found = [memory.id for memory in engine.memories(limit=1_000, **asked)]
-            assert found == [memory.id for memory in held if fits(memory)], name
+        stored = list(engine.memories(limit=1_000))
+        for name, (options, fits) in FILTERS.items():
+            ids = [memory.id for memory in engine.memories(limit=1_000, **options)]
+            assert ids == [memory.id for memory in stored if fits(memory)], name
         sessions = [engine.get(session.memory_id or "") for session in engine.sessions()]
         assert sorted(m.id for m in engine.memories(kind="session")) == sorted(memory.id for memory in sessions)
 
@@ -126,9 +126,9 @@ class BrowsingLaws(StoreFixtures):
         pair.remember({"content": "a note", "id": "note", "event_at": "2025-03-09T00:00:00Z"})
 
         def last(**how: Any) -> list[str]:
-            found = pair.both(lambda engine: [m.id for m in engine.recall("turn?", **how).recent])
-            assert isinstance(found, list)
-            return found
+            ids = pair.both(lambda engine: [m.id for m in engine.recall("turn?", **how).recent])
+            assert isinstance(ids, list)
+            return ids
 
         assert last(recent_turns=2) == ["t3", "t5"]
         assert last(recent_turns=9, session_id="a") == ["t0", "t2", "t4"]
@@ -167,11 +167,11 @@ class BrowsingLaws(StoreFixtures):
             pair.tested.history("nobody")
 
     def test_what_speaks_of_an_entity_is_listed(self, pair: StorePair) -> None:
-        told = ("Sarah met Tom", "Tom baked bread", "it rained", "Sarah sang")
+        texts = ("Sarah met Tom", "Tom baked bread", "it rained", "Sarah sang")
         pair.remember(
             *(
                 {"content": text, "id": f"m{i}", "event_at": f"2025-02-0{i + 1}T00:00:00Z"}
-                for i, text in enumerate(told)
+                for i, text in enumerate(texts)
             )
         )
         assert pair.both(lambda engine: [m.id for m in engine.graph.memories("Tom")]) == ["m1", "m0"]

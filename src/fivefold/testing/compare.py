@@ -27,24 +27,24 @@ MADE_ID = 36
 
 _NUMBER = re.compile(r"[-−]?\d+\.\d+(?:e[-+]?\d+)?|\d+(?:\.\d+)?e[-+]?\d+")
 _MADE_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
-_ANEW = re.compile(r"\d+ of them anew")
+_COUNTED_AGAIN = re.compile(r"\d+ of them anew")
 
 
 def differences(reference: Json, other: Json) -> list[str]:
     """Where two traces say different things, in words; nothing where they agree."""
-    found = [*unlike(reference["query"], other["query"], "query"), *unlike(reference["plan"], other["plan"], "plan")]
+    reasons = [*unlike(reference["query"], other["query"], "query"), *unlike(reference["plan"], other["plan"], "plan")]
     swapped = False
     for mine, theirs in zip(reference["routes"], other["routes"], strict=False):
         hits, moved = _aligned(mine["hits"], theirs["hits"])
         swapped = swapped or moved
-        found += unlike(mine, {**theirs, "hits": hits}, f"route {mine['route']}")
+        reasons += unlike(mine, {**theirs, "hits": hits}, f"route {mine['route']}")
     if swapped:  # what a rank adds to a score then belongs to the other of two equals
-        return found
+        return reasons
     for part in ("hits", "dropped"):
-        found += unlike(reference[part], _aligned(reference[part], other[part])[0], part)
+        reasons += unlike(reference[part], _aligned(reference[part], other[part])[0], part)
     for part in ("reasons", "notes", "degraded", "embedder", "recent"):
-        found += unlike(reference[part], other[part], part)
-    return found
+        reasons += unlike(reference[part], other[part], part)
+    return reasons
 
 
 def trace(recall: Recall, engine: Engine, names: Mapping[str, str]) -> Json:
@@ -54,7 +54,7 @@ def trace(recall: Recall, engine: Engine, names: Mapping[str, str]) -> Json:
         row: memory.id
         for row, memory in engine.store.reader(engine.namespace).memories.fetch(sorted(set(rows))).items()
     }
-    told: Json = {
+    content: Json = {
         "query": _query(recall.query),
         "plan": recall.plan.to_dict(),
         "routes": [_route(run, ids) for run in recall.routes],
@@ -66,8 +66,8 @@ def trace(recall: Recall, engine: Engine, names: Mapping[str, str]) -> Json:
         "embedder": recall.embedder,
         "recent": [memory.id for memory in recall.recent],
     }
-    named: Json = renamed(told, names)
-    return named
+    result: Json = renamed(content, names)
+    return result
 
 
 def session_names(engine: Engine) -> dict[str, str]:
@@ -80,7 +80,7 @@ def renamed(value: Any, names: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         if len(value) < MADE_ID and " anew" not in value:
             return value
-        return _ANEW.sub("some of them anew", _MADE_ID.sub(lambda match: names.get(match[0], match[0]), value))
+        return _COUNTED_AGAIN.sub("some of them anew", _MADE_ID.sub(lambda match: names.get(match[0], match[0]), value))
     if isinstance(value, list):
         return [renamed(item, names) for item in value]
     if isinstance(value, dict):
@@ -141,20 +141,20 @@ def _aligned(mine: Sequence[Json], theirs: Sequence[Json]) -> tuple[list[Json], 
     out = list(theirs)
     starts = [0, *(i for i, (one, other) in enumerate(pairwise(mine), 1) if abs(one["score"] - other["score"]) > TIE)]
     for start, end in pairwise([*starts, len(mine)]):
-        wanted, group = [item["id"] for item in mine[start:end]], {item["id"]: item for item in out[start:end]}
+        order, group = [item["id"] for item in mine[start:end]], {item["id"]: item for item in out[start:end]}
         settled = all(len({item["score"] for item in side[start:end]}) <= 1 for side in (mine, theirs))
-        if not settled and set(wanted) == set(group):
-            out[start:end] = [group[id] for id in wanted]
+        if not settled and set(order) == set(group):
+            out[start:end] = [group[id] for id in order]
     return out, [item["id"] for item in out] != [item["id"] for item in theirs]
 
 
 def _query(query: Query) -> Json:
     """Without the entities' numbers, which each store hands out as it likes."""
-    told = query.to_dict()
-    for ref in told["entities"]:
+    content = query.to_dict()
+    for ref in content["entities"]:
         for meaning in ref["meanings"]:
             del meaning["id"]
-    return told
+    return content
 
 
 def _route(run: RouteRun, ids: Mapping[int, str]) -> Json:
@@ -174,7 +174,7 @@ def _hit(hit: Hit) -> Json:
         "steps": plain(candidate.steps),
         "support": plain(candidate.support),
         "memory": memory,
-        "neighbours": [beside.id for beside in candidate.neighbours],
+        "neighbours": [neighbour.id for neighbour in candidate.neighbours],
     }
 
 

@@ -67,7 +67,7 @@ class FeedbackLaws(StoreFixtures):
     def test_the_last_word_on_a_memory_counts(self, pair: StorePair) -> None:
         pair.remember(*TEAS)
 
-        def judged(engine: Engine) -> list[object]:
+        def judge(engine: Engine) -> list[object]:
             answer = engine.recall("green tea", k=3, recipe=steady("recall"))
             first, second = answer[0].memory.id, answer[1].memory.id
             engine.feedback(answer, used=[first])
@@ -75,12 +75,12 @@ class FeedbackLaws(StoreFixtures):
             engine.feedback(answer.id, used=[], not_used=[first])
             with pytest.raises(InvalidInput, match="both used and of no use"):
                 engine.feedback(answer.id, used=[first], not_used=[first])
-            (told,) = engine.store.reader(engine.namespace).feedback.latest(5)
+            (latest,) = engine.store.reader(engine.namespace).feedback.latest(5)
             counts = [engine.get(id).access_count for id in (first, second)]
-            return [sorted(told.used), sorted(told.refused), counts, first, second]
+            return [sorted(latest.used), sorted(latest.refused), counts, first, second]
 
-        found = pair.both(judged)
-        assert found[:3] == [[found[4]], [found[3]], [0, 1]]
+        outcome = pair.both(judge)
+        assert outcome[:3] == [[outcome[4]], [outcome[3]], [0, 1]]
         pair.same()
 
     def test_wrong_feedback_is_refused_alike(self, pair: StorePair) -> None:
@@ -128,12 +128,12 @@ class FeedbackLaws(StoreFixtures):
 
         def lessons(engine: Engine) -> list[object]:
             reader = engine.store.reader(engine.namespace)
-            told: list[object] = [reader.feedback.count()]
+            rows: list[object] = [reader.feedback.count()]
             for lesson in reader.feedback.latest(3):
                 features = unpack_features(lesson.features)
                 assert features is not None
-                told.append([list(lesson.returned), sorted(lesson.used), np.nan_to_num(features, nan=-1).tolist()])
-            return told
+                rows.append([list(lesson.returned), sorted(lesson.used), np.nan_to_num(features, nan=-1).tolist()])
+            return rows
 
         assert len(pair.both(lessons)) == 4
 

@@ -12,21 +12,21 @@ from fivefold.stores.protocol import Store
 from fivefold.testing.fixtures import StoreFixtures
 from fivefold.testing.store_pair import StorePair, answers, contents_of, exported, opened, same_answers
 
-KEPT: tuple[dict[str, object], ...] = (
+REMAINING: tuple[dict[str, object], ...] = (
     {"content": "Sarah met Priya at the pier", "id": "k0", "event_at": "2025-02-01T09:00:00Z"},
     {"content": "I prefer tea in the morning", "id": "k1", "session_id": "s", "speaker": "user"},
     {"content": "Tom owns Kestrel", "id": "k2", "session_id": "s", "speaker": "assistant"},
     {"content": "we ran a race in the rain", "id": "k3", "session_id": "s", "speaker": "user", "type": "event"},
     {"content": "my badge ID is E-47821", "id": "k4"},
 )
-GONE: tuple[dict[str, object], ...] = (
+FORGOTTEN: tuple[dict[str, object], ...] = (
     {"content": "Sarah met Priya at the pier again with Bertil", "id": "g0"},
     {"content": "Bertil reports to Nadia about the rain", "id": "g1", "session_id": "s", "speaker": "assistant"},
     {"content": "the race was in Zürich, tea tea tea", "id": "g2", "session_id": "t", "type": "event"},
     {"content": "JIRA-9921 was about my badge", "id": "g3", "tags": ["badge"]},
     {"content": "I prefer tea in the morning", "id": "g4", "session_id": "t", "speaker": "user"},
 )
-ASKED = (
+QUESTIONS = (
     "who met Priya at the pier?",
     "tea in the morning",
     "the race in February",
@@ -41,37 +41,37 @@ class ForgettingLaws(StoreFixtures):
     def test_what_was_forgotten_might_never_have_been_told(self, store: Store) -> None:
         """Hits, scores, entities, edges, statistics, sessions: all of them, by every recipe."""
         never, forgot = opened(store), opened(store)
-        never.remember_many(KEPT)
-        forgot.remember_many([*KEPT[:1], *GONE[:1], *KEPT[1:4], *GONE[1:], *KEPT[4:]])
-        for record in GONE:
+        never.remember_many(REMAINING)
+        forgot.remember_many([*REMAINING[:1], *FORGOTTEN[:1], *REMAINING[1:4], *FORGOTTEN[1:], *REMAINING[4:]])
+        for record in FORGOTTEN:
             forgot.forget(str(record["id"]))
         assert exported(forgot) == exported(never)
         assert contents_of(forgot) | {"stats": _counts(forgot)} == contents_of(never) | {"stats": _counts(never)}
-        same_answers(answers(never, *ASKED), answers(forgot, *ASKED))
+        same_answers(answers(never, *QUESTIONS), answers(forgot, *QUESTIONS))
 
     def test_a_forgotten_session_might_never_have_been_held(self, store: Store) -> None:
         never, forgot = opened(store), opened(store)
         for engine in (never, forgot):
-            engine.remember_many([record for record in KEPT if "session_id" not in record])
-        forgot.remember_many([record for record in KEPT if "session_id" in record])
+            engine.remember_many([record for record in REMAINING if "session_id" not in record])
+        forgot.remember_many([record for record in REMAINING if "session_id" in record])
         assert forgot.forget_session("s") == 3
         assert not forgot.sessions()
         assert exported(forgot) == exported(never)
-        same_answers(answers(never, *ASKED), answers(forgot, *ASKED))
+        same_answers(answers(never, *QUESTIONS), answers(forgot, *QUESTIONS))
         with pytest.raises(NotFound, match="no session 's'"):
             forgot.forget_session("s")
 
     def test_all_forgotten_leaves_an_empty_namespace(self, engine: Engine) -> None:
-        engine.remember_many([*KEPT, *GONE])
+        engine.remember_many([*REMAINING, *FORGOTTEN])
         answer = engine.recall("tea")
         engine.feedback(answer, used=[answer[0].memory.id])
-        for record in [*GONE, *KEPT]:
+        for record in [*FORGOTTEN, *REMAINING]:
             engine.forget(str(record["id"]))
-        held = engine.stats()
-        assert (held.memories, held.sessions, held.entities, held.links, held.edges, held.vectors) == (0,) * 6
-        assert (held.feedback, held.by_kind, held.first_event_at) == (0, {}, None)
-        for told in answers(engine, *ASKED):
-            assert (told["hits"], told["dropped"], [run["found"] for run in told["routes"] if run["found"]]) == (
+        stats = engine.stats()
+        assert (stats.memories, stats.sessions, stats.entities, stats.links, stats.edges, stats.vectors) == (0,) * 6
+        assert (stats.feedback, stats.by_kind, stats.first_event_at) == (0, {}, None)
+        for result in answers(engine, *QUESTIONS):
+            assert (result["hits"], result["dropped"], [run["found"] for run in result["routes"] if run["found"]]) == (
                 [],
                 [],
                 [],
@@ -79,14 +79,14 @@ class ForgettingLaws(StoreFixtures):
         assert all(finding.ok for finding in engine.doctor())
 
     def test_the_recalls_that_showed_it_go_too(self, pair: StorePair) -> None:
-        pair.remember(*KEPT)
-        shown = {engine: engine.recall("tea in the morning", k=2) for engine in (pair.tested, pair.reference)}
+        pair.remember(*REMAINING)
+        recalls = {engine: engine.recall("tea in the morning", k=2) for engine in (pair.tested, pair.reference)}
         apart = {engine: engine.recall("badge E-47821", k=1) for engine in (pair.tested, pair.reference)}
-        for engine, answer in (*shown.items(), *apart.items()):
+        for engine, answer in (*recalls.items(), *apart.items()):
             engine.feedback(answer, used=[answer[0].memory.id])
             engine.stats()  # writes down what is still to be logged
         pair.both(partial(Engine.forget, id="k1"))
-        for engine, answer in shown.items():
+        for engine, answer in recalls.items():
             with pytest.raises(NotFound, match="no recall"):
                 engine.feedback(answer.id, used=[answer[0].memory.id])
         for engine, answer in apart.items():
@@ -123,7 +123,7 @@ class ForgettingLaws(StoreFixtures):
         assert pair.tested.sessions()[0].turns == 3
 
     def test_forgetting_twice_is_an_error(self, pair: StorePair) -> None:
-        pair.remember(*KEPT)
+        pair.remember(*REMAINING)
         pair.both(partial(Engine.forget, id="k0"))
         pair.both(partial(Engine.forget, id="k0"))
         pair.both(partial(Engine.forget, id="nobody"))
@@ -132,5 +132,5 @@ class ForgettingLaws(StoreFixtures):
 
 def _counts(engine: Engine) -> dict[str, object]:
     """The statistics without the name and what the store takes on its disk."""
-    told = engine.stats().to_dict()
-    return {name: value for name, value in told.items() if name not in ("namespace", "bytes_on_disk")}
+    counts = engine.stats().to_dict()
+    return {name: value for name, value in counts.items() if name not in ("namespace", "bytes_on_disk")}

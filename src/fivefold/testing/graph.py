@@ -15,7 +15,7 @@ from fivefold.testing.store_pair import NOW, StorePair, opened
 from fivefold.values.recall_trace import RouteHit
 from fivefold.writing.graph import Graph
 
-TOLD = (
+TEXTS = (
     "Sarah Chen reports to Tom Reed",
     "Sarah met Priya at the pier",
     "Tom Reed owns Kestrel",
@@ -30,7 +30,7 @@ TOLD = (
     "Ravi reports to Tom Reed",
 )
 
-ASKED = (
+QUESTIONS = (
     "who does Sarah report to?",
     "what about Sam?",
     "Sarah's boss",
@@ -111,14 +111,14 @@ class GraphLaws(StoreFixtures):
         for one, other in (("Alpha", "Bravo"), ("Bravo", "Charlie")):
             engine.graph.relate(one, "reports to", other, confidence=0.95)
         engine.graph.relate("Alpha", "left", "Delta", "lifecycle", 1.0, valid_to="2025-01-01T00:00:00Z")
-        found = walked(engine, "Alpha")
-        assert {id: round(hit.score, 6) for id, hit in found.items()} == {
+        hits = walked(engine, "Alpha")
+        assert {id: round(hit.score, 6) for id, hit in hits.items()} == {
             "Alpha": 1.0,
             "Bravo": 0.57,
             "Charlie": round(0.35 * 0.95**2, 6),
             "Delta": round(0.6 * 0.3 * 0.3, 6),
         }
-        assert [found[id].note for id in ("Alpha", "Bravo", "Charlie", "Delta")] == [
+        assert [hits[id].note for id in ("Alpha", "Bravo", "Charlie", "Delta")] == [
             "mentions Alpha",
             "Alpha —reports to→ Bravo",
             "Alpha —reports to→ Bravo —reports to→ Charlie",
@@ -150,20 +150,20 @@ class GraphLaws(StoreFixtures):
 
 
 def tell(pair: StorePair) -> None:
-    pair.remember(*({"content": text, "id": f"g{i:02}", "speaker": "user"} for i, text in enumerate(TOLD)))
+    pair.remember(*({"content": text, "id": f"g{i:02}", "speaker": "user"} for i, text in enumerate(TEXTS)))
 
 
-def edit(pair: StorePair, act: object, *given: object, **named: object) -> None:
+def edit(pair: StorePair, act: object, *arguments: object, **options: object) -> None:
     """An edit by hand on both sides; one that is refused is refused on both."""
-    pair.both(lambda engine: act(engine.graph, *given, **named))  # type: ignore[operator]
+    pair.both(lambda engine: act(engine.graph, *arguments, **options))  # type: ignore[operator]
 
 
 def walked(engine: Engine, root: str, hops: int = 2, **how: int) -> dict[str, RouteHit]:
     """What a walk from one entity reaches, best first, by memory."""
     reader = engine.store.reader(engine.namespace)
-    found = reader.graph.walk([(engine.graph.entity(root).id, 1.0)], Walk(NOW, hops, **how), 100)  # type: ignore[arg-type]
-    memories = reader.memories.fetch([hit.row for hit in found])
-    return {memories[hit.row].id: hit for hit in found}
+    hits = reader.graph.walk([(engine.graph.entity(root).id, 1.0)], Walk(NOW, hops, **how), 100)  # type: ignore[arg-type]
+    memories = reader.memories.fetch([hit.row for hit in hits])
+    return {memories[hit.row].id: hit for hit in hits}
 
 
 def _compared(pair: StorePair) -> None:
@@ -174,5 +174,5 @@ def _compared(pair: StorePair) -> None:
         }
 
     pair.both(walks)
-    pair.ask(*ASKED, recipes=steady_with("routes.graph"))
+    pair.ask(*QUESTIONS, recipes=steady_with("routes.graph"))
     pair.same()

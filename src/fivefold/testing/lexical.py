@@ -16,7 +16,7 @@ from fivefold.stores.protocol import Store
 from fivefold.stores.queries import Filter
 from fivefold.testing.compare import session_names
 from fivefold.testing.fixtures import StoreFixtures
-from fivefold.testing.searches import ALL, Found, words
+from fivefold.testing.searches import ALL, Ranking, words
 from fivefold.testing.store_pair import StorePair
 from fivefold.testing.strategies import SENTENCES, WORDS, examined
 from fivefold.text.lexemes import lexemes
@@ -88,7 +88,7 @@ HARD = (
     "½ ² №",
 )
 
-ASKED = (
+QUESTIONS = (
     "tea",
     "tea coffee milk",
     "E-47821",
@@ -131,7 +131,7 @@ class LexicalLaws(StoreFixtures):
 
     def test_hard_texts_are_ranked_as_fts5_ranks_them(self, pair: StorePair) -> None:
         pair.remember(*({"content": text, "id": f"h{i:02}"} for i, text in enumerate(HARD)))
-        _ranked_alike(pair, ASKED)
+        _ranked_alike(pair, QUESTIONS)
 
     def test_predicates_weigh_four_times_as_much(self, pair: StorePair) -> None:
         pair.remember(
@@ -163,12 +163,12 @@ class LexicalLaws(StoreFixtures):
         pair.remember(*({"content": text, "id": f"h{i:02}", "session_id": "s"} for i, text in enumerate(HARD[:30])))
         for id in ("h03", "h07", "h11"):
             pair.both(partial(Engine.forget, id=id))
-            _ranked_alike(pair, ASKED[:8])
+            _ranked_alike(pair, QUESTIONS[:8])
         pair.both(lambda engine: engine.update("h01", content="milk and sugar in E-47821"))
         pair.both(lambda engine: engine.update("h02", tags=["tea", "coffee"], task_tag="badge"))
         pair.both(lambda engine: engine.supersede("h04", {"content": "no milk at all", "id": "new"}))
-        _ranked_alike(pair, ASKED[:8])
-        _ranked_alike(pair, ASKED[:8], Filter(sessions=True))
+        _ranked_alike(pair, QUESTIONS[:8])
+        _ranked_alike(pair, QUESTIONS[:8], Filter(sessions=True))
 
     def test_lists_are_cut_at_their_depth(self, pair: StorePair) -> None:
         chance = random.Random(5)
@@ -190,30 +190,30 @@ class LexicalLaws(StoreFixtures):
 
         def latest(engine: Engine) -> list[list[str]]:
             reader = engine.store.reader(engine.namespace)
-            found = [reader.search.latest_with(lexemes(text), 4) for text in ASKED[:12]]
-            return [[reader.memories.fetch(rows)[row].id for row in rows] for rows in found]
+            batches = [reader.search.latest_with(lexemes(text), 4) for text in QUESTIONS[:12]]
+            return [[reader.memories.fetch(rows)[row].id for row in rows] for rows in batches]
 
         pair.both(latest)
 
 
 def _ranked_alike(pair: StorePair, questions: Sequence[str], keep: Filter = ALL, depth: int = 100) -> None:
     for question in questions:
-        expected, found = (_ranked(engine, question, depth, keep) for engine in (pair.reference, pair.tested))
-        assert [score for _, score in found] == pytest.approx([score for _, score in expected], rel=ROUNDING), question
-        assert _settled(found, expected) == [id for id, _ in expected], question
+        expected, actual = (_ranked(engine, question, depth, keep) for engine in (pair.reference, pair.tested))
+        assert [score for _, score in actual] == pytest.approx([score for _, score in expected], rel=ROUNDING), question
+        assert _settled(actual, expected) == [id for id, _ in expected], question
 
 
-def _ranked(engine: Engine, question: str, depth: int, keep: Filter) -> Found:
+def _ranked(engine: Engine, question: str, depth: int, keep: Filter) -> Ranking:
     names = session_names(engine)
     return [(names.get(id, id), score) for id, score in words(engine, question, depth, keep)]
 
 
-def _settled(found: Found, expected: Found) -> list[str]:
+def _settled(actual: Ranking, expected: Ranking) -> list[str]:
     """The ids found, those that only rounding tells apart in the order expected."""
     place = {id: number for number, (id, _) in enumerate(expected)}
     groups: list[list[str]] = []
     last = math.inf
-    for id, score in found:
+    for id, score in actual:
         if not math.isclose(score, last, rel_tol=ROUNDING):
             groups.append([])
         groups[-1].append(id)

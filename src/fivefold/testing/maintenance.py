@@ -20,7 +20,7 @@ from fivefold.testing.store_pair import StorePair, answers, contents_of, exporte
 from fivefold.testing.vectors import Failing, WordVectors
 from fivefold.writing import rebuild
 
-ASKED = ("who works on the Kestrel?", "what did I do in early June?", "my badge ID")
+QUESTIONS = ("who works on the Kestrel?", "what did I do in early June?", "my badge ID")
 
 
 class MaintenanceLaws(StoreFixtures):
@@ -35,12 +35,12 @@ class MaintenanceLaws(StoreFixtures):
         pair.remember(*sample.memories()[:90])
         for id in ("s01.02", "s02.01"):
             pair.both(partial(Engine.forget, id=id))
-        before, held = answers(pair.tested, *ASKED), exported(pair.tested)
+        before, lines = answers(pair.tested, *QUESTIONS), exported(pair.tested)
         assert all(finding.ok for finding in pair.tested.doctor(repair=True))
-        assert exported(pair.tested) == held
-        same_answers(before, answers(pair.tested, *ASKED))
+        assert exported(pair.tested) == lines
+        same_answers(before, answers(pair.tested, *QUESTIONS))
         pair.reference.doctor(repair=True)
-        pair.ask(*ASKED)
+        pair.ask(*QUESTIONS)
 
     def test_an_export_is_the_same_to_the_byte_and_comes_back(
         self, pair: StorePair, store: Store, tmp_path: Path
@@ -48,14 +48,14 @@ class MaintenanceLaws(StoreFixtures):
         pair.remember(*sample.memories()[:120])
         pair.both(lambda engine: engine.forget("s01.02") and None)
         pair.both(lambda engine: engine.supersede("s01.03", {"content": "My badge is blue now", "id": "new"}))
-        written = {}
+        files = {}
         for name, engine in (("tested", pair.tested), ("reference", pair.reference)):
             path = tmp_path / f"{name}.jsonl"
             assert engine.export_jsonl(path) == engine.stats().memories
-            written[name] = path.read_bytes()
-            for made, session in session_names(engine).items():
-                written[name] = written[name].replace(made.encode(), session.encode())
-        assert written["tested"] == written["reference"]
+            files[name] = path.read_bytes()
+            for id, session in session_names(engine).items():
+                files[name] = files[name].replace(id.encode(), session.encode())
+        assert files["tested"] == files["reference"]
         copy = opened(store)
         assert len(copy.import_jsonl(tmp_path / "reference.jsonl").stored) == pair.tested.stats().memories
         assert sorted(exported(copy)) == sorted(exported(pair.tested))
@@ -68,13 +68,13 @@ class MaintenanceLaws(StoreFixtures):
         source.remember_many(sample.memories()[:90])
         source.export_jsonl(tmp_path / "x.jsonl")
         pair.both(lambda engine: engine.import_jsonl(tmp_path / "x.jsonl"))
-        pair.ask(*ASKED)
+        pair.ask(*QUESTIONS)
         pair.same()
 
     def test_statements_that_ended_stay_ended_after_an_import(self, pair: StorePair, tmp_path: Path) -> None:
         source = opened(pair.reference.store)
-        told = ("I am 44 years old and I live in Leeds", "I live in Bristol", "I live in Paris")
-        for number, text in enumerate(told):
+        texts = ("I am 44 years old and I live in Leeds", "I live in Bristol", "I live in Paris")
+        for number, text in enumerate(texts):
             source.remember(text, id=f"t{number}", event_at=f"202{number}-01-01T00:00:00Z")
         source.export_jsonl(tmp_path / "x.jsonl")
         pair.both(lambda engine: engine.import_jsonl(tmp_path / "x.jsonl"))
@@ -90,7 +90,7 @@ class MaintenanceLaws(StoreFixtures):
         pair.both(lambda engine: engine.reembed(WordVectors(48)))
         assert (pair.tested.stats().embedder, pair.tested.stats().vectors) == ("words-48@1", vectors)
         pair.remember({"content": "One more after the move", "id": "more", "session_id": "s01"})
-        pair.ask(*ASKED)
+        pair.ask(*QUESTIONS)
         pair.same()
 
     def test_a_move_that_stops_half_way_goes_on_where_it_stopped(
@@ -106,11 +106,11 @@ class MaintenanceLaws(StoreFixtures):
         assert engine.stats().embedder == WordVectors().pin
         same_answers(before, answers(engine, "text number 7"))
         engine.remember("told between the two", id="between")
-        held = engine.stats().vectors
+        vectors = engine.stats().vectors
         rest = Failing(10, dimension=48)
         engine.reembed(rest)
         assert rest.left >= 10 - 3, "what was embedded before was embedded again"
-        assert (engine.stats().embedder, engine.stats().vectors) == ("words-48@1", held)
+        assert (engine.stats().embedder, engine.stats().vectors) == ("words-48@1", vectors)
         assert engine.recall("told between the two", recipe="dense")[0].memory.id == "between"
         assert all(finding.ok for finding in engine.doctor())
 
@@ -121,28 +121,28 @@ class MaintenanceLaws(StoreFixtures):
         other = opened(open_store(location), one.namespace)
         try:
             one.remember_many([{"content": f"text number {i}", "id": f"t{i}", "session_id": "s"} for i in range(5)])
-            assert _found(other) == _found(one)
+            assert _found_ids(other) == _found_ids(one)
             other.update("t3", content="quite different words", type="preference")
             assert one.get("t3").content == "quite different words"
             assert [hit.memory.id for hit in one.recall("quite different", recipe=steady("lexical"))] == ["t3"]
             other.forget("t4")
             one.remember("text number nine", id="t9")
-            assert _found(one) == _found(other) == {"t0", "t1", "t2", "t3", "t9"}
+            assert _found_ids(one) == _found_ids(other) == {"t0", "t1", "t2", "t3", "t9"}
             assert contents_of(one)["sessions"] == contents_of(other)["sessions"]
             one.reembed(WordVectors(48))
-            assert _found(opened(other.store, one.namespace, WordVectors(48))) == {"t0", "t1", "t2", "t3", "t9"}
+            assert _found_ids(opened(other.store, one.namespace, WordVectors(48))) == {"t0", "t1", "t2", "t3", "t9"}
         finally:
             other.close()
 
     def test_what_was_written_is_there_when_opened_again(self, location: str) -> None:
         first = opened(open_store(location))
         first.remember_many(sample.memories()[:30])
-        held = exported(first)
+        lines = exported(first)
         first.close()
         again = opened(open_store(location), first.namespace)
         try:
-            assert exported(again) == held
-            assert again.stats().memories == len(held)
+            assert exported(again) == lines
+            assert again.stats().memories == len(lines)
         finally:
             again.close()
 
@@ -192,5 +192,5 @@ class MaintenanceLaws(StoreFixtures):
                 call()
 
 
-def _found(engine: Engine) -> set[str]:
+def _found_ids(engine: Engine) -> set[str]:
     return {hit.memory.id for hit in engine.recall("text number", k=50, recipe=steady("dense"))}

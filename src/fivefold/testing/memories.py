@@ -44,8 +44,8 @@ class MemoryLaws(StoreFixtures):
     def test_what_is_remembered_is_found_and_comes_back_to_the_letter(self, engine: Engine, text: str) -> None:
         engine.remember_many(["something else", "and another thing"])
         id = engine.remember(text, speaker="Zoë 🎉", tags=["Straße", "🏷️"], session_id="s 'ß'").id
-        kept = engine.get(id)
-        assert (kept.content, kept.speaker, kept.session_id) == (text, "Zoë 🎉", "s 'ß'")
+        memory = engine.get(id)
+        assert (memory.content, memory.speaker, memory.session_id) == (text, "Zoë 🎉", "s 'ß'")
         for recipe in ("default", "dense", "recall"):
             assert id in [hit.memory.id for hit in engine.recall(text, recipe=steady(recipe))]
 
@@ -73,10 +73,14 @@ class MemoryLaws(StoreFixtures):
                 "metadata": {"z": 1, "a": {"n": None, "t": True, "f": 2.50, "e": 1e300, "i": 2**70, "s": '\0 ü \\ "'}},
             }
         )
-        kept = pair.both(lambda engine: engine.get("all"))
-        assert kept.event_at == datetime(2025, 1, 2, 1, 4, 5, 678901, tzinfo=UTC)
-        assert list(kept.metadata) == ["z", "a"]
-        assert (kept.memory_score, kept.metadata["a"]["s"], kept.metadata["a"]["i"]) == (1 / 3, '\0 ü \\ "', 2**70)
+        memory = pair.both(lambda engine: engine.get("all"))
+        assert memory.event_at == datetime(2025, 1, 2, 1, 4, 5, 678901, tzinfo=UTC)
+        assert list(memory.metadata) == ["z", "a"]
+        assert (memory.memory_score, memory.metadata["a"]["s"], memory.metadata["a"]["i"]) == (
+            1 / 3,
+            '\0 ü \\ "',
+            2**70,
+        )
         pair.same()
 
     def test_times_of_any_age_come_back(self, pair: StorePair) -> None:
@@ -117,8 +121,8 @@ class MemoryLaws(StoreFixtures):
     def test_equal_notes_become_one(self, pair: StorePair) -> None:
         pair.remember({"content": "The key is under the fern", "id": "first", "tags": ["a"]})
         pair.remember({"content": "the KEY  is under the fern ", "id": "second", "tags": ["b", "a"]})
-        kept = pair.both(lambda engine: engine.get("first"))
-        assert (kept.seen_count, kept.tags) == (2, ("a", "b"))
+        memory = pair.both(lambda engine: engine.get("first"))
+        assert (memory.seen_count, memory.tags) == (2, ("a", "b"))
         assert pair.tested.stats().memories == 1
         pair.same()
 
@@ -164,7 +168,7 @@ class MemoryLaws(StoreFixtures):
         pair.same()
 
     def test_corrections_find_what_they_correct(self, pair: StorePair) -> None:
-        said = (
+        texts = (
             "My budget is 300 euros",
             "I am 44 years old",
             "Actually it's 45 now",
@@ -173,7 +177,7 @@ class MemoryLaws(StoreFixtures):
             "Actually it's 789 now",
             "I said 30, but it's 35 now",
         )
-        for i, text in enumerate(said):
+        for i, text in enumerate(texts):
             pair.remember({"content": text, "id": f"c{i}", "session_id": "s", "speaker": "user"})
         assert [pair.tested.get(f"c{i}").superseded_by for i in (0, 1)] == ["c3", "c2"]
         pair.ask("how old am I?", "what is my budget?", "my phone or my badge")
@@ -238,15 +242,15 @@ class MemoryLaws(StoreFixtures):
             {"content": "between", "id": "b", "session_id": "s", "turn_index": 2}, {"content": "note", "id": "n"}
         )
 
-        def beside(engine: Engine) -> dict[str, list[str | None]]:
+        def neighbours(engine: Engine) -> dict[str, list[str | None]]:
             reader = engine.store.reader(engine.namespace)
             rows = {engine.get(id).row: id for id in (*(f"t{i}" for i in range(8)), "b", "n")}
             pairs = reader.sessions.neighbours(list(rows))
             return {rows[row]: [rows.get(other or 0) for other in pair] for row, pair in sorted(pairs.items())}
 
-        found = pair.both(beside)
-        assert found["t0"][0] is None
-        assert "n" not in found
+        ids = pair.both(neighbours)
+        assert ids["t0"][0] is None
+        assert "n" not in ids
 
     # all or nothing
 

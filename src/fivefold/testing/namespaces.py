@@ -80,18 +80,18 @@ class NamespaceLaws(StoreFixtures):
         self, store: Store, reference: Store, mine: list[dict[str, object]], theirs: list[dict[str, object]]
     ) -> None:
         """Beside a neighbour that says the same words it is as it is alone in the reference."""
-        alone, beside, neighbour = opened(reference), opened(store), opened(store)
-        neighbour.remember_many(_told(theirs))
+        alone, accompanied, neighbour = opened(reference), opened(store), opened(store)
+        neighbour.remember_many(_contents(theirs))
         neighbour.configure(timezone="Asia/Tokyo", hops=0)
-        for engine in (alone, beside):
-            engine.remember_many(_told(mine))
+        for engine in (alone, accompanied):
+            engine.remember_many(_contents(mine))
         neighbour.remember_many([{**record, "id": f"late{i}"} for i, record in enumerate(theirs + mine)])
         for id in neighbour.store.reader(neighbour.namespace).memories.existing_ids(["m0", "late0"]):
             neighbour.forget(id)
-        same_answers(answers(alone, "tea with Sarah's boss"), answers(beside, "tea with Sarah's boss"))
-        assert exported(alone) == exported(beside)
+        same_answers(answers(alone, "tea with Sarah's boss"), answers(accompanied, "tea with Sarah's boss"))
+        assert exported(alone) == exported(accompanied)
         same = ("sessions", "entities", "edges", "settings")
-        assert [contents_of(alone)[part] for part in same] == [contents_of(beside)[part] for part in same]
+        assert [contents_of(alone)[part] for part in same] == [contents_of(accompanied)[part] for part in same]
 
     def test_ids_of_another_namespace_are_unknown_here(self, store: Store) -> None:
         here, there = opened(store), opened(store)
@@ -167,5 +167,5 @@ class NamespaceLaws(StoreFixtures):
             assert one.stats().embedder != other.stats().embedder
 
 
-def _told(given: list[dict[str, object]]) -> list[dict[str, object]]:
-    return [{**record, "id": f"m{i}"} for i, record in enumerate(given)]
+def _contents(records: list[dict[str, object]]) -> list[dict[str, object]]:
+    return [{**record, "id": f"m{i}"} for i, record in enumerate(records)]

@@ -82,8 +82,8 @@ class RecallLaws(StoreFixtures):
         for recipe in steady_recipes():
             answer = pair.tested.recall("kestrel nest in the barn", k=20, recipe=recipe, now=then)
             assert len(answer) > 0
-            shown = [memory for hit in answer for memory in (hit.memory, *hit.neighbours)]
-            assert [memory.content for memory in shown if memory.event_at > answer.query.now] == []
+            memories = [memory for hit in answer for memory in (hit.memory, *hit.neighbours)]
+            assert [memory.content for memory in memories if memory.event_at > answer.query.now] == []
 
     def test_what_was_replaced_later_holds_as_of_before(self, pair: StorePair) -> None:
         pair.clock.now = pair.clock.now.replace(month=12)
@@ -124,9 +124,9 @@ class RecallLaws(StoreFixtures):
             *({"content": f"{text} {i}", "type": kinds[i % 4], "id": f"m{i:02}"} for i, text in enumerate(texts * 4))
         )
         keep = Filter(types)  # type: ignore[arg-type]
-        found = pair.both(lambda each: [dense(each, "tea in the barn", 9, keep), words(each, "tea barn", 9, keep)])
+        rankings = pair.both(lambda each: [dense(each, "tea in the barn", 9, keep), words(each, "tea barn", 9, keep)])
         allowed = {f"m{i:02}" for i in range(24) if not types or kinds[i % 4] in types}
-        for hits in found:
+        for hits in rankings:
             assert {id for id, _ in hits} <= allowed
             assert len(hits) == min(9, len(allowed)) or len(hits) < 9
 
@@ -149,8 +149,8 @@ class RecallLaws(StoreFixtures):
         same = {"content": "the very same words again", "event_at": "2025-02-03T09:00:00Z", "speaker": "Ann"}
         engine.remember_many([{**same, "session_id": f"s{i}", "id": f"m{9 - i}"} for i in range(10)])
         stored = [f"m{9 - i}" for i in range(10)]
-        for found in (dense(engine, "the very same words"), words(engine, "words again")):
-            assert [id for id, _ in found] == stored
+        for hits in (dense(engine, "the very same words"), words(engine, "words again")):
+            assert [id for id, _ in hits] == stored
         for depth in (1, 4, 9):
             assert [id for id, _ in dense(engine, "other words", depth)] == stored[:depth]
             assert [id for id, _ in words(engine, "words", depth)] == stored[:depth]

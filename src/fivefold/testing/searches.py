@@ -9,11 +9,11 @@ from fivefold.text.lexemes import lexemes
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import VectorField
 
-Found = list[tuple[str, float]]
+Ranking = list[tuple[str, float]]
 ALL = Filter()
 
 
-def dense(engine: Engine, text: str, depth: int = 50, keep: Filter = ALL, where: VectorField = "full") -> Found:
+def dense(engine: Engine, text: str, depth: int = 50, keep: Filter = ALL, where: VectorField = "full") -> Ranking:
     """What lies nearest to a text, by id."""
     reader = engine.store.reader(engine.namespace)
     space = reader.search.vector_space()
@@ -22,12 +22,12 @@ def dense(engine: Engine, text: str, depth: int = 50, keep: Filter = ALL, where:
     return _by_id(engine, reader.search.dense(space, where, vector, depth, keep))
 
 
-def words(engine: Engine, text: str, depth: int = 50, keep: Filter = ALL) -> Found:
+def words(engine: Engine, text: str, depth: int = 50, keep: Filter = ALL) -> Ranking:
     """What shares words with a text, by id."""
     reader = engine.store.reader(engine.namespace)
     return _by_id(engine, reader.search.lexical(list(dict.fromkeys(lexemes(text))), depth, keep))
 
 
-def _by_id(engine: Engine, hits: list[RouteHit]) -> Found:
+def _by_id(engine: Engine, hits: list[RouteHit]) -> Ranking:
     memories = engine.store.reader(engine.namespace).memories.fetch([hit.row for hit in hits])
     return [(memories[hit.row].id, hit.score) for hit in hits]

@@ -72,10 +72,10 @@ class StorePair:
 
     def both(self, act: Callable[[Engine], object]) -> Any:
         """Do it on each side; what comes back, or the error, is the same. Gives what the store under test gave."""
-        expected, found = _outcome(self.reference, act), _outcome(self.tested, act)
-        _agree([*unlike(_comparable(expected, self.reference), _comparable(found, self.tested), "outcome")])
+        expected, actual = _outcome(self.reference, act), _outcome(self.tested, act)
+        _agree([*unlike(_comparable(expected, self.reference), _comparable(actual, self.tested), "outcome")])
         self.clock.tick()
-        return found
+        return actual
 
     def remember(self, *records: RecordInput) -> None:
         """Remember these on both sides, in one batch."""
@@ -88,14 +88,14 @@ class StorePair:
         for recipe in steady_recipes() if recipes is None else recipes:
             for question in questions:
                 expected = trace(self.reference.recall(question, recipe=recipe, **how), self.reference, names[0])
-                found = trace(self.tested.recall(question, recipe=recipe, **how), self.tested, names[1])
-                wrong += [f"{recipe.name}, {question!r}: {text}" for text in differences(expected, found)]
+                actual = trace(self.tested.recall(question, recipe=recipe, **how), self.tested, names[1])
+                wrong += [f"{recipe.name}, {question!r}: {text}" for text in differences(expected, actual)]
         _agree(wrong)
 
     def same(self) -> None:
         """Both sides have the same: counts, sessions, entities, edges, settings, what was learned, every memory."""
-        expected, found = contents_of(self.reference), contents_of(self.tested)
-        _agree([*unlike(expected, found, "holds")])
+        expected, actual = contents_of(self.reference), contents_of(self.tested)
+        _agree([*unlike(expected, actual, "holds")])
         assert exported(self.tested) == exported(self.reference)
         for engine in (self.tested, self.reference):
             assert [finding for finding in engine.doctor() if not finding.ok] == []
@@ -122,8 +122,8 @@ def contents_of(engine: Engine) -> Json:
         "settings": engine.settings,
         "learned": engine.learned(),
     }
-    found: Json = _comparable(parts, engine)
-    return found
+    contents: Json = _comparable(parts, engine)
+    return contents
 
 
 def exported(engine: Engine) -> list[str]:
@@ -142,9 +142,9 @@ def answers(engine: Engine, *questions: str, **how: Any) -> list[Json]:
     ]
 
 
-def same_answers(expected: list[Json], found: list[Json]) -> None:
-    assert len(expected) == len(found)
-    _agree([text for one, other in zip(expected, found, strict=True) for text in differences(one, other)])
+def same_answers(expected: list[Json], actual: list[Json]) -> None:
+    assert len(expected) == len(actual)
+    _agree([text for one, other in zip(expected, actual, strict=True) for text in differences(one, other)])
 
 
 def _agree(wrong: list[str]) -> None:

@@ -75,7 +75,7 @@ def back_up(
     Where `target` is a folder, the file in it is named by the store and the time.
     """
     began, taken_at = monotonic(), now or utc_now()
-    path = _named(Path(target), store, taken_at)
+    path = _target_path(Path(target), store, taken_at)
     _must_differ(store, path)
     check_target(path, replace)
     with temporary_folder(path) as folder:
@@ -87,21 +87,21 @@ def back_up(
             copy_file(Path(store), copy, progress)
             models = models_of(store)
         _pack(copy, models, taken_at)
-        found = checked(copy, progress)
+        contents = check_contents(copy, progress)
         size = copy.stat().st_size
         move_into_place(copy, path, replace)
     return Backup(
         str(path),
-        shown(store),
+        printable(store),
         taken_at,
-        found.schema,
-        found.namespaces,
-        found.memories,
-        found.keys,
+        contents.schema,
+        contents.namespaces,
+        contents.memories,
+        contents.keys,
         len(models),
         size,
         round(monotonic() - began, 3),
-        found.amiss,
+        contents.amiss,
     )
 
 
@@ -124,7 +124,7 @@ def learned_of(store: Path) -> Path:
     return Path(f"{store}.learned")
 
 
-def shown(store: str) -> str:
+def printable(store: str) -> str:
     """A store as it may be printed: an address without its password."""
     if not store.startswith(POSTGRES):
         return store
@@ -133,7 +133,7 @@ def shown(store: str) -> str:
     return addresses(store).label
 
 
-def _named(target: Path, store: str, taken_at: datetime) -> Path:
+def _target_path(target: Path, store: str, taken_at: datetime) -> Path:
     name = "fivefold" if "://" in store else Path(store).stem
     return target / f"{name}-{taken_at:%Y%m%dT%H%M%SZ}.db" if target.is_dir() else target
 
@@ -184,7 +184,7 @@ def _stand_alone(connection: apsw.Connection) -> None:
 
 
 def _pack(copy: Path, models: dict[str, bytes], taken_at: datetime) -> None:
-    with held(copy) as connection:
+    with connection_to(copy) as connection:
         _stand_alone(connection)
         with connection:
             connection.execute("DROP TABLE IF EXISTS backup")
@@ -197,7 +197,7 @@ def _pack(copy: Path, models: dict[str, bytes], taken_at: datetime) -> None:
 
 def unpack(copy: Path) -> tuple[datetime | None, dict[str, bytes]]:
     """Take out of a copy what only a backup has: when it was taken, and the rerankers by their file names."""
-    with held(copy) as connection, connection:
+    with connection_to(copy) as connection, connection:
         if number(connection, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'backup'") == 0:
             return None, {}
         packed = dict(rows(connection, "SELECT name, value FROM backup"))
@@ -208,15 +208,15 @@ def unpack(copy: Path) -> tuple[datetime | None, dict[str, bytes]]:
 
 
 @contextmanager
-def held(copy: Path) -> Iterator[apsw.Connection]:
+def connection_to(copy: Path) -> Iterator[apsw.Connection]:
     """A connection to a file that nobody else has."""
     with plain_errors(str(copy)), closing(connect(str(copy))) as connection:
         yield connection
 
 
-def checked(copy: Path, progress: bool) -> Contents:
+def check_contents(copy: Path, progress: bool) -> Contents:
     """What the file holds. One that is damaged is an error; what can be derived anew is told."""
-    with held(copy) as connection:
+    with connection_to(copy) as connection:
         schema = int(connection.pragma("user_version"))
         names = rows(connection, "SELECT key, name FROM namespaces ORDER BY key")
         with bar("Checking", 1 + len(names), show=progress) as advance:
@@ -224,8 +224,8 @@ def checked(copy: Path, progress: bool) -> Contents:
             advance(1)
             amiss: list[Finding] = []
             for key, name in names if schema == migrations()[-1][0] else ():
-                found = [one for one in check_namespace(connection, key) if not one.ok]
-                amiss += [Finding(f"{name}: {one.check}", False, one.detail) for one in found]
+                findings = [one for one in check_namespace(connection, key) if not one.ok]
+                amiss += [Finding(f"{name}: {one.check}", False, one.detail) for one in findings]
                 advance(1)
         memories = number(connection, "SELECT count(*) FROM memories") or 0
         keys = number(connection, "SELECT count(*) FROM api_keys") or 0 if schema >= FIRST_VERSION else 0

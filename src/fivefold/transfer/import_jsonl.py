@@ -37,7 +37,9 @@ def import_jsonl(namespace: Namespace, path: Path, *, progress: bool = False) ->
     return report.build()
 
 
-def restore(namespace: Namespace, read: Callable[[], Iterable[Draft]], *, progress: bool = False) -> ReportBuilder:
+def restore(
+    namespace: Namespace, read_drafts: Callable[[], Iterable[Draft]], *, progress: bool = False
+) -> ReportBuilder:
     """Restore exported memories as they were: rows first, turns before their sessions, then the vectors.
 
     `read` starts with the first of them each time, so that memory need not hold all of them.
@@ -45,7 +47,7 @@ def restore(namespace: Namespace, read: Callable[[], Iterable[Draft]], *, progre
     report, model = ReportBuilder(), namespace.embedder()
     links: list[Link] = []
     for sessions in (False, True):
-        for batch in batches(item for item in read() if (item.memory.kind == "session") == sessions):
+        for batch in batches(item for item in read_drafts() if (item.memory.kind == "session") == sessions):
             _restore_batch(namespace, model, batch, report)
             links += [link for item in batch for link in item.links]
     with namespace.transaction(model) as txn:

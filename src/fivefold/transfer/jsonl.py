@@ -47,12 +47,12 @@ def export_lines(reader: Reader) -> Iterator[str]:
     while batch := reader.memories.scan(after):
         links = reader.memories.links([memory.row for memory, _ in batch])
         for memory, extraction in batch:
-            shown = dataclasses.replace(memory, metadata={}).to_dict()
-            del shown["namespace"]
-            shown["metadata"] = memory.metadata
-            shown["extracted"] = extraction_data(extraction)
-            shown["links"] = [[link.relation, link.target, link.why] for link in links.get(memory.row, ())]
-            yield json.dumps(shown, ensure_ascii=False)
+            data = dataclasses.replace(memory, metadata={}).to_dict()
+            del data["namespace"]
+            data["metadata"] = memory.metadata
+            data["extracted"] = extraction_data(extraction)
+            data["links"] = [[link.relation, link.target, link.why] for link in links.get(memory.row, ())]
+            yield json.dumps(data, ensure_ascii=False)
         after = batch[-1][0].row
 
 
@@ -90,7 +90,7 @@ def read_lines(path: Path, namespace: str) -> Iterator[Record | Draft]:
     lines: dict[str, int] = {}
     for number, data in objects(path):
         try:
-            item = _restored(data, namespace) if "extracted" in data else _record(data, seen)
+            item = _draft(data, namespace) if "extracted" in data else _record(data, seen)
             id = item.memory.id if isinstance(item, Draft) else item.id
             assert id is not None
             if id in lines:
@@ -160,7 +160,7 @@ def _check_names(data: Json, known: frozenset[str], what: str) -> None:
         raise InvalidInput(f"unknown field {unknown!r}; {hint}")
 
 
-def _restored(data: Json, namespace: str) -> Draft:
+def _draft(data: Json, namespace: str) -> Draft:
     """An exported line as the memory it was, each value checked as `Memory` declares it."""
     _check_names(data, _EXPORTED, "an exported line")
     values = {name: value for name, value in data.items() if value is not None}
@@ -178,8 +178,8 @@ def _restored(data: Json, namespace: str) -> Draft:
     return Draft(record, memory, extraction, _hash(memory), links=links)
 
 
-def _links(memory: Memory, given: object) -> tuple[Link, ...]:
-    if not isinstance(given, list) or not all(isinstance(link, list) and len(link) == 3 for link in given):
+def _links(memory: Memory, value: object) -> tuple[Link, ...]:
+    if not isinstance(value, list) or not all(isinstance(link, list) and len(link) == 3 for link in value):
         raise InvalidInput("links must be a list of [relation, target, why]")
     return tuple(
         Link(
@@ -188,7 +188,7 @@ def _links(memory: Memory, given: object) -> tuple[Link, ...]:
             checked_choice(relation, LINK_KINDS, "a link's relation"),
             exact_text(why, "a link's reason"),
         )
-        for relation, target, why in given
+        for relation, target, why in value
     )
 
 

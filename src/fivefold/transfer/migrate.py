@@ -97,15 +97,15 @@ def migrate(
         if location in ("", ":memory:"):
             raise InvalidInput("a migration goes from one file or PostgreSQL address to another; name both")
     _must_be_there(source)
-    with _opened(source) as origin:
-        chosen = _chosen(origin, namespaces)
-        with _opened(target) as goal:
+    with _open(source) as origin:
+        chosen = _choose(origin, namespaces)
+        with _open(target) as goal:
             with origin.snapshot(chosen[0]) as one, goal.snapshot(chosen[0]) as other:
                 if one.store == other.store:
                     raise InvalidInput("source and target are the same store; name another target")
             of = f"of {len(chosen)} namespaces"
             return [
-                _moved(origin, goal, name, restart, f"{number} {of}" if len(chosen) > 1 else "rows", progress, live)
+                _move(origin, goal, name, restart, f"{number} {of}" if len(chosen) > 1 else "rows", progress, live)
                 for number, name in enumerate(chosen, 1)
             ]
 
@@ -124,7 +124,7 @@ def _must_be_there(location: str) -> None:
 
 
 @contextmanager
-def _opened(location: str) -> Iterator[Store]:
+def _open(location: str) -> Iterator[Store]:
     store = open_store(location)
     try:
         yield store
@@ -132,42 +132,42 @@ def _opened(location: str) -> Iterator[Store]:
         store.close()
 
 
-def _chosen(origin: Store, wanted: Sequence[str]) -> list[str]:
-    for name in wanted:
+def _choose(origin: Store, names: Sequence[str]) -> list[str]:
+    for name in names:
         if not origin.reader(name).exists():
             known = origin.namespaces()
-            held = f"there are: {', '.join(known)}" if known else "it holds nothing yet"
-            raise NotFound(f"there is no namespace {name!r} in {origin.location!r}; {held}")
-    chosen = list(dict.fromkeys(wanted or origin.namespaces()))
+            hint = f"there are: {', '.join(known)}" if known else "it holds nothing yet"
+            raise NotFound(f"there is no namespace {name!r} in {origin.location!r}; {hint}")
+    chosen = list(dict.fromkeys(names or origin.namespaces()))
     if not chosen:
         raise NotFound(f"{origin.location!r} holds nothing yet; there is nothing to copy")
     return chosen
 
 
-def _moved(
+def _move(
     origin: Store, goal: Store, namespace: str, restart: bool, which: str, progress: bool, live: bool
 ) -> Migrated:
     """Copy, compare, and only then take the note away that the copy is unfinished."""
     began = monotonic()
     with ExitStack() as looks:
         look = looks.enter_context(origin.snapshot(namespace))
-        copy = _begun(origin, goal, namespace, look, restart)
+        copy = _begin(origin, goal, namespace, look, restart)
         if copy is not None:
             with bar(f"Copying {which}", sum(copy.counts.values()), show=progress) as advance:
-                copy = _copied(goal, namespace, look, copy, advance)
+                copy = _copy_rows(goal, namespace, look, copy, advance)
         total = 2 * sum(look.counts().values())
         if not live:
             looks.close()
             look = looks.enter_context(origin.snapshot(namespace))
         with bar(f"Checking {which}", total, show=progress) as advance:
-            tables = _compared(look, goal, namespace, copy, advance)
+            tables = _compare(look, goal, namespace, copy, advance)
     _copy_reranker(origin, goal, namespace)
     if copy is not None:
         with goal.write(namespace) as txn:
             _must_stand(txn, goal, copy)
             txn.admin.save_learned_value(COPY_MARK, None)
-    rows = {checked.table: checked.rows for checked in tables}
-    whole = hashlib.sha256("\n".join(checked.checksum for checked in tables).encode()).hexdigest()
+    rows = {item.table: item.rows for item in tables}
+    whole = hashlib.sha256("\n".join(item.checksum for item in tables).encode()).hexdigest()
     return Migrated(namespace, rows["memories"], rows["vectors"], whole, round(monotonic() - began, 3), tables)
 
 
@@ -180,7 +180,7 @@ def _copy_reranker(origin: Store, goal: Store, namespace: str) -> None:
         target.remove()
 
 
-def _begun(origin: Store, goal: Store, namespace: str, look: Snapshot, restart: bool) -> _Copy | None:
+def _begin(origin: Store, goal: Store, namespace: str, look: Snapshot, restart: bool) -> _Copy | None:
     """The copy as the target has noted it, or a new one; None where all of it seems to be there already."""
     if origin.reader(namespace).admin.learned_value(COPY_MARK) is not None:
         raise InvalidInput(
@@ -188,20 +188,20 @@ def _begun(origin: Store, goal: Store, namespace: str, look: Snapshot, restart: 
         )
     where = f"namespace {namespace!r} of {goal.location!r}"
     with goal.write(namespace) as txn:
-        noted = txn.admin.learned_value(COPY_MARK)
+        stored = txn.admin.learned_value(COPY_MARK)
         here = txn.importer.snapshot()
-        if noted is None and not _is_empty(here):
+        if stored is None and not _is_empty(here):
             if here.counts() == look.counts():
                 return None
-            raise InvalidInput(_taken(where))
-        if noted is not None:
-            copy = _Copy(**noted)
+            raise InvalidInput(_occupied(where))
+        if stored is not None:
+            copy = _Copy(**stored)
             if not copy.encloses(here):
                 raise InvalidInput(
                     f"{where} was written to while it was being copied; forget what was added, or name another target"
                 )
             if not restart:
-                return _resumed(copy, look, origin, where)
+                return _resume(copy, look, origin, where)
             txn.importer.clear()
         last = _last(look)
         copy = _Copy(origin.location, look.store, look.counts(), last, txn.importer.reserve_keys(last))
@@ -209,7 +209,7 @@ def _begun(origin: Store, goal: Store, namespace: str, look: Snapshot, restart: 
     return copy
 
 
-def _resumed(copy: _Copy, look: Snapshot, origin: Store, where: str) -> _Copy:
+def _resume(copy: _Copy, look: Snapshot, origin: Store, where: str) -> _Copy:
     if copy.store != look.store:
         raise UnfinishedCopy(f"{where} holds an unfinished copy of {copy.source!r}")
     if not copy.is_of(look):
@@ -218,11 +218,11 @@ def _resumed(copy: _Copy, look: Snapshot, origin: Store, where: str) -> _Copy:
 
 
 def _is_empty(look: Snapshot) -> bool:
-    held = sum(count for table, count in look.counts().items() if table != NAMESPACES.name)
-    return held == 0 and all(settings == "{}" for _, settings in look.rows(NAMESPACES))
+    total = sum(count for table, count in look.counts().items() if table != NAMESPACES.name)
+    return total == 0 and all(settings == "{}" for _, settings in look.rows(NAMESPACES))
 
 
-def _taken(where: str) -> str:
+def _occupied(where: str) -> str:
     return f"{where} already holds something else; name another file or schema as the target"
 
 
@@ -231,7 +231,7 @@ def _last(look: Snapshot) -> dict[Family, int]:
     return {family: bounds[family][1] for family in FAMILIES}
 
 
-def _copied(goal: Store, namespace: str, look: Snapshot, copy: _Copy, advance: Advance) -> _Copy:
+def _copy_rows(goal: Store, namespace: str, look: Snapshot, copy: _Copy, advance: Advance) -> _Copy:
     """Copy what is left, a batch at a time; gives the copy as the target has it noted at the end."""
     names = [table.name for table in TABLES]
     done = names.index(copy.table)
@@ -275,17 +275,17 @@ def _must_stand(txn: Writer, goal: Store, copy: _Copy) -> None:
         raise StoreError(f"another process is copying to {goal.location!r}; let it finish")
 
 
-def _compared(one: Snapshot, goal: Store, namespace: str, copy: _Copy | None, advance: Advance) -> tuple[Checked, ...]:
+def _compare(one: Snapshot, goal: Store, namespace: str, copy: _Copy | None, advance: Advance) -> tuple[Checked, ...]:
     """Every table of both sides; that they are the same is what makes the copy one."""
-    found = []
+    results = []
     with goal.snapshot(namespace) as other:
         firsts = [{family: -least for family, (least, _) in look.bounds().items()} for look in (one, other)]
         for table in TABLES:
             ours, theirs = (
-                _checked(look, table, first, advance) for look, first in zip((one, other), firsts, strict=True)
+                _check_table(look, table, first, advance) for look, first in zip((one, other), firsts, strict=True)
             )
             if ours != theirs and copy is None:
-                raise InvalidInput(_taken(f"namespace {namespace!r} of {goal.location!r}"))
+                raise InvalidInput(_occupied(f"namespace {namespace!r} of {goal.location!r}"))
             if ours != theirs:
                 raise StoreError(
                     f"{table.name} of namespace {namespace!r} differ: {ours.rows} rows in the source, {theirs.rows} in "
@@ -293,11 +293,11 @@ def _compared(one: Snapshot, goal: Store, namespace: str, copy: _Copy | None, ad
                     advice="run it again with {call}",
                     call=Call(arguments={"restart": True}),
                 )
-            found.append(ours)
-    return tuple(found)
+            results.append(ours)
+    return tuple(results)
 
 
-def _checked(look: Snapshot, table: Table, first: Mapping[Family, int], advance: Advance) -> Checked:
+def _check_table(look: Snapshot, table: Table, first: Mapping[Family, int], advance: Advance) -> Checked:
     """Keys are counted from the first, so that the sum is the same wherever they begin."""
     total, rows = hashlib.sha256(), 0
     for row in look.rows(table):

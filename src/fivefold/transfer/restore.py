@@ -27,7 +27,7 @@ from fivefold.stores import POSTGRES, open_store
 from fivefold.stores.atomic_files import check_target, move_into_place, sync, temporary_folder
 from fivefold.stores.sqlite.connection import plain_errors
 from fivefold.stores.sqlite.schema import migrations, version_of
-from fivefold.transfer.backup import Contents, carry_keys, checked, copy_file, learned_of, shown, unpack
+from fivefold.transfer.backup import Contents, carry_keys, check_contents, copy_file, learned_of, printable, unpack
 from fivefold.transfer.migrate import migrate
 from fivefold.values.reports import Finding
 from fivefold.values.serialize import Value
@@ -66,20 +66,20 @@ def restore(backup: str | os.PathLike[str], store: str, *, replace: bool = False
     if not source.is_file():
         raise NotFound(f"there is no backup at {str(source)!r}")
     if store.startswith(POSTGRES):
-        taken_at, models, found = _to_server(source, store, replace, progress)
+        taken_at, models, contents = _to_server(source, store, replace, progress)
     else:
-        taken_at, models, found = _to_file(source, Path(store), replace, progress)
+        taken_at, models, contents = _to_file(source, Path(store), replace, progress)
     return Restored(
-        shown(store),
+        printable(store),
         str(source),
         taken_at,
-        found.schema,
-        found.namespaces,
-        found.memories,
-        found.keys,
+        contents.schema,
+        contents.namespaces,
+        contents.memories,
+        contents.keys,
         models,
         round(monotonic() - began, 3),
-        found.amiss,
+        contents.amiss,
     )
 
 
@@ -91,28 +91,28 @@ def _to_file(source: Path, target: Path, replace: bool, progress: bool) -> tuple
     check_target(target, replace)
     if not replace and learned_of(target).exists():
         raise TargetExists(str(learned_of(target)))
-    with _claimed(target):
+    with _claim(target):
         pass  # told before the work rather than after it
     with temporary_folder(target) as folder:
-        taken_at, models, found = _made(source, folder / "store.db", progress)
+        taken_at, models, contents = _unpack_store(source, folder / "store.db", progress)
         _swap(folder / "store.db", target, replace)
-    return taken_at, models, found
+    return taken_at, models, contents
 
 
 def _to_server(source: Path, address: str, replace: bool, progress: bool) -> tuple[datetime | None, int, Contents]:
     with tempfile.TemporaryDirectory(prefix="fivefold-restore-") as folder:
         copy = Path(folder) / "store.db"
-        taken_at, models, found = _made(source, copy, progress)
+        taken_at, models, contents = _unpack_store(source, copy, progress)
         try:
-            if found.namespaces:
+            if contents.namespaces:
                 migrate(str(copy), address, restart=replace, progress=progress)
             carry_keys(str(copy), address)
         except UnfinishedCopy as error:
             raise UnfinishedCopy(error.reason, option="replace") from None
-    return taken_at, models, found
+    return taken_at, models, contents
 
 
-def _made(source: Path, copy: Path, progress: bool) -> tuple[datetime | None, int, Contents]:
+def _unpack_store(source: Path, copy: Path, progress: bool) -> tuple[datetime | None, int, Contents]:
     """The store that the backup holds, up to date, with its rerankers beside it, and checked."""
     try:
         copy_file(source, copy, progress)
@@ -127,12 +127,12 @@ def _made(source: Path, copy: Path, progress: bool) -> tuple[datetime | None, in
         file.write_bytes(data)
         sync(file)
     open_store(str(copy)).close()
-    return taken_at, len(models), checked(copy, progress)
+    return taken_at, len(models), check_contents(copy, progress)
 
 
 def _swap(copy: Path, target: Path, replace: bool) -> None:
     """The old store's log would be read into the new one, so it goes first; rerankers follow the file they are of."""
-    with _claimed(target):
+    with _claim(target):
         for end in ("-wal", "-shm", "-journal"):
             Path(f"{target}{end}").unlink(missing_ok=True)
         with _set_aside(learned_of(target), copy):
@@ -157,7 +157,7 @@ def _set_aside(learned: Path, copy: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _claimed(target: Path) -> Iterator[None]:
+def _claim(target: Path) -> Iterator[None]:
     """Nobody else has the file open, nor can read it inside; one that is damaged is nobody's."""
     if not target.exists() or target.stat().st_size == 0:
         yield
@@ -165,20 +165,23 @@ def _claimed(target: Path) -> Iterator[None]:
     with target.open("rb") as file:
         if file.read(len(_MAGIC)) != _MAGIC:
             raise StoreError(f"{str(target)!r} is not a fivefold store; move it away first")
-    with plain_errors(str(target)), closing(apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)) as held:
-        held.set_busy_timeout(PATIENCE_MS)
-        _lock(held, target)
+    with (
+        plain_errors(str(target)),
+        closing(apsw.Connection(str(target), flags=apsw.SQLITE_OPEN_READWRITE)) as connection,
+    ):
+        connection.set_busy_timeout(PATIENCE_MS)
+        _lock(connection, target)
         yield
 
 
-def _lock(held: apsw.Connection, target: Path) -> None:
+def _lock(connection: apsw.Connection, target: Path) -> None:
     """To leave its write-ahead log, SQLite needs the file for itself, and puts in it what the log still held."""
     try:
         with suppress(NewerSchema):  # that is replaced by an older one because it is asked for
-            version_of(held, str(target), migrations()[-1][0])
-        held.execute("PRAGMA locking_mode = EXCLUSIVE")
-        held.execute("PRAGMA journal_mode = DELETE")
-        held.execute("BEGIN EXCLUSIVE")
+            version_of(connection, str(target), migrations()[-1][0])
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("BEGIN EXCLUSIVE")
     except (apsw.BusyError, apsw.LockedError):
         raise StoreError(
             f"{str(target)!r} is in use; stop the server and every program that has it open, then try again"

@@ -13,8 +13,8 @@ from fivefold.writing.report import ReportBuilder
 def new_drafts(drafts: Sequence[Draft], reader: Reader) -> list[Draft]:
     """The drafts whose id and text are not stored yet, as far as can be seen before the transaction."""
     known = reader.memories.existing_ids([item.memory.id for item in drafts if item.record.id])
-    noted = reader.memories.existing_notes([item.content_hash for item in drafts if item.memory.kind == "note"])
-    return [item for item in drafts if item.memory.id not in known and item.content_hash not in noted]
+    note_hashes = reader.memories.existing_notes([item.content_hash for item in drafts if item.memory.kind == "note"])
+    return [item for item in drafts if item.memory.id not in known and item.content_hash not in note_hashes]
 
 
 def merge(item: Draft, txn: Writer) -> Merged | None:

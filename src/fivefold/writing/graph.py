@@ -28,22 +28,22 @@ class Graph:
         limit = checked_limit(limit)
         alias = None if name is None else folded(checked_text(name, "an entity's name", empty=True))
         after = cast(tuple[int, int] | None, read_cursor(cursor, "entities", int, int))
-        found = self._namespace.reader.graph.entities(alias, limit + 1, after)
-        return page_of(found, limit, "entities", lambda entity: (entity.links, entity.id))
+        items = self._namespace.reader.graph.entities(alias, limit + 1, after)
+        return page_of(items, limit, "entities", lambda entity: (entity.links, entity.id))
 
     def entity(self, which: str | int) -> Entity:
         """The entity with that id or name; an ambiguous name is an error that lists the candidates."""
         if isinstance(which, int):
-            found = self._namespace.reader.graph.entities_by_key([which]) if abs(which) < LARGEST else []
+            matches = self._namespace.reader.graph.entities_by_key([which]) if abs(which) < LARGEST else []
         else:
-            found = list(self.entities(which))
-        exact = [item for item in found if folded(item.name) == folded(str(which))]
-        if not found:
+            matches = list(self.entities(which))
+        exact = [item for item in matches if folded(item.name) == folded(str(which))]
+        if not matches:
             raise NotFound(f"namespace {self._namespace.name!r} has no entity {which!r}")
-        if len(found) > 1 and len(exact) != 1:
-            names = ", ".join(f"{item.name} (id {item.id})" for item in found[:5])
+        if len(matches) > 1 and len(exact) != 1:
+            names = ", ".join(f"{item.name} (id {item.id})" for item in matches[:5])
             raise InvalidInput(f"{which!r} may be {names}; say which by its id")
-        return exact[0] if len(exact) == 1 else found[0]
+        return exact[0] if len(exact) == 1 else matches[0]
 
     def entities_by_id(self, ids: Sequence[int]) -> list[Entity]:
         """The entities with these ids, in their order; unknown ids are left out."""
@@ -60,15 +60,15 @@ class Graph:
         """The relations of an entity, those with the highest confidence first."""
         limit = checked_limit(limit)
         after = cast(tuple[int, float, int] | None, read_cursor(cursor, "edges", int, float, int))
-        found = self._namespace.reader.graph.edges(self.entity(which).id, limit + 1, after)
-        return page_of(found, limit, "edges", _edge_key)
+        items = self._namespace.reader.graph.edges(self.entity(which).id, limit + 1, after)
+        return page_of(items, limit, "edges", _edge_key)
 
     def memories(self, which: str | int, limit: int = 50, cursor: str | None = None) -> Page[Memory]:
         """The memories that mention an entity, latest first."""
         limit = checked_limit(limit)
         after = cast(tuple[int, int] | None, read_cursor(cursor, "memories", int, int))
-        found = self._namespace.reader.graph.memories_about(self.entity(which).id, limit + 1, after)
-        return page_of(found, limit, "memories", lambda memory: (to_micros(memory.event_at), memory.row))
+        items = self._namespace.reader.graph.memories_about(self.entity(which).id, limit + 1, after)
+        return page_of(items, limit, "memories", lambda memory: (to_micros(memory.event_at), memory.row))
 
     def add(self, name: str, kind: str = "name", aliases: Sequence[str] = ()) -> Entity:
         """Add an entity; it stays even when no memory mentions it."""

@@ -70,7 +70,7 @@ class _Text:
         size = CHUNK
         while True:
             try:
-                found, end = _decode(self._buffer, self._at)
+                item, end = _decode(self._buffer, self._at)
             except json.JSONDecodeError as error:
                 if len(self._buffer) - self._at >= MOST:
                     raise InvalidFile(
@@ -85,7 +85,7 @@ class _Text:
                 raise InvalidFile(self._name, "is nested too deep", place=f"item {number}") from None
             else:
                 self._at = end
-                return found
+                return item
 
     def end(self) -> None:
         if self.next():
@@ -93,14 +93,14 @@ class _Text:
 
     def _more(self, size: int) -> bool:
         """Read on; whether there was anything left to read."""
-        read = self._stream.read(size)
+        chunk = self._stream.read(size)
         try:
-            text = self._decoder.decode(read, final=not read)
+            text = self._decoder.decode(chunk, final=not chunk)
         except UnicodeDecodeError as error:
             raise InvalidFile(self._name, f"is not UTF-8 text: {error.reason}") from None
         self._buffer = self._buffer[self._at :] + text
         self._at = 0
-        return bool(read)
+        return bool(chunk)
 
     def _cut(self, reason: str, place: str) -> InvalidFile:
         return InvalidFile(self._name, reason, place=place, advice="the file may be cut off or edited, export it again")

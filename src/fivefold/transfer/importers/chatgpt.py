@@ -96,10 +96,10 @@ def _message_text(parts: list[object], log: ImportLog) -> str | None:
             log.left_out[_PARTS.get(str(part.get("content_type")), "attachments")] += 1
         else:
             texts.append(require_text(part["text"] if isinstance(part, dict) else part, "a part"))
-    said = "\n".join(filter(visible, texts))
-    if not said and not any(isinstance(part, dict) for part in parts):
+    text = "\n".join(filter(visible, texts))
+    if not text and not any(isinstance(part, dict) for part in parts):
         log.left_out["empty messages"] += 1
-    return said or None
+    return text or None
 
 
 def _role(message: Json) -> str:

@@ -54,6 +54,6 @@ def optional_time(value: object, what: str) -> datetime | None:
         raise InvalidInput(f"{what} {value!r} is no time of the years 1 to 9999") from None
 
 
-def _wrong_type(value: object, what: str, wanted: str) -> InvalidInput:
-    came = "missing" if value is None else f"{_NAMES.get(type(value), type(value).__name__)} here"
-    return InvalidInput(f"{what} should be {wanted}; it is {came}")
+def _wrong_type(value: object, what: str, expected: str) -> InvalidInput:
+    actual = "missing" if value is None else f"{_NAMES.get(type(value), type(value).__name__)} here"
+    return InvalidInput(f"{what} should be {expected}; it is {actual}")

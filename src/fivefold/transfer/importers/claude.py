@@ -32,10 +32,10 @@ def _turns(talk: Json, log: ImportLog) -> Iterator[Record]:
         if sender not in _SPEAKERS:
             raise InvalidInput(f"the sender of message {number} should be human or assistant; it is {sender!r}")
         at = optional_time(message.get("created_at"), f"created_at of message {number}") or at
-        said = _message_text(message, number, log)
-        if said:
+        text = _message_text(message, number, log)
+        if text:
             yield from text_records(
-                SOURCE, (key, id), said, speaker=_SPEAKERS[sender], session=(key,), at=at, title=talk.get("name")
+                SOURCE, (key, id), text, speaker=_SPEAKERS[sender], session=(key,), at=at, title=talk.get("name")
             )
 
 
@@ -51,10 +51,10 @@ def _message_text(message: Json, number: int, log: ImportLog) -> str:
             texts.append(require_text(block.get("text") or "", f"the text of message {number}"))
         else:
             log.left_out[f"{kind} blocks"] += 1
-    said = "\n".join(filter(visible, texts))
+    text = "\n".join(filter(visible, texts))
     if not message.get("content"):
-        said = require_text(message.get("text") or "", f"the text of message {number}")
-    if not visible(said):
+        text = require_text(message.get("text") or "", f"the text of message {number}")
+    if not visible(text):
         log.left_out["empty messages"] += 1
         return ""
-    return said
+    return text

@@ -14,7 +14,7 @@ from fivefold.values.memory import Record
 from fivefold.values.serialize import Json
 from fivefold.values.shorten import shorten
 
-SHOWN = 60
+TITLE_LENGTH = 60
 Turns = Callable[[Json, ImportLog], Iterator[Record]]
 
 
@@ -28,15 +28,15 @@ def conversations(path: Path, log: ImportLog, turns: Turns, title: str) -> Itera
             for number, item in enumerate(items(stream, label), 1):
                 log.parts += 1
                 try:
-                    read = list(turns(require_object(item, "a conversation"), log))
+                    records = list(turns(require_object(item, "a conversation"), log))
                 except InvalidInput as error:
                     log.skip(label, f"conversation {number}{_title_of(item, title)}", error)
                 else:
-                    yield from read
+                    yield from records
 
 
 def _title_of(item: object, title: str) -> str:
-    given = item.get(title) if isinstance(item, dict) else None
-    if not isinstance(given, str) or not given:
+    value = item.get(title) if isinstance(item, dict) else None
+    if not isinstance(value, str) or not value:
         return ""
-    return f" {shorten(given, SHOWN)!r}"
+    return f" {shorten(value, TITLE_LENGTH)!r}"

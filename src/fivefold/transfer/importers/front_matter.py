@@ -32,8 +32,8 @@ def split_front_matter(text: str) -> tuple[dict[str, list[str]], str]:
 
 def day_of(fields: dict[str, list[str]], name: str) -> datetime | None:
     """The day a note is of: as its head says, else as its file's name does."""
-    said = (value for key in DATES for value in fields.get(key, []))
-    return next((moment for moment in (*map(_moment, said), _day(name)) if moment), None)
+    values = (value for key in DATES for value in fields.get(key, []))
+    return next((moment for moment in (*map(_moment, values), _day(name)) if moment), None)
 
 
 def _values(text: str) -> list[str]:
@@ -55,11 +55,11 @@ def _moment(text: str) -> datetime | None:
 
 
 def _day(text: str) -> datetime | None:
-    found = _DAY.search(text)
-    if found is None:
+    match = _DAY.search(text)
+    if match is None:
         return None
     try:
-        day = date(int(found[1]), int(found[2]), int(found[3]))
+        day = date(int(match[1]), int(match[2]), int(match[3]))
     except ValueError:
         return None
     return datetime(day.year, day.month, day.day, tzinfo=UTC)

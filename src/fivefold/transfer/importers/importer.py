@@ -85,17 +85,17 @@ def import_from(
     source = Path(path)
     kind = resolve_format(source, format)
     if kind == "jsonl" and engine is not None and not dry_run:
-        return _imported([engine.import_jsonl(source, progress=progress)], [], kind, dry_run, ImportLog())
+        return _joined_report([engine.import_jsonl(source, progress=progress)], [], kind, dry_run, ImportLog())
     log = ImportLog(strict)
     count = sum(1 for _ in read_records(source, kind, log))
     if count == 0 and format != "auto":
         _check_format(source, kind, log)
     reports: list[Report] = []
     updated: list[str] = []
-    noted: set[bytes] = set()
+    note_hashes: set[bytes] = set()
     with bar(f"Importing {NAMES[kind]}", count, show=progress and not dry_run) as advance:
         for records in _batches(read_records(source, kind, ImportLog(strict)), BATCH):
-            batch = _sort(engine, records, noted)
+            batch = _sort(engine, records, note_hashes)
             updated += [str(record.id) for record in batch.changed]
             reports.append(Report(merged=tuple(batch.merged)))
             if dry_run or engine is None:
@@ -105,7 +105,7 @@ def import_from(
                     _change(engine, record)
                 reports.append(engine.remember_many(batch.fresh))
             advance(len(records))
-    return _imported(reports, updated, kind, dry_run, log)
+    return _joined_report(reports, updated, kind, dry_run, log)
 
 
 def _check_format(source: Path, kind: Format, log: ImportLog) -> None:
@@ -121,7 +121,9 @@ def _check_format(source: Path, kind: Format, log: ImportLog) -> None:
         raise InvalidFile(source, f"is not {NAMES[kind]} but {NAMES[other]}", advice="import it with {call}", call=call)
 
 
-def _imported(reports: list[Report], updated: list[str], kind: Format, dry_run: bool, log: ImportLog) -> ImportReport:
+def _joined_report(
+    reports: list[Report], updated: list[str], kind: Format, dry_run: bool, log: ImportLog
+) -> ImportReport:
     joined = {
         part.name: tuple(item for report in reports for item in getattr(report, part.name)) for part in fields(Report)
     }
@@ -143,14 +145,14 @@ def _batches(records: Iterator[Record], size: int) -> Iterable[list[Record]]:
         yield batch
 
 
-def _sort(engine: Target | None, records: list[Record], noted: set[bytes]) -> Batch:
+def _sort(engine: Target | None, records: list[Record], note_hashes: set[bytes]) -> Batch:
     """What is new, what has changed in the source, and what is stored already.
 
     A note with the text of another note is merged, so that importing twice counts nothing twice.
     """
     hashes = [_hash(record) for record in records]
     known = engine.stored_ids([str(record.id) for record in records]) if engine else set()
-    noted |= engine.stored_notes([item for item in hashes if item]) if engine else set()
+    note_hashes |= engine.stored_notes([item for item in hashes if item]) if engine else set()
     stored = {id: engine.get(id) for id in known} if engine else {}
     batch = Batch()
     for record, hash in zip(records, hashes, strict=True):
@@ -160,13 +162,13 @@ def _sort(engine: Target | None, records: list[Record], noted: set[bytes]) -> Ba
                 batch.changed.append(record)
             else:
                 batch.merged.append(Merged(id, "a memory with this id is already stored"))
-        elif hash in noted:
+        elif hash in note_hashes:
             batch.merged.append(Merged(id, "another note says the same"))
         else:
             batch.fresh.append(record)
         known.add(id)
         if hash:
-            noted.add(hash)
+            note_hashes.add(hash)
     return batch
 
 

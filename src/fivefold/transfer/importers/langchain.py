@@ -42,15 +42,15 @@ def read(path: Path, log: ImportLog) -> Iterator[Record]:
             log.skip(label, "", error)
             continue
         for key, messages in histories.items():
-            yield from _session(key, messages, log, label, _written(path, name))
+            yield from _session(key, messages, log, label, _write_time(path, name))
 
 
-def _histories(found: list[object], session: str) -> dict[str, list[object]]:
+def _histories(entries: list[object], session: str) -> dict[str, list[object]]:
     """A bare list is one session; an object has one list a session."""
-    whole = found[0] if len(found) == 1 else None
+    whole = entries[0] if len(entries) == 1 else None
     if isinstance(whole, dict) and "type" not in whole and all(isinstance(item, list) for item in whole.values()):
         return whole
-    return {session: found} if found else {}
+    return {session: entries} if entries else {}
 
 
 def _table(path: Path, log: ImportLog) -> Iterator[Record]:
@@ -60,19 +60,19 @@ def _table(path: Path, log: ImportLog) -> Iterator[Record]:
     order = "session_id, id" if "id" in known else "session_id, rowid"
     stored = rows(path, f"SELECT session_id, message FROM {TABLE} ORDER BY {order}")
     for session, group in groupby(stored, key=lambda row: row[0]):
-        yield from _session(str(session), (row[1] for row in group), log, str(path), _written(path, ""))
+        yield from _session(str(session), (row[1] for row in group), log, str(path), _write_time(path, ""))
 
 
-def _session(key: str, messages: Iterable[object], log: ImportLog, label: str, written: datetime) -> Iterator[Record]:
+def _session(key: str, messages: Iterable[object], log: ImportLog, label: str, end: datetime) -> Iterator[Record]:
     """A session's turns. They have no times, so they follow each other up to when the file was written."""
     log.parts += 1
     seen: Counter[str] = Counter()
     try:
-        read = list(messages)
-        start = written - timedelta(seconds=len(read))
+        entries = list(messages)
+        start = end - timedelta(seconds=len(entries))
         turns = [
             record
-            for number, item in enumerate(read, 1)
+            for number, item in enumerate(entries, 1)
             for record in _turn(key, _message(item, number), seen, start + timedelta(seconds=number), log)
         ]
     except InvalidInput as error:
@@ -132,6 +132,6 @@ def _message_text(content: object, log: ImportLog) -> str:
     return "\n".join(texts)
 
 
-def _written(path: Path, name: str) -> datetime:
+def _write_time(path: Path, name: str) -> datetime:
     file = path / name if path.is_dir() else path
     return datetime.fromtimestamp(int(file.stat().st_mtime), UTC)

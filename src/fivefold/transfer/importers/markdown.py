@@ -54,14 +54,14 @@ def read(path: Path, log: ImportLog) -> Iterator[Record]:
             if len(text) > MOST:
                 raise InvalidInput(f"it is larger than {MOST // 1_000_000} MB; is it a note?")
             place = PurePosixPath(folder.name, name or path.name)
-            read = list(_notes(text, place, _written(path, name), log))
+            notes = list(_notes(text, place, _write_time(path, name), log))
         except InvalidInput as error:
             log.skip(str(path / name), "", error)
         else:
-            yield from read
+            yield from notes
 
 
-def _notes(raw: bytes, place: PurePosixPath, written: datetime, log: ImportLog) -> Iterator[Record]:
+def _notes(raw: bytes, place: PurePosixPath, modified: datetime, log: ImportLog) -> Iterator[Record]:
     """The notes of one file. The same heading twice is told apart by which it is."""
     try:
         text = raw.decode("utf-8-sig").replace("\r\n", "\n")
@@ -82,7 +82,7 @@ def _notes(raw: bytes, place: PurePosixPath, written: datetime, log: ImportLog) 
             SOURCE,
             (str(place), *section.headings, *again),
             f"{_plain(above)}\n{_plain(section.text)}",
-            at=day or written,
+            at=day or modified,
             stated=day is not None,
             tags=_tags(fields, section, place),
             path=str(place),
@@ -111,9 +111,9 @@ def sections(text: str) -> Iterator[Section]:
     yield Section(tuple(name for _, name in above), "\n".join(lines).strip())
 
 
-def _title(written: str) -> str:
+def _title(heading: str) -> str:
     """A heading without the marks that may close it, which stand apart from its words."""
-    title = written.rstrip()
+    title = heading.rstrip()
     words = title.rstrip("#")
     return title if words and not words[-1].isspace() else words.rstrip()
 
@@ -131,6 +131,6 @@ def _plain(text: str) -> str:
     return _WIKI.sub(lambda link: "" if link[1] else link[4] or link[2] or (link[3] or "")[1:], text)
 
 
-def _written(path: Path, name: str) -> datetime:
+def _write_time(path: Path, name: str) -> datetime:
     file = path / name if name else path
     return datetime.fromtimestamp(int(file.stat().st_mtime), UTC)

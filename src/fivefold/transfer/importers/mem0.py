@@ -31,16 +31,16 @@ def read(path: Path, log: ImportLog) -> Iterator[Record]:
         for number, item in enumerate(_memories(items(stream, label), label), 1):
             log.parts += 1
             try:
-                read = list(_note(require_object(item, "a memory"), log))
+                notes = list(_note(require_object(item, "a memory"), log))
             except InvalidInput as error:
                 log.skip(label, f"memory {number}", error)
             else:
-                yield from read
+                yield from notes
 
 
-def _memories(found: Iterator[object], label: str) -> Iterator[object]:
+def _memories(entries: Iterator[object], label: str) -> Iterator[object]:
     """The memories of a bare list, or of an object that lists them as `results`."""
-    for item in found:
+    for item in entries:
         if isinstance(item, dict) and "results" in item and "memory" not in item:
             yield from require_list(item["results"], f"{label}: results")
         else:
@@ -80,9 +80,9 @@ def _history(path: Path, log: ImportLog) -> Iterator[Record]:
     )
     last: dict[str, Json | None] = {}
     for memory_id, text, event, updated, created, actor in rows(path, sql):
-        kept = {"id": memory_id, "memory": text, "updated_at": updated, "created_at": created, "actor_id": actor}
+        latest = {"id": memory_id, "memory": text, "updated_at": updated, "created_at": created, "actor_id": actor}
         last.pop(str(memory_id), None)
-        last[str(memory_id)] = None if str(event).upper() == "DELETE" else kept
+        last[str(memory_id)] = None if str(event).upper() == "DELETE" else latest
     for key, memory in last.items():
         log.parts += 1
         if memory is None:

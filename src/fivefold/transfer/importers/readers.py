@@ -27,12 +27,12 @@ def resolve_format(path: Path, format: str) -> Format:
         raise InvalidFile(path, "does not exist; name the file to import")
     if format == "auto":
         return detect_format(path)
-    named = next((known for known in FORMATS if known == format), None)
-    if named is None:
+    choice = next((known for known in FORMATS if known == format), None)
+    if choice is None:
         raise InvalidInput(f"{format!r} is unknown; it is auto or one of {', '.join(FORMATS)}", field="format")
-    if path.is_dir() and named in ("jsonl", "mem0"):
-        raise InvalidFile(path, f"is a folder; name a file of {named}")
-    return named
+    if path.is_dir() and choice in ("jsonl", "mem0"):
+        raise InvalidFile(path, f"is a folder; name a file of {choice}")
+    return choice
 
 
 def read_records(path: Path, format: Format, log: ImportLog) -> Iterator[Record]:

@@ -40,7 +40,7 @@ def text_records(
     """
     labels = tuple(dict.fromkeys(filter(visible, map(one_line, tags))))[:MAX_TAGS]
     teller = one_line(speaker or "")
-    given = {name: _storable(value) for name, value in about.items() if value not in (None, "", [], {})}
+    metadata = {name: _storable(value) for name, value in about.items() if value not in (None, "", [], {})}
     for number, part in enumerate(_parts(storable_text(text)), 1):
         stamp = digest(part, teller, *labels, at.isoformat() if at and stated else "")
         yield record_of(
@@ -51,7 +51,7 @@ def text_records(
                 "event_at": at,
                 "tags": labels,
                 "session_id": source_id(source, *session) if session else None,
-                "metadata": {IMPORTED: {"from": source, "digest": stamp}, **given},
+                "metadata": {IMPORTED: {"from": source, "digest": stamp}, **metadata},
             }
         )
 
@@ -66,8 +66,8 @@ def source_id(source: str, *key: str) -> str:
 
 def stored_digest(item: Record | Memory) -> str | None:
     """What the source said when this was imported, if it was."""
-    told = item.metadata.get(IMPORTED)
-    stamp = told.get("digest") if isinstance(told, dict) else None
+    origin = item.metadata.get(IMPORTED)
+    stamp = origin.get("digest") if isinstance(origin, dict) else None
     return stamp if isinstance(stamp, str) else None
 
 

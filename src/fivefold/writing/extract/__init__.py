@@ -20,5 +20,5 @@ def extractor(choice: str) -> Extractor:
         from fivefold.writing.extract.model import ModelExtractor
 
         return ModelExtractor(model)
-    made: Extractor = plugin_by_choice("extractors", choice, {"rules": "rules", "openai": "openai:MODEL"}, Extractor)
-    return made
+    plugin: Extractor = plugin_by_choice("extractors", choice, {"rules": "rules", "openai": "openai:MODEL"}, Extractor)
+    return plugin

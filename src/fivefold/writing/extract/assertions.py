@@ -77,8 +77,8 @@ _ONE_VALUE = re.compile(
 _ID = "password|username|id|badge|plate"
 _APART = "late|overdue|early|more|less|higher|lower|behind|short|ago|old|over|under|above|below|away|up|down|off"
 _SHAPES = tuple(
-    (re.compile(rf"\b(?:{named})$"), re.compile(shape))
-    for named, shape in (
+    (re.compile(rf"\b(?:{attribute_shape})$"), re.compile(shape))
+    for attribute_shape, shape in (
         (_FIGURES, r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|\w+ty|hundred|thousand|million)\b"),
         (rf"{_FIGURES}|{_ID}|birthday|deadline|date", rf"^(?!.*(?:\b(?:{_APART})\b|% of))"),
         (_ID, r"\d|^\S+$"),
@@ -182,7 +182,7 @@ def fits(attribute: str, value: str, timed: bool, cued: bool) -> bool:
         return False
     if _DATED.search(attribute) and not (DAY if cued else _DATE).search(value):
         return False
-    return all(shape.search(value) for named, shape in _SHAPES if named.search(attribute))
+    return all(shape.search(value) for attribute_shape, shape in _SHAPES if attribute_shape.search(attribute))
 
 
 def is_state(value: str) -> bool:

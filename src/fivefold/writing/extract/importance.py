@@ -19,8 +19,8 @@ _BY_TYPE: dict[Type, float] = {"fact": 0.05, "preference": 0.2, "event": 0.1, "e
 def importance(text: str, kind: Type, mentions: tuple[Mention, ...], states: bool) -> float:
     """Preferences, statements about people and figures matter; small talk and questions do not."""
     words = len(text.split())
-    named = sum(1 for mention in mentions if mention.kind != "topic")
-    score = 0.3 + _BY_TYPE[kind] + min(0.2, 0.07 * named)
+    names = sum(1 for mention in mentions if mention.kind != "topic")
+    score = 0.3 + _BY_TYPE[kind] + min(0.2, 0.07 * names)
     score += 0.1 * bool(re.search(r"\d", text)) + 0.15 * states + 0.05 * bool(_FIRST_PERSON.search(text))
     score -= 0.15 * text.rstrip().endswith("?") + 0.2 * (words < 5) + 0.15 * (words < 12 and bool(_PHATIC.match(text)))
     return round(min(1.0, max(0.05, score)), 3)

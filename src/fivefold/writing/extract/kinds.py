@@ -73,7 +73,9 @@ _PERSONAL = Pattern(
     r"|phone|number|e-?mail|badge|passport|id|blood type|height|weight|resting heart rate))\b",
     re.IGNORECASE,
 )
-_TOLD = Pattern("told asked promised called emailed", r"^(?:So |And )?I (?:told|asked|promised|called|emailed) [A-Z]")
+_SPOKE_TO = Pattern(
+    "told asked promised called emailed", r"^(?:So |And )?I (?:told|asked|promised|called|emailed) [A-Z]"
+)
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 _MAX_FACET = 600
 
@@ -82,7 +84,7 @@ def type_of(text: str) -> Type:
     """Fact unless the wording says otherwise; a preference goes before an event, unless it is reported speech."""
     if _PROCEDURE.search(text) or _TO_DO.match(text):
         return "procedure"
-    if _TOLD.search(text):
+    if _SPOKE_TO.search(text):
         return "event"
     if _likes(text):
         return "preference"

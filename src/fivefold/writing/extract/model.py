@@ -37,34 +37,34 @@ class ModelExtractor:
     def extract(self, record: Record) -> Extraction:
         ruled = self._rules.extract(record)
         try:
-            return replace(ruled, **self._asked(record, ruled), source=self.name)
+            return replace(ruled, **self._ask(record, ruled), source=self.name)
         except (RemoteError, MissingExtra, LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
             _log.warning("%s could not read a record, so the rules did: %s", self.name, error)
             return replace(ruled, source=f"rules, because {self.name} failed")
 
-    def _asked(self, record: Record, ruled: Extraction) -> dict[str, Any]:
-        said = f"{record.speaker}: {record.content}" if record.speaker else record.content
+    def _ask(self, record: Record, ruled: Extraction) -> dict[str, Any]:
+        message = f"{record.speaker}: {record.content}" if record.speaker else record.content
         answer = post(
             "/chat/completions",
             {
                 "model": self._model,
                 "temperature": 0,
                 "response_format": {"type": "json_object"},
-                "messages": [{"role": "system", "content": _TASK}, {"role": "user", "content": said}],
+                "messages": [{"role": "system", "content": _TASK}, {"role": "user", "content": message}],
             },
         )
-        read = json.loads(answer["choices"][0]["message"]["content"])
-        kind = record.type or (read["type"] if read["type"] in TYPES else ruled.type)
-        entities = read.get("entities") or ()
+        data = json.loads(answer["choices"][0]["message"]["content"])
+        kind = record.type or (data["type"] if data["type"] in TYPES else ruled.type)
+        entities = data.get("entities") or ()
         names = [checked_text(name, "entity") for name in ((entities,) if isinstance(entities, str) else entities)]
         names = list({name.casefold(): name for name in reversed(names)}.values())[::-1]
-        said_of_it = checked_text(read.get("predicate") or "", "predicate", empty=True)
+        predicate = checked_text(data.get("predicate") or "", "predicate", empty=True)
         known = {mention.name.casefold(): mention for mention in ruled.mentions}
-        facets = read.get("facets") or {}
+        facets = data.get("facets") or {}
         return {
             "type": kind,
-            "predicate": record.predicate or said_of_it or ruled.predicate,
-            "importance": min(1.0, max(0.0, float(read.get("importance", ruled.importance)))),
+            "predicate": record.predicate or predicate or ruled.predicate,
+            "importance": min(1.0, max(0.0, float(data.get("importance", ruled.importance)))),
             "mentions": tuple(known.get(name.casefold(), Mention(name, "name")) for name in dict.fromkeys(names))
             or ruled.mentions,
             "facets": {facet: checked_text(facets[facet], facet) for facet in FACETS if facets.get(facet)},

@@ -74,7 +74,7 @@ _MUTUAL = frozenset({"married to", "partner of", "sibling of", "friend of", "col
 _WHOLE = frozenset({"works on", "owns", "founded", "leads", "part of", "member of", "replaces"})
 _STRICT = frozenset({"reports to", "works at", "partner of"})
 _PAIR = {f"{noun}s": sense for noun, sense in _NOUN.items() if sense.relation in _MUTUAL}
-_PAIR |= {said.split()[0]: _VERB[said] for said in ("married to", "engaged to", "divorced from")}
+_PAIR |= {phrase.split()[0]: _VERB[phrase] for phrase in ("married to", "engaged to", "divorced from")}
 _ROLE = (
     "engineer|developer|designer|architect|scientist|researcher|professor|lecturer|teacher|nurse|doctor|lawyer|accountant"
     "|analyst|consultant|editor|technician|assistant|chef|driver|pilot|contact|manager|director|lead|head|intern|CEO|CTO"
@@ -90,31 +90,31 @@ _AUX = (
     r"(?P<aux>(?:['’](?:m|s|re|ve))?(?: (?:am|is|are|was|were|has|have|been|be|got|now|also|already|still|just|actually"
     r"|recently|finally|currently|officially|both|no longer|used to|stopped|not|(?:do|does|is|are)n['’]t)(?= )){0,4})"
 )
-_BESIDE = rf"(?P<beside>,? who|, (?:aged )?\d+,|, (?:my|our|the|an?|{_NAME}['’]s?) [^,.;:!?\n]{{1,40}},|,)?"
+_APPOSITION = rf"(?P<beside>,? who|, (?:aged )?\d+,|, (?:my|our|the|an?|{_NAME}['’]s?) [^,.;:!?\n]{{1,40}},|,)?"
 _THING = rf"(?:(?:{_NAME}|(?:{_FIELD})\b)(?: (?:{_HEAD})\b)?|(?:me|us|mine|ours)\b)(?!['’]|[-.]?\w| [{_UP}]\w)"
 _FORMER = r"(?:(?P<former>former|previous|late|old|ex)[ -])?"
-_HELD = rf"{_FORMER}(?P<mods>(?:[a-z][a-z-]* ){{0,2}}?)(?P<said>{'|'.join(_NOUN)})(?P<many>s)?(?![\w’'-])"
-_OWNER = rf"(?P<a>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|{_NAME}(?=['’]))(?:['’]s?)? {_HELD}"
+_RELATED_NOUN = rf"{_FORMER}(?P<mods>(?:[a-z][a-z-]* ){{0,2}}?)(?P<said>{'|'.join(_NOUN)})(?P<many>s)?(?![\w’'-])"
+_OWNER = rf"(?P<a>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|{_NAME}(?=['’]))(?:['’]s?)? {_RELATED_NOUN}"
 _APART = rf"(?=\s*(?:[.;:!)—–]|$)|, (?!and\b|or\b|[{_UP}]))"
 _STATED = (
-    rf"(?:(?P<too>{_NAME}|I) and )?(?P<a>{_WHO}(?: (?:{_HEAD})\b)?){_BESIDE}{_AUX} (?:(?:an?|the) )?{_FORMER}"
+    rf"(?:(?P<too>{_NAME}|I) and )?(?P<a>{_WHO}(?: (?:{_HEAD})\b)?){_APPOSITION}{_AUX} (?:(?:an?|the) )?{_FORMER}"
     rf"(?P<said>{'|'.join(_VERB)}|(?:moved|relocated) from (?:the )?(?P<off>{_NAME}) to|(?:work(?:s|ed|ing)? as )?"
     rf"(?:(?:an?|the|my|our) )?(?:[a-z][a-z-]* ){{0,3}}(?:{_ROLE}) (?:at|for)) (?P<the>the )?(?P<b>{_THING})"
 )
 _BOTH = rf"(?P<a>{_WHO}) and (?P<b>{_NAME}|I){_AUX} (?P<said>{'|'.join(_PAIR)})(?! to\b|[\w-])"
 _OWN = rf"(?P<b>{_NAME})(?P<aux> is) (?P<a>mine|ours|{_NAME}(?=['’]))(?P<said>|['’]s)(?=[.,;!]|$)"
-_SAID_OF = (
+_OWNED_FORMS = (
     rf"{_OWNER}(?:,? (?:call|nam)ed|(?P<link> is(?: called)?| was))? (?P<b>{_NAME})(?!-?\w)(?: and (?P<more>{_NAME}))?",
     rf"(?P<b>{_WHO}){_AUX} (?:one of )?{_OWNER}",
     rf"(?P<b>{_NAME}), {_OWNER}{_APART}",
     rf"{_OWNER}, (?P<b>{_NAME}){_APART}",
-    rf"(?P<a>{_WHO})(?:['’]ve| have| has)(?: got)? an? {_HELD},? (?:called|named) (?P<b>{_NAME})",
+    rf"(?P<a>{_WHO})(?:['’]ve| have| has)(?: got)? an? {_RELATED_NOUN},? (?:called|named) (?P<b>{_NAME})",
 )
 _RULES = tuple(
     (Pattern(triggers, rf"(?=[{_UP}abhimosw])(?<![\w’'-]){pattern}"), senses)
     for triggers, senses, patterns in (
         (f"{_triggers(_VERB)} {_ROLE.casefold().replace('|', ' ')}", _VERB, (_STATED,)),
-        (_triggers(_NOUN), _NOUN, _SAID_OF),
+        (_triggers(_NOUN), _NOUN, _OWNED_FORMS),
         (_triggers(_PAIR), _PAIR, (_BOTH,)),
         ("s mine ours", dict.fromkeys(("", "'s", "’s"), _Sense("owns")), (_OWN,)),
     )
@@ -123,7 +123,7 @@ _RULES = tuple(
 _STOP = re.compile(r"(?:[!?…]|(?<!\bMrs)(?<!\b[MD][rs])(?<!\bProf)(?<!\b[A-Z])\.)[\"”’')\]]*(?=\s|$)|\n+")
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”")
 _BE = re.compile(r"['’](?:m|s|re)\b|\b(?:am|is|are|was|were|been|be|got)\b")
-_GONE = re.compile(r"used to|no longer|stopped|\bnot\b|n['’]t\b")
+_NO_MORE = re.compile(r"used to|no longer|stopped|\bnot\b|n['’]t\b")
 _ANY_MORE = re.compile(r"[^.;!?\n]{0,60}\bany ?(?:more|longer)\b")
 _ASKING = re.compile(r"\s*(?:do|does|did|is|are|was|were|has|can|could|would|should|wh(?:o|at|ere|ich|y)|how)\b", re.I)
 _SUPPOSED = re.compile(
@@ -147,12 +147,12 @@ def relations(text: str, speaker: str | None) -> tuple[Relation, ...]:
         return ()
     role = (speaker or "user").casefold()
     reading = _Reading(text, "user" if role in ("user", "human") else "" if role in ROLES else speaker or "")
-    found: dict[tuple[str, ...], Relation] = {}
+    unique: dict[tuple[str, ...], Relation] = {}
     for relation in (relation for match, senses in matches for relation in reading.read(match, senses)):
         ends = [relation.source.casefold(), relation.target.casefold()]
         if min(map(len, ends)) > 1 and ends[0] != ends[1]:
-            found.setdefault((relation.relation, *(sorted(ends) if relation.relation in _MUTUAL else ends)), relation)
-    return tuple(found.values())
+            unique.setdefault((relation.relation, *(sorted(ends) if relation.relation in _MUTUAL else ends)), relation)
+    return tuple(unique.values())
 
 
 class _Reading:
@@ -171,45 +171,45 @@ class _Reading:
     def read(self, match: re.Match[str], senses: dict[str, _Sense]) -> Iterator[Relation]:
         """What one match states, in the active direction."""
         behind = _NEXT.match(self.text, match.end())
-        said = match.groupdict("") | {"next": behind[0].strip() if behind else ""}
-        sense = senses.get(re.sub(r" (?:from|as) .*(?= (?:to|at|for)$)", "", said["said"]), _Sense("works at"))
-        if not _agrees(said, sense) or not _stands_alone(said, sense) or not self.states(match, said, sense):
+        groups = match.groupdict("") | {"next": behind[0].strip() if behind else ""}
+        sense = senses.get(re.sub(r" (?:from|as) .*(?= (?:to|at|for)$)", "", groups["said"]), _Sense("works at"))
+        if not _agrees(groups, sense) or not _stands_alone(groups, sense) or not self.states(match, groups, sense):
             return
-        (relation, turned), ended = _fitted(said, sense), _ended(said, sense)
-        over = ended or sense.over or said["next"] in ("until", "till")
-        trust = 0.6 if said["said"] == "in" else 0.8 if relation == "located in" else 0.9
-        single = sense.form == "third" or re.search(r"\b(?:is|was|has)\b", said.get("aux", ""))
-        pairs = [("too", "b")] if said.get("too") and not single else []
-        pairs += [("a", "b"), ("a", "more")] if said.get("more") and said.get("many") else [("a", "b")]
+        (relation, turned), ended = _relation_of(groups, sense), _has_ended(groups, sense)
+        over = ended or sense.over or groups["next"] in ("until", "till")
+        trust = 0.6 if groups["said"] == "in" else 0.8 if relation == "located in" else 0.9
+        single = sense.form == "third" or re.search(r"\b(?:is|was|has)\b", groups.get("aux", ""))
+        pairs = [("too", "b")] if groups.get("too") and not single else []
+        pairs += [("a", "b"), ("a", "more")] if groups.get("more") and groups.get("many") else [("a", "b")]
         for pair in pairs:
-            named = [self.who(said[end], match.start(end)) for end in pair]
-            (source, one), (target, two) = reversed(named) if turned else named
+            people = [self.who(groups[end], match.start(end)) for end in pair]
+            (source, one), (target, two) = reversed(people) if turned else people
             yield Relation(source, relation, target, "lifecycle" if over else "structural", ended, min(trust, one, two))
-            self.subject = (match.end(), named[0]) if "the" in said else self.subject
-        if said.get("off"):
-            yield Relation(source, relation, self.name(said["off"], match.start("off")), "lifecycle", True, trust)
+            self.subject = (match.end(), people[0]) if "the" in groups else self.subject
+        if groups.get("off"):
+            yield Relation(source, relation, self.name(groups["off"], match.start("off")), "lifecycle", True, trust)
 
-    def states(self, match: re.Match[str], said: dict[str, str], sense: _Sense) -> bool:
+    def states(self, match: re.Match[str], groups: dict[str, str], sense: _Sense) -> bool:
         """Whether the words are no question, not those of others and, if direct, neither denied nor supposed."""
         at, first = min(match.end("a"), match.end("b")), match.start()
         start, end = self.sentence(at)
         asks = "?" in self.text[max(start, end - 3) : end] or _ASKING.match(self.text, start)
         if asks or bisect_right(self.quotes, at - 1) % 2:
             return False
-        if "aux" not in said and not said.get("link"):
+        if "aux" not in groups and not groups.get("link"):
             return True
-        denied = re.search(r"\bnot\b|n['’]t\b", said.get("aux", "")) and not _ANY_MORE.match(self.text, match.end())
+        denied = re.search(r"\bnot\b|n['’]t\b", groups.get("aux", "")) and not _ANY_MORE.match(self.text, match.end())
         behind = _AFTER.search(self.text, max(0, first - 13), first) and not _ASIDE.match(self.text, first)
         cue = _SUPPOSED.search(re.split(r";| but | because |, and |—", self.text[max(start, at - 120) : at])[-1])
         supposed = cue and not (sense.form == "past" and cue[0].casefold() in ("when", "once", "until"))
-        return not (denied or supposed or (behind and said.get("beside") != ","))
+        return not (denied or supposed or (behind and groups.get("beside") != ","))
 
     def who(self, word: str, at: int) -> tuple[str, float]:
         """Whom a name or pronoun means; 'and' and 'but' stand for the subject before them."""
         folded = word.casefold()
         if folded in ("and", "but"):
-            end, named = self.subject
-            return named if end and re.fullmatch(r"[^,;:.!?A-Z\n]{0,40}", self.text[end:at][:41]) else ("", 0.0)
+            end, person = self.subject
+            return person if end and re.fullmatch(r"[^,;:.!?A-Z\n]{0,40}", self.text[end:at][:41]) else ("", 0.0)
         if folded in _ME or (self.owner and re.search(r"\b(?:I['’]m|I am|name is) $", self.text[max(0, at - 12) : at])):
             return self.owner, 0.9
         return self.antecedent(at) if folded in _THEM else (self.name(word, at), 0.9)
@@ -226,61 +226,63 @@ class _Reading:
     def antecedent(self, at: int) -> tuple[str, float]:
         """The only person named in the sentence before, when nobody is named between."""
         start = self.sentence(at)[0]
-        said = self.text[self.sentence(start - 1)[0] : start] if start else ""
-        if not 0 < len(said) < 300 or any(mention.kind == "name" for mention in mentions(self.text[start:at][:300])):
+        previous = self.text[self.sentence(start - 1)[0] : start] if start else ""
+        if not 0 < len(previous) < 300 or any(
+            mention.kind == "name" for mention in mentions(self.text[start:at][:300])
+        ):
             return "", 0.0
-        names = (mention.name for mention in mentions(said) if mention.kind == "name")
-        people = [name for name in names if not re.search(rf"\b(?:in|at|from|near|the) {re.escape(name)}", said)]
+        names = (mention.name for mention in mentions(previous) if mention.kind == "name")
+        people = [name for name in names if not re.search(rf"\b(?:in|at|from|near|the) {re.escape(name)}", previous)]
         longest = max(people, key=len, default="")
         return (longest if all(name in longest for name in people) else "", 0.7)
 
 
-def _agrees(said: dict[str, str], sense: _Sense) -> bool:
+def _agrees(groups: dict[str, str], sense: _Sense) -> bool:
     """Whether the verb's form agrees with what stands before it, and a noun's modifiers keep its meaning."""
-    aux, beside, subject = said.get("aux", ""), said.get("beside", ""), said["a"].casefold()
-    mods = said.get("mods", "").split()
+    aux, aside, subject = groups.get("aux", ""), groups.get("beside", ""), groups["a"].casefold()
+    mods = groups.get("mods", "").split()
     if (sense.relation in _STRICT and not _PLAIN.issuperset(mods)) or not (stop_words() | _VAIN).isdisjoint(mods):
         return False
-    there = said["said"] == "in" and (subject in _ME or (aux.startswith(("'", "’")) and subject not in _THEM))
-    if there or (subject in _ME and said["said"] in ("run", "runs", "CEO", "leader", "founder")):
+    there = groups["said"] == "in" and (subject in _ME or (aux.startswith(("'", "’")) and subject not in _THEM))
+    if there or (subject in _ME and groups["said"] in ("run", "runs", "CEO", "leader", "founder")):
         return False
     if sense.form == "base":
-        return subject in ("i", "we", "and", "but") or bool(said.get("too") or _GONE.search(aux))
-    if "aux" in said and sense.form in ("is", "ing"):
-        return bool(_BE.search(aux) or "stopped" in aux or (beside and said["said"] != "in" and sense.form == "is"))
-    return beside != ","
+        return subject in ("i", "we", "and", "but") or bool(groups.get("too") or _NO_MORE.search(aux))
+    if "aux" in groups and sense.form in ("is", "ing"):
+        return bool(_BE.search(aux) or "stopped" in aux or (aside and groups["said"] != "in" and sense.form == "is"))
+    return aside != ","
 
 
-def _stands_alone(said: dict[str, str], sense: _Sense) -> bool:
+def _stands_alone(groups: dict[str, str], sense: _Sense) -> bool:
     """Whether the object is one the verb can have, and does not only qualify the word behind it."""
-    named, behind, odd = said["b"], said["next"], _ADJECTIVE.fullmatch(said["b"])
-    if "the" not in said:
-        return not said.get("link") or not (odd or behind in ("'", "’"))
+    target, behind, odd = groups["b"], groups["next"], _ADJECTIVE.fullmatch(groups["b"])
+    if "the" not in groups:
+        return not groups.get("link") or not (odd or behind in ("'", "’"))
     rules = sense.relation == "leads" or (sense.relation == "reports to" and sense.turned)
     free = not behind or behind.endswith("ly") or behind in stop_words() or behind in _LATER
-    left = sense.over and sense.relation == "works at" and not _COMPANY.search(named)
+    left = sense.over and sense.relation == "works at" and not _COMPANY.search(target)
     fit = not (odd or left or (sense.relation == "replaces" and behind == "with"))
-    whole = sense.relation in _WHOLE or rules or said["the"]
-    return fit and bool(free or not whole) and (rules or not named[0].islower() or named in _ME)
+    whole = sense.relation in _WHOLE or rules or groups["the"]
+    return fit and bool(free or not whole) and (rules or not target[0].islower() or target in _ME)
 
 
-def _ended(said: dict[str, str], sense: _Sense) -> bool:
-    aux, former = said.get("aux", "") + said.get("link", ""), said.get("former", "")
+def _has_ended(groups: dict[str, str], sense: _Sense) -> bool:
+    aux, former = groups.get("aux", "") + groups.get("link", ""), groups.get("former", "")
     perfect = re.search(r"['’](?:s|ve)\b|\bha(?:s|ve)\b", aux)
     past = "was" in aux or "were" in aux or (sense.form == "past" and not perfect)
     old = former not in ("", "old") or (former == "old" and sense.relation in _STRICT)
     return bool(
-        _GONE.search(aux) or old or (past and not sense.lasting) or (sense.over and sense.form in ("past", "is"))
+        _NO_MORE.search(aux) or old or (past and not sense.lasting) or (sense.over and sense.form in ("past", "is"))
     )
 
 
-def _fitted(said: dict[str, str], sense: _Sense) -> tuple[str, bool]:
+def _relation_of(groups: dict[str, str], sense: _Sense) -> tuple[str, bool]:
     """The relation and whether it is turned, as its object asks: one manages a team, and is its member."""
-    head, relation = said["b"].rpartition(" ")[2], sense.relation
+    head, relation = groups["b"].rpartition(" ")[2], sense.relation
     team = head in ("team", "band", "club", "choir", "board")
-    thing = "the" in said and head not in _ME and (head[0].islower() or said["the"])
+    thing = "the" in groups and head not in _ME and (head[0].islower() or groups["the"])
     if sense.turned and thing and sense.form != "is" and relation != "works at":
         return ("manages" if relation == "reports to" else "member of" if team else "part of"), False
-    if (team and relation in ("works at", "part of")) or (relation == "part of" and said["a"].casefold() in _ME):
+    if (team and relation in ("works at", "part of")) or (relation == "part of" and groups["a"].casefold() in _ME):
         return "member of", False
     return "works at" if relation == "lives in" and head in ("office", "lab", "branch") else relation, sense.turned

@@ -20,16 +20,16 @@ class Rules:
 
     def extract(self, record: Record) -> Extraction:
         text = record.content
-        named = mentions(text, record.speaker)
-        stated = statements(text, record.speaker)
+        mentioned = mentions(text, record.speaker)
+        facts = statements(text, record.speaker)
         kind = record.type or type_of(text)
         return Extraction(
             type=kind,
-            predicate=record.predicate or predicate_of(stated),
-            importance=importance.importance(text, kind, named, bool(stated)),
-            memory_score=importance.memory_score(text, named),
-            mentions=named,
-            statements=stated,
+            predicate=record.predicate or predicate_of(facts),
+            importance=importance.importance(text, kind, mentioned, bool(facts)),
+            memory_score=importance.memory_score(text, mentioned),
+            mentions=mentioned,
+            statements=facts,
             relations=relations(text, record.speaker),
             dates=dates_in(text, record.event_at or utc_now()),
             facets=facets_of(text),

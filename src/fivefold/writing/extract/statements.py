@@ -170,20 +170,20 @@ def refers_back(text: str) -> Correction | None:
     match = _BACK.search(text)
     if match is None or re.match(r"[^.!\n]*\?", text[match.end() : match.end() + 80]):
         return None
-    said = (match["value"] or match["now"] or match["was"]).split(", ")[0]
-    value = _cut(re.sub(r"\b(?:now|actually)\b", "", said, flags=re.IGNORECASE).strip(" ,"))
-    named = re.fullmatch(rf"{_CAPITAL}(?: {_CAPITAL}){{0,2}}", value) and not match["that"]
-    if not value or is_state(value) or not (match["plain"] or named or re.search(r"\d", value)):
+    phrase = (match["value"] or match["now"] or match["was"]).split(", ")[0]
+    value = _shorten(re.sub(r"\b(?:now|actually)\b", "", phrase, flags=re.IGNORECASE).strip(" ,"))
+    is_name = re.fullmatch(rf"{_CAPITAL}(?: {_CAPITAL}){{0,2}}", value) and not match["that"]
+    if not value or is_state(value) or not (match["plain"] or is_name or re.search(r"\d", value)):
         return None
     idle = re.search(r"\b(?:already|away|late|ago|left|today|here|outside|past|old|OK|to go)\b", value)
     return None if idle else Correction(value, match["old"])
 
 
-def predicate_of(found: tuple[Statement, ...]) -> str | None:
+def predicate_of(items: tuple[Statement, ...]) -> str | None:
     """The first statement as a short phrase, such as 'badge id is E-47821'."""
-    if not found:
+    if not items:
         return None
-    attribute, value = found[0].attribute, found[0].value
+    attribute, value = items[0].attribute, items[0].value
     if attribute.startswith("prefers "):
         return f"prefers {value}"
     return f"{attribute} {value}" if attribute in ("lives in", "works at", "works in") else f"{attribute} is {value}"
@@ -206,12 +206,12 @@ def _find(text: str, owner: str) -> Iterator[_Reading]:
         yield age, match.start(), match.end(), "place"
     for match in _IS.finditer(text):
         if match["article"] is None or _opens(text, match.start()):
-            yield from _stated(text, match, owner, (match["article"] or "").casefold())
+            yield from _statement_of(text, match, owner, (match["article"] or "").casefold())
     for pattern, article in ((_THEIRS, "their"), (_FROM_TO, "from"), (_FIXED, "fixed"), (_NEW, "new")):
         for match in pattern.finditer(text):
-            yield from _stated(text, match, owner, article)
+            yield from _statement_of(text, match, owner, article)
     for match in _PREFERS.finditer(text):
-        value = _cut(_until_tail(match["value"]))
+        value = _shorten(_until_tail(match["value"]))
         for word in lexemes(re.split(r" (?:to|over|than|rather than|instead of) ", value)[0])[:4]:
             statement = Statement(owner, f"prefers {word}", value, bool(match["now"] or _CUE.search(value)))
             yield statement, match.start(), match.end(), "now"
@@ -241,18 +241,18 @@ def _of_person(match: re.Match[str], owner: str, attribute: str, value: str, upd
         yield statement, match.start(), match.end("value"), "place"
 
 
-def _stated(text: str, match: re.Match[str], subject: str, article: str) -> Iterator[_Reading]:
+def _statement_of(text: str, match: re.Match[str], subject: str, article: str) -> Iterator[_Reading]:
     groups = match.groupdict()
     subject = groups.get("who", subject).casefold()
     raw = re.sub(r"['’]s\b", "", match["attribute"].casefold()).split()
     words = [_SAME_WORD.get(word, word) for word in raw if word not in ("new", "current") and word not in stop_words()]
     if len(raw) > 6 or not words or words[-1] in _VAGUE or not _NO_ATTRIBUTE.isdisjoint((*raw, subject)):
         return
-    said = _until_tail(match["value"])
-    value = _CUE.sub("", said)
-    cued = bool(groups.get("update") or groups.get("now") or article == "from" or value != said)
+    raw_value = _until_tail(match["value"])
+    value = _CUE.sub("", raw_value)
+    cued = bool(groups.get("update") or groups.get("now") or article == "from" or value != raw_value)
     lead = _LEAD.match(value)
-    value = _cut(value[lead.end() if lead else 0 :].strip(" '\"“”"))
+    value = _shorten(value[lead.end() if lead else 0 :].strip(" '\"“”"))
     number = words[-1] in ("phone", "mobile", "cell") and re.fullmatch(r"\+?[\d ()-]{6,}", value)
     attribute = " ".join((*words, *(["name"] if lead and lead["called"] else ["number"] if number else [])))
     one = single_valued(attribute)
@@ -264,8 +264,8 @@ def _stated(text: str, match: re.Match[str], subject: str, article: str) -> Iter
     fresh = (article == "new" or raw[0] == "new") and (one or ONE_HOLDER.search(attribute) is not None)
     cued = cued or fresh or _NEWS.search(text[max(0, match.start() - 40) : match.start()]) is not None
     claim: Claim = "change" if groups.get("shift") or article in ("from", "fixed") else "now"
-    named = not KIN.search(attribute) and (one or article == "from" or _DEFINITE.match(value) or DAY.search(value))
-    update = cued and (value[0].isupper() or bool(named))
+    definite = not KIN.search(attribute) and (one or article == "from" or _DEFINITE.match(value) or DAY.search(value))
+    update = cued and (value[0].isupper() or bool(definite))
     yield Statement(subject, attribute, value, update), match.start(), match.end(), claim
 
 
@@ -294,7 +294,7 @@ def _until_tail(value: str) -> str:
     return (value[: tail.start()] if tail else value).strip()
 
 
-def _cut(value: str) -> str:
+def _shorten(value: str) -> str:
     """Whole words, at most 60 characters of them."""
     value = re.sub(r"\b([ap]\.m)$", r"\1.", value.replace(_DOT, "."))
     return value if len(value) <= _LONGEST else value[: _LONGEST + 1].rpartition(" ")[0].rstrip()
