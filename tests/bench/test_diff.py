@@ -123,7 +123,7 @@ def test_other_questions_cannot_be_compared(run: Run, written: Written) -> None:
 def test_a_missing_sibling_is_named(run: Run, scored: Mapping[str, Scores], written: Written) -> None:
     path = written("a", run)
     path.with_name("questions.jsonl.gz").unlink()
-    with pytest.raises(InvalidInput, match=r"questions.jsonl.gz is missing beside .*results.json"):
+    with pytest.raises(InvalidInput, match=r"questions.jsonl.gz is missing next to .*results.json"):
         diff(path, path, "bm25,default")
 
 

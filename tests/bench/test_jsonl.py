@@ -119,7 +119,7 @@ def test_what_is_read_can_be_remembered(tmp_path: Path) -> None:
         ({"id": None}, "field id: is missing"),
         ({"id": 7}, "field id: must be text, not int"),
         ({"id": " "}, "field id: is empty; give it"),
-        ({"id": "m1"}, "field id: 'm1' stands on an earlier line of this namespace already"),
+        ({"id": "m1"}, "field id: 'm1' is already on an earlier line of this namespace"),
         ({"namespace": None}, "field namespace: is missing"),
         ({"namespace": ["ada"]}, "field namespace: must be text, not list"),
         ({"content": None}, "field content: is empty; say something to remember"),
@@ -146,7 +146,7 @@ def test_a_bad_memory_is_told_by_line_and_field(tmp_path: Path, change: dict[str
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"id": "q1"}, "field id: 'q1' stands on an earlier line already"),
+        ({"id": "q1"}, "field id: 'q1' is already on an earlier line"),
         ({"id": None}, "field id: is missing"),
         ({"namespace": "cy"}, "field namespace: 'cy' holds no memories"),
         ({"query": None}, "field query: is missing"),

@@ -115,7 +115,7 @@ def test_evidence_is_repaired_or_dropped_and_counted(
     assert data.notes[:3] == (
         f"evidence strings repaired: {repaired}",
         f"evidence ids dropped that name no turn: {dropped}",
-        "questions left out for want of evidence: 0",
+        "questions left out because they have no evidence: 0",
     )
 
 
@@ -125,7 +125,7 @@ def test_a_question_without_evidence_is_left_out_and_keeps_its_number(tmp_path: 
     talk["qa"].append({"question": "Who says fine?", "evidence": ["D2:2"], "category": 4})
     data = locomo.load(written(tmp_path, talk))
     assert [question.id for question in data.questions] == ["talk-1:0", "talk-1:2"]
-    assert data.notes[2] == "questions left out for want of evidence: 1"
+    assert data.notes[2] == "questions left out because they have no evidence: 1"
 
 
 def test_every_turn_is_remembered_under_its_id_even_when_words_repeat(tmp_path: Path) -> None:

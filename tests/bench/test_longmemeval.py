@@ -96,7 +96,7 @@ def test_a_session_given_again_with_another_date_keeps_the_first(tmp_path: Path)
     asked = [question("q1", ["bees"], bees=BEES), question("q2", ["boat"], boat=BOAT, bees=BEES)]
     data = longmemeval.load(written(tmp_path, asked), pool=True)
     assert data.memories["longmemeval"][0].event_at == datetime(2024, 4, 1, 17, 50, tzinfo=UTC)
-    assert data.notes[1:] == ("empty turns skipped: 1", "sessions given again with another date, the first one kept: 1")
+    assert data.notes[1:] == ("empty turns skipped: 1", "repeated sessions with another date, the first date used: 1")
 
 
 def test_every_turn_is_remembered_under_its_id_even_when_words_repeat(tmp_path: Path) -> None:

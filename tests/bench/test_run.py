@@ -56,7 +56,7 @@ def test_a_change_goes_where_it_has_a_place_and_a_note_says_where_not() -> None:
     contestants, notes = contestants_for("recipe:dense,recipe:lexical", {"routes.dense.depth": 7}, "turn")
     assert contestants[0].recipe is not None
     assert contestants[0].recipe.routes[0].depth == 7
-    assert notes == ["routes.dense.depth has no place in recipe:lexical and changed nothing there"]
+    assert notes == ["routes.dense.depth does not apply to recipe:lexical and changed nothing there"]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_questions_without_gold_are_left_out_with_a_note(mill: Dataset) -> None:
     bare = replace(mill, questions=[replace(mill.questions[0], relevant=()), *mill.questions[1:]])
     asked = select_questions(bare)
     assert len(asked.questions) == 5
-    assert "questions left out for want of gold: 1" in asked.notes
+    assert "questions left out because they have no gold: 1" in asked.notes
     with pytest.raises(InvalidInput, match="no question"):
         select_questions(replace(mill, questions=bare.questions[:1]))
 

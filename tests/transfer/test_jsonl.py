@@ -224,7 +224,7 @@ def test_an_id_that_stands_twice_names_both_lines(engine: Engine, tmp_path: Path
     path = tmp_path / "twice.jsonl"
     lines = [{"content": "another"}, EXPORTED, {"content": "a third"}, {**line, "id": " a "}]
     path.write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    with pytest.raises(fivefold.InvalidInput, match=r"line 4: the id 'a' stands on line 2 already"):
+    with pytest.raises(fivefold.InvalidInput, match=r"line 4: the id 'a' is already on line 2"):
         engine.import_jsonl(path)
     assert engine.stats().memories == 0
 

@@ -1,4 +1,4 @@
-"""What each part of a recipe is worth: the recipe without it, beside the whole one, on the same questions."""
+"""What each part of a recipe is worth: the recipe without it, compared with the whole recipe on the same questions."""
 
 from __future__ import annotations
 

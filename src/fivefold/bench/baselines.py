@@ -17,7 +17,7 @@ from fivefold.values.field_types import Count
 from fivefold.values.fields import check
 
 Hits = list[tuple[str, float]]
-"""Ids with their scores, best first; equal scores stand in the order of their ids."""
+"""Ids with their scores, best first; equal scores are in the order of their ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def _index(documents: Iterable[list[str]]) -> apsw.Connection:
 def _run(
     name: str, dataset: Dataset, index_texts: Callable[[Sequence[tuple[str, str]]], Callable[[Question], Hits]]
 ) -> Ranking:
-    """All questions of a namespace after its texts are indexed, so that only one index is held at a time."""
+    """All questions of a namespace after its texts are indexed, so that only one index is in memory at a time."""
     hits: dict[str, Hits] = {}
     ms: dict[str, float] = {}
     by_namespace: dict[str, list[Question]] = {}

@@ -20,7 +20,7 @@ from fivefold.models.embedders import embedder as load_embedder
 from fivefold.values.serialize import Json
 
 MOST = 1_000
-"""How deep a recipe may be asked."""
+"""The greatest depth of a run."""
 
 MOST_JOBS = 61
 """Processes that one pool can hold on every system."""
@@ -47,7 +47,7 @@ class Options:
 
 
 def run_benchmark(load: Callable[[], Dataset], options: Options, progress: bool = False) -> tuple[Json, list[Path]]:
-    """The results as data, and the files that were written. Whatever can be wrong is said before the run begins."""
+    """The results as data, and the written files. Mistakes in the options are reported before the run begins."""
     _check(options)
     dataset = select_questions(load(), options.unit, options.limit, options.seed)
     contestants, notes = contestants_for(options.named(), options.overrides, dataset.unit, options.seed or 0)

@@ -1,4 +1,4 @@
-"""Vectors kept between runs: a benchmark embeds a text once, and a killed run goes on where it stopped."""
+"""Vectors stored between runs: a benchmark embeds a text once, and a killed run continues where it stopped."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class CachedEmbedder:
         self.inner = inner
         self.path = Path(path) if path is not None else default_path()
         self.hits = 0
-        """Texts answered without the model; a text given twice in one call counts here the second time."""
+        """Texts answered without the model; a text that comes twice in one call counts here the second time."""
         self.misses = 0
         """Texts the model embedded."""
         self._lock = threading.RLock()
@@ -115,7 +115,7 @@ class CachedEmbedder:
         return vectors
 
     def _read(self, connection: apsw.Connection, keys: list[bytes]) -> dict[bytes, Any]:
-        """Vectors of another length than the model's are passed over and written anew."""
+        """Vectors of another length than the model's are ignored and written again."""
         size = 4 * self.dimension
         vectors = {}
         for key in keys:
@@ -136,7 +136,7 @@ class CachedEmbedder:
             raise
 
     def _using(self, work: Callable[[apsw.Connection, _G], _T], argument: _G) -> _T | None:
-        """`work` on the file, once more on a new one when it is broken, else nothing and a word in the log."""
+        """`work` on the file, again on a new file if it is broken; else None and a warning in the log."""
         with self._lock:
             for again in (False, True):
                 if self._off:

@@ -1,4 +1,4 @@
-"""The field of a run: which recipes and baselines run, and which questions are asked."""
+"""The contestants of a run, and its questions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Contestant:
 def contestants_for(
     choice: str, overrides: Mapping[str, object], unit: Unit, seed: int = 0
 ) -> tuple[list[Contestant], list[str]]:
-    """Who was asked for, baselines first, and a note for every change that has no place in one of them.
+    """The chosen contestants, baselines first, and a note for every change that does not apply to one of them.
 
     Noise is drawn by `seed`, so that a run gives the same each time and in any number of processes.
     """
@@ -42,7 +42,7 @@ def contestants_for(
     for name, recipe in recipes.items():
         applicable = {key: value for key, value in overrides.items() if _has_place(key, recipe)}
         notes += [
-            f"{key} has no place in {name} and changed nothing there" for key in overrides if key not in applicable
+            f"{key} does not apply to {name} and changed nothing there" for key in overrides if key not in applicable
         ]
         fixed: dict[str, object] = {f"{part}.seed": seed for part in recipe.parts() if part.endswith(".noise")}
         if "rerank.cross_encoder" in recipe.parts():  # else what is read would depend on how busy the machine is
@@ -68,7 +68,7 @@ def _check_overrides(overrides: Mapping[str, object], recipes: Sequence[Recipe])
 
 
 def _has_place(key: str, recipe: Recipe) -> bool:
-    """Whether the part a change names is in the recipe; other mistakes are told when it is made."""
+    """Whether the part a change names is in the recipe; other mistakes are reported when the recipe is built."""
     group, _, rest = key.partition(".")
     return group not in {"routes", "boosts", "select"} or f"{group}.{rest.partition('.')[0]}" in recipe.parts()
 
@@ -82,11 +82,11 @@ def _unique_name(name: str, running: Sequence[Contestant]) -> str:
 def select_questions(
     dataset: Dataset, unit: Unit | None = None, limit: int | None = None, seed: int | None = None
 ) -> Dataset:
-    """The dataset as it is asked: by turn or session, the first questions or some drawn by seed, their namespaces."""
+    """The part of a dataset to run: by turn or session, the first questions or a sample, and their namespaces."""
     questions = [question for question in dataset.questions if question.relevant]
     notes = list(dataset.notes)
     if len(questions) < len(dataset.questions):
-        notes.append(f"questions left out for want of gold: {len(dataset.questions) - len(questions)}")
+        notes.append(f"questions left out because they have no gold: {len(dataset.questions) - len(questions)}")
     if limit is not None and limit < len(questions):
         chosen = (
             set(random.Random(seed).sample(range(len(questions)), limit)) if seed is not None else set(range(limit))

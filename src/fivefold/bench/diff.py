@@ -1,4 +1,4 @@
-"""Two runs beside each other, question by question: what changed, and the arithmetic on both sides."""
+"""Two runs compared, question by question: what changed, and the arithmetic on both sides."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Change(Value):
 
 @dataclass(frozen=True, slots=True)
 class Diff(Value):
-    """What became of every question both runs asked, losses first, the worst of them at the top."""
+    """What changed for every question of both runs: losses first, the worst at the top."""
 
     a: str
     b: str
@@ -155,14 +155,14 @@ def _recipes(path: Path) -> list[str]:
 
 
 def _answers(path: Path, recipe: str) -> dict[str, Line]:
-    """What a recipe answered, from the file beside the results."""
+    """What a recipe answered, from the file next to the results."""
     file = path.with_name(QUESTIONS)
     try:
         answers = {line.question: line for line in _lines(file) if line.recipe == recipe}
     except FileNotFoundError:
-        raise InvalidInput(f"{QUESTIONS} is missing beside {path}; a run writes both to its folder") from None
+        raise InvalidInput(f"{QUESTIONS} is missing next to {path}; a run writes both to its folder") from None
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InvalidInput(f"{file} is damaged ({error or type(error).__name__}); run the run again") from None
+        raise InvalidInput(f"{file} is damaged ({error or type(error).__name__}); repeat the run") from None
     if not answers:
         raise InvalidInput(f"{file} has no answers of {recipe!r}, so it is not of the same run as {path.name}")
     return answers

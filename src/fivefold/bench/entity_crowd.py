@@ -23,7 +23,7 @@ def name(number: int) -> str:
 def add_entities(
     connection: apsw.Connection, namespace: int, entities: int, links: int, edges: int, seed: int = 3
 ) -> None:
-    """So many entities, linked to the namespace's memories and tied to each other, a few of them hubs."""
+    """Add entities, linked to the namespace's memories and to each other; a few of them are hubs."""
     chance = random.Random(seed)
     memories = [row for (row,) in connection.execute("SELECT row FROM memories WHERE namespace = ?", (namespace,))]
     first = connection.execute("SELECT coalesce(max(key), 0) + 1 FROM entities").fetchall()[0][0]
@@ -56,7 +56,7 @@ def _aliases(keys: range, first: int, namespace: int) -> Iterator[tuple[int, str
 
 
 def _skewed(chance: random.Random, keys: range) -> int:
-    """Few are named often, most seldom."""
+    """A few keys come often, most of them rarely."""
     return (
         keys[min(int(chance.paretovariate(0.6)) - 1, len(keys) - 1)] if chance.random() < 0.5 else chance.choice(keys)
     )

@@ -73,7 +73,7 @@ def _memories(path: Path) -> dict[str, Known]:
         space = known.setdefault(line.name("namespace"), Known())
         id = line.name("id")
         if id in space.ids["turn"]:
-            raise line.fault("id", f"{id!r} stands on an earlier line of this namespace already")
+            raise line.fault("id", f"{id!r} is already on an earlier line of this namespace")
         record = _record(line)
         space.records.append(record)
         space.ids["turn"].add(id)
@@ -101,7 +101,7 @@ def _queries(path: Path, known: dict[str, Known], forced: Unit | None) -> tuple[
     for line in lines(path):
         question = _question(line, known)
         if question.id in questions:
-            raise line.fault("id", f"{question.id!r} stands on an earlier line already")
+            raise line.fault("id", f"{question.id!r} is already on an earlier line")
         questions[question.id] = question
         ids = known[question.namespace].ids
         for id in question.relevant:
@@ -147,7 +147,7 @@ def _plain(records: Sequence[Record], unit: Unit) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A JSON object and where it stands. What is missing or of the wrong kind is an error that says so."""
+    """A JSON object and its place in the file. A missing or wrong field is an error that names the place."""
 
     where: str
     data: Json
@@ -163,7 +163,7 @@ class Fields:
         return InvalidInput(f"{self.where}, field {name}: {reason}")
 
     def checked(self, name: str, check: Callable[..., _T], *arguments: object) -> _T:
-        """What `check` makes of `given`; what it refuses is told with the place."""
+        """What `check` makes of the arguments; an error names the place."""
         try:
             return check(*arguments)
         except InvalidInput as error:

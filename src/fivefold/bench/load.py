@@ -25,14 +25,14 @@ from fivefold.values.serialize import Value
 
 NAMESPACE = "bench-load"
 BEGIN_S = 0.2
-"""Between the moment all clients are told and the moment they begin."""
+"""Time between the signal to all clients and their begin."""
 
 _PAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """So many clients for so long. Without a place the server is one of its own, on a new file."""
+    """The number of clients and how long they run. Without `url` and `store`, a server starts on a new file."""
 
     clients: int
     seconds: float
@@ -50,7 +50,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Figure(Value):
-    """How long one operation took, by whom it was asked."""
+    """How long one operation took for one kind of client."""
 
     who: str
     operation: str

@@ -23,7 +23,7 @@ class Failed(Exception):
 
 
 class Gone(Failed):
-    """What it speaks of is not there."""
+    """The memory or recall does not exist."""
 
 
 class Way(Protocol):
@@ -83,7 +83,7 @@ class InProcess:
 
 
 class OverHttp:
-    """To a server, over one connection that is kept open."""
+    """To a server, over one connection that stays open."""
 
     def __init__(self, url: str, namespace: str, key: str | None = None) -> None:
         parts = urlsplit(url)

@@ -18,7 +18,7 @@ from fivefold.errors import FivefoldError, InvalidInput, NotFound
 BATCH = 10
 MEET_S = 300
 MIX = {"recall": 50, "context": 5, "used": 5, "add": 25, "batch": 3, "get": 5, "list": 5, "forget": 2}
-"""How often each operation comes, in parts of all: an agent reads before it answers, and then writes what was said."""
+"""How often each operation comes, in parts of all: an agent reads before it answers, and then writes the turn."""
 
 
 @dataclass(slots=True)

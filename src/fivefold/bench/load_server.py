@@ -82,7 +82,7 @@ def serving(location: str, embedder: str | None) -> Iterator[Target]:
 
 
 def _exit_code(process: subprocess.Popen[str]) -> int:
-    """Its exit code; one that does not end is killed, so that none stays behind."""
+    """The exit code of a process; one that does not end is killed, so that no process stays behind."""
     try:
         return process.wait(STOP_S)
     except subprocess.TimeoutExpired:
@@ -92,7 +92,7 @@ def _exit_code(process: subprocess.Popen[str]) -> int:
 
 
 def _why(output: str, errors: IO[str]) -> str:
-    """The message it ended with, or what it last said."""
+    """The error message the server ended with, or the end of its output."""
     try:
         return str(json.loads(output)["error"]["message"])
     except (ValueError, LookupError):

@@ -59,7 +59,7 @@ def _notes(tally: Counter[str]) -> tuple[str, ...]:
     labels = (
         ("repaired", "evidence strings repaired"),
         ("dropped", "evidence ids dropped that name no turn"),
-        ("left out", "questions left out for want of evidence"),
+        ("left out", "questions left out because they have no evidence"),
         ("empty", "empty turns skipped"),
     )
     return tuple(f"{words}: {tally[what]}" for what, words in labels if what != "empty" or tally[what])

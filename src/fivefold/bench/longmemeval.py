@@ -67,7 +67,7 @@ def _notes(tally: Counter[str]) -> tuple[str, ...]:
     labels = (
         ("unanswerable", f"questions left out that no session answers (…{UNANSWERABLE})"),
         ("empty", "empty turns skipped"),
-        ("redated", "sessions given again with another date, the first one kept"),
+        ("redated", "repeated sessions with another date, the first date used"),
     )
     return tuple(f"{words}: {tally[what]}" for what, words in labels if what != "redated" or tally[what])
 

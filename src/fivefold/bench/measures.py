@@ -20,7 +20,7 @@ BATCH = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Measure(Value):
-    """One figure, the bar it is held against, and whether it clears it."""
+    """One figure, its limit, and whether it meets the limit."""
 
     what: str
     memories: int

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fivefold.bench.run import Run
 
 COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito's palette, told apart by colour-blind readers too; the raced recipe `default` has the first."""
+"""Okabe and Ito's palette, safe for colour-blind readers; the recipe `default` has the first colour."""
 
 GREYS = ("#9A9A9A", "#5C5C5C")
 MARKERS = "osD^vPX"
@@ -108,7 +108,7 @@ def wrapped(kind: str) -> str:
 
 
 def quality_latency(path: Path, results: Json) -> None:
-    """One point a recipe, up is better and left is faster; names beside the points, moved apart where they meet."""
+    """One point per recipe, up is better and left is faster; names that would overlap are moved apart."""
     figure, axes = _page(f"Quality against time: {results['dataset']}")
     names = list(results["recipes"])
     times = {name: max(0.01, results["recipes"][name]["latency_ms"]["recall"]["p50"]) for name in names}
@@ -166,7 +166,7 @@ def raised(dots: Mapping[str, tuple[float, float]]) -> dict[str, float]:
 
 
 def box(name: str, x: float, y: float) -> Box:
-    """Where on the page the name of a point stands."""
+    """The box of a point's name on the page."""
     return (x + 1.2 * DOT, y - 7, x + 1.5 * DOT + 8.6 * len(name), y + 7)
 
 

@@ -1,4 +1,4 @@
-"""The run: every memory stored once, every question asked by every recipe, the plain baselines beside them."""
+"""The run: every memory stored once, every question put to every recipe and to the plain baselines."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _batches(records: Sequence[Record]) -> Iterator[list[Record]]:
 
 
 def _degraded(answers: Mapping[str, Sequence[Answer]]) -> Iterator[str]:
-    """A route that failed or was late makes a recall worse than its recipe is; that is said."""
+    """A route that failed or was late makes a recall worse than its recipe is, so a note says it."""
     for name, each in answers.items():
         short = [answer for answer in each if answer.degraded]
         if short:

@@ -22,10 +22,10 @@ from fivefold.values.recall import Hit
 from fivefold.values.shorten import shorten
 
 EXPLAINED = 3
-"""First hits of each recall whose arithmetic is kept beside that of the gold, to be read when two runs differ."""
+"""First hits of each recall whose arithmetic is stored with that of the gold, to explain why two runs differ."""
 
 SHOWN_TEXT = 120
-"""Characters of a memory that stay in a kept explanation."""
+"""Characters of a memory in a stored explanation."""
 
 CHUNK = 25
 """Questions that go to a process together."""
@@ -45,7 +45,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class TimedQuestion:
-    """A question with the time it is asked at."""
+    """A question and its time."""
 
     question: Question
     now: datetime | None
@@ -104,7 +104,7 @@ class Runner:
 
 
 class CountingEmbedder:
-    """An embedder that counts how often it was called, by which a recall that needs no vector is told."""
+    """An embedder that counts its calls, which shows whether a recall needed a vector."""
 
     def __init__(self, inner: Embedder) -> None:
         self._inner = inner
@@ -131,7 +131,7 @@ def _explanations(hits: Mapping[str, Hit], gold: Sequence[str]) -> Iterator[tupl
 
 
 def ask_all(ask: Ask, recipe: Recipe, dataset: Dataset, advance: Callable[[int], None]) -> list[Answer]:
-    """Every question's answer, in their order. One without a time is asked when its namespace's last memory came."""
+    """Every question's answer, in order. A question without a time gets that of its namespace's last memory."""
     last = {space: _last(dataset, space) for space in dataset.memories}
     timed = [TimedQuestion(question, question.now or last.get(question.namespace)) for question in dataset.questions]
     answers: list[Answer] = []
@@ -142,7 +142,7 @@ def ask_all(ask: Ask, recipe: Recipe, dataset: Dataset, advance: Callable[[int],
 
 
 def chunks(questions: int) -> int:
-    """How many parts there are to hand out; more processes than that would stand idle."""
+    """How many parts there are to distribute; more processes than that would be idle."""
     return -(-questions // CHUNK)
 
 

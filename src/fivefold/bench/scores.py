@@ -19,7 +19,7 @@ LISTED = ("recall@5", "recall@10", "recall@20", "all@5", "all@10", "hit@5", "hit
 """What every results file holds."""
 
 DEPTH = 20
-"""How deep every recipe is asked at least; `mrr` looks no further."""
+"""The least depth of every recipe; `mrr` looks no further."""
 
 Scores = Mapping[str, Mapping[str, float]]
 """For every question, by its id, each metric's value."""

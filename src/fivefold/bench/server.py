@@ -39,7 +39,7 @@ LIMIT_MS = 40
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """So many namespaces of so many memories, asked by so many clients at once for so long."""
+    """How many namespaces and memories there are, how many clients ask at once, and for how long."""
 
     namespaces: int = 50
     memories: int = 500
@@ -133,7 +133,7 @@ def _nearest(engine: Engine, store: PostgresStore, size: int, rounds: int) -> It
 
 
 def _crowd(store: PostgresStore, location: str, crowd: Crowd, progress: bool) -> Iterator[Measure]:
-    """Many namespaces asked by several clients at once, then asked and written; each client is a process."""
+    """Several clients at once on many namespaces, first only reading, then also writing; each client is a process."""
     with bar(f"Writing {crowd.namespaces} namespaces", crowd.namespaces, show=progress) as advance:
         for number in range(crowd.namespaces):
             Engine(store, _name(number), VariedSample()).remember_many(list(records(crowd.memories, seed=number)))
@@ -141,20 +141,20 @@ def _crowd(store: PostgresStore, location: str, crowd: Crowd, progress: bool) ->
     for _ in store.maintain():
         pass
     what, total = f"{crowd.namespaces} namespaces, {crowd.clients} clients", crowd.namespaces * crowd.memories
-    given = (location, crowd.namespaces, real_vectors())
-    with ProcessPoolExecutor(crowd.clients, get_context("spawn"), _open, given) as pool:
+    arguments = (location, crowd.namespaces, real_vectors())
+    with ProcessPoolExecutor(crowd.clients, get_context("spawn"), _open, arguments) as pool:
         list(pool.map(_wait_until, [time.time() + crowd.seconds / 2] * crowd.clients))  # all are up before any begins
-        for writes, told in ((0.0, "recalls"), (0.1, "recalls, one in ten a write")):
+        for writes, label in ((0.0, "recalls"), (0.1, "recalls, one in ten a write")):
             begin = time.time() + 0.5
             with bar("Clients at work", crowd.clients, show=progress) as advance:
-                taken: list[float] = []
+                times: list[float] = []
                 work = partial(_client, writes=writes, begin=begin, end=begin + crowd.seconds)
                 for of_client in pool.map(work, range(crowd.clients)):
-                    taken += of_client
+                    times += of_client
                     advance(1)
-            yield Measure(f"{what}: {told}", total, len(taken) / crowd.seconds, None, "/s", "", None)
-            p50, p95 = float(np.percentile(taken, 50)), float(np.percentile(taken, 95))
-            yield Measure(f"{what}: {told}", total, p50, p95, "ms", "", None)
+            yield Measure(f"{what}: {label}", total, len(times) / crowd.seconds, None, "/s", "", None)
+            p50, p95 = float(np.percentile(times, 50)), float(np.percentile(times, 95))
+            yield Measure(f"{what}: {label}", total, p50, p95, "ms", "", None)
 
 
 def _name(number: int) -> str:

@@ -19,7 +19,7 @@ ROUNDS = 20_000
 """Random flips; the smallest p they can show is 1 in 20,001."""
 
 EXACT = 14
-"""Up to so many questions that differ, all flips are tried instead."""
+"""Up to this number of questions that differ, all flips are tried instead."""
 
 CHUNK = 500
 METRICS = ("recall@5", "recall@10")
@@ -29,7 +29,7 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Comparison(Value):
-    """One recipe beside another: the mean difference (positive: `recipe` is better), and how likely luck gives it."""
+    """One recipe compared with another: the mean difference (positive: `recipe` is better), and how likely luck is."""
 
     recipe: str
     against: str
@@ -60,7 +60,7 @@ def compare_all(scored: Mapping[str, Scores], against: str, seed: int) -> list[C
 
 
 def reference_recipe(overall: Mapping[str, Mapping[str, float]]) -> str:
-    """Whom all are compared with: `default` where it runs, else the best by recall@10."""
+    """The recipe that all are compared with: `default` where it runs, else the best by recall@10."""
     return "default" if "default" in overall else max(overall, key=lambda name: overall[name]["recall@10"])
 
 

@@ -1,4 +1,4 @@
-"""How fast writing and recalling are, and how much room a memory takes, beside plain sqlite-vec in the same run."""
+"""How fast writing and recalling are, and how much room a memory takes, compared with plain sqlite-vec."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.stores.sqlite.vectors import knn
 
 LARGE = 100_000
-"""The size at which the parse and its routes are held to their bars."""
+"""The size from which the parse and its routes have limits."""
 
 NOW = START + 7 * LARGE * MINUTE
 """When the questions are asked: the last memories of a large namespace lie in the week before."""

@@ -9,7 +9,7 @@ from fivefold.bench.contestants import BASELINES
 from fivefold.values.serialize import Json
 
 QUALITY = ("recall@5", "recall@10", "recall@20", "all@10", "hit@5", "ndcg@10", "mrr")
-"""The columns everyone sees; depths asked for beside them add their recall."""
+"""The columns of every table; further depths add their recall."""
 
 TIMES = ("p50", "p95")
 
@@ -118,7 +118,7 @@ def _markdown(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _rows(values: dict[str, list[float]], times: int) -> list[Row]:
-    """The best of each column stands out; times are told but not contested, they have no quality beside them."""
+    """The best of each column is marked, except in the columns of times: speed without quality is no merit."""
     contested = len(next(iter(values.values()), [])) - times
     best = [max(row[place] for row in values.values()) for place in range(contested)]
     return [

@@ -23,7 +23,7 @@ NEAR = 1e-4
 TIE = 1e-6
 
 MADE_ID = 36
-"""Characters of an id that was made by chance."""
+"""Characters of a random id."""
 
 _NUMBER = re.compile(r"[-−]?\d+\.\d+(?:e[-+]?\d+)?|\d+(?:\.\d+)?e[-+]?\d+")
 _MADE_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -71,7 +71,7 @@ def trace(recall: Recall, engine: Engine, names: Mapping[str, str]) -> Json:
 
 
 def session_names(engine: Engine) -> dict[str, str]:
-    """The ids that session memories were given by chance, and what to call them instead."""
+    """The random ids of session memories, and the names that replace them."""
     return {item.memory_id: f"session {item.id}" for item in engine.sessions(100_000) if item.memory_id}
 
 

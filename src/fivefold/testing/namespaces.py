@@ -79,7 +79,7 @@ class NamespaceLaws(StoreFixtures):
     def test_nothing_another_namespace_holds_changes_an_answer(
         self, store: Store, reference: Store, mine: list[dict[str, object]], theirs: list[dict[str, object]]
     ) -> None:
-        """Beside a neighbour that says the same words it is as it is alone in the reference."""
+        """A neighbour with the same words changes nothing: it answers as it does alone in the reference."""
         alone, accompanied, neighbour = opened(reference), opened(store), opened(store)
         neighbour.remember_many(_contents(theirs))
         neighbour.configure(timezone="Asia/Tokyo", hops=0)

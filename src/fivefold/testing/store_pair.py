@@ -35,7 +35,7 @@ _ENTITY_ID = re.compile(r"\(id \d+\)")
 
 
 class Clock:
-    """Stands still until `tick`."""
+    """A clock that only moves by `tick`."""
 
     def __init__(self, now: datetime = NOW) -> None:
         self.now = now
@@ -55,7 +55,7 @@ def new_namespace(name: str = "conformance") -> str:
 def opened(
     store: Store, namespace: str | None = None, embedder: Embedder | None = None, clock: Clock | None = None
 ) -> Engine:
-    """An engine on a namespace of its own, with cheap vectors, a clock that stands still and no time-outs."""
+    """An engine on a namespace of its own, with cheap vectors, a fixed clock and no time-outs."""
     engine = Engine(store, namespace or new_namespace(), embedder or WordVectors(), clock=clock or Clock())
     engine.configure(route_budget_ms=UNHURRIED_MS)
     return engine

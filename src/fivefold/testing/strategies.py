@@ -78,7 +78,7 @@ SENTENCES = (
     "E-47821",
     "2025-02-14",
 )
-"""What was said. Statements replace each other, names grow, relations end; the rest is hard to store or to search."""
+"""Contents. Statements replace each other, names grow, relations end; the rest is hard to store or to search."""
 
 WORDS = (
     "tea",
@@ -134,7 +134,7 @@ QUESTIONS = (
 
 SESSIONS = ("s", "t", "ß 東京")
 
-said = st.one_of(
+contents = st.one_of(
     st.sampled_from(SENTENCES),
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=7).map(" ".join),
     st.tuples(st.sampled_from(WORDS), st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=12)).map(
@@ -148,13 +148,13 @@ moments = st.tuples(st.integers(1, 28), st.integers(0, 5)).map(lambda at: f"2025
 shares = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 
 records = st.fixed_dictionaries(
-    {"content": said},
+    {"content": contents},
     optional={
         "event_at": moments,
         "session_id": st.sampled_from(SESSIONS),
         "speaker": st.sampled_from(["user", "assistant", "Ann", "Zoë Reed"]),
-        "user_text": said,
-        "assistant_text": said,
+        "user_text": contents,
+        "assistant_text": contents,
         "tags": st.lists(st.sampled_from(["work", "home", "Straße"]), max_size=2),
         "task_tag": st.sampled_from(["boiler", "race"]),
         "type": st.sampled_from(["event", "fact", "preference", "procedure"]),
@@ -174,21 +174,21 @@ class Change:
     act: str
     which: int
     text: str
-    given: Mapping[str, Any]
+    fields: Mapping[str, Any]
 
 
 changes = st.builds(
     Change,
     act=st.sampled_from(["update", "tag", "forget", "forget_session", "supersede", "reinstate", "used", "remember"]),
     which=st.integers(0, 30),
-    text=said,
-    given=records,
+    text=contents,
+    fields=records,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A conversation, what became of it, and what is asked at the end."""
+    """A conversation, the changes to it, and the questions at the end."""
 
     records: Sequence[Mapping[str, Any]]
     changes: Sequence[Change]
@@ -197,9 +197,9 @@ class Story:
     now: str
 
     def acts(self) -> list[partial[object]]:
-        """Each write as a function of the engine, ids given, so that two stores can store the same."""
+        """Each write as a function of the engine, with fixed ids, so that two stores can store the same."""
         first = [{**record, "id": f"r{i:02}"} for i, record in enumerate(self.records)]
-        steps: list[partial[object]] = [partial(_tell, records=first)]
+        steps: list[partial[object]] = [partial(_remember, records=first)]
         steps += [partial(_change, change=change, number=i, size=len(first)) for i, change in enumerate(self.changes)]
         return steps
 
@@ -214,18 +214,18 @@ stories = st.builds(
 )
 
 
-def _tell(engine: Engine, records: Sequence[Mapping[str, Any]]) -> object:
+def _remember(engine: Engine, records: Sequence[Mapping[str, Any]]) -> object:
     return engine.remember_many(records)
 
 
 def _change(engine: Engine, change: Change, number: int, size: int) -> object:
     id = f"r{change.which % size:02}"
-    record = {**change.given, "id": f"c{number:02}"}
+    record = {**change.fields, "id": f"c{number:02}"}
     match change.act:
         case "update":
             return engine.update(id, content=change.text)
         case "tag":
-            return engine.update(id, tags=change.given.get("tags", ["late"]), event_at=change.given.get("event_at"))
+            return engine.update(id, tags=change.fields.get("tags", ["late"]), event_at=change.fields.get("event_at"))
         case "forget":
             return engine.forget(id)
         case "forget_session":
@@ -235,12 +235,12 @@ def _change(engine: Engine, change: Change, number: int, size: int) -> object:
         case "reinstate":
             return engine.reinstate(id)
         case "used":
-            return _used(engine, change)
+            return _use(engine, change)
         case _:
             return engine.remember(**record)
 
 
-def _used(engine: Engine, change: Change) -> object:
+def _use(engine: Engine, change: Change) -> object:
     """Ask, and say that one of the answers was used."""
     answer = engine.recall(change.text, k=5, recipe=steady(("ditto", "memsense", "recall")[change.which % 3]))
     if len(answer):

@@ -32,7 +32,7 @@ class WordVectors:
 
 
 class Embedded:
-    """Another embedder's vectors, each batch made once; every store is given the very same numbers."""
+    """Another embedder's vectors, each batch computed once; every store gets the very same numbers."""
 
     def __init__(self, model: Embedder) -> None:
         self._model = model

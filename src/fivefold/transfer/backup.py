@@ -48,7 +48,7 @@ class Backup(Value):
     size: int
     seconds: float
     amiss: tuple[Finding, ...]
-    """What the doctor would put right in the store as well: indexes and counts that can be made anew."""
+    """What the doctor would put right in the store as well: indexes and counts that can be rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def back_up(
 
 
 def models_of(location: str) -> dict[str, bytes]:
-    """The rerankers beside a file, by their file names."""
+    """The rerankers next to a file, by their file names."""
     return {file.name: file.read_bytes() for file in sorted(learned_of(Path(location)).glob("*.npz"))}
 
 
@@ -120,7 +120,7 @@ def carry_keys(source: str, target: str) -> None:
 
 
 def learned_of(store: Path) -> Path:
-    """The folder beside a file where its rerankers are."""
+    """The folder next to a file where its rerankers are."""
     return Path(f"{store}.learned")
 
 
@@ -151,7 +151,7 @@ def copy_file(source: Path, copy: Path, progress: bool) -> None:
         raise NotFound(f"there is no store at {str(source)!r} to copy from")
     os.close(os.open(copy, os.O_CREAT | os.O_EXCL, 0o600))
     with plain_errors(str(source)), closing(_reading(source)) as origin, closing(apsw.Connection(str(copy))) as goal:
-        origin.execute("BEGIN")  # one moment for all pages; else each write of another process begins the copy anew
+        origin.execute("BEGIN")  # one moment for all pages; else each write of another process restarts the copy
         if version_of(origin, str(source), migrations()[-1][0]) == 0:
             raise StoreError(f"{str(source)!r} is not a fivefold store; it is empty")
         total = int(origin.pragma("page_count"))
@@ -179,7 +179,7 @@ def _reading(source: Path) -> apsw.Connection:
 
 
 def _stand_alone(connection: apsw.Connection) -> None:
-    """One file without a log beside it, which can be read where nothing can be written."""
+    """Make it one file without a log next to it, which can be read where nothing can be written."""
     connection.execute("PRAGMA journal_mode = DELETE")
 
 
@@ -215,7 +215,7 @@ def connection_to(copy: Path) -> Iterator[apsw.Connection]:
 
 
 def check_contents(copy: Path, progress: bool) -> Contents:
-    """What the file holds. One that is damaged is an error; what can be derived anew is told."""
+    """What the file contains. A damaged file is an error; what can be rebuilt is reported."""
     with connection_to(copy) as connection:
         schema = int(connection.pragma("user_version"))
         names = rows(connection, "SELECT key, name FROM namespaces ORDER BY key")

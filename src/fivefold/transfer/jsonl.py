@@ -94,7 +94,7 @@ def read_lines(path: Path, namespace: str) -> Iterator[Record | Draft]:
             id = item.memory.id if isinstance(item, Draft) else item.id
             assert id is not None
             if id in lines:
-                raise InvalidInput(f"the id {id!r} stands on line {lines[id]} already")
+                raise InvalidInput(f"the id {id!r} is already on line {lines[id]}")
         except InvalidInput as error:
             raise InvalidFile(path, error, place=f"line {number}") from None
         lines[id] = number

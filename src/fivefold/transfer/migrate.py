@@ -1,7 +1,7 @@
 """Moving namespaces from store to store, SQLite and PostgreSQL in any pairing, with all their vectors.
 
 Rows are copied a batch at a time. Each batch is one transaction of the target, and notes in it how far the copy has
-come, so that a killed run goes on where it was. At the end every table of both sides is counted and summed up anew.
+come, so that a killed run continues from there. At the end the rows and checksums of both sides are compared.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Migrated(Value):
 
 @dataclass(frozen=True, slots=True)
 class _Copy(Value):
-    """How far a copy has come, and of what; the target keeps it until the copy was found complete."""
+    """How far a copy has come, and of what; the target stores it until the copy is complete."""
 
     source: str
     store: str
@@ -71,7 +71,7 @@ class _Copy(Value):
         return self.counts == look.counts() and self.last == _last(look)
 
     def encloses(self, look: Snapshot) -> bool:
-        """Whether all keys of the target are among those that were kept for the copy."""
+        """Whether all keys of the target are among those reserved for the copy."""
         return all(
             self.shift[family] < least and most <= self.shift[family] + self.last[family]
             for family, (least, most) in look.bounds().items()
@@ -90,7 +90,7 @@ def migrate(
 ) -> list[Migrated]:
     """Copy these namespaces, or all, from one store to another; nothing is written to the source.
 
-    Interrupted, the next run goes on where it stopped; with `restart` it begins anew. What is written to the source
+    Interrupted, the next run continues where it stopped; with `restart` it begins again. What is written to the source
     meanwhile makes it fail, or is left out where it is `live`.
     """
     for location in (source, target):
@@ -111,7 +111,7 @@ def migrate(
 
 
 def _must_be_there(location: str) -> None:
-    """Opening a store makes it; a source must not be made."""
+    """Opening a store creates it; a source must not be created."""
     there = "://" in location or os.path.exists(location)
     if location.startswith(POSTGRES):
         try:
@@ -172,7 +172,7 @@ def _move(
 
 
 def _copy_reranker(origin: Store, goal: Store, namespace: str) -> None:
-    """What was trained from use; each store keeps that in its own way, beside its rows."""
+    """Copy the reranker trained from use; each store keeps it in its own way, outside its rows."""
     learned, target = reranker_store(origin, namespace).load(), reranker_store(goal, namespace)
     if learned.verdict is not None:
         target.save(learned.ranker, learned.verdict)
@@ -181,7 +181,7 @@ def _copy_reranker(origin: Store, goal: Store, namespace: str) -> None:
 
 
 def _begin(origin: Store, goal: Store, namespace: str, look: Snapshot, restart: bool) -> _Copy | None:
-    """The copy as the target has noted it, or a new one; None where all of it seems to be there already."""
+    """The copy as the target has recorded it, or a new one; None where all of it seems to be there already."""
     if origin.reader(namespace).admin.learned_value(COPY_MARK) is not None:
         raise InvalidInput(
             f"namespace {namespace!r} of {origin.location!r} is itself an unfinished copy; finish that one first"
@@ -232,7 +232,7 @@ def _last(look: Snapshot) -> dict[Family, int]:
 
 
 def _copy_rows(goal: Store, namespace: str, look: Snapshot, copy: _Copy, advance: Advance) -> _Copy:
-    """Copy what is left, a batch at a time; gives the copy as the target has it noted at the end."""
+    """Copy what is left, a batch at a time; returns the copy as the target records it at the end."""
     names = [table.name for table in TABLES]
     done = names.index(copy.table)
     advance(sum(copy.counts[name] for name in names[:done]))

@@ -1,4 +1,4 @@
-"""Putting a backup in a store's place: a copy is checked beside it, and then takes its name in one step."""
+"""Replacing a store by a backup: a copy is checked in the same folder, and then takes the store's name in one step."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from fivefold.values.reports import Finding
 from fivefold.values.serialize import Value
 
 PATIENCE_MS = 2_000
-"""How long a store that is to be replaced may still be held by another process."""
+"""How long another process may still use a store that is to be replaced."""
 
 _MAGIC = b"SQLite format 3\0"
 
@@ -56,9 +56,9 @@ class Restored(Value):
 
 
 def restore(backup: str | os.PathLike[str], store: str, *, replace: bool = False, progress: bool = False) -> Restored:
-    """Make a store out of a backup. A file is replaced only if told so, and never while others have it open.
+    """Make a store out of a backup. A file is replaced only with `replace`, and never while others have it open.
 
-    To a PostgreSQL address the namespaces are copied as by `migrate`; `replace` begins an unfinished copy anew.
+    To a PostgreSQL address the namespaces are copied as by `migrate`; `replace` restarts an unfinished copy.
     """
     began, source = monotonic(), Path(backup)
     if "://" in str(backup):
@@ -92,7 +92,7 @@ def _to_file(source: Path, target: Path, replace: bool, progress: bool) -> tuple
     if not replace and learned_of(target).exists():
         raise TargetExists(str(learned_of(target)))
     with _claim(target):
-        pass  # told before the work rather than after it
+        pass  # fails before the work rather than after it
     with temporary_folder(target) as folder:
         taken_at, models, contents = _unpack_store(source, folder / "store.db", progress)
         _swap(folder / "store.db", target, replace)
@@ -113,7 +113,7 @@ def _to_server(source: Path, address: str, replace: bool, progress: bool) -> tup
 
 
 def _unpack_store(source: Path, copy: Path, progress: bool) -> tuple[datetime | None, int, Contents]:
-    """The store that the backup holds, up to date, with its rerankers beside it, and checked."""
+    """Make the store out of the backup, up to date, with its rerankers next to it, and check it."""
     try:
         copy_file(source, copy, progress)
     except DamagedStore as error:
@@ -175,9 +175,9 @@ def _claim(target: Path) -> Iterator[None]:
 
 
 def _lock(connection: apsw.Connection, target: Path) -> None:
-    """To leave its write-ahead log, SQLite needs the file for itself, and puts in it what the log still held."""
+    """To leave its write-ahead log, SQLite needs the file for itself, and then writes the rest of the log into it."""
     try:
-        with suppress(NewerSchema):  # that is replaced by an older one because it is asked for
+        with suppress(NewerSchema):  # replacing a newer store by an older one is allowed
             version_of(connection, str(target), migrations()[-1][0])
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("PRAGMA journal_mode = DELETE")

@@ -94,7 +94,7 @@ def fill(
 
 
 def _fields(txn: Writer, memory: Memory, extraction: Extraction) -> Mapping[VectorField, str]:
-    """As when the memory was written: what was said next has the layout of the turn that said it."""
+    """As when the memory was written: the reply has the layout of the turn it comes from."""
     fields = passages.texts_to_embed(memory, extraction.facets)
     after = (
         txn.sessions.turn_after(memory.session_id, memory.row) if memory.session_id and "next_user" in fields else None

@@ -1,4 +1,4 @@
-"""Sessions: each has a memory of its own that follows its turns, and each turn knows what was said next."""
+"""Sessions: each has a memory of its own that follows its turns, and each turn knows the reply to it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def log_turn(item: Draft, txn: Writer) -> None:
 
 
 def backfill_previous(item: Draft, txn: Writer) -> None:
-    """What the other side said next is part of how a turn is found (M1)."""
+    """The reply to a turn is part of how the turn is found (M1)."""
     memory = item.memory
     assert memory.session_id is not None
     if (memory.speaker or "").casefold() == "assistant":

@@ -1,4 +1,4 @@
-"""A ChatGPT export: each conversation is a tree of messages, of which the branch last looked at is told."""
+"""A ChatGPT export: each conversation is a tree of messages, of which the branch shown last is read."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _latest(mapping: Json) -> str | None:
 
 
 def _text(node: str, message: Json, log: ImportLog) -> str | None:
-    """What was said, or None with a count of what it is instead."""
+    """The text of a message, or None after counting what it is instead."""
     kind = require_object(message.get("content"), f"content of message {node}").get("content_type", "text")
     about = message.get("metadata")
     if _role(message) not in ("user", "assistant"):

@@ -41,7 +41,7 @@ def require_name(value: object, what: str) -> str:
 
 
 def optional_time(value: object, what: str) -> datetime | None:
-    """A time as seconds or milliseconds since 1970 or as ISO 8601; None where there is none."""
+    """A time as seconds or milliseconds since 1970 or as ISO 8601; None where it is missing."""
     if value is None or value == "":
         return None
     if isinstance(value, str):

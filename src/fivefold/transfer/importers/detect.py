@@ -1,4 +1,4 @@
-"""What a file or folder is, by what stands in it."""
+"""What a file or folder is, by its contents."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def import_from(
 
 
 def _check_format(source: Path, kind: Format, log: ImportLog) -> None:
-    """If every part is skipped and the source looks like another format, the wrong format was named."""
+    """If every part is skipped and the source looks like another format, the format is wrong."""
     if log.parts == 0 or log.parts > len(log.skipped):
         return
     try:

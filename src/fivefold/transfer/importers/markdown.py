@@ -1,4 +1,4 @@
-"""Folders of Markdown notes: every section under a heading is a note that says where it stands."""
+"""Folders of Markdown notes: every section under a heading is a note that names its headings."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def is_markdown(name: str) -> bool:
 
 
 def read(path: Path, log: ImportLog) -> Iterator[Record]:
-    """A note is known by the name of the folder that was given and its path below that."""
+    """A note's id comes from the name of the folder and the path below it."""
     names = files_below(path, is_markdown, log) if path.is_dir() else [""]
     folder = path.resolve() if path.is_dir() else path.resolve().parent
     if not names:
@@ -62,7 +62,7 @@ def read(path: Path, log: ImportLog) -> Iterator[Record]:
 
 
 def _notes(raw: bytes, place: PurePosixPath, modified: datetime, log: ImportLog) -> Iterator[Record]:
-    """The notes of one file. The same heading twice is told apart by which it is."""
+    """The notes of one file. Equal headings are numbered."""
     try:
         text = raw.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
@@ -91,7 +91,7 @@ def _notes(raw: bytes, place: PurePosixPath, modified: datetime, log: ImportLog)
 
 
 def sections(text: str) -> Iterator[Section]:
-    """The text cut at its headings; what looks like one inside a block of code is none."""
+    """The text cut at its headings; lines in a block of code are no headings."""
     above: list[tuple[int, str]] = []
     lines: list[str] = []
     fence = ""
@@ -112,7 +112,7 @@ def sections(text: str) -> Iterator[Section]:
 
 
 def _title(heading: str) -> str:
-    """A heading without the marks that may close it, which stand apart from its words."""
+    """A heading without the closing marks that a space separates from its words."""
     title = heading.rstrip()
     words = title.rstrip("#")
     return title if words and not words[-1].isspace() else words.rstrip()

@@ -16,13 +16,13 @@ from fivefold.values.memory import Record
 def read(
     path: str | os.PathLike[str], format: str = "auto", *, strict: bool = False, log: ImportLog | None = None
 ) -> Iterator[Record]:
-    """The records of a file, folder or archive. What is left out or skipped is noted in `log`, if one is given."""
+    """The records of a file, folder or archive. `log` records what is left out or skipped."""
     source = Path(path)
     yield from read_records(source, resolve_format(source, format), log or ImportLog(strict))
 
 
 def resolve_format(path: Path, format: str) -> Format:
-    """The format that was named, or the one `path` seems to have."""
+    """The format by its name, or the one `path` seems to have."""
     if not path.exists():
         raise InvalidFile(path, "does not exist; name the file to import")
     if format == "auto":

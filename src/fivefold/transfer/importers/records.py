@@ -1,4 +1,4 @@
-"""A text of a source as records whose ids come from the source's own, so that it is found again."""
+"""A text of a source as records whose ids come from the source's own, so that a later import finds it again."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def source_id(source: str, *key: str) -> str:
 
 
 def stored_digest(item: Record | Memory) -> str | None:
-    """What the source said when this was imported, if it was."""
+    """The digest of the source when this was imported; None if it was not imported."""
     origin = item.metadata.get(IMPORTED)
     stamp = origin.get("digest") if isinstance(origin, dict) else None
     return stamp if isinstance(stamp, str) else None
@@ -82,7 +82,7 @@ def storable_text(text: str) -> str:
 
 
 def _storable(value: Any) -> Any:
-    """What is kept beside a text, with the same signs made storable."""
+    """A value of the metadata, with its characters made storable like those of the text."""
     if isinstance(value, str):
         return _BROKEN.sub("\ufffd", value)
     if isinstance(value, list):

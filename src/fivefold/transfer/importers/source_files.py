@@ -1,4 +1,4 @@
-"""Where the files of a source are: the file that was named, a folder of files, or an archive."""
+"""Where the files of a source are: a single file, a folder of files, or an archive."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def matching_files(path: Path, pattern: str, log: ImportLog | None = None) -> li
 
 @contextmanager
 def open_source_file(path: Path, name: str) -> Iterator[tuple[BinaryIO, str]]:
-    """A file that `matching_files` named, and what to call it in an error."""
+    """A file that `matching_files` lists, and its name for errors."""
     with _plain_errors(path):
         if not name:
             with path.open("rb") as stream:

@@ -24,7 +24,7 @@ def columns(path: Path) -> dict[str, list[str]]:
 
 
 def rows(path: Path, sql: str) -> Iterator[tuple[object, ...]]:
-    """One row after the other, as far as they are asked for."""
+    """One row after the other, as far as the caller reads."""
     with _open(path) as connection:
         yield from connection.execute(sql)
 

@@ -156,7 +156,7 @@ def relations(text: str, speaker: str | None) -> tuple[Relation, ...]:
 
 
 class _Reading:
-    """One text being read: whom its names and pronouns mean, and whether its sentences state what they say."""
+    """The reading of one text: which person a name or pronoun means, and whether a sentence states a fact."""
 
     def __init__(self, text: str, owner: str) -> None:
         self.text, self.owner = text, owner
@@ -205,7 +205,7 @@ class _Reading:
         return not (denied or supposed or (behind and groups.get("beside") != ","))
 
     def who(self, word: str, at: int) -> tuple[str, float]:
-        """Whom a name or pronoun means; 'and' and 'but' stand for the subject before them."""
+        """The person a name or pronoun means; 'and' and 'but' mean the subject before them."""
         folded = word.casefold()
         if folded in ("and", "but"):
             end, person = self.subject
@@ -215,7 +215,7 @@ class _Reading:
         return self.antecedent(at) if folded in _THEM else (self.name(word, at), 0.9)
 
     def name(self, word: str, at: int) -> str:
-        """A name without the words that only stand before it: 'Yesterday Jonas' is Jonas."""
+        """A name without the words that only come before it: 'Yesterday Jonas' is Jonas."""
         ahead = self.text[max(self.sentence(at)[0], at - 3) : at].rstrip(' \n"“(')
         opens, parts = ahead[-1:] in ("", *":;—–-"), word.split(" ")
         plain = (stop_words(), common_words()) if opens and parts[0] not in ("New", "Will") else ()
@@ -238,7 +238,7 @@ class _Reading:
 
 
 def _agrees(groups: dict[str, str], sense: _Sense) -> bool:
-    """Whether the verb's form agrees with what stands before it, and a noun's modifiers keep its meaning."""
+    """Whether the verb's form agrees with its subject, and a noun's modifiers keep its meaning."""
     aux, aside, subject = groups.get("aux", ""), groups.get("beside", ""), groups["a"].casefold()
     mods = groups.get("mods", "").split()
     if (sense.relation in _STRICT and not _PLAIN.issuperset(mods)) or not (stop_words() | _VAIN).isdisjoint(mods):
