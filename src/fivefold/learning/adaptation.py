@@ -90,13 +90,13 @@ def adapt(weights: Weights, adaptation: Adaptation, now: datetime) -> Weights:
     return Weights(*after, source=f"{weights.source}; {change}", before=before)
 
 
-def learn(adaptation: Adaptation, weights: Weights, shown: Sequence[ShownHit], now: datetime) -> Adaptation:
+def learn(adaptation: Adaptation, weights: Weights, hits: Sequence[ShownHit], now: datetime) -> Adaptation:
     """The adaptation after a list, shown best first under these global weights, of which some hits were used.
 
     A list of which all or nothing was used says nothing about the weights and changes nothing.
     """
-    normalized, signals = _normalize(weights), _signal_matrix(shown)
-    used = np.array([hit.used for hit in shown], dtype=bool)
+    normalized, signals = _normalize(weights), _signal_matrix(hits)
+    used = np.array([hit.used for hit in hits], dtype=bool)
     if normalized is None or not used.any() or used.all():
         return adaptation
     before = fade(adaptation, now)
@@ -145,10 +145,10 @@ def learn_from_log(
     adaptation: Adaptation, signals: Mapping[str, Any], used: Collection[str], now: datetime
 ) -> Adaptation:
     """The adaptation after some hits of a logged recall were used; `signals` are those that the log keeps."""
-    shown = [
+    hits = [
         ShownHit(similarity, recency, frequency, id in used) for id, similarity, recency, frequency in signals["hits"]
     ]
-    return learn(adaptation, Weights(*signals["weights"]), shown, now)
+    return learn(adaptation, Weights(*signals["weights"]), hits, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +196,9 @@ def _normalize(weights: Weights) -> Array | None:
     return values / values.sum() if usable else None
 
 
-def _signal_matrix(shown: Sequence[ShownHit]) -> Array:
+def _signal_matrix(hits: Sequence[ShownHit]) -> Array:
     """A row for each hit; a signal outside 0..1 is an error of the caller."""
-    signals = np.array([[hit.similarity, hit.recency, hit.frequency] for hit in shown], dtype=np.float64).reshape(-1, 3)
+    signals = np.array([[hit.similarity, hit.recency, hit.frequency] for hit in hits], dtype=np.float64).reshape(-1, 3)
     if not ((signals >= -1e-9) & (signals <= 1 + 1e-9)).all():
         raise InvalidInput("similarity, recency and frequency of a shown hit lie in 0..1; give them as the recall did")
     return signals

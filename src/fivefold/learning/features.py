@@ -81,7 +81,7 @@ def _row(candidate: Candidate, now: datetime, kinds: Mapping[str, str]) -> tuple
             cosine = item.score
         if kind in parts:
             parts[kind] += item.contribution
-    whole = candidate.fused or 1.0
+    total = candidate.fused or 1.0
     return (
         base_score(candidate),
         cosine,
@@ -90,5 +90,5 @@ def _row(candidate: Candidate, now: datetime, kinds: Mapping[str, str]) -> tuple
         log1p(max(0.0, age_in_days(memory.event_at, now))),
         retention(memory, now),
         *_TYPES[memory.type],
-        *(part / whole for part in parts.values()),
+        *(part / total for part in parts.values()),
     )

@@ -39,7 +39,7 @@ def _check(namespace: Namespace, recall: Recall | str, used: Sequence[str], not_
     if both is not None:
         raise InvalidInput(f"{both!r} cannot be both used and of no use; name it once")
     recall_id = recall if isinstance(recall, str) else recall.id
-    returned = _returned(namespace, recall)
+    returned = _returned_ids(namespace, recall)
     if returned is None:
         raise NotFound(f"namespace {namespace.name!r} has no recall {recall_id!r} in its log")
     stray = next((id for id in (*used, *not_used) if id not in returned), None)
@@ -47,7 +47,7 @@ def _check(namespace: Namespace, recall: Recall | str, used: Sequence[str], not_
         raise InvalidInput(f"{stray!r} was not returned by recall {recall_id}")
 
 
-def _returned(namespace: Namespace, recall: Recall | str) -> tuple[str, ...] | None:
+def _returned_ids(namespace: Namespace, recall: Recall | str) -> tuple[str, ...] | None:
     """The ids that the recall returned; None where the log has no such recall."""
     if isinstance(recall, Recall):
         if recall.namespace != namespace.name:

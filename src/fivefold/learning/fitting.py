@@ -93,19 +93,19 @@ def padded_lists(lessons: Sequence[Lesson], mean: Tensor, spread: Tensor) -> Pad
     """The lessons padded; a recall counts as one, however many of its hits were used."""
     longest = max(len(lesson.used) for lesson in lessons)
     shape = (len(lessons), longest)
-    stands, features, unused = np.zeros(shape), np.zeros((*shape, len(NAMES))), np.zeros(shape, dtype=bool)
+    scores, features, unused = np.zeros(shape), np.zeros((*shape, len(NAMES))), np.zeros(shape, dtype=bool)
     for i, lesson in enumerate(lessons):
         size = len(lesson.used)
-        stands[i, :size] = relative_scores(lesson.base)
+        scores[i, :size] = relative_scores(lesson.base)
         features[i, :size] = np.nan_to_num((lesson.features - mean) / spread)
         unused[i, :size] = ~lesson.used
     pairs = [(i, place) for i, lesson in enumerate(lessons) for place in np.flatnonzero(lesson.used)]
-    of, chosen = (np.array(part, dtype=int) for part in zip(*pairs, strict=True))
-    open_ = unused[of]
-    open_[np.arange(len(of)), chosen] = True
-    weight = 1.0 / (np.bincount(of)[of] * len(lessons))
+    lists, places = (np.array(part, dtype=int) for part in zip(*pairs, strict=True))
+    candidates = unused[lists]
+    candidates[np.arange(len(lists)), places] = True
+    weight = 1.0 / (np.bincount(lists)[lists] * len(lessons))
     log_rank = np.broadcast_to(np.log(np.arange(1, longest + 1)), shape)
-    return PaddedLists(stands, features, log_rank, of, chosen, open_, weight)
+    return PaddedLists(scores, features, log_rank, lists, places, candidates, weight)
 
 
 def _scale(every: Tensor) -> tuple[Tensor, Tensor]:
@@ -130,11 +130,11 @@ def _initial(seed: int, trust: float) -> Params:
 
 def _adam_step(params: Params, gradient: Params, moments: dict[str, tuple[Tensor, Tensor]], step: int) -> Params:
     """One step of Adam. A better score never counts against a hit, so trust does not fall below 0."""
-    moved = {}
+    updated = {}
     for name, value in params.items():
         first = 0.9 * moments[name][0] + 0.1 * gradient[name]
         second = 0.999 * moments[name][1] + 0.001 * gradient[name] ** 2
         moments[name] = (first, second)
-        moved[name] = value - RATE * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
-    moved["trust"] = np.maximum(moved["trust"], 0.0)
-    return moved
+        updated[name] = value - RATE * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
+    updated["trust"] = np.maximum(updated["trust"], 0.0)
+    return updated

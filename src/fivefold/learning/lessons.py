@@ -56,10 +56,10 @@ def lesson_of(feedback: Feedback) -> Lesson | None:
     rows = unpack_features(feedback.features)
     if rows is None or len(rows) != len(feedback.returned) or not np.isfinite(rows[:, 0]).all() or np.isinf(rows).any():
         return None
-    shown = feedback.returned[:DEEPEST]
-    used = np.array([id in feedback.used for id in shown], dtype=bool)
+    ids = feedback.returned[:DEEPEST]
+    used = np.array([id in feedback.used for id in ids], dtype=bool)
     if not used.any():
-        used = np.array([id not in feedback.refused for id in shown], dtype=bool)
+        used = np.array([id not in feedback.refused for id in ids], dtype=bool)
     if not used.any() or used.all():
         return None
     return Lesson(rows[:DEEPEST, 0], rows[:DEEPEST, 1:], used)

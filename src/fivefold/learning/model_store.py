@@ -189,7 +189,7 @@ def _serving(ranker: Ranker | None, verdict: Verdict) -> LearnedReranker:
 def _stamp(path: Path) -> tuple[int, int, int]:
     """Changes with the file; always the same where there is no file."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return 0, 0, 0
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino

@@ -80,15 +80,15 @@ def choose_decay(query: Query, span_days: float, newest_days: float = 0.0) -> De
 
 def decay_for(query: Query, span_days: float, newest_days: float = 0.0) -> QueryDecay:
     """The same with its reason. The newest memory keeps at least half, however old it is."""
-    chosen = _by_window(query.window, query.now) if query.window is not None else None
-    chosen = chosen or _by_words(query, span_days)
-    half_life = chosen.decay.half_life_days
-    if chosen.decay.curve == "none" or half_life is None:
-        return chosen
+    choice = _by_window(query.window, query.now) if query.window is not None else None
+    choice = choice or _by_words(query, span_days)
+    half_life = choice.decay.half_life_days
+    if choice.decay.curve == "none" or half_life is None:
+        return choice
     quiet = newest_days if isfinite(newest_days) else 0.0
-    stretched = Decay(chosen.decay.curve, min(LONGEST_DAYS, max(HOUR, half_life, quiet)))
+    stretched = Decay(choice.decay.curve, min(LONGEST_DAYS, max(HOUR, half_life, quiet)))
     why = f", and nothing is newer than {_days(quiet)}" if quiet > half_life else ""
-    return QueryDecay(stretched, chosen.reason + why)
+    return QueryDecay(stretched, choice.reason + why)
 
 
 def _by_window(window: Window, now: datetime) -> QueryDecay | None:
@@ -114,19 +114,17 @@ def _until(curve: Curve, reach: float, window: Window) -> QueryDecay:
 def _by_words(query: Query, span_days: float) -> QueryDecay:
     """By the words that say how new the answer should be, then by the intent."""
     text = query.text[:READ].lower()
-    if found := _MOMENT.search(text):
-        return QueryDecay(Decay("exponential", MOMENT_DAYS), f"{found[0]!r} asks for the last hours")
-    if found := _NEWS.search(text):
+    if hit := _MOMENT.search(text):
+        return QueryDecay(Decay("exponential", MOMENT_DAYS), f"{hit[0]!r} asks for the last hours")
+    if hit := _NEWS.search(text):
         half_life = _news(span_days)
-        return QueryDecay(
-            Decay("exponential", half_life), f"{found[0]!r} is taken as half gone after {_days(half_life)}"
-        )
-    if found := _NEWEST.search(text):
-        return QueryDecay(OVER_CANDIDATES, f"{found[0]!r} asks for the newest of its kind, however old")
+        return QueryDecay(Decay("exponential", half_life), f"{hit[0]!r} is taken as half gone after {_days(half_life)}")
+    if hit := _NEWEST.search(text):
+        return QueryDecay(OVER_CANDIDATES, f"{hit[0]!r} asks for the newest of its kind, however old")
     if query.window is not None:
         return QueryDecay(NO_DECAY, f"{query.window.text!r} has no beginning: what is newer is no nearer to it")
-    if found := _ALL_TIME.search(text) or PAST.search(text):
-        return QueryDecay(NO_DECAY, f"{found[0]!r} asks for what is old as well as for what is new")
+    if hit := _ALL_TIME.search(text) or PAST.search(text):
+        return QueryDecay(NO_DECAY, f"{hit[0]!r} asks for what is old as well as for what is new")
     habit = next((match for match in FREQUENCY.finditer(text) if match[1]), None)
     if habit is not None:
         return QueryDecay(NO_DECAY, f"{habit[0]!r} asks for a habit, and all times count alike")

@@ -76,10 +76,10 @@ class Verdict(Value):
         """The verdict in a line, as stats show it."""
         if self.figures is None:
             return f"off: {self.reason}"
-        found = self.figures
+        figures = self.figures
         return (
-            f"{'on' if self.on else 'off'}, {self.model}: nDCG {found.before:.3f} → {found.after:.3f} "
-            f"on the newest {found.held_out} of {self.feedbacks} recalls; {self.reason}"
+            f"{'on' if self.on else 'off'}, {self.model}: nDCG {figures.before:.3f} → {figures.after:.3f} "
+            f"on the newest {figures.held_out} of {self.feedbacks} recalls; {self.reason}"
         )
 
 

@@ -97,6 +97,6 @@ def use_weights(lesson: Lesson, position_bias: float) -> Tensor:
 
 def least_gain(gaps: Tensor, weight: Tensor, seed: int) -> float:
     """The gain that all but a share of `LUCK` of the bootstrap samples reach."""
-    drawn = np.random.default_rng(seed).integers(0, len(gaps), (ROUNDS, len(gaps)))
-    gains = (gaps * weight)[drawn].sum(axis=1) / weight[drawn].sum(axis=1)
+    samples = np.random.default_rng(seed).integers(0, len(gaps), (ROUNDS, len(gaps)))
+    gains = (gaps * weight)[samples].sum(axis=1) / weight[samples].sum(axis=1)
     return float(np.quantile(gains, LUCK))

@@ -28,21 +28,22 @@ def shown_hits(recall: Recall, used: Collection[str]) -> tuple[ShownHit, ...]:
     kinds = {part.route: part.search for part in recall.plan.routes if part.run}
     if not {"recency", "frequency"} & set(kinds.values()):
         return ()
-    shown = []
+    hits = []
     for hit in recall.hits:
         scores = {kinds[item.route]: item.score for item in hit.candidate.evidence if item.route in kinds}
         similarity, recency, frequency = (min(1.0, max(0.0, scores.get(search, 0.0))) for search in SEARCHES)
-        shown.append(ShownHit(similarity, recency, frequency, hit.memory.id in used))
-    return tuple(shown)
+        hits.append(ShownHit(similarity, recency, frequency, hit.memory.id in used))
+    return tuple(hits)
 
 
 def weight_signals(recall: Recall) -> dict[str, Any] | None:
     """What the log keeps of a recall: the global weights and each hit's signals; None without predicted weights."""
-    weights, shown = recall.query.weights, shown_hits(recall, ())
-    if weights is None or not shown:
+    weights, signals = recall.query.weights, shown_hits(recall, ())
+    if weights is None or not signals:
         return None
     before = weights.before or (weights.similarity, weights.recency, weights.frequency)
     hits = [
-        [hit.memory.id, item.similarity, item.recency, item.frequency] for hit, item in zip(recall, shown, strict=True)
+        [hit.memory.id, item.similarity, item.recency, item.frequency]
+        for hit, item in zip(recall, signals, strict=True)
     ]
     return {"weights": list(before), "hits": hits}

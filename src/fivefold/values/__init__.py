@@ -1,1 +1,1 @@
-"""The values that every layer shares. They know nothing of stores, models or faces."""
+"""The values that every layer shares. They know nothing of stores, models or interfaces."""

@@ -21,7 +21,7 @@ _LEFT: dict[Curve, Callable[[float], float]] = {
     "gaussian": lambda lives: exp(-log(2) * lives * lives),
     "step": lambda lives: 1.0 if lives < 1 else 0.0,
 }
-"""What is left after an age of so many half-lives; a step keeps all until then and nothing after."""
+"""The share that is left by the age in half-lives; a step keeps all until then and nothing after."""
 
 
 @dataclass(frozen=True, slots=True)

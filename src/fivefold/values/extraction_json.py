@@ -120,11 +120,11 @@ def _span(item: object) -> Span:
 def _facets(facets: object) -> dict[Facet, str]:
     if not isinstance(facets, dict):
         raise InvalidInput(f"extracted facets must be an object, not {type(facets).__name__}")
-    found = {
+    texts = {
         checked_choice(name, FACETS, "extracted facets:"): exact_text(text, f"extracted facets: {name}")
         for name, text in facets.items()
     }
-    return {facet: found[facet] for facet in FACETS if facet in found}
+    return {facet: texts[facet] for facet in FACETS if facet in texts}
 
 
 def _name(value: object, field: str) -> str:

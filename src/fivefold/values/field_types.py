@@ -1,4 +1,4 @@
-"""What a field declares besides its type: a range, a length, a rule, and what it means.
+"""What a field declares in addition to its type: a range, a length, a rule, and its meaning.
 
 A declaration stands on the field itself, as in `importance: Annotated[Share | None, About("How much it matters")]`.
 `fields.fields_of` reads it; checks, JSON Schemas, forms and documentation derive from that.

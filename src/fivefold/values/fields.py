@@ -88,19 +88,19 @@ def _fields_of(kind: type[Any]) -> Mapping[str, FieldSpec]:
 
 
 def _spec(field: dataclasses.Field[Any], hint: Any) -> FieldSpec:
-    of = declared(hint)
-    between, about = of.mark(Between), of.mark(About)
-    length = of.mark(Chars) or of.mark(Items)
+    declaration = declared(hint)
+    between, about = declaration.mark(Between), declaration.mark(About)
+    length = declaration.mark(Chars) or declaration.mark(Items)
     required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
     return FieldSpec(
         name=field.name,
-        type=of.base,
-        optional=of.optional,
+        type=declaration.base,
+        optional=declaration.optional,
         required=required,
         default=None if required else _default(field),
         low=between.low if between else None,
         high=between.high if between else None,
-        choices=get_args(of.base) if get_origin(of.base) is Literal else (),
+        choices=get_args(declaration.base) if get_origin(declaration.base) is Literal else (),
         max_length=length.most if length else None,
         about=about.text if about else "",
         left_out=about.left_out if about else "",
@@ -144,35 +144,41 @@ def check_names(data: Mapping[Any, Any], known: Mapping[str, Any], path: str = "
 @cache
 def checker(hint: Any) -> Check:
     """The check of a declared type."""
-    of = declared(hint)
-    inner = _checker_of(of)
-    rule = of.mark(Rule)
-    ruled = inner if rule is None else _ruled(inner, rule)
-    return _or_none(ruled) if of.optional else ruled
+    declaration = declared(hint)
+    inner = _checker_of(declaration)
+    rule = declaration.mark(Rule)
+    check_value = inner if rule is None else _with_rule(inner, rule)
+    return _or_none(check_value) if declaration.optional else check_value
 
 
-def _checker_of(of: Declared) -> Check:
-    origin, args = get_origin(of.base), get_args(of.base)
-    if of.base is Any:
+def _checker_of(declaration: Declared) -> Check:
+    origin, args = get_origin(declaration.base), get_args(declaration.base)
+    if declaration.base is Any:
         return lambda value, path: value
-    if of.mark(PlainJson):
+    if declaration.mark(PlainJson):
         return plain_json
     if origin is Literal:
         return lambda value, path: checked_choice(value, args, path)
     if origin is tuple:
-        return _list_of(of, args) if args[-1] is Ellipsis else _tuple_of(of, args)
+        return _list_of(declaration, args) if args[-1] is Ellipsis else _tuple_of(declaration, args)
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return _table_of(checker(args[0]), _entry(of, args[1]))
-    if dataclasses.is_dataclass(of.base):
-        return lambda value, path: value if isinstance(value, of.base) else build(of.base, value, path)
-    if of.base is datetime:
+        return _table_of(checker(args[0]), _entry(declaration, args[1]))
+    if dataclasses.is_dataclass(declaration.base):
+        return lambda value, path: (
+            value if isinstance(value, declaration.base) else build(declaration.base, value, path)
+        )
+    if declaration.base is datetime:
         return lambda value, path: as_utc(value, path)[0]
-    return _text(of.mark(Chars)) if of.base is str else _number(of.base, of.mark(Between))
+    return (
+        _text(declaration.mark(Chars))
+        if declaration.base is str
+        else _number(declaration.base, declaration.mark(Between))
+    )
 
 
-def _entry(of: Declared, hint: Any) -> Check:
+def _entry(declaration: Declared, hint: Any) -> Check:
     """The check of an entry, which has the range of the whole."""
-    between = of.mark(Between)
+    between = declaration.mark(Between)
     return checker(hint if between is None else typing.Annotated[hint, between])
 
 
@@ -180,7 +186,7 @@ def _or_none(inner: Check) -> Check:
     return lambda value, path: None if value is None else inner(value, path)
 
 
-def _ruled(inner: Check, rule: Rule) -> Check:
+def _with_rule(inner: Check, rule: Rule) -> Check:
     def check_rule(value: Any, path: str) -> Any:
         try:
             checked = inner(value, path)
@@ -232,8 +238,8 @@ def _is_number(value: Any) -> bool:
     return value == value if isinstance(value, float) else abs(value) < 1e300  # noqa: PLR0124 - not NaN
 
 
-def _list_of(of: Declared, args: tuple[Any, ...]) -> Check:
-    entry, items, short = _entry(of, args[0]), of.mark(Items), declared(args[0]).mark(Chars)
+def _list_of(declaration: Declared, args: tuple[Any, ...]) -> Check:
+    entry, items, short = _entry(declaration, args[0]), declaration.mark(Items), declared(args[0]).mark(Chars)
     plural = "short texts" if short and short.line else _PLURALS.get(declared(args[0]).base, "values")
 
     def check_list(value: Any, path: str) -> tuple[Any, ...]:
@@ -248,8 +254,8 @@ def _list_of(of: Declared, args: tuple[Any, ...]) -> Check:
     return check_list
 
 
-def _tuple_of(of: Declared, args: tuple[Any, ...]) -> Check:
-    entries = [_entry(of, arg) for arg in args]
+def _tuple_of(declaration: Declared, args: tuple[Any, ...]) -> Check:
+    entries = [_entry(declaration, arg) for arg in args]
 
     def check_tuple(value: Any, path: str) -> tuple[Any, ...]:
         if not isinstance(value, list | tuple) or len(value) != len(entries):

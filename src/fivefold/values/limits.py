@@ -1,4 +1,4 @@
-"""How much of everything: the limits that every face and every check share."""
+"""The limits that all interfaces and checks share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_TAGS = 64
 """Tags of one memory."""
 
 MAX_DEPTH = 100
-"""How deep metadata may be nested; not every face can show deeper values."""
+"""How deep metadata may be nested; not every interface can show deeper values."""
 
 MAX_K = 1_000
 """Memories in one answer."""

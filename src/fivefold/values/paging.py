@@ -43,10 +43,10 @@ class Page(Value, Sequence[T], Generic[T]):
         return self.items[index]
 
 
-def page_of(found: Sequence[T], limit: int, order: str, place: Callable[[T], Place]) -> Page[T]:
+def page_of(rows: Sequence[T], limit: int, order: str, place: Callable[[T], Place]) -> Page[T]:
     """The first `limit` of what was found; one more than that tells that the list goes on."""
-    items = tuple(found[:limit])
-    return Page(items, cursor_of(order, place(items[-1])) if len(found) > limit else None)
+    items = tuple(rows[:limit])
+    return Page(items, cursor_of(order, place(items[-1])) if len(rows) > limit else None)
 
 
 def cursor_of(order: str, place: Place) -> str:
@@ -61,11 +61,11 @@ def read_cursor(cursor: str | None, order: str, *kinds: type) -> Place | None:
         return None
     try:
         padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
-        named, *place = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True).decode())
+        name, *place = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True).decode())
     except (AttributeError, ValueError, TypeError, RecursionError, binascii.Error):
-        named, place = None, []
+        name, place = None, []
     fits = len(place) == len(kinds) and all(_is(part, kind) for part, kind in zip(place, kinds, strict=True))
-    if named != order or not fits:
+    if name != order or not fits:
         raise InvalidInput("the cursor is not one of this list; take it from the page before, or leave it out")
     return tuple(place)
 

@@ -34,10 +34,10 @@ class Registry(dict[str, T]):
 
     def __missing__(self, name: str) -> T:
         if name not in self._loaded:
-            found = plugin(self._group, name, self)
-            if found is None:
+            match = plugin(self._group, name, self)
+            if match is None:
                 raise KeyError(name)
-            self._loaded[name] = found.part(self._needs)
+            self._loaded[name] = match.part(self._needs)
         return self._loaded[name]
 
     def __contains__(self, name: object) -> bool:
@@ -57,37 +57,37 @@ class Plugin:
         self.group = group
         self.name = entry.name
         self.package = _package(entry)
-        self.object = self._tried(entry.load)
+        self.object = self._try(entry.load)
 
     def part(self, needs: Collection[str], *args: str) -> Any:
         """The object, or what the class or function makes of `args`; an error names the attributes it lacks."""
-        part = self._tried(lambda: self.object(*args)) if callable(self.object) else self.object
+        part = self._try(lambda: self.object(*args)) if callable(self.object) else self.object
         missing = sorted(name for name in needs if not _has(part, name))
         if missing:
-            raise self.failed(f"{type(part).__name__} has no {', '.join(missing)}")
+            raise self._error(f"{type(part).__name__} has no {', '.join(missing)}")
         return part
 
-    def failed(self, reason: str) -> PluginError:
+    def _error(self, reason: str) -> PluginError:
         return PluginError(self.group.removesuffix("s"), self.name, self.package, reason)
 
-    def _tried(self, step: Callable[[], Any]) -> Any:
+    def _try(self, step: Callable[[], Any]) -> Any:
         try:
             return step()
         except FivefoldError:
             raise
         except Exception as error:
-            raise self.failed(f"{type(error).__name__}: {error}") from error
+            raise self._error(f"{type(error).__name__}: {error}") from error
 
 
 def plugin(group: Group, name: str, builtin: Collection[str]) -> Plugin | None:
     """What an installed package registers under `name`, or None; a built-in name is never looked up."""
-    found = [entry for entry in _entries(group, builtin) if entry.name == name]
-    if not found:
+    matches = [entry for entry in _entries(group, builtin) if entry.name == name]
+    if not matches:
         return None
-    if len(found) > 1:
-        others = " and ".join(sorted(_package(entry) for entry in found))
+    if len(matches) > 1:
+        others = " and ".join(sorted(_package(entry) for entry in matches))
         raise PluginError(group.removesuffix("s"), name, others, "each of them registers that name")
-    return Plugin(group, found[0])
+    return Plugin(group, matches[0])
 
 
 def plugin_names(group: Group, builtin: Collection[str]) -> tuple[str, ...]:
@@ -101,11 +101,11 @@ def plugin_by_choice(group: Group, choice: str, builtin: Mapping[str, str], prot
     `builtin` says how each built-in name is written, for that error.
     """
     name, _, model = choice.partition(":")
-    found = plugin(group, name, builtin)
-    if found is None:
+    match = plugin(group, name, builtin)
+    if match is None:
         known = ", ".join((*builtin.values(), *plugin_names(group, builtin)))
         raise InvalidInput(f"unknown {group.removesuffix('s')} {choice!r}; known are {known}")
-    return found.part(members_of(protocol), *([model] if model else []))
+    return match.part(members_of(protocol), *([model] if model else []))
 
 
 def members_of(protocol: type[Any]) -> tuple[str, ...]:

@@ -90,23 +90,23 @@ class Query(Value):
 
     def spans(self) -> list[tuple[int, int, str]]:
         """The stretches of the question that became something, in reading order: start, end, what."""
-        found = [(ref.start, ref.start + len(ref.text), ref.name) for ref in self.entities]
+        spans = [(ref.start, ref.start + len(ref.text), ref.name) for ref in self.entities]
         if self.window is not None and self.window.text in self.text:
             start = self.text.index(self.window.text)
-            found.append(
+            spans.append(
                 (start, start + len(self.window.text), f"{self.window.start:%Y-%m-%d}…{self.window.end:%Y-%m-%d}")
             )
-        found += [(cue.start, cue.start + len(cue.text), f"{cue.kind}: {cue.value}") for cue in self.cues]
-        return sorted(found)
+        spans += [(cue.start, cue.start + len(cue.text), f"{cue.kind}: {cue.value}") for cue in self.cues]
+        return sorted(spans)
 
     def marked(self) -> str:
         """The question with each of those stretches in brackets and what it became."""
-        out, reached = [], 0
+        out, position = [], 0
         for start, end, what in self.spans():
-            if start >= reached:
-                out += [self.text[reached:start], f"[{self.text[start:end]} = {what}]"]
-                reached = end
-        return "".join((*out, self.text[reached:]))
+            if start >= position:
+                out += [self.text[position:start], f"[{self.text[start:end]} = {what}]"]
+                position = end
+        return "".join((*out, self.text[position:]))
 
     def describe(self) -> list[str]:
         """What was read out of the question, a line each."""

@@ -18,7 +18,7 @@ RECORD_FIELDS = fields_of(Record)
 """What a caller may say of a memory."""
 
 TEXT_FIELDS = tuple(name for name, spec in RECORD_FIELDS.items() if spec.type is str and spec.max_length == MAX_TEXT)
-"""Those that hold a whole text, rather than a name."""
+"""Fields with a whole text, not a name."""
 
 _TIMES = tuple(name for name, spec in RECORD_FIELDS.items() if spec.type is datetime)
 _CHECKERS = {name: spec.checker for name, spec in RECORD_FIELDS.items() if name not in _TIMES}

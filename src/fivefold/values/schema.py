@@ -27,20 +27,20 @@ _PLAIN: dict[Any, Json] = {
 
 def schema_of(kind: Any) -> Json:
     """The schema of what `to_dict()` of that class writes, with the classes it holds under `$defs`."""
-    found = definitions(kind, ref=LOCAL)
-    own = found.pop(name_of(kind))
-    return {**own, "$defs": found} if found else own
+    schemas = definitions(kind, ref=LOCAL)
+    own = schemas.pop(name_of(kind))
+    return {**own, "$defs": schemas} if schemas else own
 
 
 def definitions(*kinds: Any, ref: str = LOCAL) -> dict[str, Json]:
     """The schemas of these classes and of all they hold, by name; each refers to the others by `ref`."""
-    found: dict[str, Json] = {}
-    waiting = list(kinds)
-    while waiting:
-        kind = waiting.pop()
-        if name_of(kind) not in found:
-            found[name_of(kind)] = _object(kind, ref, waiting)
-    return dict(sorted(found.items()))
+    schemas: dict[str, Json] = {}
+    queue = list(kinds)
+    while queue:
+        kind = queue.pop()
+        if name_of(kind) not in schemas:
+            schemas[name_of(kind)] = _object(kind, ref, queue)
+    return dict(sorted(schemas.items()))
 
 
 def name_of(kind: Any) -> str:
@@ -51,27 +51,27 @@ def name_of(kind: Any) -> str:
     return f"{origin.__name__}Of{''.join(name_of(arg) for arg in get_args(kind))}"
 
 
-def _object(kind: Any, ref: str, waiting: list[Any]) -> Json:
+def _object(kind: Any, ref: str, queue: list[Any]) -> Json:
     origin = get_origin(kind) or kind
-    bound = dict(zip(getattr(origin, "__parameters__", ()), get_args(kind), strict=False))
+    arguments = dict(zip(getattr(origin, "__parameters__", ()), get_args(kind), strict=False))
     shape = origin.shape()
     return {
         "title": name_of(kind),
         "description": " ".join((inspect.getdoc(origin) or "").split()),
         "type": "object",
-        "properties": {name: _typed(_filled(hint, bound), ref, waiting) for name, hint in shape.items()},
+        "properties": {name: _schema_of_hint(_substitute(hint, arguments), ref, queue) for name, hint in shape.items()},
         "required": list(shape),
         "additionalProperties": False,
     }
 
 
-def _filled(hint: Any, bound: Mapping[Any, Any]) -> Any:
+def _substitute(hint: Any, arguments: Mapping[Any, Any]) -> Any:
     """A hint with its type variables replaced by what they stand for."""
     if isinstance(hint, TypeVar):
-        return bound.get(hint, Any)
+        return arguments.get(hint, Any)
     if not get_args(hint) or get_origin(hint) is Literal:
         return hint
-    args = tuple(_filled(arg, bound) for arg in get_args(hint))
+    args = tuple(_substitute(arg, arguments) for arg in get_args(hint))
     if isinstance(hint, types.UnionType):
         return Union[args]  # noqa: UP007 - made of what is known only now
     return hint if args == get_args(hint) else get_origin(hint)[args]
@@ -79,29 +79,29 @@ def _filled(hint: Any, bound: Mapping[Any, Any]) -> Any:
 
 def schema_of_type(hint: Any) -> Json:
     """The schema of one declared type, with the classes it mentions under `$defs`."""
-    waiting: list[Any] = []
-    own = _typed(hint, LOCAL, waiting)
-    found = definitions(*waiting)
-    return {**own, "$defs": found} if found else own
+    queue: list[Any] = []
+    own = _schema_of_hint(hint, LOCAL, queue)
+    schemas = definitions(*queue)
+    return {**own, "$defs": schemas} if schemas else own
 
 
-def _typed(hint: Any, ref: str, waiting: list[Any]) -> Json:
+def _schema_of_hint(hint: Any, ref: str, queue: list[Any]) -> Json:
     """A type with its limits and meaning; None is one more type that it may have."""
-    of = declared(hint)
-    if not of.marks and not of.optional:
-        return _bare(hint, ref, waiting)
-    own = _limited(_bare(of.base, ref, waiting), of)
-    about = of.mark(About)
-    whole = {"anyOf": [own, dict(_PLAIN[type(None)])]} if of.optional else own
-    return {**whole, "description": about.text} if about else whole
+    declaration = declared(hint)
+    if not declaration.marks and not declaration.optional:
+        return _schema_without_limits(hint, ref, queue)
+    own = _add_limits(_schema_without_limits(declaration.base, ref, queue), declaration)
+    about = declaration.mark(About)
+    schema = {"anyOf": [own, dict(_PLAIN[type(None)])]} if declaration.optional else own
+    return {**schema, "description": about.text} if about else schema
 
 
-def _limited(schema: Json, of: Declared) -> Json:
+def _add_limits(schema: Json, declaration: Declared) -> Json:
     """The schema with its limits; a range holds for each entry of a list or table."""
-    between, chars, items = of.mark(Between), of.mark(Chars), of.mark(Items)
+    between, chars, items = declaration.mark(Between), declaration.mark(Chars), declaration.mark(Items)
     inner = next((part for part in ("items", "additionalProperties") if part in schema), None)
     if between and inner:
-        schema = {**schema, inner: _limited(schema[inner], Declared(None, (between,), False))}
+        schema = {**schema, inner: _add_limits(schema[inner], Declared(None, (between,), False))}
     elif between:
         schema = {**schema, "minimum": between.low, "maximum": between.high}
     if chars:
@@ -110,25 +110,25 @@ def _limited(schema: Json, of: Declared) -> Json:
     return {**schema, "maxItems": items.most} if items and items.most is not None else schema
 
 
-def _bare(hint: Any, ref: str, waiting: list[Any]) -> Json:
+def _schema_without_limits(hint: Any, ref: str, queue: list[Any]) -> Json:
     if hint in _PLAIN:
         return dict(_PLAIN[hint])
     origin, args = get_origin(hint), get_args(hint)
     kind = origin or hint
     if isinstance(kind, type) and issubclass(kind, Value):
-        waiting.append(hint)
+        queue.append(hint)
         return {"$ref": ref + name_of(hint)}
     if origin is Literal:
         return {"enum": list(args)}
     if origin in {Union, types.UnionType}:
-        return {"anyOf": [_typed(arg, ref, waiting) for arg in args]}
+        return {"anyOf": [_schema_of_hint(arg, ref, queue) for arg in args]}
     if origin is tuple and args[-1] is not Ellipsis:
         if len(set(args)) != 1:
             raise TypeError(f"{hint!r} has members of several types; a class says what each of them is")
-        items = _typed(args[0], ref, waiting)
+        items = _schema_of_hint(args[0], ref, queue)
         return {"type": "array", "items": items, "minItems": len(args), "maxItems": len(args)}
     if isinstance(kind, type) and issubclass(kind, Mapping):
-        return {"type": "object", "additionalProperties": _typed(args[1] if args else Any, ref, waiting)}
+        return {"type": "object", "additionalProperties": _schema_of_hint(args[1] if args else Any, ref, queue)}
     if isinstance(kind, type) and issubclass(kind, Sequence | set | frozenset) and kind is not bytes:
-        return {"type": "array", "items": _typed(args[0] if args else Any, ref, waiting)}
+        return {"type": "array", "items": _schema_of_hint(args[0] if args else Any, ref, queue)}
     raise TypeError(f"{hint!r} has no schema")

@@ -1,4 +1,4 @@
-"""One way to turn every value object into JSON, so that all faces of fivefold speak one schema."""
+"""One way to turn every value object into JSON, so that all interfaces of fivefold share one schema."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class Value:
     __slots__ = ()
 
     def to_dict(self) -> Json:
-        return {name: plain(value) for name, value in self._shown()}
+        return {name: plain(value) for name, value in self._values()}
 
     @classmethod
     def shape(cls) -> dict[str, Any]:
         """What `to_dict()` writes: each name with its type, as it is declared."""
         hints = typing.get_type_hints(cls, include_extras=True)
-        return {name: hints[name] for name in _written(cls)}
+        return {name: hints[name] for name in _names(cls)}
 
-    def _shown(self) -> Iterator[tuple[str, object]]:
-        for name in _written(type(self)):
+    def _values(self) -> Iterator[tuple[str, object]]:
+        for name in _names(type(self)):
             yield name, getattr(self, name)
 
 
-def _written(kind: type[Any]) -> list[str]:
+def _names(kind: type[Any]) -> list[str]:
     return [field.name for field in dataclasses.fields(kind) if field.metadata.get("json", True)]
 
 

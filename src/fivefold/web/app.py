@@ -33,7 +33,7 @@ from fivefold.web.rest import install
 from fivefold.web.security import Guard, Sites
 
 MOST_FAULTS = 20
-"""So many values that cannot be used are told at once."""
+"""The most faults that one problem lists."""
 
 
 def create_app(
@@ -48,7 +48,7 @@ def create_app(
 ) -> FastAPI:
     """The application; `pages` is the inspector, `mcp` the tools at /mcp.
 
-    `metrics_open` shows figures to anyone, `log_contents` logs what is asked and told, `traced` makes spans.
+    `metrics_open` shows figures to anyone, `log_contents` logs questions and answers, `traced` makes spans.
     """
     sites = sites or Sites()
     metrics = Metrics(service.engines.store)
@@ -62,7 +62,7 @@ def create_app(
         lifespan=_lifespan,
         middleware=[
             Middleware(RawPaths),
-            *_traced(traced),
+            *_tracing(traced),
             Middleware(ObservedRequests, observers=(RequestLogger(), metrics), contents=log_contents),
             *_cors(sites),
             Middleware(Guard, sites=sites, limits=service.limits),
@@ -73,7 +73,7 @@ def create_app(
     app.state.lifespans = []
     app.state.problem_page = _problem_page()
     for kind in (FivefoldError, ProblemError, HTTPException, RequestValidationError):
-        app.add_exception_handler(kind, _failed)
+        app.add_exception_handler(kind, _answer_error)
     install(app)
     app.openapi = lambda: describe(app)  # type: ignore[method-assign]
     app.include_router(metrics_router(metrics, metrics_open))
@@ -87,7 +87,7 @@ def create_app(
 
 
 def _problem_page() -> Callable[[Request, Problem], Response] | None:
-    """What shows a problem to a person; None without the packages of the pages, which `fivefold mcp` does not need."""
+    """The function that shows a problem as a page; None where the packages of the pages are not installed."""
     try:
         from fivefold.web.inspector.rendering import problem_page
     except ImportError:
@@ -96,13 +96,13 @@ def _problem_page() -> Callable[[Request, Problem], Response] | None:
 
 
 async def _in_turn(request: Request) -> AsyncIterator[None]:
-    """What a page changes waits for its turn among the writes; to sign in or out is none."""
+    """A change from a page waits for its turn among the writes; signing in or out is not a write."""
     writes = request.method == "POST" and request.scope["path"] not in ("/login", "/logout")
     async with service_of(request).writers if writes else nullcontext():
         yield
 
 
-def _traced(traced: bool) -> list[Middleware]:
+def _tracing(traced: bool) -> list[Middleware]:
     if not traced:
         return []
     from fivefold.web.request_spans import TracedRequests
@@ -111,7 +111,7 @@ def _traced(traced: bool) -> list[Middleware]:
 
 
 def _cors(sites: Sites) -> list[Middleware]:
-    """Off unless a site is named; keys go in a header, so cookies stay at home."""
+    """Off unless a site is named; keys go in a header, so no cookies are allowed."""
     if not sites.origins:
         return []
     return [
@@ -142,7 +142,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
 
 
-def _failed(request: Request, error: Exception) -> Response:
+def _answer_error(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException) and error.status_code == 405:
         error = HTTPException(405, headers={"Allow": ", ".join(_methods(request.app, request.scope))})
     elif isinstance(error, RequestValidationError):
@@ -152,19 +152,19 @@ def _failed(request: Request, error: Exception) -> Response:
 
 def _invalid(error: RequestValidationError) -> ProblemError:
     """The first value that cannot be used, in a sentence; all of them in a list."""
-    found = error.errors()
-    if found[0]["type"] == "json_invalid":
-        told = f"the body is not JSON: {found[0]['ctx']['error']} at character {found[0]['loc'][-1]}"
-        return ProblemError(problem("malformed-body", told))
-    faults = tuple(Fault(".".join(map(str, item["loc"])), str(item["msg"])) for item in found[:MOST_FAULTS])
+    errors = error.errors()
+    if errors[0]["type"] == "json_invalid":
+        detail = f"the body is not JSON: {errors[0]['ctx']['error']} at character {errors[0]['loc'][-1]}"
+        return ProblemError(problem("malformed-body", detail))
+    faults = tuple(Fault(".".join(map(str, item["loc"])), str(item["msg"])) for item in errors[:MOST_FAULTS])
     return ProblemError(problem("invalid-input", f"{faults[0].field}: {faults[0].detail}", errors=faults))
 
 
 def _methods(app: FastAPI, scope: Scope) -> list[str]:
-    """All methods that the path takes, of whichever route."""
+    """All methods that the path takes, over all routes."""
 
-    def taken(method: str) -> bool:
-        asked = {**scope, "method": method}
-        return any(route.matches(asked)[0] is Match.FULL for route in app.routes)
+    def is_allowed(method: str) -> bool:
+        candidate = {**scope, "method": method}
+        return any(route.matches(candidate)[0] is Match.FULL for route in app.routes)
 
-    return sorted(filter(taken, METHODS))
+    return sorted(filter(is_allowed, METHODS))

@@ -17,8 +17,8 @@ from fivefold.web.security import host_of, is_loopback
 COOKIE = "fivefold_signed_in"
 FORWARDED = ("forwarded", "via", "true-client-ip", "x-client-ip", "x-original-host")
 FORWARDING = ("x-forwarded", "x-real-", "x-envoy-", "cf-")
-"""Headers of a proxy, and how others begin: what comes through one does not come from this machine, whatever the
-address says.
+"""Headers of a proxy, and prefixes of others: what comes through a proxy does not come from this machine, whatever its
+address is.
 """
 
 
@@ -44,7 +44,7 @@ def caller_of(request: Request) -> Caller:
 
 
 def recheck_caller(request: Request) -> Caller:
-    """Who asks, looked up anew and not counted: a body may be long in coming, and a key revoked meanwhile."""
+    """Who asks, looked up again and not counted: the key may be revoked while a long body arrives."""
     return service_of(request).caller(secret_of(request), is_local(request))
 
 
@@ -64,7 +64,7 @@ def secret_of(request: Request) -> str | None:
 
 
 def is_local(request: Request) -> bool:
-    """Whether it comes straight from this machine, and means it by name."""
+    """Whether the request comes directly from this machine and names it as its host."""
     if any(name in FORWARDED or name.startswith(FORWARDING) for name in request.headers):
         return False
     try:

@@ -20,9 +20,9 @@ REPLAYED = "idempotent-replayed"
 
 @dataclass(frozen=True, slots=True)
 class KeyedWrite:
-    """A write under a key. What it stores without an id gets one made from the key, by which a second try finds it.
+    """A write under a key. A record without an id gets one made from the key, by which a second try finds it.
 
-    The body counts too: a key that comes with another one, once its time is over, means another write.
+    The body counts too: after its retention, a key with another body means another write.
     """
 
     pending: PendingRequest
@@ -41,9 +41,9 @@ async def run_once(
     do: Callable[[KeyedWrite | None], Awaitable[Response]],
     keeps: bool = True,
 ) -> Response:
-    """What `do` answers, or what it answered the first time it was asked under this key.
+    """What `do` answers, or what it answered the first time under this key.
 
-    An answer that is not kept is not given again; only that it was given is known.
+    Without `keeps` the answer is not stored; a second request learns only that it was answered.
     """
     key = request.headers.get(HEADER)
     if key is None:

@@ -1,7 +1,7 @@
 """The server's log: one line an event, as JSON or for a terminal, without memories, questions and secrets.
 
-An error's words may hold what was asked, so that only its kind and the place it came from are written, unless contents
-were asked for.
+An error's message may contain questions or memories. So only its type and its location are written, unless contents
+are logged.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Level = Literal["debug", "info", "warning", "error"]
 
 REQUESTS = "fivefold.requests"
 _OWN = ("request_id", "method", "operation", "status", "ms", "key", "path", "body", "error_id")
-"""Fields a line may have beside its message."""
+"""Fields a line may have besides its message."""
 
 _KNOWN = ("fivefold", "uvicorn", "opentelemetry", "psycopg")
-"""Whose messages hold no contents but for the errors among their values."""
+"""Loggers whose messages contain no contents, except in the errors among their values."""
 
 
 def start(form: Form = "auto", level: Level = "info", contents: bool = False, stream: TextIO | None = None) -> None:
-    """From now on all that is logged goes to `stream`, else standard error; `auto` is plain where someone looks on."""
+    """Log to `stream`, or to standard error; `auto` is plain on a terminal."""
     target = stream or sys.stderr
     plain = form == "plain" or (form == "auto" and target.isatty())
     handler = logging.StreamHandler(target)
@@ -76,7 +76,7 @@ class Lines(logging.Formatter):
         self._contents = contents
 
     def format(self, record: logging.LogRecord) -> str:
-        shown: dict[str, Any] = {
+        line: dict[str, Any] = {
             "at": iso(datetime.fromtimestamp(record.created, UTC)),
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -84,8 +84,8 @@ class Lines(logging.Formatter):
             **fields_of(record),
         }
         if record.exc_info and record.exc_info[1] is not None:
-            shown["error"] = failure(record.exc_info[1], self._contents)
-        return escaped(json.dumps(shown, ensure_ascii=False, default=str))
+            line["error"] = failure(record.exc_info[1], self._contents)
+        return escaped(json.dumps(line, ensure_ascii=False, default=str))
 
 
 class Plain(logging.Formatter):
@@ -97,17 +97,17 @@ class Plain(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC).strftime("%H:%M:%S")
-        given = fields_of(record)
+        fields = fields_of(record)
         if record.name == REQUESTS:
-            told = f"{given['status']} {given['method']} {given['operation']} {given['ms']:.1f} ms"
-            key = f" key {given['key']}" if given["key"] else ""
-            asked = f" {given['path']} {given['body']}" if "path" in given else ""
-            line = f"{at} {told}{key} ({given['request_id']}){asked}"
+            summary = f"{fields['status']} {fields['method']} {fields['operation']} {fields['ms']:.1f} ms"
+            key = f" key {fields['key']}" if fields["key"] else ""
+            contents = f" {fields['path']} {fields['body']}" if "path" in fields else ""
+            line = f"{at} {summary}{key} ({fields['request_id']}){contents}"
         else:
             line = f"{at} {record.levelname.lower()}: {message_of(record, self._contents)}"
         if record.exc_info and record.exc_info[1] is not None:
-            failed = failure(record.exc_info[1], self._contents)
-            line += f": {failed['type']} {failed.get('message', '')}\n" + "\n".join(failed["trace"])
+            error = failure(record.exc_info[1], self._contents)
+            line += f": {error['type']} {error.get('message', '')}\n" + "\n".join(error["trace"])
         return visible(line)
 
 
@@ -116,8 +116,8 @@ def fields_of(record: logging.LogRecord) -> dict[str, Any]:
 
 
 def message_of(record: logging.LogRecord, contents: bool) -> str:
-    """The message; unless contents were asked for, an error among its values is told by its kind alone, and what
-    others have written by its place."""
+    """The message. Unless contents are logged, an error among its values is replaced by its type, and a message
+    of other packages by its location."""
     if contents:
         return record.getMessage()
     if record.name.partition(".")[0] not in _KNOWN:
@@ -125,8 +125,8 @@ def message_of(record: logging.LogRecord, contents: bool) -> str:
     if not record.args:
         return record.getMessage()
     if isinstance(record.args, Mapping):
-        named = {name: _kind(value) for name, value in record.args.items()}
-        return str(record.msg) % named
+        values = {name: _kind(value) for name, value in record.args.items()}
+        return str(record.msg) % values
     return str(record.msg) % tuple(map(_kind, record.args))
 
 
@@ -135,13 +135,13 @@ def _kind(value: object) -> object:
 
 
 def failure(error: BaseException, contents: bool) -> dict[str, Any]:
-    """An error: its kind and the way it took, with its words only where contents were asked for."""
+    """An error: its type and its trace, with its message only where contents are logged."""
     frames = traceback.extract_tb(error.__traceback__)
     trace = [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in frames]
-    told: dict[str, Any] = {"type": type(error).__name__}
+    description: dict[str, Any] = {"type": type(error).__name__}
     if contents:
-        told["message"] = str(error)
+        description["message"] = str(error)
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
     if cause is not None:
-        told["cause"] = failure(cause, contents)
-    return {**told, "trace": trace}
+        description["cause"] = failure(cause, contents)
+    return {**description, "trace": trace}

@@ -1,4 +1,4 @@
-"""MCP at /mcp: the same keys, limits and notes as REST."""
+"""MCP at /mcp: the same keys, limits and audit log as REST."""
 
 from __future__ import annotations
 

@@ -44,28 +44,31 @@ TAGS = {
 
 
 def describe(app: FastAPI) -> Json:
-    """The document of an application; made once, when it is first asked for."""
+    """The document of an application; built on the first request for it."""
     if app.openapi_schema is None:
-        made = get_openapi(
+        document = get_openapi(
             title=app.title,
             version=app.version,
             summary=app.summary,
             description=DESCRIPTION,
             routes=app.routes,
-            tags=[{"name": name, "description": told} for name, told in TAGS.items()],
+            tags=[{"name": name, "description": description} for name, description in TAGS.items()],
         )
         for operation in OPERATIONS.values():
-            _complete(made["paths"][_format(operation.path)][operation.method.lower()], operation)
+            _complete(document["paths"][_format(operation.path)][operation.method.lower()], operation)
         for path, kind in (("/health", Health), ("/ready", Readiness)):
-            made["paths"][path]["get"]["responses"] = {"200": _answer(kind, "It is well"), **_problems((500, 503))}
-        _components(made)
-        app.openapi_schema = made
+            document["paths"][path]["get"]["responses"] = {
+                "200": _json_response(kind, "It is well"),
+                **_problems((500, 503)),
+            }
+        _components(document)
+        app.openapi_schema = document
     return app.openapi_schema
 
 
-def _complete(shown: Json, operation: Operation) -> None:
-    """What the endpoint's signature does not tell: the answers, the errors, the examples, the names in the path."""
-    parameters = {(item["in"], item["name"]): item for item in shown.get("parameters", [])}
+def _complete(entry: Json, operation: Operation) -> None:
+    """Add what the endpoint's signature does not say: answers, errors, examples, names in the path."""
+    parameters = {(item["in"], item["name"]): item for item in entry.get("parameters", [])}
     for name in re.findall(r"{(\w+):", operation.path):
         item = parameters.setdefault(("path", name), {"name": name, "in": "path", "required": True})
         item.setdefault("schema", NAME)
@@ -82,15 +85,15 @@ def _complete(shown: Json, operation: Operation) -> None:
     for name, value in {**operation.example.path, **operation.example.query}.items():
         where = "path" if name in operation.example.path else "query"
         parameters[where, name]["example"] = int(value) if value.isdigit() else value
-    shown["parameters"] = list(parameters.values())
+    entry["parameters"] = list(parameters.values())
     if operation.takes == LINES:
-        shown["requestBody"] = {"required": True, "content": {LINES: {"schema": {"type": "string"}}}}
+        entry["requestBody"] = {"required": True, "content": {LINES: {"schema": {"type": "string"}}}}
     if operation.takes is not None:
-        shown["requestBody"]["content"][operation.takes]["example"] = _request_body(operation)
+        entry["requestBody"]["content"][operation.takes]["example"] = _request_body(operation)
     if operation.name == "change_settings":
-        shown["requestBody"]["content"][JSON]["schema"] = {"$ref": f"{REF}SettingsChanges"}
-    shown["responses"] = {str(operation.status): _answered(operation), **_problems(_statuses(operation))}
-    shown["security"] = [{"key": []}, {}]
+        entry["requestBody"]["content"][JSON]["schema"] = {"$ref": f"{REF}SettingsChanges"}
+    entry["responses"] = {str(operation.status): _response(operation), **_problems(_statuses(operation))}
+    entry["security"] = [{"key": []}, {}]
 
 
 def _request_body(operation: Operation) -> Any:
@@ -104,40 +107,40 @@ def _statuses(operation: Operation) -> tuple[int, ...]:
     return tuple(sorted({*ALWAYS, *body, *(WHEN_WRITING if operation.writes else ())}))
 
 
-def _answered(operation: Operation) -> Json:
+def _response(operation: Operation) -> Json:
     if operation.answers is None:
         lines = {"schema": {"type": "string"}, "example": _examples()[operation.name]}
         return {"description": "One JSON object a line", "content": {LINES: lines}}
-    shown = _answer(operation.answers, _told(operation.answers))
-    shown["content"][JSON]["example"] = _examples()[operation.name]
+    response = _json_response(operation.answers, _description_of(operation.answers))
+    response["content"][JSON]["example"] = _examples()[operation.name]
     for other in operation.gives[1:]:
-        shown["content"][other] = {"schema": {"type": "string"}}
-    return shown
+        response["content"][other] = {"schema": {"type": "string"}}
+    return response
 
 
-def _answer(kind: Any, told: str) -> Json:
-    return {"description": told, "content": {JSON: {"schema": {"$ref": REF + name_of(kind)}}}}
+def _json_response(kind: Any, description: str) -> Json:
+    return {"description": description, "content": {JSON: {"schema": {"$ref": REF + name_of(kind)}}}}
 
 
-def _told(kind: Any) -> str:
+def _description_of(kind: Any) -> str:
     return str(definitions(kind)[name_of(kind)]["description"]).partition(". ")[0]
 
 
 def _problems(statuses: tuple[int, ...]) -> dict[str, Json]:
     """Each status with the kinds of problem it may be."""
-    shown = {}
+    responses = {}
     for status in statuses:
         kinds = ", ".join(f"`{kind}`" for kind, (own, _) in KINDS.items() if own == status)
-        shown[str(status)] = {
+        responses[str(status)] = {
             "description": f"{HTTPStatus(status).phrase}: {kinds}",
             "content": {MEDIA_TYPE: {"schema": {"$ref": f"{REF}Problem"}}},
         }
-    return shown
+    return responses
 
 
-def _components(made: Json) -> None:
+def _components(document: Json) -> None:
     answers = {name_of(item.answers): item.answers for item in OPERATIONS.values() if item.answers is not None}
-    schemas = made.setdefault("components", {}).setdefault("schemas", {})
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     schemas |= definitions(*answers.values(), Problem, Health, Readiness, ref=REF)
@@ -147,8 +150,8 @@ def _components(made: Json) -> None:
         "additionalProperties": False,
         "properties": {name: {"anyOf": [shape, {"type": "null"}]} for name, shape in settings.items()},
     }
-    made["components"]["schemas"] = dict(sorted(schemas.items()))
-    made["components"]["securitySchemes"] = {
+    document["components"]["schemas"] = dict(sorted(schemas.items()))
+    document["components"]["securitySchemes"] = {
         "key": {"type": "http", "scheme": "bearer", "description": "An API key, as `fivefold keys create` makes it"}
     }
 
@@ -161,5 +164,5 @@ def _format(path: str) -> str:
 def _examples() -> dict[str, Any]:
     """What each operation answered to its example on the sample store."""
     text = resources.files("fivefold.web.rest").joinpath("examples.json").read_text("utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
+    examples: dict[str, Any] = json.loads(text)
+    return examples

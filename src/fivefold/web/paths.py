@@ -1,4 +1,4 @@
-"""Paths as they came: a name in a path may hold any character, a slash as well, percent-encoded."""
+"""Paths before decoding: a name in a path may contain any character, also a slash, percent-encoded."""
 
 from __future__ import annotations
 

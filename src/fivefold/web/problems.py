@@ -38,12 +38,12 @@ def problem_and_headers(error: Exception) -> tuple[Problem, dict[str, str]]:
         return error.problem, error.headers
     if isinstance(error, HTTPException):
         return _of_http(error)
-    found = problem_of(error)
+    failure = problem_of(error)
     if isinstance(error, RateExceeded):
-        return found, {"Retry-After": str(error.wait_s)}
+        return failure, {"Retry-After": str(error.wait_s)}
     if isinstance(error, Unauthorized):
-        return replace(found, detail=error.message(call=_header)), {"WWW-Authenticate": 'Bearer realm="fivefold"'}
-    return found, {"Retry-After": str(RETRY_S)} if found.kind in _RETRIED else {}
+        return replace(failure, detail=error.message(call=_header)), {"WWW-Authenticate": 'Bearer realm="fivefold"'}
+    return failure, {"Retry-After": str(RETRY_S)} if failure.kind in _RETRIED else {}
 
 
 def _header(call: Call) -> str:
@@ -63,20 +63,20 @@ def _of_http(error: HTTPException) -> tuple[Problem, dict[str, str]]:
 
 
 def answer(request: Request, error: Exception) -> Response:
-    """The answer to a request that failed: a problem, or for a page a way to go on."""
-    found, headers = problem_and_headers(error)
+    """The answer to a request that failed: a problem, or a page for a browser."""
+    failure, headers = problem_and_headers(error)
     if is_page(request):
-        if found.kind == "unauthorized":
+        if failure.kind == "unauthorized":
             return _to_login(request)
-        if (shown := _page(request, found)) is not None:
-            shown.headers.update(headers)
-            return shown
-    return response(replace(found, instance=request.scope["path"]), headers)
+        if (page := _page(request, failure)) is not None:
+            page.headers.update(headers)
+            return page
+    return response(replace(failure, instance=request.scope["path"]), headers)
 
 
-def response(found: Problem, headers: Mapping[str, str] | None = None) -> Response:
-    body = json.dumps(found.to_dict(), ensure_ascii=False).encode("utf-8", "replace")
-    return Response(body, found.status, headers, MEDIA_TYPE)
+def response(failure: Problem, headers: Mapping[str, str] | None = None) -> Response:
+    body = json.dumps(failure.to_dict(), ensure_ascii=False).encode("utf-8", "replace")
+    return Response(body, failure.status, headers, MEDIA_TYPE)
 
 
 API_PATHS = ("/v1/", "/mcp", "/metrics", "/health", "/ready", "/openapi.json")
@@ -97,8 +97,8 @@ def _to_login(request: Request) -> Response:
     return RedirectResponse(login, status_code=303)
 
 
-def _page(request: Request, found: Problem) -> Response | None:
+def _page(request: Request, failure: Problem) -> Response | None:
     """The problem as a page, if the application has a renderer; `create_app` sets it."""
     app = request.scope.get("app")
     render: Callable[[Request, Problem], Response] | None = getattr(getattr(app, "state", None), "problem_page", None)
-    return None if render is None else render(request, found)
+    return None if render is None else render(request, failure)

@@ -17,10 +17,10 @@ UNMATCHED = "unmatched"
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 REQUEST_ID = "X-Request-Id"
 BODY_SHOWN = 4_000
-"""Bytes of a body that are kept where contents are asked for."""
+"""The most bytes of a body that are logged, where contents are logged."""
 
 _SECRET = re.compile(r"(ff_[0-9a-f]{12}_)[0-9a-f]+")
-_GIVEN_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
+_VALID_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
 
 
 class ObservedRequests:
@@ -60,8 +60,8 @@ class _Request:
         self._contents = contents
         self._body = b""
         self.status = 0
-        given = Headers(scope=scope).get(REQUEST_ID, "")
-        self.id = given if _GIVEN_ID.fullmatch(given) else new_id()
+        sent_id = Headers(scope=scope).get(REQUEST_ID, "")
+        self.id = sent_id if _VALID_ID.fullmatch(sent_id) else new_id()
         scope.setdefault("state", {})["request_id"] = self.id
 
     async def receive(self) -> Message:
@@ -86,22 +86,22 @@ class _Request:
             status=self.status,
             seconds=perf_counter() - self._began,
             key_id=caller.key_id if isinstance(caller, Caller) else None,
-            path=_masked(self._scope["path"] + (f"?{query}" if query else "")) if self._contents else "",
-            body=_masked(self._body[:BODY_SHOWN].decode("utf-8", "replace")),
+            path=_mask(self._scope["path"] + (f"?{query}" if query else "")) if self._contents else "",
+            body=_mask(self._body[:BODY_SHOWN].decode("utf-8", "replace")),
         )
 
 
-def _masked(text: str) -> str:
-    """Without the secret of a key: contents may have been asked for, those never are."""
+def _mask(text: str) -> str:
+    """The text without the secrets of keys, which are never logged."""
     return _SECRET.sub(r"\1…", text)
 
 
 def operation_of(scope: Scope) -> str:
-    """The name of what was asked for, of which there are only so many."""
+    """The name of the operation, from a small fixed set."""
     route = scope.get("route")
-    named = getattr(route, "operation_id", None) or getattr(route, "path", None)
-    if named:
-        return str(named)
-    if "endpoint" in scope and not scope.get("path_params"):  # found, but not by a route with a template
+    name = getattr(route, "operation_id", None) or getattr(route, "path", None)
+    if name:
+        return str(name)
+    if "endpoint" in scope and not scope.get("path_params"):  # matched, but not by a route with a template
         return str(scope.get("root_path") or scope["path"])
     return UNMATCHED

@@ -28,7 +28,7 @@ class TracedRequests:
             method, parent, SpanKind.SERVER, record_exception=False, set_status_on_exception=False
         ) as span:
 
-            async def sent(message: Message) -> None:
+            async def send_observed(message: Message) -> None:
                 if message["type"] == "http.response.start":
                     span.set_attribute("http.response.status_code", message["status"])
                     if message["status"] >= 500:
@@ -36,7 +36,7 @@ class TracedRequests:
                 await send(message)
 
             try:
-                await self.app(scope, receive, sent)
+                await self.app(scope, receive, send_observed)
             finally:
                 operation = operation_of(scope)
                 span.update_name(f"{method} {operation}")

@@ -1,4 +1,4 @@
-"""What every request passes first: the name it was sent to, the site it comes from, the size of its body."""
+"""The checks of every request: the host name it is sent to, the site it comes from, the size of its body."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEADERS = {
 }
 READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 STALL_S = 30
-"""After so many seconds without a byte, the server stops waiting for a body."""
+"""The seconds without a byte after which the server stops waiting for a body."""
 
 MAX_QUERY_VALUES = 100
 """Values in the query of an address; no path takes as many, and listing all unknown ones would take long."""
@@ -47,7 +47,7 @@ class Sites:
     origins: tuple[str, ...] = ()
 
     def knows_host(self, header: str) -> bool:
-        """A name must be known, since a name can be made to lead here by someone else; an address cannot."""
+        """A name must be known, since anyone can make a name lead here; an address is always accepted."""
         name = host_of(header)
         if name in {"localhost", *(host.lower() for host in self.hosts)}:
             return True
@@ -58,7 +58,7 @@ class Sites:
         return True
 
     def may_read(self, headers: Headers) -> bool:
-        """Whether a page of another site asks for more than to be followed here: it shall not make the server work."""
+        """Whether the request may read: a page of another site may only link here, not make the server work."""
         if headers.get("sec-fetch-site", "none") in {"none", "same-origin"} or headers.get("origin") in self.origins:
             return True
         return headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
@@ -73,8 +73,8 @@ class Sites:
 
 def host_of(header: str) -> str:
     """The name or address in a Host header, without its port; empty where it is neither."""
-    found = _HOST.fullmatch(header.strip().lower())
-    return "" if found is None else found[1].strip("[]")
+    match = _HOST.fullmatch(header.strip().lower())
+    return "" if match is None else match[1].strip("[]")
 
 
 def is_loopback(host: str) -> bool:
@@ -88,7 +88,7 @@ def is_loopback(host: str) -> bool:
 
 
 class Guard:
-    """Refuses what should not reach any face, gives every failure a plain answer, and sets the headers of safety."""
+    """Refuses what must not reach the application, answers every failure, and sets the security headers."""
 
     def __init__(self, app: ASGIApp, sites: Sites, limits: Limits) -> None:
         self.app = app
@@ -136,7 +136,7 @@ def too_large(most: int) -> LimitExceeded:
 
 
 class _Body:
-    """Counts a body while it is read; one that is too large, or does not come, is read no further."""
+    """Counts a body while it is read, and stops at one that is too large or does not arrive."""
 
     def __init__(self, receive: Receive, most: int) -> None:
         self._receive = receive
@@ -146,7 +146,7 @@ class _Body:
         self.error: LimitExceeded | ProblemError | None = None
 
     async def receive(self) -> Message:
-        if self._ended:  # what is waited for now is that the client goes away
+        if self._ended:  # now only a disconnect can come
             return await self._receive()
         try:
             message = await asyncio.wait_for(self._receive(), STALL_S)
@@ -163,7 +163,7 @@ class _Body:
 
 
 class _Out:
-    """The answer on its way out."""
+    """The answer, with the headers that every answer gets."""
 
     def __init__(self, scope: Scope, send: Send) -> None:
         self._scope = scope
@@ -177,7 +177,7 @@ class _Out:
         await self._send(message)
 
     def send_unless(self, body: _Body) -> Send:
-        """What answers a body that turned out too large is not sent; the guard answers itself."""
+        """Sends nothing once the body has failed; the guard answers instead."""
 
         async def send(message: Message) -> None:
             if body.error is None or self.started:

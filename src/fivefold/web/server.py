@@ -1,4 +1,4 @@
-"""A server that runs until it is told to stop, and then finishes what it has accepted."""
+"""A server that runs until a signal stops it, and then finishes the requests it has accepted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BACKLOG = 2048
 
 
 class CannotListen(FivefoldError):
-    """The server cannot have the address it was given."""
+    """The server cannot listen at this address."""
 
 
 class KeysRequired(InvalidInput):
@@ -39,17 +39,17 @@ class KeysRequired(InvalidInput):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that is bound already, so that a taken port is known before anything else starts."""
+    """A bound socket, so that a port in use is an error before anything else starts."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, protocol, _, address = found[0]
-        bound = socket.socket(family, kind, protocol)
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = addresses[0]
+        listener = socket.socket(family, kind, protocol)
         try:
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            bound.bind(address)
-            bound.listen(BACKLOG)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(BACKLOG)
         except BaseException:
-            bound.close()
+            listener.close()
             raise
     except (OSError, OverflowError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -58,11 +58,11 @@ def listen(host: str, port: int) -> socket.socket:
             advice="choose another, or any free one with {call}",
             call=Call(arguments={"port": 0}),
         ) from None
-    return bound
+    return listener
 
 
-def url_of(bound: socket.socket) -> str:
-    host, port = bound.getsockname()[:2]
+def url_of(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
@@ -71,18 +71,18 @@ def until_stopped(
 ) -> None:
     """Serve until stopped; `ready` gets the address. Refused where other machines could connect without a key."""
     if not is_loopback(host) and not service.keyring.any():
-        raise KeysRequired(host, _shown(service.engines.store.location))
-    bound = listen(host, port)
-    run(app, bound, stop_s, lambda: ready(url_of(bound)))
+        raise KeysRequired(host, _public_location(service.engines.store.location))
+    listener = listen(host, port)
+    run(app, listener, stop_s, lambda: ready(url_of(listener)))
 
 
-def _shown(location: str) -> str:
-    """A store as it may be shown; an address may hold a password."""
+def _public_location(location: str) -> str:
+    """The location of a store as it may be shown; an address may contain a password."""
     return "…" if "://" in location else location
 
 
-def run(app: ASGIApp, bound: socket.socket, stop_s: int, ready: Callable[[], None]) -> None:
-    """Serve until SIGTERM or SIGINT; requests under way then have `stop_s` seconds to finish."""
+def run(app: ASGIApp, listener: socket.socket, stop_s: int, ready: Callable[[], None]) -> None:
+    """Serve until SIGTERM or SIGINT; open requests then have `stop_s` seconds to finish."""
     config = uvicorn.Config(
         app,
         http="h11",
@@ -96,7 +96,7 @@ def run(app: ASGIApp, bound: socket.socket, stop_s: int, ready: Callable[[], Non
         timeout_graceful_shutdown=stop_s,
         timeout_keep_alive=30,
     )
-    _Server(config, ready).run(sockets=[bound])
+    _Server(config, ready).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
@@ -111,7 +111,7 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """A signal that stopped the server in good order is not raised again: that is no failure."""
+        """A signal that stopped the server is not raised again: that is no failure."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

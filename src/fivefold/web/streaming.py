@@ -1,4 +1,4 @@
-"""Bodies and answers too large to hold: they go through a file that is gone when the request is."""
+"""Bodies and answers too large for memory: they go through a file that is removed after the request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINES = "application/x-ndjson"
 """The media type of an export or an import: a JSON object on each line."""
 
 CHUNK = 1 << 20
-"""Bytes that are gathered before they are written, or read at once."""
+"""The bytes that are written or read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +37,20 @@ async def body_file(request: Request) -> AsyncIterator[BodyFile]:
     digest = hashlib.sha256(request.scope["query_string"] + b"\n")
     with tempfile.TemporaryDirectory(prefix="fivefold-") as folder:
         path = Path(folder) / "body"
-        gathered = bytearray()
+        buffer = bytearray()
         with path.open("wb") as file:
             async for chunk in request.stream():
                 digest.update(chunk)
-                gathered += chunk
-                if len(gathered) >= CHUNK:
-                    await run_in_threadpool(file.write, bytes(gathered))
-                    gathered.clear()
-            await run_in_threadpool(file.write, bytes(gathered))
+                buffer += chunk
+                if len(buffer) >= CHUNK:
+                    await run_in_threadpool(file.write, bytes(buffer))
+                    buffer.clear()
+            await run_in_threadpool(file.write, bytes(buffer))
         yield BodyFile(path, digest.digest())
 
 
 def write_lines(lines: Iterator[str]) -> IO[bytes]:
-    """All lines in a file without a name, at its beginning; whoever reads them slowly keeps no one waiting."""
+    """All lines in a temporary file, at its start, so that a slow reader keeps no one waiting."""
     file: IO[bytes] = tempfile.TemporaryFile(prefix="fivefold-")  # noqa: SIM115 - closed by who reads it
     try:
         for line in lines:
@@ -63,7 +63,7 @@ def write_lines(lines: Iterator[str]) -> IO[bytes]:
 
 
 async def chunks_of(file: IO[bytes]) -> AsyncIterator[bytes]:
-    """The file, part by part; it is closed at the end, and as soon as no one reads on."""
+    """The file, part by part; it is closed at the end, or when the reader stops."""
     with file:
         while part := await run_in_threadpool(file.read, CHUNK):
             yield part

@@ -55,9 +55,9 @@ def answer_side(name: str, recipe: str, params: Mapping[str, str], question: Que
     """The side as the address describes it; parameters of its overrides begin with the first letter of its name."""
     try:
         with session.act("recall", audit_success=bool(question.q)) as act:
-            chosen = recipe_named(recipe, still=True)
-            overrides = overrides_of(chosen, name[0], params)
-            changed = load_recipe(chosen, overrides)
+            base = recipe_named(recipe, still=True)
+            overrides = overrides_of(base, name[0], params)
+            changed = load_recipe(base, overrides)
             recall = question.recall(act.engine, session.service.limits, changed) if question.q else None
             settings = act.engine.settings
     except Refused:
@@ -69,8 +69,8 @@ def answer_side(name: str, recipe: str, params: Mapping[str, str], question: Que
         name,
         recipe,
         overrides,
-        make_sliders(chosen, overrides, recall, settings),
-        chosen.fusion.weights == "learned",
+        make_sliders(base, overrides, recall, settings),
+        base.fusion.weights == "learned",
         recall,
         () if recall is None else make_cards(recall),
     )

@@ -54,8 +54,8 @@ class Filters:
         superseded = state.pop("superseded", None)
         if superseded is not None and superseded not in SUPERSEDED:
             raise InvalidInput(f"superseded {superseded!r} is unknown; it is yes or no")
-        renamed = {"q": "text", "session": "session_id"}
-        arguments: dict[str, Any] = {renamed.get(name, name): value for name, value in state.items()}
+        new_names = {"q": "text", "session": "session_id"}
+        arguments: dict[str, Any] = {new_names.get(name, name): value for name, value in state.items()}
         for name, days in (("since", 0), ("until", 1)):
             if name in arguments:
                 arguments[name] = _day(arguments[name], name, days)
@@ -94,10 +94,10 @@ def memories(
     }
     try:
         with session.act("list") as act:
-            found = act.engine.memories(**filters.to_arguments(), cursor=cursor or None, limit=PAGE)
+            rows = act.engine.memories(**filters.to_arguments(), cursor=cursor or None, limit=PAGE)
     except InvalidInput as error:
         return page(request, "memories.html", 422, **values, error=str(error), memories=())
-    return page(request, "memories.html", **values, error="", memories=found)
+    return page(request, "memories.html", **values, error="", memories=rows)
 
 
 @router.get("/export")

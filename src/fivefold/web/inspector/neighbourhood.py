@@ -89,11 +89,11 @@ class RelationReader:
     def of(self, entity: int) -> list[Relation]:
         """The relations of an entity: stated ones first, of these the current ones, surest first."""
         if entity not in self._known:
-            relations = [Relation(edge, self._ended(edge)) for edge in self.graph.edges(entity, MOST_EDGES)]
+            relations = [Relation(edge, self._has_ended(edge)) for edge in self.graph.edges(entity, MOST_EDGES)]
             self._known[entity] = sorted(relations, key=_order)
         return self._known[entity]
 
-    def _ended(self, edge: Edge) -> bool:
+    def _has_ended(self, edge: Edge) -> bool:
         return edge.valid_to is not None and edge.valid_to <= self._now
 
 
@@ -102,12 +102,12 @@ def find_neighbourhood(reader: RelationReader, chosen: Entity) -> Neighbourhood:
     own = reader.of(chosen.id)
     near = _other_ends(own, {chosen.id})
     others = near[: MOST_ENTITIES - 1]
-    theirs = {key: reader.of(key) for key in others}
+    by_neighbour = {key: reader.of(key) for key in others}
     if len(others) < FEW:
         seen = {chosen.id, *others}
-        others += dict.fromkeys(key for each in theirs.values() for key in _other_ends(each, seen)[:FURTHER])
+        others += dict.fromkeys(key for each in by_neighbour.values() for key in _other_ends(each, seen)[:FURTHER])
     entities = (chosen, *reader.graph.entities_by_id(others[: MOST_ENTITIES - 1]))
-    relations = {item.edge.id: item for each in (own, *theirs.values()) for item in each}
+    relations = {item.edge.id: item for each in (own, *by_neighbour.values()) for item in each}
     left_out = max(0, len(near) - MOST_ENTITIES + 1)
     return Neighbourhood(entities, _between(relations.values(), entities), True, left_out)
 

@@ -22,8 +22,8 @@ def page_session(
     """
     service = service_of(request)
     session = Session(service, caller, _first(service, caller) if namespace is None else namespace)
-    reached = namespace is None or caller.sees(namespace)
-    request.state.page_session = session if reached else Session(service, caller, _first(service, caller))
+    visible = namespace is None or caller.sees(namespace)
+    request.state.page_session = session if visible else Session(service, caller, _first(service, caller))
     return session
 
 

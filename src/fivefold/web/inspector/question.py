@@ -49,7 +49,7 @@ class Question:
 
     def recall(self, engine: Engine, limits: Limits, recipe: Recipe) -> Recall:
         limits.check_text(self.q, "the question")
-        k = _whole(self.k, "k")
+        k = _integer(self.k, "k")
         limits.check_k(k)
         if self.effort not in EFFORTS:
             raise InvalidInput(f"effort is one of {', '.join(EFFORTS)}, not {self.effort!r}")
@@ -59,7 +59,7 @@ class Question:
             recipe=recipe,
             now=self.time(),
             effort=self.effort,
-            recent_turns=_whole(self.recent, "recent turns") if self.recent else None,
+            recent_turns=_integer(self.recent, "recent turns") if self.recent else None,
             session_id=self.session or None,
         )
 
@@ -107,7 +107,7 @@ def answer_question(question: Question, session: Session, action: str, noise: bo
         return Answer(error=problem.detail, status=problem.status)
 
 
-def _whole(text: str, name: str) -> int:
+def _integer(text: str, name: str) -> int:
     try:
         return int(text)
     except ValueError:

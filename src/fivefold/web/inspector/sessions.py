@@ -36,19 +36,19 @@ def sessions(
 ) -> Response:
     try:
         with session.act("sessions") as act:
-            listed = act.engine.sessions(PAGE, cursor or None)
-            memories = act.engine.session_memories([item.id for item in listed])
+            rows = act.engine.sessions(PAGE, cursor or None)
+            memories = act.engine.session_memories([item.id for item in rows])
     except InvalidInput as error:
         return page(request, "sessions.html", 422, error=str(error), **_EMPTY)
     return page(
         request,
         "sessions.html",
         error="",
-        months=group_by_month(listed),
-        timelines=(make_timeline(listed, WIDE), make_timeline(listed, NARROW)),
+        months=group_by_month(rows),
+        timelines=(make_timeline(rows, WIDE), make_timeline(rows, NARROW)),
         openings={id: memory.content.partition("\n")[0] for id, memory in memories.items()},
-        most=max((item.turns for item in listed), default=1),
-        next_cursor=listed.cursor,
+        most=max((item.turns for item in rows), default=1),
+        next_cursor=rows.cursor,
         cursor=cursor,
         done=confirmation(done),
     )
@@ -102,9 +102,9 @@ def forget(session: PageSession, id: str) -> Response:
     return redirect(session, "/sessions", done="session-forgotten")
 
 
-def group_by_month(listed: Sequence[Session]) -> list[Month]:
+def group_by_month(sessions: Sequence[Session]) -> list[Month]:
     """The sessions in their order, latest first, by the month they began in."""
-    groups = groupby(listed, key=lambda item: f"{item.started_at:%B %Y}")
+    groups = groupby(sessions, key=lambda item: f"{item.started_at:%B %Y}")
     return [Month(name, tuple(each)) for name, each in groups]
 
 

@@ -85,9 +85,9 @@ def _ticks(first: datetime, last: datetime, strip: Strip) -> Iterator[tuple[date
     """Days, months or years, by the span, and only as many as have room."""
     span = last - first
     unit = _days if span <= timedelta(days=40) else _months if span <= timedelta(days=3 * 366) else _years
-    found = [(at, label) for at, label in unit(first, last) if at >= first]
+    ticks = [(at, label) for at, label in unit(first, last) if at >= first]
     most = int(strip.width // ROOM)
-    yield from found[:: max(1, -(-len(found) // most))]
+    yield from ticks[:: max(1, -(-len(ticks) // most))]
 
 
 def _days(first: datetime, last: datetime) -> Iterator[tuple[datetime, str]]:

@@ -11,17 +11,17 @@ __all__ = ["graph", "install", "memories", "namespace", "recalls", "server", "se
 
 
 def install(app: FastAPI) -> None:
-    """Give the application all operations, and the two paths that tell whether it is well."""
+    """Add all operations to the application, and the two paths for its health."""
     for operation in OPERATIONS.values():
-        told = (operation.endpoint.__doc__ or "").strip()
+        text = (operation.endpoint.__doc__ or "").strip()
         app.router.add_api_route(
             operation.path,
             operation.endpoint,
             methods=[operation.method],
             operation_id=operation.name,
             tags=[operation.tag],
-            summary=told.partition("\n")[0].rstrip("."),
-            description=told,
+            summary=text.partition("\n")[0].rstrip("."),
+            description=text,
             status_code=operation.status,
             response_model=None,
             route_class_override=OperationRoute,

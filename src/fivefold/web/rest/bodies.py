@@ -1,4 +1,4 @@
-"""What a request may hold: checked for shape here, for sense by the library."""
+"""The bodies of requests. Their shape is checked here, their values by the library."""
 
 from __future__ import annotations
 
@@ -24,25 +24,23 @@ CHANGEABLE = RecordChanges.__annotations__
 
 
 class Body(BaseModel):
-    """Of unknown fields, and of faults in a list, the first is told: a body full of them shall keep no one waiting."""
+    """An error names only the first unknown field and the first fault in a list, so that a bad body costs little."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
     @model_validator(mode="before")
     @classmethod
-    def _first_unknown(cls, given: Any) -> Any:
-        if not isinstance(given, dict):
-            return given
-        unknown = next((name for name in given if name not in cls.model_fields), None)
-        return (
-            given if unknown is None else {name: given[name] for name in (*cls.model_fields, unknown) if name in given}
-        )
+    def _first_unknown(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        unknown = next((name for name in data if name not in cls.model_fields), None)
+        return data if unknown is None else {name: data[name] for name in (*cls.model_fields, unknown) if name in data}
 
 
 class RecordFields(Body):
     """Fields of a record, as `Record` declares them."""
 
-    def given(self, limits: Limits) -> dict[str, Any]:
+    def to_fields(self, limits: Limits) -> dict[str, Any]:
         """The fields that were sent, with no text longer than the server takes."""
         for name in TEXT_FIELDS:
             limits.check_text(getattr(self, name), name)
@@ -66,15 +64,15 @@ class Batch(Body):
 
     records: Annotated[list[SkipValidation[RecordBody]], Field(min_length=1)]
 
-    def given(self, limits: Limits) -> list[dict[str, Any]]:
-        """The fields of each record; they are checked here and not before, when it is known how many there may be."""
+    def to_fields(self, limits: Limits) -> list[dict[str, Any]]:
+        """The fields of each record; they are checked here, after the number of records."""
         limits.check_batch(len(self.records))
         try:
-            checked = _RECORDS.validate_python(self.records)
+            records = _RECORDS.validate_python(self.records)
         except ValidationError as error:
-            found = [{**item, "loc": ("body", "records", *item["loc"])} for item in error.errors()]
-            raise RequestValidationError(found) from None
-        return [record.given(limits) for record in checked]
+            errors = [{**item, "loc": ("body", "records", *item["loc"])} for item in error.errors()]
+            raise RequestValidationError(errors) from None
+        return [record.to_fields(limits) for record in records]
 
 
 _RECORDS = TypeAdapter(Annotated[list[RecordBody], Field(fail_fast=True)])
@@ -87,7 +85,7 @@ class Question(Body):
     now: Annotated[Moment | None, described(REQUEST["now"])] = None
     history: Annotated[list[str], described(REQUEST["history"])] = []
 
-    def checked(self, limits: Limits) -> None:
+    def check(self, limits: Limits) -> None:
         limits.check_text(self.question, "question")
         limits.check_length(sum(map(len, (self.question, *self.history))), "question and history together")
 
@@ -100,8 +98,8 @@ class PlanBody(Question):
     overrides: dict[str, Any] = Field({}, description='Changes of the recipe by path, as {"fusion.k": 30}')
     effort: Annotated[Effort, described(REQUEST["effort"])] = "normal"
 
-    def checked(self, limits: Limits) -> None:
-        super().checked(limits)
+    def check(self, limits: Limits) -> None:
+        super().check(limits)
         limits.check_k(self.k)
 
 

@@ -55,7 +55,7 @@ def remember(action: Current, once: UnderKey, body: RecordBody) -> Report:
 
     What a new statement replaces is superseded; what is known already is merged. The report tells which.
     """
-    return action.engine.remember(**_with_id(once, body.given(action.service.limits), 0))
+    return action.engine.remember(**_with_id(once, body.to_fields(action.service.limits), 0))
 
 
 @operation(
@@ -79,8 +79,8 @@ def remember(action: Current, once: UnderKey, body: RecordBody) -> Report:
 )
 def remember_many(action: Current, once: UnderKey, body: Batch) -> Report:
     """Remember many texts at once; all are checked first."""
-    given = body.given(action.service.limits)
-    return action.engine.remember_many([_with_id(once, record, number) for number, record in enumerate(given)])
+    records = body.to_fields(action.service.limits)
+    return action.engine.remember_many([_with_id(once, record, number) for number, record in enumerate(records)])
 
 
 @operation(
@@ -118,7 +118,7 @@ def get_memory(action: Current, id: str) -> Memory:
 )
 def update_memory(action: Current, id: str, body: Changes) -> Memory:
     """Change fields of a memory; everything derived from it follows."""
-    return action.engine.update(id, **body.given(action.service.limits))
+    return action.engine.update(id, **body.to_fields(action.service.limits))
 
 
 @operation(
@@ -148,7 +148,7 @@ def forget_memory(action: Current, id: str) -> Memory:
 )
 def supersede_memory(action: Current, once: UnderKey, id: str, body: RecordBody) -> Report:
     """Remember a record as what replaces a memory, which keeps its history and stops winning."""
-    record = _with_id(once, body.given(action.service.limits), 0)
+    record = _with_id(once, body.to_fields(action.service.limits), 0)
     engine = action.engine
     if once is not None and once.pending.is_retry and engine.get(id).superseded_by == record["id"]:
         return Report(merged=(Merged(record["id"], "a memory with this id is already stored"),))

@@ -29,14 +29,14 @@ from fivefold.web.streaming import LINES, body_file
 P = ParamSpec("P")
 
 IN = "/v1/namespaces/{namespace:name}"
-"""Where all that belongs to one namespace lies."""
+"""The path prefix of a namespace."""
 
 JSON = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A request that works on the sample store: what stands in the path, behind the `?` and in the body."""
+    """A request that works on the sample store: its path parameters, its query and its body."""
 
     path: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that can be asked for, who may, and what the audit log calls it."""
+    """One operation, the role it needs, and its name in the audit log."""
 
     name: str
     method: str
@@ -65,7 +65,7 @@ class Operation:
 
     @property
     def writes(self) -> bool:
-        """Whether it changes something, so that it can be told to happen once only."""
+        """Whether it changes something, so that it can take an idempotency key."""
         return self.method != "GET" and self.role != "reader"
 
 
@@ -118,8 +118,8 @@ def operation(
     def register(endpoint: Callable[P, Value | Response]) -> Callable[P, Response]:
         @wraps(endpoint)
         def respond(*args: P.args, **kwargs: P.kwargs) -> Response:
-            found = endpoint(*args, **kwargs)
-            return found if isinstance(found, Response) else ValueResponse(found, status)
+            answer = endpoint(*args, **kwargs)
+            return answer if isinstance(answer, Response) else ValueResponse(answer, status)
 
         name = endpoint.__name__.rstrip("_")
         assert name not in OPERATIONS, name
@@ -132,7 +132,7 @@ def operation(
 
 
 class OperationRoute(APIRoute):
-    """Every operation goes the same way: who asks, may they, was it asked before, what is noted of it."""
+    """Every operation has the same steps: find the caller, check the rights, look for a stored answer, log it."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         inner = super().get_route_handler()
@@ -157,7 +157,7 @@ async def _respond(operation: Operation, request: Request, inner: Inner) -> Resp
         if operation.writes:
             response = await _respond_once(operation, action, request, inner)
         else:
-            await _whole(operation, request)
+            await _receive_body(operation, request)
             response = await inner(request)
         if isinstance(response, ValueResponse) and isinstance(response.value, Report):
             action.subject = _ids_of(response.value)
@@ -167,7 +167,7 @@ async def _respond(operation: Operation, request: Request, inner: Inner) -> Resp
 
 
 async def _respond_once(operation: Operation, action: Action, request: Request, inner: Inner) -> Response:
-    """A write waits for its turn when its body is there, so that none waits for a slow sender."""
+    """A write waits for its turn once its body is complete, so that none waits for a slow sender."""
 
     async def do(under: KeyedWrite | None) -> Response:
         request.state.once = under
@@ -178,7 +178,7 @@ async def _respond_once(operation: Operation, action: Action, request: Request, 
     keeps = operation.action != "forget"  # the answer is what was forgotten
     under_key = partial(run_once, service.idempotency, request, action.caller.key_id or "here", namespace)
     if operation.takes != LINES:
-        await _whole(operation, request)
+        await _receive_body(operation, request)
         async with service.writers:
             return await under_key(partial(_digest, request), do, keeps)
     async with body_file(request) as body:
@@ -188,8 +188,8 @@ async def _respond_once(operation: Operation, action: Action, request: Request, 
             return await under_key(body.digest, do)
 
 
-async def _whole(operation: Operation, request: Request) -> None:
-    """Wait for the body. Who sent it must still be let in when it has come."""
+async def _receive_body(operation: Operation, request: Request) -> None:
+    """Wait for the body, then check the key again."""
     if operation.takes is not None:
         await request.body()
         await run_in_threadpool(recheck_caller, request)
@@ -202,8 +202,8 @@ async def _digest(request: Request) -> bytes:
 def _check_type(operation: Operation, request: Request) -> None:
     if operation.takes is None:
         return
-    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if given != operation.takes:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != operation.takes:
         raise ProblemError(
             problem("unsupported-media-type", f"the body must be sent as Content-Type: {operation.takes}")
         )
@@ -216,6 +216,6 @@ def _id_in_path(request: Request) -> str | None:
 
 def _ids_of(report: Report) -> str | None:
     """The ids that a write reports, as the audit log has room for them."""
-    ids = (*report.stored, *(merged.id for merged in report.merged))
+    ids = (*report.stored, *(merge.id for merge in report.merged))
     text = " ".join(ids)
     return (text if len(text) <= MAX_NAME else f"{ids[0]} and {len(ids) - 1} more") or None

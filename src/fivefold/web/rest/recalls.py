@@ -35,7 +35,7 @@ ASKED = {"question": "what's my badge ID?", "now": "2025-12-20T09:00:00Z"}
 )
 def recall(action: Current, body: RecallBody) -> Recall:
     """The memories that answer a question best, with the whole trace of how they were found."""
-    return action.engine.recall(**_asked(action, body))
+    return action.engine.recall(**_arguments(action, body))
 
 
 @operation(
@@ -51,10 +51,10 @@ def recall(action: Current, body: RecallBody) -> Recall:
 )
 def explain(action: Current, request: Request, body: RecallBody) -> Response:
     """A recall without noise, so that it can be repeated; as text when `Accept: text/plain` asks for that."""
-    found = action.engine.recall(**_asked(action, body, still=True))
+    answer = action.engine.recall(**_arguments(action, body, still=True))
     if prefers_text(request.headers.get("accept", "")):
-        return PlainTextResponse(found.explain() + "\n")
-    return ValueResponse(found)
+        return PlainTextResponse(answer.explain() + "\n")
+    return ValueResponse(answer)
 
 
 @operation(
@@ -69,7 +69,7 @@ def explain(action: Current, request: Request, body: RecallBody) -> Response:
 )
 def plan(action: Current, body: PlanBody) -> Plan:
     """What a recall would do, without doing it."""
-    return action.engine.plan(**_asked(action, body))
+    return action.engine.plan(**_arguments(action, body))
 
 
 @operation(
@@ -84,7 +84,7 @@ def plan(action: Current, body: PlanBody) -> Plan:
 )
 def understand(action: Current, body: Question) -> Query:
     """The question as the engine reads it: entities, time window, intent."""
-    body.checked(action.service.limits)
+    body.check(action.service.limits)
     return action.engine.understand(**body.model_dump())
 
 
@@ -100,7 +100,7 @@ def understand(action: Current, body: Question) -> Query:
 )
 def context(action: Current, body: ContextBody) -> Context:
     """A ready block of text for a prompt, with its sources, cut to a budget of tokens."""
-    return action.engine.context(**_asked(action, body), token_budget=body.token_budget)
+    return action.engine.context(**_arguments(action, body), token_budget=body.token_budget)
 
 
 @operation(
@@ -119,16 +119,16 @@ def feedback(action: Current, body: FeedbackBody) -> responses.Feedback:
     return responses.Feedback(body.recall_id, tuple(body.used), tuple(body.not_used))
 
 
-def _asked(action: Action, body: PlanBody, still: bool = False) -> dict[str, Any]:
-    body.checked(action.service.limits)
-    given = body.model_dump(exclude={"overrides", "recipe", "token_budget"})
-    return {**given, "recipe": recipe_named(body.recipe, body.overrides, still)}
+def _arguments(action: Action, body: PlanBody, still: bool = False) -> dict[str, Any]:
+    body.check(action.service.limits)
+    fields = body.model_dump(exclude={"overrides", "recipe", "token_budget"})
+    return {**fields, "recipe": recipe_named(body.recipe, body.overrides, still)}
 
 
 def prefers_text(accept: str) -> bool:
-    """Whether text/plain comes before JSON in what the asker accepts."""
-    wanted = {part.partition(";")[0].strip(): _weight(part) for part in accept.split(",")}
-    return wanted.get(TEXT, 0) > max(wanted.get(JSON, 0), wanted.get("*/*", 0), wanted.get("application/*", 0))
+    """Whether the client prefers text/plain to JSON."""
+    weights = {part.partition(";")[0].strip(): _weight(part) for part in accept.split(",")}
+    return weights.get(TEXT, 0) > max(weights.get(JSON, 0), weights.get("*/*", 0), weights.get("application/*", 0))
 
 
 def _weight(part: str) -> float:

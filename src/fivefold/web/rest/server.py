@@ -36,8 +36,8 @@ def list_namespaces(action: Current, paging: Annotated[Paging, Query()]) -> Page
     action.service.limits.check_page(paging.limit)
     after = read_cursor(paging.cursor, "namespaces", str)
     names = [name for name in sorted(action.service.namespaces(action.caller)) if after is None or name > str(after[0])]
-    found = [Namespace(name) for name in names[: paging.limit + 1]]
-    return page_of(found, paging.limit, "namespaces", lambda namespace: (namespace.name,))
+    rows = [Namespace(name) for name in names[: paging.limit + 1]]
+    return page_of(rows, paging.limit, "namespaces", lambda namespace: (namespace.name,))
 
 
 @operation("GET", "/v1/key", role="reader", action="key", tag=TAG, answers=Who)
@@ -77,7 +77,7 @@ def _brief(name: str) -> RecipeInBrief:
 
 async def health() -> Response:
     """The process runs."""
-    # A coroutine needs no thread, so that whoever waits for the store is not in the way.
+    # A coroutine needs no thread, so that requests that wait for the store do not block it.
     return ValueResponse(Health("ok", VERSION))
 
 

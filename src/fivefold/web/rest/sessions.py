@@ -51,8 +51,8 @@ def list_sessions(action: Current, paging: Annotated[Paging, Query()]) -> Page[S
 )
 def get_session(action: Current, id: str) -> Turns:
     """A conversation, turn by turn."""
-    found = action.engine.turns(id)
-    return Turns(id, tuple(found))
+    turns = action.engine.turns(id)
+    return Turns(id, tuple(turns))
 
 
 @operation(
