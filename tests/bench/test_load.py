@@ -30,7 +30,7 @@ def mem() -> Iterator[Engine]:
 
 def settled(account: Account, engine: Engine) -> Loaded:
     """The account held against what is there."""
-    return loads._loaded(Load(1, 1.0, MIX), account, loads._ids(InProcess(engine)), (None, None), [])
+    return loads._result(Load(1, 1.0, MIX), account, loads._ids(InProcess(engine)), (None, None), [])
 
 
 def test_a_client_does_every_operation_and_loses_nothing(mem: Engine) -> None:
@@ -39,7 +39,7 @@ def test_a_client_does_every_operation_and_loses_nothing(mem: Engine) -> None:
         client.once(operation)
     found = settled(client.account, mem)
     assert found.ok
-    assert set(client.account.taken) == set(MIX)
+    assert set(client.account.times) == set(MIX)
     assert found.requests == 3 * len(MIX)
     assert found.written == len(client.account.written) - len(client.account.forgotten) >= 30
     assert {figure.operation for figure in found.figures} == {*MIX, "all"}

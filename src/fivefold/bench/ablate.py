@@ -18,7 +18,7 @@ METRICS = ("recall@5", "recall@10", "ndcg@10")
 
 @dataclass(frozen=True, slots=True)
 class PartWorth(Value):
-    """One part: what the whole recipe has over the one without it (positive: the part helps), or why it cannot go."""
+    """One part: what the whole recipe has over the one without it (positive: it helps), or why it cannot be removed."""
 
     part: str
     worth: Mapping[str, float]
@@ -40,7 +40,7 @@ class Ablation(Value):
 
 
 def reduced_contestants(name: str, recipe: Recipe) -> tuple[list[Contestant], dict[str, str]]:
-    """The recipe less each of its parts in turn, and the parts it cannot do without, with the reason."""
+    """The recipe without each of its parts in turn, and the parts it needs, with the reason."""
     reduced, reasons = [], {}
     for part in recipe.parts():
         try:

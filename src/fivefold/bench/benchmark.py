@@ -42,7 +42,7 @@ class Options:
     significance: bool = False
     ablate: str | None = None
 
-    def named(self) -> str:
+    def choice(self) -> str:
         return next(name for name in (self.recipes, self.ablate, "all") if name is not None)
 
 
@@ -50,7 +50,7 @@ def run_benchmark(load: Callable[[], Dataset], options: Options, progress: bool 
     """The results as data, and the written files. Mistakes in the options are reported before the run begins."""
     _check(options)
     dataset = select_questions(load(), options.unit, options.limit, options.seed)
-    contestants, notes = contestants_for(options.named(), options.overrides, dataset.unit, options.seed or 0)
+    contestants, notes = contestants_for(options.choice(), options.overrides, dataset.unit, options.seed or 0)
     reduced, reasons, whole = _reduce(options, dataset.unit, contestants)
     run = run_contestants(
         dataset, [*contestants, *reduced], options.embedder, depth_for(options.ks), options.jobs, progress
@@ -80,7 +80,7 @@ def _check(options: Options) -> None:
         raise InvalidInput(f"must not be negative, not {options.seed}", field="seed")
     load_embedder(options.embedder)
     require_measures()
-    contestants_for(options.named(), options.overrides, "turn")
+    contestants_for(options.choice(), options.overrides, "turn")
     if options.out is not None:
         require_plots()
         check_folder(options.out)

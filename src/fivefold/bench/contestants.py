@@ -54,7 +54,7 @@ def contestants_for(
 
 
 def _check_overrides(overrides: Mapping[str, object], recipes: Sequence[Recipe]) -> None:
-    """A change must have a place somewhere; the unit is the same for all and set elsewhere."""
+    """A change must apply to some recipe; the unit is the same for all and set elsewhere."""
     if "unit" in overrides:
         raise InvalidInput("cannot change unit, which is the same for every recipe", field="overrides")
     if overrides and not recipes:

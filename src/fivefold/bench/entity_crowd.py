@@ -39,12 +39,12 @@ def add_entities(
         )
         connection.executemany(
             "INSERT OR IGNORE INTO links (memory, entity, namespace, count) VALUES (?, ?, ?, 1)",
-            ((chance.choice(memories), _skewed(chance, keys), namespace) for _ in range(links)),
+            ((chance.choice(memories), _skewed_key(chance, keys), namespace) for _ in range(links)),
         )
         connection.executemany(
             "INSERT OR IGNORE INTO edges (namespace, source, target, relation, kind, confidence, count) "
             "VALUES (?, ?, ?, 'mentioned with', 'semantic', ?, 1)",
-            ((namespace, _skewed(chance, keys), chance.choice(keys), chance.random()) for _ in range(edges)),
+            ((namespace, _skewed_key(chance, keys), chance.choice(keys), chance.random()) for _ in range(edges)),
         )
 
 
@@ -55,7 +55,7 @@ def _aliases(keys: range, first: int, namespace: int) -> Iterator[tuple[int, str
         yield namespace, whole.split()[0], key, 1
 
 
-def _skewed(chance: random.Random, keys: range) -> int:
+def _skewed_key(chance: random.Random, keys: range) -> int:
     """A few keys come often, most of them rarely."""
     return (
         keys[min(int(chance.paretovariate(0.6)) - 1, len(keys) - 1)] if chance.random() < 0.5 else chance.choice(keys)

@@ -64,7 +64,7 @@ class Figure(Value):
 
 @dataclass(frozen=True, slots=True)
 class Loaded(Value):
-    """What a load came to."""
+    """The result of a load."""
 
     clients: int
     seconds: float
@@ -74,7 +74,7 @@ class Loaded(Value):
     written: int
     """Memories whose writing was confirmed and that were not forgotten since."""
     lost: int
-    """Those among them that are not there."""
+    """Those of them that are missing."""
     returned: int
     """Forgotten memories that are there again."""
     too_late: int
@@ -111,7 +111,7 @@ def put_load(load: Load, progress: bool = False) -> Loaded:
         if own:  # once more from the file, after the server has gone
             with fivefold.open(location, namespace=NAMESPACE) as engine:
                 there &= _ids(InProcess(engine))
-    return _loaded(load, account, there, (before, after), figures)
+    return _result(load, account, there, (before, after), figures)
 
 
 @contextmanager
@@ -144,7 +144,7 @@ def _in_library(location: str, load: Load, name: str, progress: bool) -> list[Fi
 
 
 def _alone(target: Target, load: Load, name: str, progress: bool) -> list[Figure]:
-    """The second: one client that has the server for itself, which has loaded its models by then."""
+    """The second baseline: one client alone on a server that has loaded its models."""
     with closing(OverHttp(target.url, NAMESPACE, target.key)) as way:
         way.recall(sample.questions()[0].query)
         with bar("One client alone", 1, show=progress) as advance:
@@ -190,7 +190,7 @@ def _ids(way: Way) -> set[str]:
     return known
 
 
-def _loaded(
+def _result(
     load: Load, account: Account, there: set[str], memory: tuple[float | None, float | None], figures: list[Figure]
 ) -> Loaded:
     expected = account.written - account.forgotten - account.unsure
@@ -213,8 +213,8 @@ def _loaded(
 
 def _figures(who: str, account: Account, seconds: float) -> list[Figure]:
     """Each operation, and all together."""
-    every = [one for times in account.taken.values() for one in times]
-    rows = {**dict(sorted(account.taken.items())), "all": every}
+    every = [one for times in account.times.values() for one in times]
+    rows = {**dict(sorted(account.times.items())), "all": every}
     return [
         Figure(who, operation, len(times), round(len(times) / seconds, 1), *_spread(times))
         for operation, times in rows.items()

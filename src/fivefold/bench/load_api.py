@@ -103,10 +103,10 @@ class OverHttp:
         self._request("POST", "/feedback", {"recall_id": recall, "used": [*ids]})
 
     def add(self, record: Record) -> Sequence[str]:
-        return _stored(self._request("POST", "/memories", record))
+        return _stored_ids(self._request("POST", "/memories", record))
 
     def batch(self, records: Sequence[Record]) -> Sequence[str]:
-        return _stored(self._request("POST", "/memories/batch", {"records": [*records]}))
+        return _stored_ids(self._request("POST", "/memories/batch", {"records": [*records]}))
 
     def get(self, id: str) -> None:
         self._request("GET", f"/memories/{quote(id, safe='')}")
@@ -141,5 +141,5 @@ class OverHttp:
             raise Failed(f"{method}: the answer is not JSON", sure=False) from None
 
 
-def _stored(report: Mapping[str, Any]) -> list[str]:
+def _stored_ids(report: Mapping[str, Any]) -> list[str]:
     return [str(id) for id in report["stored"]]

@@ -1,4 +1,4 @@
-"""One client of a load: asks and writes by chance for a while, and keeps account of what was confirmed."""
+"""One client of a load: reads and writes at random for a while, and records what was confirmed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MIX = {"recall": 50, "context": 5, "used": 5, "add": 25, "batch": 3, "get": 5, "
 class Account:
     """What a client did: milliseconds of each operation, what failed, and what must be there now."""
 
-    taken: dict[str, list[float]] = field(default_factory=dict)
+    times: dict[str, list[float]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
     written: set[str] = field(default_factory=set)
     forgotten: set[str] = field(default_factory=set)
@@ -35,8 +35,8 @@ class Account:
     """Feedback on a recall that had returned a memory which was forgotten meanwhile, and the recall with it."""
 
     def add(self, other: Account) -> None:
-        for operation, times in other.taken.items():
-            self.taken.setdefault(operation, []).extend(times)
+        for operation, times in other.times.items():
+            self.times.setdefault(operation, []).extend(times)
         self.failures += other.failures
         self.written |= other.written
         self.forgotten |= other.forgotten
@@ -45,7 +45,7 @@ class Account:
 
     @property
     def requests(self) -> int:
-        return sum(map(len, self.taken.values())) + len(self.failures) + self.too_late
+        return sum(map(len, self.times.values())) + len(self.failures) + self.too_late
 
 
 def mix_of(text: str) -> dict[str, int]:
@@ -94,7 +94,7 @@ class Client:
             else:
                 self.account.failures.append(f"{operation}: {error}")
         else:
-            self.account.taken.setdefault(operation, []).append((perf_counter() - start) * 1000)
+            self.account.times.setdefault(operation, []).append((perf_counter() - start) * 1000)
 
     def _ready(self, operation: str) -> tuple[str, Callable[[], object]]:
         """An operation with all it needs; one that needs a memory or a recall of this client's makes that first."""

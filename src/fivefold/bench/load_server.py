@@ -1,4 +1,4 @@
-"""The server that a load is put on: one of its own in a process, or one that is running already."""
+"""The server under load: a new one in its own process, or one that is already running."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Target:
     key: str | None = None
 
     def memory_mb(self) -> float | None:
-        """What the server's process holds, by its own figures, where they can be read."""
+        """The memory of the server's process by its own metrics, where they can be read."""
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         try:
             with urlopen(Request(f"{self.url}/metrics", headers=headers), timeout=30) as answer:

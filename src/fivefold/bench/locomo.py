@@ -113,7 +113,7 @@ def moment(fields: Fields, name: str, form: str) -> datetime:
 
 
 def _questions(talk: Fields, turns: list[Record], tally: Counter[str]) -> Iterator[Question]:
-    id_of = {_spelled(turn.id or ""): turn.id or "" for turn in turns}
+    id_of = {_canonical_id(turn.id or ""): turn.id or "" for turn in turns}
     sample = talk.name("sample_id")
     now = max((turn.event_at for turn in turns if turn.event_at), default=None)
     for index, value in enumerate(talk.entries("qa")):
@@ -152,6 +152,6 @@ def _evidence(question: Fields, id_of: Mapping[str, str], tally: Counter[str]) -
     return tuple(relevant)
 
 
-def _spelled(id: str) -> str:
+def _canonical_id(id: str) -> str:
     match = _TURN.fullmatch(id)
     return f"D{int(match[1])}:{int(match[2])}" if match else id

@@ -93,7 +93,7 @@ def _question(fields: Fields, id: str, namespace: str, haystack: frozenset[str])
 
 
 def _haystack(fields: Fields, sessions: Sessions, tally: Counter[str]) -> frozenset[str]:
-    """Adds the question's sessions to those of its namespace, each once, and gives their ids."""
+    """Adds the question's sessions to those of its namespace, each once, and returns their ids."""
     names = ("haystack_session_ids", "haystack_dates", "haystack_sessions")
     ids, dates, talks = (fields.entries(name) for name in names)
     for name, values in zip(names[1:], (dates, talks), strict=True):
@@ -145,5 +145,5 @@ def _turns(where: str, session: str, start: datetime, talk: list[object], empty:
 
 
 def _end_of_day(day: datetime) -> datetime:
-    """Some questions carry an earlier hour than the sessions of the same day that answer them."""
+    """Some questions have an earlier hour than the sessions of the same day that answer them."""
     return day.replace(hour=23, minute=59, second=59)

@@ -67,7 +67,12 @@ def recall_at_k(path: Path, results: Json, curves: Mapping[str, Sequence[float]]
     for name in sorted(curves, key=lambda each: -curves[each][-1]):
         values = curves[name]
         axes.plot(
-            range(1, len(values) + 1), values, label=name, markevery=_marked(len(values)), markersize=5, **looks[name]
+            range(1, len(values) + 1),
+            values,
+            label=name,
+            markevery=_marked_places(len(values)),
+            markersize=5,
+            **looks[name],
         )
     axes.set_xlabel("k, memories returned" if results["unit"] == "turn" else "k, sessions returned")
     axes.set_ylabel("recall@k")
@@ -191,7 +196,7 @@ def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     return looks
 
 
-def _marked(count: int) -> list[int]:
+def _marked_places(count: int) -> list[int]:
     return [0, *range(4, count, 5)]
 
 

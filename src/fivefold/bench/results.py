@@ -1,4 +1,4 @@
-"""What a run came to: results.json and its siblings, all written elsewhere first and then moved in place."""
+"""The results of a run: results.json and the other files, written elsewhere first and then moved into place."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RUNS = "runs"
 PLOTS = ("recall_at_k.png", "recall_by_category.png", "quality_latency.png")
 OWN = frozenset({RESULTS, QUESTIONS, TABLE, QRELS, *PLOTS})
 UNFINISHED = ".unfinished-"
-"""How the folder begins in which the files are made; one that a killed run left behind is swept away by the next."""
+"""How the folder begins in which the files are made; one that a killed run left behind is removed by the next."""
 
 PERCENTILES = (50, 95, 99)
 
@@ -208,7 +208,7 @@ def _run_lines(name: str, answers: Sequence[Answer]) -> Iterator[str]:
 
 
 def _word(text: str) -> str:
-    """TREC files part their columns by blanks; an id that holds one gets %20 and the like."""
+    """TREC files separate columns by blanks; a blank in an id becomes %20."""
     return re.sub(r"[\s%]", lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), text)
 
 

@@ -66,7 +66,7 @@ def run_contestants(
                     if contestant.recipe is not None:
                         with bar(f"Asking {contestant.name}", len(dataset.questions), show=progress) as advance:
                             answers[contestant.name] = ask_all(ask, contestant.recipe, dataset, advance)
-    return Run(dataset, tuple(contestants), answers, encode_ms, bare.pin, jobs, tuple(_degraded(answers)))
+    return Run(dataset, tuple(contestants), answers, encode_ms, bare.pin, jobs, tuple(_degraded_notes(answers)))
 
 
 def _encode_times(model: Embedder, questions: Sequence[Question]) -> Iterator[float]:
@@ -79,7 +79,7 @@ def _encode_times(model: Embedder, questions: Sequence[Question]) -> Iterator[fl
 
 
 def _encode_all(model: Embedder, questions: Sequence[Question], progress: bool) -> None:
-    """One by one, as a recall does it, so that no vector hangs on what else was in its batch."""
+    """One by one, as a recall does it, so that no vector depends on the rest of its batch."""
     with bar("Encoding questions", len(questions), show=progress) as advance:
         for question in questions:
             model.embed([question.text])
@@ -126,7 +126,7 @@ def _batches(records: Sequence[Record]) -> Iterator[list[Record]]:
         yield batch
 
 
-def _degraded(answers: Mapping[str, Sequence[Answer]]) -> Iterator[str]:
+def _degraded_notes(answers: Mapping[str, Sequence[Answer]]) -> Iterator[str]:
     """A route that failed or was late makes a recall worse than its recipe is, so a note says it."""
     for name, each in answers.items():
         short = [answer for answer in each if answer.degraded]

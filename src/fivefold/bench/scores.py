@@ -1,7 +1,7 @@
 """How good a ranking is: recall, all, hit, nDCG and MRR of every question, by ir-measures.
 
 `recall@k` is R@k, the share of a question's gold found. `all@k` says whether that is the whole of it, `hit@k` is
-Success@k, `ndcg@k` is nDCG@k as trec_eval counts it, and `mrr` is RR@20, so that it does not hang on how deep one asks.
+Success@k, `ndcg@k` is nDCG@k as trec_eval counts it, and `mrr` is RR@20, so that it does not depend on the depth.
 """
 
 from __future__ import annotations
@@ -103,5 +103,5 @@ def _values(questions: Sequence[Question], rankings: Rankings, measures: set[Mea
 
 
 def _metric_value(name: str, value: float) -> float:
-    """`all@k` is what R@k comes to when nothing is missing."""
+    """`all@k` is 1 where R@k is 1, else 0."""
     return float(value > 1 - 1e-9) if name.startswith("all@") else value

@@ -177,7 +177,7 @@ def _wait_until(moment: float) -> None:
 
 
 def _client(number: int, writes: float, begin: float, end: float) -> list[float]:
-    """Ask a namespace by chance, for a while; gives what each call took in ms."""
+    """Ask random namespaces for a while; returns the milliseconds of each call."""
     questions = [question.query for question in sample.questions()]
     chance = random.Random(number)
     times: list[float] = []

@@ -79,15 +79,17 @@ def _understanding(engine: Engine, store: SqliteStore, size: int, rounds: int) -
     names = [f"What did {name(number * 7919 % size)} say about the harbour last week?" for number in range(rounds)]
     query = engine.understand(names[0])
     assert query.entities
-    yield _timed("parse a question", size, 3 if limited else None, [partial(engine.understand, text) for text in names])
+    yield _time_calls(
+        "parse a question", size, 3 if limited else None, [partial(engine.understand, text) for text in names]
+    )
     reader, routes = store.reader(engine.namespace), ROUTES
     sights = [SearchContext(engine.understand(text, now=NOW), reader, engine.settings, None, None) for text in names]
     for route, limit in (("graph", 5), ("temporal", 3)):
         calls = [partial(routes[route].search, search, 100, Filter(), routes[route].options()) for search in sights]
-        yield _timed(f"{route} route", size, limit if limited else None, calls)
+        yield _time_calls(f"{route} route", size, limit if limited else None, calls)
 
 
-def _timed(what: str, size: int, limit: float | None, calls: Sequence[Callable[[], object]]) -> Measure:
+def _time_calls(what: str, size: int, limit: float | None, calls: Sequence[Callable[[], object]]) -> Measure:
     for call in calls[:3]:
         call()
     times = []

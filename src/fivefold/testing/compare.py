@@ -76,7 +76,7 @@ def session_names(engine: Engine) -> dict[str, str]:
 
 
 def renamed(value: Any, names: Mapping[str, str]) -> Any:
-    """The value with every id that was made by chance replaced by its name."""
+    """The value with every random id replaced by its name."""
     if isinstance(value, str):
         if len(value) < MADE_ID and " anew" not in value:
             return value

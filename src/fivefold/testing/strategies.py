@@ -1,4 +1,4 @@
-"""Random conversations for hypothesis: short, from few words that meet again, with what stores trip over."""
+"""Random conversations for hypothesis: short, from a few words that repeat, with texts that are hard for stores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fivefold.engine import Engine
 from fivefold.testing.recipes import steady
 
 SHRINK = "FIVEFOLD_TEST_SHRINK"
-"""Set it to have a story that fails made small, which on a database takes minutes."""
+"""Set it to shrink a story that fails, which takes minutes on a database."""
 
 examined = settings(
     max_examples=25,
@@ -25,7 +25,7 @@ examined = settings(
     phases=[Phase.explicit, Phase.generate, *([Phase.shrink] if os.environ.get(SHRINK) else [])],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors, HealthCheck.too_slow],
 )
-"""Stores differ in speed and share the tests they inherit; what is drawn is the same at every run."""
+"""Stores differ in speed and share the tests they inherit; the examples are the same at every run."""
 
 SENTENCES = (
     "I live in Leeds",

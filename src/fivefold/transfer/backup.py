@@ -48,7 +48,7 @@ class Backup(Value):
     size: int
     seconds: float
     amiss: tuple[Finding, ...]
-    """What the doctor would put right in the store as well: indexes and counts that can be rebuilt."""
+    """What the doctor would repair in the store as well: indexes and counts that can be rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ def _copy_server(address: str, copy: Path, progress: bool) -> None:
 
 
 def _reading(source: Path) -> apsw.Connection:
-    """Where the file can only be read, nobody here writes to it either."""
+    """Open the source; read-only where this process cannot write to it."""
     writable = os.access(source, os.W_OK) and os.access(source.parent, os.W_OK)
     return connect(str(source), read_only=not writable)
 

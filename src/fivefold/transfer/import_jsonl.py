@@ -42,7 +42,7 @@ def restore(
 ) -> ReportBuilder:
     """Restore exported memories as they were: rows first, turns before their sessions, then the vectors.
 
-    `read` starts with the first of them each time, so that memory need not hold all of them.
+    `read_drafts` starts with the first of them each time, so that they need not all fit in memory.
     """
     report, model = ReportBuilder(), namespace.embedder()
     links: list[Link] = []

@@ -49,7 +49,7 @@ class Migrated(Value):
     memories: int
     vectors: int
     checksum: str
-    """Of the checksums of all tables."""
+    """The SHA-256 of the checksums of all tables."""
     seconds: float
     tables: tuple[Checked, ...]
 
@@ -147,7 +147,7 @@ def _choose(origin: Store, names: Sequence[str]) -> list[str]:
 def _move(
     origin: Store, goal: Store, namespace: str, restart: bool, which: str, progress: bool, live: bool
 ) -> Migrated:
-    """Copy, compare, and only then take the note away that the copy is unfinished."""
+    """Copy, compare, and only then remove the mark that the copy is unfinished."""
     began = monotonic()
     with ExitStack() as looks:
         look = looks.enter_context(origin.snapshot(namespace))
@@ -276,7 +276,7 @@ def _must_stand(txn: Writer, goal: Store, copy: _Copy) -> None:
 
 
 def _compare(one: Snapshot, goal: Store, namespace: str, copy: _Copy | None, advance: Advance) -> tuple[Checked, ...]:
-    """Every table of both sides; that they are the same is what makes the copy one."""
+    """Compare every table of both sides; the copy is complete only if they are equal."""
     results = []
     with goal.snapshot(namespace) as other:
         firsts = [{family: -least for family, (least, _) in look.bounds().items()} for look in (one, other)]

@@ -158,7 +158,7 @@ def _set_aside(learned: Path, copy: Path) -> Iterator[None]:
 
 @contextmanager
 def _claim(target: Path) -> Iterator[None]:
-    """Nobody else has the file open, nor can read it inside; one that is damaged is nobody's."""
+    """Inside, nobody else has the file open or can read it; a damaged file counts as unused."""
     if not target.exists() or target.stat().st_size == 0:
         yield
         return

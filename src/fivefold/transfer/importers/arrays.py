@@ -36,7 +36,7 @@ def items(stream: BinaryIO, name: str) -> Iterator[object]:
 
 
 class _Text:
-    """What is read of the stream and not yet taken."""
+    """The part of the stream that is read but not yet parsed."""
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         self._stream = stream
@@ -46,7 +46,7 @@ class _Text:
         self._at = 0
 
     def next(self) -> str:
-        """The next sign that is no white space; empty at the end."""
+        """The next character that is no white space; empty at the end."""
         while True:
             while self._at < len(self._buffer):
                 if self._buffer[self._at] not in _SPACE:

@@ -49,7 +49,7 @@ def _turn(key: str, node: str, message: Json, text: str, at: datetime | None, ti
 
 
 def _current_branch(talk: Json) -> list[tuple[str, Json]]:
-    """From the message last shown up to the first, then turned round."""
+    """The messages from the first to the one shown last."""
     mapping = require_object(talk.get("mapping"), "mapping")
     node = talk.get("current_node") or _latest(mapping)
     branch: list[tuple[str, Json]] = []

@@ -1,4 +1,4 @@
-"""Values of a foreign file, checked for the shape they should have; an error says which and what came instead."""
+"""Values of a foreign file, checked for the shape they should have; an error names the wrong value and what it is."""
 
 from __future__ import annotations
 

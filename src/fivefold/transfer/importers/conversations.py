@@ -19,7 +19,7 @@ Turns = Callable[[Json, ImportLog], Iterator[Record]]
 
 
 def conversations(path: Path, log: ImportLog, turns: Turns, title: str) -> Iterator[Record]:
-    """The turns of every conversation; `title` names the field by which a person knows one again."""
+    """The turns of every conversation; `title` is the field that names a conversation in errors."""
     names = matching_files(path, CONVERSATIONS, log)
     if not names:
         raise InvalidFile(path, "holds no conversations.json; name the export as it was downloaded")

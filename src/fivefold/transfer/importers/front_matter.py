@@ -1,4 +1,4 @@
-"""The lines between --- at the head of a Markdown file: a date and tags are all that is looked for."""
+"""The lines between --- at the head of a Markdown file: only a date and tags are read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def split_front_matter(text: str) -> tuple[dict[str, list[str]], str]:
 
 
 def day_of(fields: dict[str, list[str]], name: str) -> datetime | None:
-    """The day a note is of: as its head says, else as its file's name does."""
+    """The day of a note: from its head, else from its file name."""
     values = (value for key in DATES for value in fields.get(key, []))
     return next((moment for moment in (*map(_moment, values), _day(name)) if moment), None)
 

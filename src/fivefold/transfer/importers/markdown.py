@@ -119,7 +119,7 @@ def _title(heading: str) -> str:
 
 
 def _tags(fields: dict[str, list[str]], section: Section, place: PurePosixPath) -> list[str]:
-    """Those of the file's head, those written in the section, and the folders between."""
+    """The tags of the file's head and of the section, and the names of the folders between."""
     headed = [*fields.get("tags", []), *fields.get("tag", [])]
     if len(headed) == 1:
         headed = re.split(r"[,\s]+", headed[0])
@@ -127,7 +127,7 @@ def _tags(fields: dict[str, list[str]], section: Section, place: PurePosixPath) 
 
 
 def _plain(text: str) -> str:
-    """Links between notes as the words a reader sees; what they embed has none."""
+    """Links between notes become the words a reader sees; embedded files have no words."""
     return _WIKI.sub(lambda link: "" if link[1] else link[4] or link[2] or (link[3] or "")[1:], text)
 
 

@@ -48,7 +48,7 @@ def _memories(entries: Iterator[object], label: str) -> Iterator[object]:
 
 
 def _note(memory: Json, log: ImportLog) -> Iterator[Record]:
-    """What is known of someone is a note of theirs; of when it was last put in words."""
+    """A memory becomes a note of its owner, with the time of its last change."""
     key = require_name(memory.get("id"), "the id")
     text = require_text(memory.get("memory"), "memory")
     if not text.strip():

@@ -14,7 +14,7 @@ from fivefold.values.records import record_of
 from fivefold.values.validate import visible
 
 IMPORTED = "imported"
-"""Under this name a memory's metadata says where it came from, and a digest of what it was there."""
+"""Under this name the metadata of a memory has its source and a digest of the source's text."""
 
 _BROKEN = re.compile("[\x00\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
@@ -34,7 +34,7 @@ def text_records(
     tags: Iterable[str] = (),
     **about: Any,
 ) -> Iterator[Record]:
-    """One record, or several where the text is longer than a memory may be; none where it has nothing to see.
+    """One record, or several where the text is longer than a memory may be; no record where nothing in it is visible.
 
     A time that is not `stated` in the source, such as a file's, does not count as a change of it.
     """
@@ -77,7 +77,7 @@ def digest(*parts: str) -> str:
 
 
 def storable_text(text: str) -> str:
-    """What no store can hold as text becomes the sign for an unknown character."""
+    """What no store can hold as text becomes the replacement character."""
     return _BROKEN.sub("\ufffd", text).strip()
 
 

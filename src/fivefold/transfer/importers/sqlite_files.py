@@ -1,4 +1,4 @@
-"""SQLite files of other programs, open_source_file for reading only."""
+"""SQLite files of other programs, opened for reading only."""
 
 from __future__ import annotations
 
