@@ -89,11 +89,11 @@ class Audit:
     def note(
         self, caller: Caller, action: str, namespace: str | None = None, subject: str | None = None, outcome: str = "ok"
     ) -> None:
-        """Note what a caller did: `subject` is an id, `outcome` "ok", "refused" or "failed".
+        """Log what a caller did: `subject` is an id, `outcome` "ok", "refused" or "failed".
 
-        Returns when the entry is on disk; at once for `READS` and for refusals. Call it once the action is
-        done, before it is answered, and never inside a transaction of the store. Making and revoking keys is noted by
-        the keyring itself. A store that can only be read keeps no notes.
+        Returns when the entry is on disk; at once for `READS` and for refusals. Call it once the action is done,
+        before it is answered, and never inside a transaction of the store. Creating and revoking keys is logged by the
+        keyring itself. A read-only store keeps no entries.
         """
         if self._audit.read_only:
             return

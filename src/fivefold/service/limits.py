@@ -14,7 +14,7 @@ WINDOW_S = 60
 """Rates are per minute."""
 
 MOST_CALLERS = 10_000
-"""Callers counted at once; beyond that, the one that was away for longest starts again."""
+"""The most callers counted at once; beyond that, the one that was idle longest starts again."""
 
 
 class LimitExceeded(InvalidInput):
@@ -76,7 +76,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What an caller has left: requests, and the seconds until all of them are back."""
+    """What a caller has left: requests, and the seconds until all of them are back."""
 
     limit: int
     left: int
@@ -84,7 +84,7 @@ class Allowance:
 
 
 class Rates:
-    """A bucket of requests for each caller, which fills evenly and holds a minute's worth."""
+    """A bucket of requests for each caller, which fills evenly and has room for those of a minute."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.per_minute = per_minute

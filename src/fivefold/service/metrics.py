@@ -109,7 +109,7 @@ class Metrics:
 
 @cache
 def _names() -> frozenset[str]:
-    """The shipped recipes with their routes and stages; whatever else a recipe names counts as one."""
+    """The shipped recipes with their routes and stages; all other names count as one."""
     recipes = [load_recipe(name) for name in known_recipes()]
     routes = {route.name for recipe in recipes for route in recipe.routes}
     stages = {stage.name for recipe in recipes for stage in (*recipe.boosts, *recipe.rerank, *recipe.select)}

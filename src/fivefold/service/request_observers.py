@@ -1,6 +1,6 @@
-"""Requests as those who run the server see them: what was asked for, what came of it, how long it took.
+"""Requests as an operator of the server sees them: the operation, the status, the time.
 
-A request is known by its route, never by its path, which may hold ids, nor by its body or its questions.
+A request is known by its route, never by its path, which may contain ids, nor by its body or its questions.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ class RequestSummary:
     operation: str
     """The operation's name, or the template of its path."""
     status: int
-    """0 where the client went away before there was an answer."""
+    """0 where the client left before there was an answer."""
     seconds: float
     key_id: str | None
     path: str = ""
     body: str = ""
-    """Path and body are kept only where contents are asked for."""
+    """Path and body are empty unless contents are logged."""
 
 
 class RequestObserver(Protocol):

@@ -1,4 +1,4 @@
-"""What every face of the server shares: the engines, who asks, what is noted. Faces only translate."""
+"""What REST, MCP and the pages share: the engines, the callers, the audit log. They themselves only translate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One caller in one namespace, and the one way in which anything is done: check the rights, do it, note it."""
+"""One caller in one namespace, and the one way in which anything is done: check the rights, do it, log it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Session:
     ) -> Action:
         """One action that needs `role`; the audit log calls it `name`.
 
-        `audit_success=False` is for what shows nothing of the namespace, such as an empty form; refusals are noted.
+        `audit_success=False` is for what shows nothing of the namespace, such as an empty form; refusals are logged.
         """
         return Action(self, name, role, subject, audit_success)
 
@@ -58,7 +58,7 @@ class Action:
     """An action of a session: `with` in a thread, `async with` in an event loop.
 
     Raises `Refused` on entry if the caller may not do it. On exit the audit log gets what came of it. Whether the
-    action waits for its turn among `Service.writers` is for the face to say, which knows when the request is complete.
+    action waits for its turn among `Service.writers` is up to the interface, which knows when the request is complete.
     """
 
     session: Session
@@ -68,7 +68,7 @@ class Action:
     """The ids that are acted upon; may be set while the action runs."""
     audit_success: bool = True
     outcome: str = "ok"
-    """What is noted if nothing is raised."""
+    """What the audit log gets if nothing is raised."""
 
     @property
     def service(self) -> Service:
@@ -121,5 +121,5 @@ class Action:
 
     async def _note_in_thread(self, error: BaseException | None) -> None:
         limiter = None if self.name in READS else self.service.note_writers
-        with anyio.CancelScope(shield=True):  # a stopping server cancels requests; they are noted nevertheless
+        with anyio.CancelScope(shield=True):  # a stopping server cancels requests; they are logged all the same
             await anyio.to_thread.run_sync(self._note, error, limiter=limiter)

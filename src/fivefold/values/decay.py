@@ -37,7 +37,7 @@ class Decay(Value):
     floor: Annotated[float, Between(0, 1), About("The share that age always leaves")] = 0.0
 
     def left(self, age_days: float) -> float:
-        """The share left of a memory of this age; what lies in the future is new."""
+        """The share left of a memory of this age; a memory of the future counts as new."""
         if self.half_life_days is None:
             return 1.0
         return max(self.floor, _LEFT[self.curve](max(0.0, age_days) / self.half_life_days))

@@ -1,6 +1,6 @@
 """What a field declares in addition to its type: a range, a length, a rule, and its meaning.
 
-A declaration stands on the field itself, as in `importance: Annotated[Share | None, About("How much it matters")]`.
+A declaration is part of the field itself, as in `importance: Annotated[Share | None, About("How much it matters")]`.
 `fields.fields_of` reads it; checks, JSON Schemas, forms and documentation derive from that.
 """
 
@@ -26,7 +26,7 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class Chars:
-    """How long a text may be, whether it must show something, stands on one line, or stays exactly as it is."""
+    """How long a text may be, whether it must be visible, is one line, or stays exactly as it is."""
 
     most: int
     visible: bool = False
@@ -83,7 +83,7 @@ PageLimit = Annotated[int, Between(1, MAX_INDEX)]
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A type taken apart: what it is without `Annotated` and `None`, its marks, and whether None is allowed."""
+    """The parts of a type hint: the type without `Annotated` and `None`, its marks, and whether None is allowed."""
 
     base: Any
     marks: tuple[Any, ...]

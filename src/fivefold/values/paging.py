@@ -16,7 +16,7 @@ from fivefold.values.serialize import Value
 T = TypeVar("T")
 
 Place = tuple[int | float | str, ...]
-"""Where an item stands in the order of its list."""
+"""The position of an item in the order of its list."""
 
 LARGEST = 2**63
 """No key and no number of a place reaches this."""

@@ -65,7 +65,7 @@ def _from_parts(fields: Mapping[str, Any]) -> str:
 
 
 def _check_times(data: Mapping[str, Any], fields: dict[str, Any]) -> tuple[str, ...]:
-    """Put the times into the fields; a time without a zone is noted."""
+    """Put the times into the fields; a time without a zone gets a note."""
     notes = []
     for name in _TIMES:
         if data.get(name) is not None:

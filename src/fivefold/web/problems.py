@@ -24,7 +24,7 @@ _RETRIED = ("store-away", "stopping", "model-failed")
 
 
 class ProblemError(Exception):
-    """A problem of a request that no library error stands for."""
+    """A problem of a request that is no error of the library."""
 
     def __init__(self, problem: Problem, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(problem.detail)

@@ -1,4 +1,4 @@
-"""Memories: the list, latest first, with the filters that the address holds."""
+"""Memories: the list, latest first, with the filters of the address."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ FEW = 6
 """With fewer neighbours than this, the picture shows theirs too."""
 
 FURTHER = 4
-"""Neighbours taken from each neighbour."""
+"""The most further neighbours of each neighbour."""
 
 
 @dataclass(frozen=True, slots=True)

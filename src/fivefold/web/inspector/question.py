@@ -1,4 +1,4 @@
-"""The form of Ask, Why and Compare. The address holds all of its fields, so that a view can be shared."""
+"""The form of Ask, Why and Compare. The address contains all of its fields, so that a view can be shared."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The result: a recall, or in plain words why there is none."""
+    """The result: a recall, or an error message."""
 
     recall: Recall | None = None
     error: str = ""
@@ -93,7 +93,7 @@ PageQuestion = Annotated[Question, Depends(question_of)]
 
 
 def answer_question(question: Question, session: Session, action: str, noise: bool = True) -> Answer:
-    """The recall, without noise if so asked. The form shows an error and keeps what the person typed."""
+    """The recall, on request without noise. The form shows an error and keeps what the person typed."""
     try:
         with session.act(action, audit_success=bool(question.q)) as act:
             if not question.q:
