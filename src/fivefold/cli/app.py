@@ -79,8 +79,8 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(show: bool) -> None:
+    if show:
         from fivefold.version import VERSION
 
         say(f"fivefold {VERSION}")
@@ -178,17 +178,17 @@ def reading(store: str | None, namespace: str, *, anyway: bool = False) -> Itera
     path = existing(store)
     with opened(store, namespace) as engine:
         if not engine.exists():
-            there = listed(engine)
-            held = f"there are: {', '.join(there)}" if there else "it holds nothing yet"
-            named = engine.location if path.startswith(ADDRESSES) else path
-            missing = f"there is no namespace {engine.namespace!r} in {named!r}; {held}"
+            there = list_namespaces(engine)
+            contents = f"there are: {', '.join(there)}" if there else "it holds nothing yet"
+            location = engine.location if path.startswith(ADDRESSES) else path
+            missing = f"there is no namespace {engine.namespace!r} in {location!r}; {contents}"
             if not anyway:
                 raise NotFound(missing)
             complain(missing)
         yield engine
 
 
-def listed(engine: Engine) -> tuple[str, ...]:
+def list_namespaces(engine: Engine) -> tuple[str, ...]:
     """The namespaces of the store; only this one where a role of least rights may not list them."""
     from fivefold.errors import StoreError
 

@@ -24,8 +24,8 @@ def backup(
     """Write a whole store to one file, checked, while others go on reading and writing."""
     from fivefold.transfer.backup import back_up
 
-    made = back_up(existing(store), target, replace=replace, progress=sys.stderr.isatty())
-    _tell(made, f"{made.store} → {made.file}", as_json)
+    result = back_up(existing(store), target, replace=replace, progress=sys.stderr.isatty())
+    _tell(result, f"{result.store} → {result.file}", as_json)
 
 
 @app.command()
@@ -38,21 +38,21 @@ def restore(
     """Make a store out of a backup; a store that is in use, or not said to be replaced, is left alone."""
     from fivefold.transfer.restore import restore as bring_back
 
-    made = bring_back(backup, place(store), replace=replace, progress=sys.stderr.isatty())
-    _tell(made, f"{made.file} → {made.store}", as_json)
+    result = bring_back(backup, place(store), replace=replace, progress=sys.stderr.isatty())
+    _tell(result, f"{result.file} → {result.store}", as_json)
 
 
-def _tell(made: Backup | Restored, way: str, as_json: bool) -> None:
+def _tell(result: Backup | Restored, way: str, as_json: bool) -> None:
     """A copy with indexes amiss is as good as its store, but somebody should know."""
     if as_json:
-        print_json(made.to_dict())
+        print_json(result.to_dict())
     else:
-        memories = f"{made.memories:,} {'memory' if made.memories == 1 else 'memories'}"
-        namespaces = f"{made.namespaces:,} {'namespace' if made.namespaces == 1 else 'namespaces'}"
-        say(f"{way}: {memories} of {namespaces}, checked, in {made.seconds:.1f} s")
-    if made.amiss:
+        memories = f"{result.memories:,} {'memory' if result.memories == 1 else 'memories'}"
+        namespaces = f"{result.namespaces:,} {'namespace' if result.namespaces == 1 else 'namespaces'}"
+        say(f"{way}: {memories} of {namespaces}, checked, in {result.seconds:.1f} s")
+    if result.amiss:
         if not as_json:
-            for finding in made.amiss:
+            for finding in result.amiss:
                 sys.stderr.write(f"✗ {finding.check}: {finding.detail}\n")
             sys.stderr.write("All memories are there; `fivefold doctor --repair` rebuilds what can be derived.\n")
         raise typer.Exit(1)

@@ -53,16 +53,16 @@ def show_results(results: Json, out: Path | None, files: Sequence[Path]) -> None
 
 def _table(first: str, columns: Sequence[str], rows: Sequence[tables.Row]) -> None:
     """Figures to the right, the best of each column bold, baselines dimmed. No figure is ever broken."""
-    shown = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 1))
-    shown.add_column(first, no_wrap=True)
-    kept = [place for place, column in enumerate(columns) if terminal.console.width >= FULL or column not in SPARED]
-    for place in kept:
-        shown.add_column(_heading(columns[place]), justify="right", no_wrap=True)
+    grid = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 1))
+    grid.add_column(first, no_wrap=True)
+    places = [place for place, column in enumerate(columns) if terminal.console.width >= FULL or column not in SPARED]
+    for place in places:
+        grid.add_column(_heading(columns[place]), justify="right", no_wrap=True)
     for row in rows:
         base = "dim" if row.baseline else ""
-        cells = [Text(row.cells[place], style="bold" if place in row.best else base) for place in kept]
-        shown.add_row(Text(visible(row.name), style=base), *cells)
-    terminal.console.print(shown)
+        cells = [Text(row.cells[place], style="bold" if place in row.best else base) for place in places]
+        grid.add_row(Text(visible(row.name), style=base), *cells)
+    terminal.console.print(grid)
 
 
 def _heading(column: str) -> str:
@@ -72,19 +72,19 @@ def _heading(column: str) -> str:
     return column.replace("@", "\n@").replace(" ", "\n")
 
 
-def show_diff(found: Diff, limit: int) -> None:
+def show_diff(diff: Diff, limit: int) -> None:
     """The tally, then each changed question with both sides."""
-    terminal.hang("A  ", found.a)
-    terminal.hang("B  ", found.b)
+    terminal.hang("A  ", diff.a)
+    terminal.hang("B  ", diff.b)
     terminal.line(
-        f"{found.metric}: {terminal.counted(found.questions, 'question', 'questions')}, {found.better:,} better, "
-        f"{found.worse:,} worse, {found.same:,} the same, mean {tables.signed(found.mean)}"
+        f"{diff.metric}: {terminal.counted(diff.questions, 'question', 'questions')}, {diff.better:,} better, "
+        f"{diff.worse:,} worse, {diff.same:,} the same, mean {tables.signed(diff.mean)}"
     )
-    for change in found.changes[:limit]:
+    for change in diff.changes[:limit]:
         _change(change)
-    if len(found.changes) > limit:
+    if len(diff.changes) > limit:
         terminal.line("")
-        terminal.line(f"… and {len(found.changes) - limit:,} more; --limit shows them", "dim")
+        terminal.line(f"… and {len(diff.changes) - limit:,} more; --limit shows them", "dim")
 
 
 def _change(change: Change) -> None:

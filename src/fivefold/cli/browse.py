@@ -6,7 +6,16 @@ from typing import Annotated
 
 import typer
 
-from fivefold.cli.app import FullOption, JsonOption, NamespaceOption, StoreOption, app, listed, print_json, reading
+from fivefold.cli.app import (
+    FullOption,
+    JsonOption,
+    NamespaceOption,
+    StoreOption,
+    app,
+    list_namespaces,
+    print_json,
+    reading,
+)
 
 LimitOption = Annotated[int, typer.Option("--limit", help="How many, latest first")]
 CursorOption = Annotated[
@@ -54,7 +63,7 @@ def list_(
 ) -> None:
     """List memories, latest first."""
     with reading(store, namespace) as engine:
-        found = engine.memories(
+        memories = engine.memories(
             kind=kind,  # type: ignore[arg-type]
             type=type,  # type: ignore[arg-type]
             speaker=speaker,
@@ -68,11 +77,11 @@ def list_(
             limit=limit,
         )
     if as_json:
-        print_json(found.to_dict())
+        print_json(memories.to_dict())
     else:
         from fivefold.cli import memory_view
 
-        memory_view.memories(found, full)
+        memory_view.memories(memories, full)
 
 
 @app.command()
@@ -85,26 +94,26 @@ def sessions(
 ) -> None:
     """List conversations, latest first."""
     with reading(store, namespace) as engine:
-        found = engine.sessions(limit, cursor)
+        page = engine.sessions(limit, cursor)
     if as_json:
-        print_json(found.to_dict())
+        print_json(page.to_dict())
     else:
         from fivefold.cli import terminal
 
-        rows = [(s.id, s.turns, terminal.day(s.started_at), terminal.day(s.ended_at)) for s in found]
+        rows = [(s.id, s.turns, terminal.day(s.started_at), terminal.day(s.ended_at)) for s in page]
         terminal.table(("session", "turns", "started", "ended"), rows, right=("turns",))
-        terminal.next_page(found)
+        terminal.next_page(page)
 
 
 @app.command()
 def stats(store: StoreOption = None, namespace: NamespaceOption = "default", as_json: JsonOption = False) -> None:
     """Show what a namespace holds and has learned, and which others there are."""
     with reading(store, namespace) as engine:
-        held, learned, namespaces = engine.stats(), engine.learned(), listed(engine)
+        figures, learned, namespaces = engine.stats(), engine.learned(), list_namespaces(engine)
     if as_json:
-        print_json({**held.to_dict(), "learned": learned.to_dict(), "namespaces": list(namespaces)})
+        print_json({**figures.to_dict(), "learned": learned.to_dict(), "namespaces": list(namespaces)})
     else:
         from fivefold.cli import memory_view
         from fivefold.cli.learn import lines
 
-        memory_view.stats(held, lines(learned), namespaces)
+        memory_view.stats(figures, lines(learned), namespaces)

@@ -28,16 +28,16 @@ SHARDS = 32
 @db.command()
 def status(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Show versions, sizes, indexes and replicas, and on Citus the nodes with their shards."""
-    with _postgres(store) as held:
+    with _postgres(store) as postgres:
         from fivefold.stores.postgres.status import status_of
 
-        found = status_of(held)
+        report = status_of(postgres)
     if as_json:
-        print_json(found.to_dict())
+        print_json(report.to_dict())
     else:
         from fivefold.cli import database_view
 
-        database_view.status(found)
+        database_view.status(report)
 
 
 @db.command()
@@ -49,19 +49,22 @@ def distribute(
     as_json: JsonOption = False,
 ) -> None:
     """Spread the store over the nodes of a Citus cluster, each namespace on one shard."""
-    with _postgres(store) as held:
+    with _postgres(store) as postgres:
         from fivefold.stores.postgres.citus import distribute as spread
         from fivefold.stores.postgres.row_level_security import TABLES
         from fivefold.text.progress import bar
 
-        with held.administration() as connection, bar("Distributing tables", len(TABLES) + 1, show=_shown()) as advance:
-            made = spread(connection, held.location, held.options, shards, advance)
+        with (
+            postgres.administration() as connection,
+            bar("Distributing tables", len(TABLES) + 1, show=_is_terminal()) as advance,
+        ):
+            result = spread(connection, postgres.location, postgres.options, shards, advance)
     if as_json:
-        print_json(made.to_dict())
-    elif made.tables:
-        say(f"{len(made.tables)} tables are distributed over {made.shards} shards; restart what has the store open")
+        print_json(result.to_dict())
+    elif result.tables:
+        say(f"{len(result.tables)} tables are distributed over {result.shards} shards; restart what has the store open")
     else:
-        say(f"the store was distributed already, over {made.shards} shards")
+        say(f"the store was distributed already, over {result.shards} shards")
 
 
 @db.command()
@@ -73,13 +76,13 @@ def rebalance(
     as_json: JsonOption = False,
 ) -> None:
     """Let Citus move shards until all nodes carry alike; recalls and writes go on meanwhile."""
-    with _postgres(store) as held:
+    with _postgres(store) as postgres:
         from fivefold.stores.postgres import citus
         from fivefold.text.progress import bar
 
-        with held.administration() as connection:
-            run = citus.start_rebalance(connection, held.location, held.options)
-            with bar("Moving shards", run.moves if wait else 0, show=_shown()) as advance:
+        with postgres.administration() as connection:
+            run = citus.start_rebalance(connection, postgres.location, postgres.options)
+            with bar("Moving shards", run.moves if wait else 0, show=_is_terminal()) as advance:
                 for now in citus.watch_rebalance(connection, run) if wait else ():
                     advance(now.done - run.done)
                     run = now
@@ -104,12 +107,12 @@ def _postgres(store: str | None) -> Iterator[PostgresStore]:
             f"{path!r} is a file, and `fivefold db` is for stores on PostgreSQL; "
             "name one with --store postgresql://user@host/database"
         )
-    held = open_store(path)
+    handle = open_store(path)
     try:
-        yield held  # type: ignore[misc]
+        yield handle  # type: ignore[misc]
     finally:
-        held.close()
+        handle.close()
 
 
-def _shown() -> bool:
+def _is_terminal() -> bool:
     return sys.stderr.isatty()

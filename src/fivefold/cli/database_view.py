@@ -11,30 +11,30 @@ if TYPE_CHECKING:
     from fivefold.stores.postgres.status import Cluster, Index, Node, ReplicaState, Status
 
 
-def status(found: Status) -> None:
+def status(report: Status) -> None:
     """The server, then what lies on it, and last the cluster, if it is one."""
-    counted = "not known while a node is away" if found.namespaces is None else f"{found.namespaces:,}"
+    namespaces = "not known while a node is away" if report.namespaces is None else f"{report.namespaces:,}"
     table(
         ("", ""),
         [
-            ("PostgreSQL", found.server),
-            ("pgvector", found.pgvector),
-            ("schema", f"{found.schema}, version {found.schema_version}"),
-            ("namespaces", counted),
-            ("size", size(found.bytes)),
-            *_cluster(found.citus),
+            ("PostgreSQL", report.server),
+            ("pgvector", report.pgvector),
+            ("schema", f"{report.schema}, version {report.schema_version}"),
+            ("namespaces", namespaces),
+            ("size", size(report.bytes)),
+            *_cluster(report.citus),
         ],
     )
     line("")
-    rows = [(item.name, f"{item.rows:,}", size(item.bytes)) for item in found.tables]
+    rows = [(item.name, f"{item.rows:,}", size(item.bytes)) for item in report.tables]
     table(("table", "rows, about", "size"), rows, right=("rows, about", "size"))
-    if found.indexes:
+    if report.indexes:
         line("")
-        table(("index", "m", "ef construction", "state"), [_index(item) for item in found.indexes])
-    if found.replicas:
+        table(("index", "m", "ef construction", "state"), [_index(item) for item in report.indexes])
+    if report.replicas:
         line("")
-        table(("replica", "behind"), [(item.address, _behind(item)) for item in found.replicas])
-    if found.citus is not None:
+        table(("replica", "behind"), [(item.address, _behind(item)) for item in report.replicas])
+    if report.citus is not None:
         line("")
         table(
             ("node", "role", "answers", "shards", "size", "lexical index"),
@@ -47,7 +47,7 @@ def status(found: Status) -> None:
                     size(node.bytes),
                     _lexical_index(node),
                 )
-                for node in found.citus.nodes
+                for node in report.citus.nodes
             ],
             right=("shards", "size"),
         )
@@ -63,15 +63,15 @@ def size(count: int) -> str:
     return f"{count} bytes" if unit == "bytes" else f"{amount:.1f} {unit}"
 
 
-def _cluster(found: Cluster | None) -> Iterator[tuple[str, str]]:
-    if found is None:
+def _cluster(cluster: Cluster | None) -> Iterator[tuple[str, str]]:
+    if cluster is None:
         return
-    yield "Citus", found.version
-    if not found.distributed:
+    yield "Citus", cluster.version
+    if not cluster.distributed:
         yield "distributed", "no; fivefold db distribute does it"
         return
-    moves = found.planned_moves
-    yield "distributed", f"by namespace, {found.shards} shards"
+    moves = cluster.planned_moves
+    yield "distributed", f"by namespace, {cluster.shards} shards"
     if moves is not None:
         yield "balanced", f"no, {moves} shards should move; fivefold db rebalance does it" if moves else "yes"
 

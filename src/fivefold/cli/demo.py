@@ -14,7 +14,7 @@ import typer
 
 from fivefold.cli.app import JsonOption, NamespaceOption, app, named_store, opened, print_json
 
-ASKED = ("q01", "q04", "q07", "q36", "q17", "q24")
+QUESTIONS = ("q01", "q04", "q07", "q36", "q17", "q24")
 """An identifier, a constant, an allergy, a new number, a change of mind, and what was said last week."""
 
 
@@ -36,8 +36,8 @@ def demo(
         path = store or str(Path(folder) / "demo.db")
         with opened(path, namespace) as engine:
             report = engine.remember_many(records, progress=sys.stderr.isatty())
-            asked = [question for question in sample.questions() if question.id in ASKED]
-            answers = [engine.recall(question.query, k=k, now=question.now) for question in asked]
+            questions = [question for question in sample.questions() if question.id in QUESTIONS]
+            answers = [engine.recall(question.query, k=k, now=question.now) for question in questions]
     if as_json:
         print_json({"report": report.to_dict(), "recalls": [answer.to_dict() for answer in answers]})
         return
@@ -63,8 +63,8 @@ def _next(store: str | None, namespace: str) -> list[str]:
     """Commands to copy: whole lines that work where this one did."""
     name = called()
     place = f"--store {shlex.quote(store or 'me.db')}"
-    named = f" --namespace {shlex.quote(namespace)}" if store and namespace != "default" else ""
-    where = place + named
+    option = f" --namespace {shlex.quote(namespace)}" if store and namespace != "default" else ""
+    where = place + option
     keep = [] if store else [f"{name} demo --store me.db --namespace default  # keep the sample in a file"]
     return [
         *keep,
@@ -77,10 +77,10 @@ def _next(store: str | None, namespace: str) -> list[str]:
 
 def called() -> str:
     """How to call this command again: by its name where the shell finds it so, else as it was called."""
-    given = Path(sys.argv[0])
-    if given.name == "__main__.py":
+    program = Path(sys.argv[0])
+    if program.name == "__main__.py":
         return f"{shlex.quote(sys.orig_argv[0])} -m fivefold"
-    found = shutil.which("fivefold")
-    if found is not None and given.exists() and os.path.samefile(found, given):
+    installed = shutil.which("fivefold")
+    if installed is not None and program.exists() and os.path.samefile(installed, program):
         return "fivefold"
     return shlex.quote(sys.argv[0])

@@ -23,13 +23,13 @@ def explain(answer: Recall, full: bool = False, still: bool = False) -> None:
 
     `still` tells that noise was left out.
     """
-    shown = replace(answer, hits=tuple(_shown(hit, full) for hit in answer.hits))
-    lines, colours = visible(shown.explain()).split("\n"), route_colours(answer)
-    for number, told in enumerate(lines, 1):
-        text = told.lstrip(" ")
-        lead = len(told) - len(text)
+    shortened = replace(answer, hits=tuple(_shorten(hit, full) for hit in answer.hits))
+    lines, colours = visible(shortened.explain()).split("\n"), route_colours(answer)
+    for number, line in enumerate(lines, 1):
+        text = line.lstrip(" ")
+        lead = len(line) - len(text)
         style = "bold cyan" if number == 1 else "dim" if number == len(lines) else ""
-        hang(" " * lead, _styled(told, text, colours), style, further=lead + 4)
+        hang(" " * lead, _styled(line, text, colours), style, further=lead + 4)
     hang("  ", f"models: {', '.join(models(answer)) or 'none'}", "dim", further=6)
     if still:
         hang("  ", "the recipe's noise is left out here, so that the explanation can be repeated", "dim")
@@ -38,27 +38,27 @@ def explain(answer: Recall, full: bool = False, still: bool = False) -> None:
 def models(answer: Recall) -> list[str]:
     """The models behind an answer, each with what it was asked for."""
     encoded = any(part.run and ROUTES[part.search].encodes for part in answer.plan.routes)
-    found = [f"{answer.embedder} (embedder)"] if encoded and answer.embedder else []
+    names = [f"{answer.embedder} (embedder)"] if encoded and answer.embedder else []
     weights = answer.query.weights
     if weights is not None and not weights.source.startswith("fallback"):
-        found.append(f"{weights.source.partition(';')[0].removeprefix('model ')} (weights)")
-    return found + [f"{note.model} ({note.stage})" for note in answer.notes if note.status == "done" and note.model]
+        names.append(f"{weights.source.partition(';')[0].removeprefix('model ')} (weights)")
+    return names + [f"{note.model} ({note.stage})" for note in answer.notes if note.status == "done" and note.model]
 
 
-def _shown(hit: Hit, full: bool) -> Hit:
+def _shorten(hit: Hit, full: bool) -> Hit:
     memory = replace(hit.memory, content=brief(hit.memory.content, full))
     return replace(hit, candidate=replace(hit.candidate, memory=memory))
 
 
-def _styled(told: str, text: str, colours: Mapping[str, str]) -> Text:
+def _styled(line: str, text: str, colours: Mapping[str, str]) -> Text:
     """Ranks and scores stand out, each route has its colour, what was dropped steps back."""
     styled = Text(text)
-    if hit := _HIT.match(told):
+    if hit := _HIT.match(line):
         styled.stylize("bold", 0, hit.end())
     elif text.startswith(("dropped ", "… and ")):
         styled.stylize("dim")
-    elif route := _ROUTE.match(told):
-        lead = len(told) - len(text)
+    elif route := _ROUTE.match(line):
+        lead = len(line) - len(text)
         styled.stylize(colours.get(route[1], ""), 0, route.end() - lead)
         styled.highlight_regex(r"= -?[\d.]+|→ -?[\d.]+", "bold")
         styled.highlight_regex(r" (?:failed|late) ", "red")

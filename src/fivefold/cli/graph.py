@@ -26,21 +26,21 @@ def show(
 ) -> None:
     """Show an entity with its relations, or the entities mentioned most."""
     with reading(store, namespace) as engine:
-        found = engine.graph.entities(limit=limit) if who is None else [engine.graph.entity(_which(who))]
-        edges = () if who is None else engine.graph.edges(found[0].id, limit).items
+        entities = engine.graph.entities(limit=limit) if who is None else [engine.graph.entity(_which(who))]
+        edges = () if who is None else engine.graph.edges(entities[0].id, limit).items
     if as_json:
-        print_json({"entities": [item.to_dict() for item in found], "edges": [edge.to_dict() for edge in edges]})
+        print_json({"entities": [item.to_dict() for item in entities], "edges": [edge.to_dict() for edge in edges]})
         return
     from fivefold.cli import terminal
 
-    rows = [(item.id, item.name, item.kind, item.links, ", ".join(item.aliases)) for item in found]
+    rows = [(item.id, item.name, item.kind, item.links, ", ".join(item.aliases)) for item in entities]
     terminal.table(("id", "name", "kind", "mentions", "also"), rows)
     if edges:
-        told = [
+        relations = [
             (e.id, e.source, e.relation, e.target, e.kind, f"{e.confidence:.2f}", terminal.day(e.valid_to))
             for e in edges
         ]
-        terminal.table(("edge", "source", "relation", "target", "kind", "confidence", "ended"), told)
+        terminal.table(("edge", "source", "relation", "target", "kind", "confidence", "ended"), relations)
 
 
 @graph.command()

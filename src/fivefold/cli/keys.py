@@ -44,8 +44,8 @@ def create(
 
     reached = _reached(namespace or [], every)
     until = None if expires is None else as_utc(expires, "--expires")[0]
-    with _opened(place(store)) as held:
-        keyring = Keyring(held)
+    with _opened(place(store)) as handle:
+        keyring = Keyring(handle)
         first = not keyring.any()
         key, secret = keyring.create(name, role, reached, until)
     if as_json:
@@ -62,12 +62,12 @@ def list_(store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the API keys, oldest first; their secrets are not known."""
     from fivefold.service.keys import Keyring
 
-    with _opened(existing(store)) as held:
-        found = Keyring(held).keys()
+    with _opened(existing(store)) as handle:
+        api_keys = Keyring(handle).keys()
     if as_json:
-        print_json([key.to_dict() for key in found])
+        print_json([key.to_dict() for key in api_keys])
         return
-    if not found:
+    if not api_keys:
         say("There is no key yet; make one with: fivefold keys create NAME --role writer --namespace default")
         return
     from fivefold.cli import terminal
@@ -87,7 +87,7 @@ def list_(store: StoreOption = None, as_json: JsonOption = False) -> None:
                 terminal.day(key.expires_at),
                 terminal.day(key.last_used_at),
             )
-            for key in found
+            for key in api_keys
         ],
     )
 
@@ -101,8 +101,8 @@ def revoke(
     """Refuse a key from now on, at once and for good."""
     from fivefold.service.keys import Keyring
 
-    with _opened(existing(store)) as held:
-        key = Keyring(held).revoke(id)
+    with _opened(existing(store)) as handle:
+        key = Keyring(handle).revoke(id)
     if as_json:
         print_json(key.to_dict())
     else:
@@ -123,12 +123,12 @@ def audit(
     """Show who did what in a store that is served: writes, deletions, uses and changes of keys."""
     from fivefold.service.audit import Audit
 
-    with _opened(existing(store)) as held:
-        found = Audit(held).entries(limit, cursor, namespace, key)
+    with _opened(existing(store)) as handle:
+        entries = Audit(handle).entries(limit, cursor, namespace, key)
     if as_json:
-        print_json(found.to_dict())
+        print_json(entries.to_dict())
         return
-    if not found:
+    if not entries:
         say("Nothing is noted.")
         return
     from fivefold.cli import terminal
@@ -144,22 +144,22 @@ def audit(
                 entry.subject or "–",
                 entry.outcome,
             )
-            for entry in found
+            for entry in entries
         ],
     )
-    if found.cursor is not None:
-        say(f"more with --cursor {found.cursor}")
+    if entries.cursor is not None:
+        say(f"more with --cursor {entries.cursor}")
 
 
 @contextmanager
 def _opened(location: str) -> Iterator[Store]:
     from fivefold.stores import open_store
 
-    held = open_store(location)
+    store = open_store(location)
     try:
-        yield held
+        yield store
     finally:
-        held.close()
+        store.close()
 
 
 def _reached(namespaces: list[str], every: bool) -> list[str]:

@@ -42,22 +42,22 @@ def weights(
     from fivefold.values.validate import checked_text
 
     text, model = checked_text(query, "the question"), embedder(DEFAULT)
-    print_json(_shown(predict(text, embed_texts(model, [text])[0], model.pin)))
+    print_json(_as_json(predict(text, embed_texts(model, [text])[0], model.pin)))
 
 
-def _shown(found: Weights) -> dict[str, Any]:
+def _as_json(weights: Weights) -> dict[str, Any]:
     from fivefold.models.weights import intent, is_fallback
 
-    kind, _, name = found.source.partition(" ")
+    kind, _, name = weights.source.partition(" ")
     return {
         "weights": {
-            "similarity": round(found.similarity, 4),
-            "recency": round(found.recency, 4),
-            "frequency": round(found.frequency, 4),
+            "similarity": round(weights.similarity, 4),
+            "recency": round(weights.recency, 4),
+            "frequency": round(weights.frequency, 4),
         },
-        "intent": intent(found),
+        "intent": intent(weights),
         "model": name if kind == "model" else f"none: {name}",
-        "fallback": is_fallback(found),
+        "fallback": is_fallback(weights),
     }
 
 
@@ -78,30 +78,30 @@ def weights_(
     from fivefold.models.embedders import embedder as load_embedder
 
     root = checkout()
-    chosen = embedder or DEFAULT
-    model = load_embedder(chosen)
+    name = embedder or DEFAULT
+    model = load_embedder(name)
     path = (out or root / "src/fivefold/models/data/weights.bin").resolve()
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
     logging.disable(logging.WARNING)  # the exporter tells of its insides
     with chdir(root):
         code = import_module("training.weights.train")
-        found = code.train(chosen, path, seed=seed, epochs=epochs, show=sys.stderr.isatty())
+        result = code.train(name, path, seed=seed, epochs=epochs, show=sys.stderr.isatty())
     figures = {
-        "queries": found.count,
-        "dominant": found.dominant,
-        "four_way": found.four_way,
-        "kl": found.divergence,
-        "mae": found.error,
+        "queries": result.count,
+        "dominant": result.dominant,
+        "four_way": result.four_way,
+        "kl": result.divergence,
+        "mae": result.error,
     }
     if as_json:
         print_json({"model": code.NAME, "embedder": model.pin, "path": str(path), **figures})
         return
     say(f"{code.NAME} for {model.pin} is in {path}")
     say(
-        f"on {found.count:,} queries in wordings it has not seen, the strongest weight is right for "
-        f"{found.dominant:.1%} and the intent for {found.four_way:.1%}; KL {found.divergence:.4f}, mean error of a "
-        f"weight {found.error:.4f}"
+        f"on {result.count:,} queries in wordings it has not seen, the strongest weight is right for "
+        f"{result.dominant:.1%} and the intent for {result.four_way:.1%}; KL {result.divergence:.4f}, mean error of a "
+        f"weight {result.error:.4f}"
     )
 
 
@@ -142,8 +142,8 @@ def reset(store: StoreOption = None, namespace: NamespaceOption = "default", as_
         print_json({"namespace": namespace, "forgotten": before.to_dict()})
         return
     say(f"namespace {namespace!r} has forgotten what it had learned from use; its feedback stays")
-    for part, told in lines(before).items():
-        say(f"  {part}: {told}")
+    for part, text in lines(before).items():
+        say(f"  {part}: {text}")
 
 
 def lines(learned: LearnedFromUse) -> dict[str, str]:
@@ -152,17 +152,17 @@ def lines(learned: LearnedFromUse) -> dict[str, str]:
     return {"learned reranker": reranker, "learned weights": _correction(learned.weights)}
 
 
-def _correction(found: Adaptation) -> str:
+def _correction(adaptation: Adaptation) -> str:
     """What the predicted weights are multiplied by, before they are scaled to add up to 1."""
     from fivefold.cli.terminal import counted
 
-    heard = counted(found.count, "feedback", "feedbacks")
-    if not found.count:
+    feedback = counted(adaptation.count, "feedback", "feedbacks")
+    if not adaptation.count:
         return "as predicted: no feedback on recalls that predict them"
-    if not found.trust:
-        return f"as predicted: a correction from {heard} has foretold nothing better yet"
+    if not adaptation.trust:
+        return f"as predicted: a correction from {feedback} has foretold nothing better yet"
     names = ("similarity", "recency", "frequency")
     factors = ", ".join(
-        f"{name} × {exp(found.trust * offset):.2f}" for name, offset in zip(names, found.offsets, strict=True)
+        f"{name} × {exp(adaptation.trust * offset):.2f}" for name, offset in zip(names, adaptation.offsets, strict=True)
     )
-    return f"{factors}; from {heard}, trusted to {found.trust:.0%}"
+    return f"{factors}; from {feedback}, trusted to {adaptation.trust:.0%}"

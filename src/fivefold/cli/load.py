@@ -43,17 +43,17 @@ def load(
     if url is not None and not url.startswith(("http://", "https://")):
         raise InvalidInput(f"--url takes an address such as http://127.0.0.1:8484, not {url!r}")
     shares = MIX if mix is None else mix_of(mix)
-    asked = Load(clients, seconds, shares, url, os.environ.get("FIVEFOLD_KEY") if url else None, store, embedder)
-    found = put_load(asked, progress=sys.stderr.isatty())
+    request = Load(clients, seconds, shares, url, os.environ.get("FIVEFOLD_KEY") if url else None, store, embedder)
+    result = put_load(request, progress=sys.stderr.isatty())
     if as_json:
-        print_json(found.to_dict())
+        print_json(result.to_dict())
     else:
-        _show(found)
-    if not found.ok:
+        _show(result)
+    if not result.ok:
         raise typer.Exit(1)
 
 
-def _show(found: Loaded) -> None:
+def _show(result: Loaded) -> None:
     from fivefold.cli import terminal
 
     numbers = ("count", "/s", "p50", "p95", "p99", "most")
@@ -71,21 +71,21 @@ def _show(found: Loaded) -> None:
                 f"{item.most_ms:,.1f}",
                 "ms",
             )
-            for item in found.figures
+            for item in result.figures
         ],
         right=numbers,
     )
     terminal.line("")
-    say(f"{found.requests:,} requests in {found.seconds:g} s, {found.per_second:,.1f} a second")
-    say(f"{_mark(found.errors)} {found.errors} errors")
-    say(f"{_mark(found.lost)} {found.written:,} memories confirmed and kept, {found.lost} of them lost")
-    say(f"{_mark(found.returned)} {found.returned} forgotten memories came back")
-    if found.too_late:
-        say(f"  {found.too_late} refused as too late: feedback on a recall of a memory that was forgotten since")
-    if found.memory_before_mb is not None and found.memory_after_mb is not None:
-        grown = found.memory_after_mb - found.memory_before_mb
-        say(f"  the server holds {found.memory_after_mb:,.0f} MB, {grown:+,.0f} MB since the load began")
-    for failure in found.failures:
+    say(f"{result.requests:,} requests in {result.seconds:g} s, {result.per_second:,.1f} a second")
+    say(f"{_mark(result.errors)} {result.errors} errors")
+    say(f"{_mark(result.lost)} {result.written:,} memories confirmed and kept, {result.lost} of them lost")
+    say(f"{_mark(result.returned)} {result.returned} forgotten memories came back")
+    if result.too_late:
+        say(f"  {result.too_late} refused as too late: feedback on a recall of a memory that was forgotten since")
+    if result.memory_before_mb is not None and result.memory_after_mb is not None:
+        grown = result.memory_after_mb - result.memory_before_mb
+        say(f"  the server holds {result.memory_after_mb:,.0f} MB, {grown:+,.0f} MB since the load began")
+    for failure in result.failures:
         sys.stderr.write(f"✗ {failure}\n")
 
 

@@ -73,21 +73,21 @@ def maintain(
     from fivefold.stores import open_store
     from fivefold.values.times import utc_now
 
-    def told(done: Sequence[MaintenanceResult]) -> None:
+    def show(done: Sequence[MaintenanceResult]) -> None:
         _print(done, as_json)
 
     progress = sys.stderr.isatty()
-    held = open_store(existing(store))
+    handle = open_store(existing(store))
     try:
         if every is not None:
-            maintenance = Maintenance(held, every, report=told)
+            maintenance = Maintenance(handle, every, report=show)
             with _until_signalled(maintenance):
                 maintenance.run(progress)
             return
-        done = list(maintain_store(held, utc_now(), progress))
+        done = list(maintain_store(handle, utc_now(), progress))
     finally:
-        held.close()
-    told(done)
+        handle.close()
+    show(done)
     if not all(item.ok for item in done):
         raise typer.Exit(1)
 

@@ -92,7 +92,7 @@ def _over_http(location: str, host: str, port: int, embedder: str | None, as_jso
     logs.start("auto", "warning")
     service = open_service(location, embedder)
     try:
-        made = create_app(service, pages=False, sites=Sites((host,)))
-        until_stopped(service, made, host, port, STOP_S, lambda url: ready(f"{url}/mcp", as_json))
+        application = create_app(service, pages=False, sites=Sites((host,)))
+        until_stopped(service, application, host, port, STOP_S, lambda url: ready(f"{url}/mcp", as_json))
     finally:
         service.close()

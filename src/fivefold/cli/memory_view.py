@@ -21,38 +21,38 @@ def memory(item: Memory) -> None:
     table(("", ""), [(name, _cell(value)) for name, value in item.to_dict().items() if value not in (None, [], {}, "")])
 
 
-def memories(found: Page[Memory], full: bool = False) -> None:
+def memories(page: Page[Memory], full: bool = False) -> None:
     """One line each where there is room, else the text below its origin."""
     if console.width >= WIDE:
-        rows = [(day(m.event_at), m.speaker or "–", m.type, m.id, brief(m.content, full)) for m in found]
+        rows = [(day(m.event_at), m.speaker or "–", m.type, m.id, brief(m.content, full)) for m in page]
         table(("date", "speaker", "type", "id", "text"), rows)
     else:
-        for item in found:
+        for item in page:
             hang("", f"{day(item.event_at)} {item.speaker or '–'} · {item.type} · {item.id}", "dim")
             hang("    ", brief(item.content, full))
-    line(counted(len(found), "memory", "memories"), "dim")
-    next_page(found)
+    line(counted(len(page), "memory", "memories"), "dim")
+    next_page(page)
 
 
-def stats(held: Stats, learned: Mapping[str, str], namespaces: Sequence[str]) -> None:
+def stats(figures: Stats, learned: Mapping[str, str], namespaces: Sequence[str]) -> None:
     """What there is, what use has taught, and the other namespaces."""
-    sessions = held.by_kind.get("session", 0)
-    remembered = f"{held.memories - sessions:,} remembered"
+    sessions = figures.by_kind.get("session", 0)
+    remembered = f"{figures.memories - sessions:,} remembered"
     whole = f" + {counted(sessions, 'session memory', 'session memories')}" if sessions else ""
-    rows = {name: _cell(value) for name, value in held.to_dict().items() if value not in (None, {}, [])}
-    rows["memories"] = f"{held.memories:,} ({remembered}{whole})"
-    if held.drift is not None:
-        rows["drift"] = _drift(held.drift)
+    rows = {name: _cell(value) for name, value in figures.to_dict().items() if value not in (None, {}, [])}
+    rows["memories"] = f"{figures.memories:,} ({remembered}{whole})"
+    if figures.drift is not None:
+        rows["drift"] = _drift(figures.drift)
     rows |= learned
     rows["namespaces"] = ", ".join(namespaces)
     table(("", ""), [(name.replace("_", " "), value) for name, value in rows.items()])
 
 
-def _drift(found: Drift) -> str:
+def _drift(drift: Drift) -> str:
     """The last look at the vocabulary, in words."""
-    alike = "nothing to compare with" if found.jaccard is None else f"{found.jaccard:.0%} as the time before"
-    again = ", indexed anew" if found.reindexed else ""
-    return f"{found.lexemes:,} lexemes, {alike}{again}; looked at {day(found.checked_at)}"
+    alike = "nothing to compare with" if drift.jaccard is None else f"{drift.jaccard:.0%} as the time before"
+    again = ", indexed anew" if drift.reindexed else ""
+    return f"{drift.lexemes:,} lexemes, {alike}{again}; looked at {day(drift.checked_at)}"
 
 
 def report(done: Report, read: Memory | None = None) -> None:
@@ -64,8 +64,8 @@ def report(done: Report, read: Memory | None = None) -> None:
     if len(done.stored) == 1:
         line(f"  {done.stored[0]}", "bold")
     if read is not None:
-        named = ", ".join(done.entities) or "–"
-        for name, value in (("type", read.type), ("predicate", read.predicate or "–"), ("entities", named)):
+        entities = ", ".join(done.entities) or "–"
+        for name, value in (("type", read.type), ("predicate", read.predicate or "–"), ("entities", entities)):
             hang(f"  {name:<9}  ", brief(value))
     for merge in done.merged[:5]:
         hang("  ", f"merged {merge.id}: {brief(merge.why)}", "dim", further=4)

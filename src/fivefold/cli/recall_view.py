@@ -59,10 +59,10 @@ def route_colours(answer: Recall) -> dict[str, str]:
 def _origin(memory: Memory) -> Text:
     who = f" {memory.speaker}" if memory.speaker else ""
     what = f"session {memory.session_id}" if memory.kind == "session" else memory.type
-    told = Text(visible(f"{memory.event_at:%d %b %Y}{who} · {what} · {memory.id}"), style="dim")
+    text = Text(visible(f"{memory.event_at:%d %b %Y}{who} · {what} · {memory.id}"), style="dim")
     if memory.superseded_by:
-        told.append(visible(f" · superseded by {memory.superseded_by}"), style="yellow")
-    return told
+        text.append(visible(f" · superseded by {memory.superseded_by}"), style="yellow")
+    return text
 
 
 def _parts(hit: Hit, best: float, room: int, colours: Mapping[str, str]) -> Iterator[Text]:
@@ -79,16 +79,16 @@ def _parts(hit: Hit, best: float, room: int, colours: Mapping[str, str]) -> Iter
 def _stacked(hit: Hit, best: float, colours: Mapping[str, str]) -> None:
     """The same below each other, in columns."""
     evidence, steps = hit.candidate.evidence, hit.candidate.steps
-    named = [cell_len(visible(item.route)) for item in evidence] + [cell_len(step.stage) for step in steps]
-    names = min(max(named, default=0), console.width // 2)
+    widths = [cell_len(visible(item.route)) for item in evidence] + [cell_len(step.stage) for step in steps]
+    names = min(max(widths, default=0), console.width // 2)
     room = min(BAR, console.width // 3, console.width - names - 4 - FIGURES)
     for item in evidence:
         figures = f"{set_cell_size(visible(item.route), names)} #{item.rank:<4} {item.contribution:.3f} "
         part = Text(figures, style="dim").append(_bar(item, best, room), style=f"not dim {colours.get(item.route, '')}")
         hang("    ", part)
     for step in steps:
-        told = Text(visible(f"{set_cell_size(step.stage, names)} {step.why}"), style="yellow")
-        hang("    ", told, further=min(names + 5, console.width // 2))
+        text = Text(visible(f"{set_cell_size(step.stage, names)} {step.why}"), style="yellow")
+        hang("    ", text, further=min(names + 5, console.width // 2))
     hang("    ", Text(f"{set_cell_size('=', names)} {hit.score:.3f}", style="bold"))
 
 
@@ -122,27 +122,31 @@ def _closing(answer: Recall) -> str:
     return f"{counted(len(answer), 'memory', 'memories')} · {recipe} · {took} · recall {answer.id}"
 
 
-def plan(chosen: Plan) -> None:
-    then = ", ".join(chosen.stages) or "nothing"
-    hang("", f"recipe {chosen.recipe}{chosen.describe_effort()} · k {chosen.k} · {chosen.fusion} · then {then}", "bold")
+def plan(outline: Plan) -> None:
+    then = ", ".join(outline.stages) or "nothing"
+    hang(
+        "",
+        f"recipe {outline.recipe}{outline.describe_effort()} · k {outline.k} · {outline.fusion} · then {then}",
+        "bold",
+    )
     table(
         ("route", "runs", "depth", "weight", "why"),
         [
             (part.route, "yes" if part.run else "no", part.depth, f"{part.weight:g}", part.reason)
-            for part in chosen.routes
+            for part in outline.routes
         ],
         right=("depth", "weight"),
     )
 
 
-def context(made: Context) -> None:
+def context(block: Context) -> None:
     """The block as it is, so that it can be piped, and below it what it took."""
-    if made.text:
-        sys.stdout.write(visible(made.text) + "\n\n")
-    told = f"{made.tokens:,} of {counted(made.budget, 'token', 'tokens')} · "
-    told += counted(len(made.sources), "source", "sources")
-    for cut in made.cut:
+    if block.text:
+        sys.stdout.write(visible(block.text) + "\n\n")
+    summary = f"{block.tokens:,} of {counted(block.budget, 'token', 'tokens')} · "
+    summary += counted(len(block.sources), "source", "sources")
+    for cut in block.cut:
         what = counted(cut.count, "turn", "turns") if cut.recent else counted(cut.count, "memory", "memories")
-        told += f" · {what} left out: {cut.why}"
+        summary += f" · {what} left out: {cut.why}"
     sys.stdout.flush()
-    complain(f"{told} · recall {made.recall_id}")
+    complain(f"{summary} · recall {block.recall_id}")

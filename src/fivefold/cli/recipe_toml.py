@@ -44,11 +44,11 @@ def route_constants(route: Any) -> dict[str, Any]:
     return {"name": route.name, "search": route.search, **constants(route.options), **own, "ids": route.ids}
 
 
-def constants(held: Any) -> dict[str, Any]:
+def constants(record: Any) -> dict[str, Any]:
     """The fields of a dataclass, defaults included."""
     from fivefold.values.fields import fields_of
 
-    return {name: getattr(held, name) for name in fields_of(type(held))}
+    return {name: getattr(record, name) for name in fields_of(type(record))}
 
 
 def _pairs(table: Mapping[str, Any]) -> Iterator[str]:

@@ -27,8 +27,8 @@ LEAST_ROOM = 24
 """Columns beside the names below which the constants go under them."""
 
 _ID = re.compile(rf"[{''.join(SOURCES)}]\d+")
-_CITED = re.compile(r" ?\([A-Z]\d+(?:, [A-Z]\d+)*\)")
-_TIED = "\u00a0"
+_ID_LIST = re.compile(r" ?\([A-Z]\d+(?:, [A-Z]\d+)*\)")
+_NBSP = "\u00a0"
 """Keeps a name and its value on one line."""
 
 
@@ -39,12 +39,12 @@ class Row:
     lead: str
     below: str
     name: str
-    told: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
     style: str = ""
 
     @property
-    def cited(self) -> str:
+    def id_text(self) -> str:
         return visible(" ".join(self.ids))
 
 
@@ -57,18 +57,18 @@ def draw(recipe: Recipe) -> None:
     rows = list(_rows(recipe))
     width = PLAIN if console.width >= PIPED else min(console.width, WIDEST)
     names = min(max(cell_len(row.lead + row.name) for row in rows), width // 3) + 2
-    ids = min(max(cell_len(row.cited) for row in rows), width // 5)
+    ids = min(max(cell_len(row.id_text) for row in rows), width // 5)
     for row in rows:
         if width - names - ids - 2 >= LEAST_ROOM:
-            _beside(row, names, ids, width)
+            _draw_wide(row, names, ids, width)
         else:
-            _under(row, width)
+            _draw_narrow(row, width)
     _legend(rows)
 
 
-def listed(found: Sequence[Recipe]) -> None:
+def list_recipes(recipes: Sequence[Recipe]) -> None:
     """Each recipe in a few lines; a table would leave its summary no room."""
-    for recipe in found:
+    for recipe in recipes:
         line(_flat(recipe.name), "bold")
         hang("  ", _flat(recipe.summary))
         hang("  ", f"routes  {', '.join(_flat(route.name) for route in recipe.routes)}", "dim", further=10)
@@ -90,7 +90,7 @@ def _rows(recipe: Recipe) -> Iterator[Row]:
         "  ",
         "  │ ",
         "plan",
-        (f"optimize{_TIED}{_shown(recipe.optimize)}: {skips}",),
+        (f"optimize{_NBSP}{_text_of(recipe.optimize)}: {skips}",),
         ("R2",) if recipe.optimize else (),
         "bold",
     )
@@ -109,21 +109,21 @@ def _rows(recipe: Recipe) -> Iterator[Row]:
         if stages:
             yield from _stages(title, stages)
             yield gap
-    yield Row("  ", "    ", "answer", (f"the k best, unit{_TIED}{recipe.unit}",), (), "bold")
+    yield Row("  ", "    ", "answer", (f"the k best, unit{_NBSP}{recipe.unit}",), (), "bold")
 
 
 def _routes(routes: Sequence[RouteSpec]) -> Iterator[Row]:
     """Side by side: they leave the stem together and come back to it together."""
     last = len(routes) - 1
     for number, route in enumerate(routes):
-        held = route_constants(route)
-        by_intent = held.pop("by_intent")
-        told = [f"{route.search}, {_pairs(held)}"]
+        values = route_constants(route)
+        by_intent = values.pop("by_intent")
+        details = [f"{route.search}, {_pairs(values)}"]
         if by_intent:
-            told.append("by_intent " + ", ".join(f"{key}{_TIED}×{_TIED}{by_intent[key]:g}" for key in by_intent))
+            details.append("by_intent " + ", ".join(f"{key}{_NBSP}×{_NBSP}{by_intent[key]:g}" for key in by_intent))
         lead = "  ├── " if not last else "  ├─┬ " if not number else "  ├─┘ " if number == last else "  │ ├ "
         below = "  │ │ " if number < last else "  │   "
-        yield Row(lead, below, _flat(route.name), tuple(told), route.ids, COLOURS.get(route.search, ""))
+        yield Row(lead, below, _flat(route.name), tuple(details), route.ids, COLOURS.get(route.search, ""))
 
 
 def _stages(title: str, stages: Sequence[StageSpec]) -> Iterator[Row]:
@@ -133,17 +133,17 @@ def _stages(title: str, stages: Sequence[StageSpec]) -> Iterator[Row]:
     yield Row("  ", "  │ ", title, style="bold")
     for stage in stages:
         does = ((STAGES[stage.name].run.__doc__ or "").strip().splitlines() or [""])[0]
-        told = (_pairs(constants(stage.constants)), _CITED.sub("", does).rstrip("."))
-        yield Row("  ├▷ ", "  │  ", stage.name, tuple(filter(None, told)), stage.ids, "yellow")
+        details = (_pairs(constants(stage.constants)), _ID_LIST.sub("", does).rstrip("."))
+        yield Row("  ├▷ ", "  │  ", stage.name, tuple(filter(None, details)), stage.ids, "yellow")
 
 
-def _pairs(held: Mapping[str, Any]) -> str:
+def _pairs(values: Mapping[str, Any]) -> str:
     """Constants by the names by which `--set` changes them."""
-    left = {key: value for key, value in held.items() if key not in {"name", "search", "ids"}}
-    return ", ".join(f"{key}{_TIED}{_shown(value)}" for key, value in left.items())
+    left = {key: value for key, value in values.items() if key not in {"name", "search", "ids"}}
+    return ", ".join(f"{key}{_NBSP}{_text_of(value)}" for key, value in left.items())
 
 
-def _shown(value: Any) -> str:
+def _text_of(value: Any) -> str:
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -153,34 +153,34 @@ def _shown(value: Any) -> str:
     if is_dataclass(value):
         return f"({_pairs(constants(value))})"
     if isinstance(value, Mapping):
-        return "; ".join(f"{key}{_TIED}{_shown(item)}" for key, item in value.items()) or "none"
+        return "; ".join(f"{key}{_NBSP}{_text_of(item)}" for key, item in value.items()) or "none"
     if isinstance(value, list | tuple):
-        return _TIED.join(map(_shown, value)) or "none"
+        return _NBSP.join(map(_text_of, value)) or "none"
     return str(value)
 
 
-def _beside(row: Row, names: int, ids: int, width: int) -> None:
+def _draw_wide(row: Row, names: int, ids: int, width: int) -> None:
     """The name, what is told of it in a column of its own, the ids at the right edge."""
-    told = [part for item in row.told for part in _wrapped(item, width - names - ids - 2)]
-    if cell_len(row.lead + row.name) > names - 2 or not told:
-        told = ["", *told]
-    for number, part in enumerate(told):
-        shown = Text(row.below if number else row.lead, style="dim")
+    details = [part for item in row.details for part in _wrapped(item, width - names - ids - 2)]
+    if cell_len(row.lead + row.name) > names - 2 or not details:
+        details = ["", *details]
+    for number, part in enumerate(details):
+        drawn = Text(row.below if number else row.lead, style="dim")
         if not number:
-            shown.append(_cut(row.name, width - len(row.lead) - ids - 2), style=f"not dim {row.style}")
+            drawn.append(_cut(row.name, width - len(row.lead) - ids - 2), style=f"not dim {row.style}")
         if part:
-            shown.append(" " * (names - shown.cell_len)).append(part, style="not dim")
-        if row.cited and not number:
-            cited = _cut(row.cited, ids)
-            shown.append(" " * (width - shown.cell_len - cell_len(cited))).append(cited)
-        shown.rstrip()
-        line(shown)
+            drawn.append(" " * (names - drawn.cell_len)).append(part, style="not dim")
+        if row.id_text and not number:
+            ids_text = _cut(row.id_text, ids)
+            drawn.append(" " * (width - drawn.cell_len - cell_len(ids_text))).append(ids_text)
+        drawn.rstrip()
+        line(drawn)
 
 
-def _under(row: Row, width: int) -> None:
+def _draw_narrow(row: Row, width: int) -> None:
     """In a narrow terminal: the name with its ids, and what is told of it below."""
-    hang(row.lead, row.name + (f" [{row.cited}]" if row.ids else ""), row.style)
-    for item in row.told:
+    hang(row.lead, row.name + (f" [{row.id_text}]" if row.ids else ""), row.style)
+    for item in row.details:
         for part in _wrapped(item, max(12, width - len(row.below) - 2)):
             line(f"{row.below}  {part}")
 
@@ -195,13 +195,13 @@ def _flat(text: str) -> str:
 
 def _wrapped(text: str, room: int) -> list[str]:
     parts = textwrap.wrap(visible(text), room, break_on_hyphens=False)
-    return [part.replace(_TIED, " ") for part in parts]
+    return [part.replace(_NBSP, " ") for part in parts]
 
 
 def _legend(rows: Sequence[Row]) -> None:
     """Only the systems that are cited."""
-    cited = {found[0] for row in rows for id in row.ids for found in _ID.findall(id)}
-    if cited:
-        named = ", ".join(f"{letter} {SOURCES[letter]}" for letter in SOURCES if letter in cited)
+    letters = {match[0] for row in rows for id in row.ids for match in _ID.findall(id)}
+    if letters:
+        systems = ", ".join(f"{letter} {SOURCES[letter]}" for letter in SOURCES if letter in letters)
         line("")
-        hang("", f"Ids on the right are requirements of the source systems: {named}.", "dim")
+        hang("", f"Ids on the right are requirements of the source systems: {systems}.", "dim")

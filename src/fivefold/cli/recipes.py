@@ -37,7 +37,7 @@ def list_(as_json: JsonOption = False) -> None:
     from fivefold.retrieval.recipe import STAGED
     from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 
-    found = [load_recipe(name) for name in known_recipes()]
+    every_recipe = [load_recipe(name) for name in known_recipes()]
     if as_json:
         print_json(
             [
@@ -48,13 +48,13 @@ def list_(as_json: JsonOption = False) -> None:
                     "fusion": recipe.fusion.method,
                     "stages": sum(len(getattr(recipe, group)) for group in STAGED),
                 }
-                for recipe in found
+                for recipe in every_recipe
             ]
         )
         return
     from fivefold.cli import recipe_view
 
-    recipe_view.listed(found)
+    recipe_view.list_recipes(every_recipe)
 
 
 @recipes.command()
@@ -68,31 +68,31 @@ def show(
     """Draw a recipe from the question to the answer, with every constant."""
     if as_toml and as_json:
         ctx.fail("Choose either --toml or --json.")
-    chosen = recipe_of(recipe, overrides)
+    loaded = recipe_of(recipe, overrides)
     if as_json:
-        print_json(chosen.to_dict())
+        print_json(loaded.to_dict())
     elif as_toml:
         from fivefold.cli.recipe_toml import to_toml
 
-        sys.stdout.write(to_toml(chosen))
+        sys.stdout.write(to_toml(loaded))
     else:
         from fivefold.cli import recipe_view
 
-        recipe_view.draw(chosen)
+        recipe_view.draw(loaded)
 
 
 def recipe_of(choice: str, overrides: Sequence[str] | None, still: bool = False) -> Recipe:
     """The recipe as `--recipe` and `--set` name it; `still`, without noise unless `--set` asks for it."""
     from fivefold.retrieval.recipe_file import load_recipe
 
-    asked = overrides_of(overrides)
+    changes = overrides_of(overrides)
     recipe = load_recipe(choice)
     if still and has_noise(recipe):
         recipe = load_recipe(recipe, STILL)
     try:
-        return load_recipe(recipe, asked)
+        return load_recipe(recipe, changes)
     except InvalidInput as error:
-        only = "".join(f" {key}" for key in asked) if len(asked) == 1 else ""
+        only = "".join(f" {key}" for key in changes) if len(changes) == 1 else ""
         raise error.within(f"--set{only}") from None
 
 
@@ -105,9 +105,9 @@ def is_still(recipe: Recipe) -> bool:
     return any(stage.name == "noise" and not stage.constants.sigma for stage in recipe.select)
 
 
-def overrides_of(given: Sequence[str] | None) -> dict[str, object]:
+def overrides_of(texts: Sequence[str] | None) -> dict[str, object]:
     """Each KEY=VALUE of `--set`; of a key given twice the last counts."""
-    return dict(_change(text) for text in given or ())
+    return dict(_change(text) for text in texts or ())
 
 
 def _change(text: str) -> tuple[str, object]:
@@ -122,8 +122,8 @@ def _read(value: str) -> object:
     import tomllib
 
     try:
-        found = tomllib.loads(f"value = {value}")
+        parsed = tomllib.loads(f"value = {value}")
     except (ValueError, RecursionError):
         return value
-    read = found["value"]
-    return read if len(found) == 1 and isinstance(read, bool | int | float | str | list | dict) else value
+    read = parsed["value"]
+    return read if len(parsed) == 1 and isinstance(read, bool | int | float | str | list | dict) else value

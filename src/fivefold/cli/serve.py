@@ -164,9 +164,9 @@ def _level(name: str) -> Level:
     raise InvalidInput(f"--log-level {name!r} is unknown; it is one of {', '.join(get_args(Level))}")
 
 
-def _origins(given: Sequence[str]) -> tuple[str, ...]:
-    for origin in given:
+def _origins(origins: Sequence[str]) -> tuple[str, ...]:
+    for origin in origins:
         scheme, _, rest = origin.partition("://")
         if scheme not in {"http", "https"} or not rest or "/" in rest or "*" in rest:
             raise InvalidInput(f"--allow-origin takes a site such as https://app.example.org, not {origin!r}")
-    return tuple(given)
+    return tuple(origins)

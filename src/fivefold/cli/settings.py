@@ -21,11 +21,11 @@ def settings(
     as_json: JsonOption = False,
 ) -> None:
     """Show the settings of a namespace, or change them."""
-    wanted = dict(_change(text) for text in changes or ())
-    with reading(store, namespace, anyway=bool(wanted)) as engine:
-        held = engine.configure(**wanted) if wanted else engine.settings
+    values = dict(_change(text) for text in changes or ())
+    with reading(store, namespace, anyway=bool(values)) as engine:
+        current = engine.configure(**values) if values else engine.settings
     if as_json:
-        print_json(held.to_dict())
+        print_json(current.to_dict())
         return
     from fivefold.cli import terminal
     from fivefold.settings import Settings
@@ -33,7 +33,7 @@ def settings(
     default = Settings().to_dict()
     rows = [
         (name, value, "" if value == default[name] else f"default {default[name]}")
-        for name, value in held.to_dict().items()
+        for name, value in current.to_dict().items()
     ]
     terminal.table(("setting", "value", ""), rows)
 

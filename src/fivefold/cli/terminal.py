@@ -34,8 +34,8 @@ NARROWEST = 20
 
 def _console() -> Console:
     """The terminal, as wide as it or COLUMNS says; NO_COLOR takes every style away."""
-    given = os.environ.get("COLUMNS", "")
-    width = max(NARROWEST, int(given)) if given.isdecimal() else None if sys.stdout.isatty() else PIPED
+    columns = os.environ.get("COLUMNS", "")
+    width = max(NARROWEST, int(columns)) if columns.isdecimal() else None if sys.stdout.isatty() else PIPED
     colour = None if os.environ.get("NO_COLOR") else "auto"
     return Console(highlight=False, markup=False, emoji=False, width=width, color_system=colour)  # type: ignore[arg-type]
 
@@ -60,15 +60,15 @@ def hang(lead: str, text: str | Text, style: str = "", further: int | None = Non
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[str] = ()) -> None:
     """Rows under `columns`, numbers in those of `right`. The widest column gives way; without names, no header."""
-    shown = Table(header_style="bold", box=None, pad_edge=False, show_header=any(columns))
+    grid = Table(header_style="bold", box=None, pad_edge=False, show_header=any(columns))
     for column in columns:
         if column and column in right:
-            shown.add_column(column, justify="right", no_wrap=True)
+            grid.add_column(column, justify="right", no_wrap=True)
         else:
-            shown.add_column(column, overflow="fold")
+            grid.add_column(column, overflow="fold")
     for row in rows:
-        shown.add_row(*(Text(visible(str(cell))) for cell in row))
-    console.print(shown)
+        grid.add_row(*(Text(visible(str(cell))) for cell in row))
+    console.print(grid)
 
 
 def day(moment: datetime | None) -> str:

@@ -83,13 +83,15 @@ def export(
 
 def _exported(file: str, count: int, as_json: bool) -> None:
     """Where standard output carries the memories, what became of them is told on standard error."""
-    told = f"{count} {'memory' if count == 1 else 'memories'} written to {'standard output' if file == '-' else file}"
+    summary = (
+        f"{count} {'memory' if count == 1 else 'memories'} written to {'standard output' if file == '-' else file}"
+    )
     if file == "-":
-        sys.stderr.write(json.dumps({"file": file, "memories": count}) + "\n" if as_json else f"{told}\n")
+        sys.stderr.write(json.dumps({"file": file, "memories": count}) + "\n" if as_json else f"{summary}\n")
     elif as_json:
         print_json({"file": file, "memories": count})
     else:
-        say(told)
+        say(summary)
 
 
 def _imported(done: ImportReport) -> None:

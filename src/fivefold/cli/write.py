@@ -54,7 +54,7 @@ def add(
     as_json: JsonOption = False,
 ) -> None:
     """Remember a text, and show what was read out of it."""
-    given: dict[str, Any] = {
+    record: dict[str, Any] = {
         "content": _piped() if text == "-" else text,
         "speaker": speaker,
         "session_id": session,
@@ -68,9 +68,9 @@ def add(
         "valid_to": valid_to,
         "metadata": _json(metadata),
     }
-    _checked(given)
+    _checked(record)
     with opened(store, namespace, embedder=embedder, extractor=extractor) as engine:
-        report = engine.remember(**given)
+        report = engine.remember(**record)
         read = engine.get(report.stored[0]) if report.stored else None
     _show(report, read, as_json)
 
@@ -91,7 +91,7 @@ def update(
     as_json: JsonOption = False,
 ) -> None:
     """Change a memory; what is not named stays."""
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "content": content,
         "speaker": speaker,
         "event_at": at,
@@ -100,7 +100,7 @@ def update(
         "importance": importance,
         "valid_to": valid_to,
     }
-    changes = {name: value for name, value in given.items() if value is not None}
+    changes = {name: value for name, value in fields.items() if value is not None}
     if not changes:
         ctx.fail("Nothing to change; name a field, such as --content.")
     with reading(store, namespace) as engine:
@@ -127,7 +127,7 @@ def supersede(
     as_json: JsonOption = False,
 ) -> None:
     """Remember a text as what replaces another memory, which keeps its history."""
-    given = {
+    record = {
         "content": text,
         "speaker": speaker,
         "session_id": session,
@@ -136,7 +136,7 @@ def supersede(
         "tags": tag or [],
     }
     with reading(store, namespace) as engine:
-        report = engine.supersede(id, given)
+        report = engine.supersede(id, record)
         read = engine.get(report.stored[0])
     _show(report, read, as_json)
 
@@ -150,13 +150,13 @@ def reinstate(
 ) -> None:
     """Make a superseded memory hold again."""
     with reading(store, namespace) as engine:
-        held = engine.reinstate(id)
+        memory = engine.reinstate(id)
     if as_json:
-        print_json(held.to_dict())
+        print_json(memory.to_dict())
     else:
         from fivefold.cli import memory_view
 
-        memory_view.memory(held)
+        memory_view.memory(memory)
 
 
 @app.command()
@@ -174,18 +174,18 @@ def forget(
     with reading(store, namespace) as engine:
         if session is not None:
             turns = engine.forget_session(session)
-            gone: dict[str, Any] = {"session": session, "forgotten": turns}
-            told = f"{turns} {'turn' if turns == 1 else 'turns'}"
+            result: dict[str, Any] = {"session": session, "forgotten": turns}
+            summary = f"{turns} {'turn' if turns == 1 else 'turns'}"
         else:
-            found = [engine.get(id) for id in dict.fromkeys(ids or ())]
-            for memory in sorted(found, key=_refused_first):
+            memories = [engine.get(id) for id in dict.fromkeys(ids or ())]
+            for memory in sorted(memories, key=_refused_first):
                 engine.forget(memory.id)
-            gone = {"forgotten": [memory.id for memory in found]}
-            told = ", ".join(gone["forgotten"])
+            result = {"forgotten": [memory.id for memory in memories]}
+            summary = ", ".join(result["forgotten"])
     if as_json:
-        print_json(gone)
+        print_json(result)
     else:
-        say(f"forgotten: {told}")
+        say(f"forgotten: {summary}")
 
 
 @app.command()
@@ -231,9 +231,9 @@ def _json(text: str | None) -> Any:
         raise InvalidInput(f"is not JSON: {error}", field="metadata") from None
 
 
-def _checked(given: dict[str, Any]) -> None:
+def _checked(record: dict[str, Any]) -> None:
     """Refuse a bad record before a store is made for it."""
-    record_of(given)
+    record_of(record)
 
 
 def _show(report: Report, read: Memory | None, as_json: bool) -> None:

@@ -54,9 +54,11 @@ def _outcome(part: RoutePlan, fused: Sequence[FusedHit], context: SearchContext,
 
 
 def _reason(part: RoutePlan, context: SearchContext) -> str:
-    chosen = _horizon(part, context) if part.search == "recency" else None
+    horizon = _horizon(part, context) if part.search == "recency" else None
     return (
-        f"{part.reason}; {chosen.decay.describe()}, since {chosen.reason}" if chosen and chosen.reason else part.reason
+        f"{part.reason}; {horizon.decay.describe()}, since {horizon.reason}"
+        if horizon and horizon.reason
+        else part.reason
     )
 
 

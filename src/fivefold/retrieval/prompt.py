@@ -95,14 +95,14 @@ def compose(recall: Recall, budget: int, count: Count) -> Context:
         if hit.memory.id not in seen
     ]
     block = Block(recall.query.now, count, len(last) + len(best))
-    chosen = last + best
-    if count(block.text(chosen)) > budget:
-        chosen = block.choose_fitting(last, best, budget)
-    items_in_order, text = block.in_order(chosen), block.text(chosen, left=len(last) + len(best) - len(chosen))
+    selection = last + best
+    if count(block.text(selection)) > budget:
+        selection = block.choose_fitting(last, best, budget)
+    items_in_order, text = block.in_order(selection), block.text(selection, left=len(last) + len(best) - len(selection))
     if count(text) > budget:
-        text = block.text(chosen)
+        text = block.text(selection)
     sources = [_source(number, item) for number, item in enumerate(items_in_order, 1)]
-    ids = {item.memory.id for item in chosen}
+    ids = {item.memory.id for item in selection}
     cut = [*_cut(last, ids, budget), *_cut(best, ids, budget)]
     return Context(text, tuple(sources), count(text), budget, tuple(cut), recall.id, recall.query.text)
 
@@ -167,14 +167,14 @@ class Block:
         turns = self._fill(reversed(last), min(turns_cost, max(room // 2, room - memories_cost)))
         left = room - sum(self.cost(item) for item in turns)
         memories = self._fill(best, left, most=max(left // 2, ONE))
-        chosen = [*reversed(turns), *memories]
-        while chosen and self.count(self.text(chosen)) > budget:
-            chosen.pop(0 if chosen[-1].recent else -1)  # a counter may count more in the whole than in its parts
-        return chosen
+        selection = [*reversed(turns), *memories]
+        while selection and self.count(self.text(selection)) > budget:
+            selection.pop(0 if selection[-1].recent else -1)  # a counter may count more in the whole than in its parts
+        return selection
 
     def _fill(self, items: Iterable[Item], room: int, most: int | None = None) -> list[Item]:
         """In the order given, each whole or shortened; none takes more than `most`, so that one cannot fill it all."""
-        chosen: list[Item] = []
+        selection: list[Item] = []
         for item in items:
             allowed = room if most is None else min(room, most)
             fitting = item if self.cost(item) <= allowed else self._shorten(item, allowed)
@@ -182,9 +182,9 @@ class Block:
                 if most is None:
                     break  # turns follow each other without a gap
                 continue
-            chosen.append(fitting)
+            selection.append(fitting)
             room -= self.cost(fitting)
-        return chosen
+        return selection
 
     def _shorten(self, item: Item, allowed: int) -> Item | None:
         """The beginning of a memory, as long as fits."""
@@ -230,12 +230,12 @@ def _source(number: int, item: Item) -> Source:
     )
 
 
-def _cut(items: Sequence[Item], chosen: set[str], budget: int) -> list[Cut]:
-    gone = [item for item in items if item.memory.id not in chosen]
-    if not gone:
+def _cut(items: Sequence[Item], selected: set[str], budget: int) -> list[Cut]:
+    missing = [item for item in items if item.memory.id not in selected]
+    if not missing:
         return []
-    ids = tuple(item.memory.id for item in gone)
-    return [Cut(gone[0].recent, len(gone), f"no room left in {budget} tokens", ids)]
+    ids = tuple(item.memory.id for item in missing)
+    return [Cut(missing[0].recent, len(missing), f"no room left in {budget} tokens", ids)]
 
 
 def _indent_lines(text: str) -> str:

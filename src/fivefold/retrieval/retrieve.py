@@ -19,7 +19,7 @@ from fivefold.values.recall_trace import Plan, RouteHit, RoutePlan, RouteRun
 
 _log = logging.getLogger("fivefold")
 
-Found = TypeVar("Found")
+Answer = TypeVar("Answer")
 
 
 def retrieve(plan: Plan, context: SearchContext, pool: ThreadPoolExecutor, fusion: FusionSpec) -> list[RouteRun]:
@@ -32,7 +32,7 @@ def retrieve(plan: Plan, context: SearchContext, pool: ThreadPoolExecutor, fusio
     return [_outcome(part, futures[part.route], start) if part.run else _skipped(part) for part in plan.routes]
 
 
-def _begin(pool: ThreadPoolExecutor, work: Callable[[], Found]) -> Future[Found]:
+def _begin(pool: ThreadPoolExecutor, work: Callable[[], Answer]) -> Future[Answer]:
     try:
         return pool.submit(work)
     except RuntimeError:  # the engine was closed since the recall began

@@ -25,9 +25,9 @@ def open_store(location: str) -> Store:
         return PostgresStore(location)
     if "://" in location:
         scheme = location.split("://", maxsplit=1)[0]
-        if found := plugin("stores", scheme, _SCHEMES):
-            made: Store = found.part(members_of(Store), location)
-            return made
+        if entry := plugin("stores", scheme, _SCHEMES):
+            store: Store = entry.part(members_of(Store), location)
+            return store
         raise InvalidInput(
             f"{scheme!r} is no store fivefold knows; give a file path, ':memory:' or postgresql://user@host/database"
         )

@@ -60,13 +60,13 @@ def check_target(target: Path, replace: bool) -> None:
         raise TargetExists(str(target))
 
 
-def move_into_place(written: Path, target: Path, replace: bool) -> None:
+def move_into_place(source: Path, target: Path, replace: bool) -> None:
     """Move a file to its name once it is on the disk; a file that appeared meanwhile stays unless `replace`."""
-    sync(written)
+    sync(source)
     if replace:
-        os.replace(written, target)
+        os.replace(source, target)
     else:
-        _move_if_free(written, target)
+        _move_if_free(source, target)
     sync(target.parent)
 
 
@@ -82,14 +82,14 @@ def sync(path: Path) -> None:
         os.close(number)
 
 
-def _move_if_free(written: Path, target: Path) -> None:
+def _move_if_free(source: Path, target: Path) -> None:
     try:
-        os.link(written, target)
+        os.link(source, target)
     except FileExistsError:
         raise TargetExists(str(target)) from None
     except OSError:  # a file system without links
         check_target(target, replace=False)
-        os.replace(written, target)
+        os.replace(source, target)
 
 
 def _delete_leftovers(target: Path) -> None:

@@ -33,7 +33,7 @@ _SENTENCE = re.compile(r"(?:^|[.!?:;\n\"“(—–-]\s*)$")
 _TOPIC = re.compile(
     r"\b(?P<lead>(?:my|our|his|her|their|the|a|an|this|that|new|about|some|of|for)\s+)?(?P<word>[a-z][a-z-]{3,})\b"
 )
-_GIVEN = frozenset(
+_FIRST_NAMES = frozenset(
     "amy ashley beverly carly emily kelly sally molly polly holly billy lily fred ted alfred ahmed mohammed "
     "sterling".split()
 )
@@ -50,30 +50,30 @@ def common_words() -> frozenset[str]:
 
 def mentions(text: str, speaker: str | None = None) -> tuple[Mention, ...]:
     """Every entity and topic of `text`, the speaker among them when it is a person."""
-    found: Counter[tuple[str, EntityKind]] = Counter()
+    counts: Counter[tuple[str, EntityKind]] = Counter()
     if speaker and speaker.casefold() not in ROLES:
-        found[speaker.strip(), "person"] += 1
-    rest = _set_codes_apart(text, found) if _CODE_SIGN.search(text) else text
+        counts[speaker.strip(), "person"] += 1
+    rest = _set_codes_apart(text, counts) if _CODE_SIGN.search(text) else text
     for match in _NAME.finditer(rest):
         if len(match[0]) > LONGEST:
             continue
         opens = bool(_SENTENCE.search(rest[max(0, match.start() - 3) : match.start()]))
         name = _trim(match[0], opens)
         if name:
-            found[name, "name"] += 1
+            counts[name, "name"] += 1
     for topic in _topics(rest):
-        found[topic, "topic"] += 1
-    return tuple(_one_each(found))
+        counts[topic, "topic"] += 1
+    return tuple(_one_each(counts))
 
 
-def _set_codes_apart(text: str, found: Counter[tuple[str, EntityKind]]) -> str:
+def _set_codes_apart(text: str, counts: Counter[tuple[str, EntityKind]]) -> str:
     """Count the identifiers, and give the text without them."""
     words = text.split(" ")
     for i, word in enumerate(words):
         if _CODE_SIGN.search(word):
             for match in _IDENTIFIER.finditer(word):
                 if len(match[0]) <= LONGEST:
-                    found[match[0].rstrip(".,"), "identifier"] += 1
+                    counts[match[0].rstrip(".,"), "identifier"] += 1
             words[i] = _IDENTIFIER.sub(" ", word)
     return " ".join(words)
 
@@ -93,7 +93,7 @@ def _trim(name: str, opens: bool) -> str:
 def _plain(word: str, opens: bool) -> bool:
     folded = re.sub(r"['’].*$", "", word).casefold()
     grammar = folded in stop_words() or word.casefold() in stop_words()
-    ending = opens and folded not in _GIVEN and re.search(r"(?:ly|ing|ed)$", folded) is not None
+    ending = opens and folded not in _FIRST_NAMES and re.search(r"(?:ly|ing|ed)$", folded) is not None
     return grammar or folded in common_words() or ending
 
 
@@ -116,10 +116,10 @@ def _topic(word: str) -> str:
     return "" if singular in common_words() else singular
 
 
-def _one_each(found: Counter[tuple[str, EntityKind]]) -> list[Mention]:
+def _one_each(counts: Counter[tuple[str, EntityKind]]) -> list[Mention]:
     """One mention a name, letter case aside; the first spelling and the strongest kind win."""
     merged: dict[str, Mention] = {}
-    for (name, kind), count in found.items():
+    for (name, kind), count in counts.items():
         key = name.casefold()
         known = merged.get(key)
         merged[key] = Mention(known.name, known.kind, known.count + count) if known else Mention(name, kind, count)

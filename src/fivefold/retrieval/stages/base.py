@@ -29,11 +29,11 @@ class Pool:
 
     def without(self, left: Iterable[tuple[Candidate, str]], stage: str) -> Pool:
         """The pool less these candidates, each with the reason."""
-        gone = {
+        drops = {
             candidate.memory.id: Dropped(candidate.memory.id, candidate.score, stage, why) for candidate, why in left
         }
-        kept = [candidate for candidate in self.candidates if candidate.memory.id not in gone]
-        return replace(self, candidates=kept, dropped=(*self.dropped, *gone.values()))
+        remaining = [candidate for candidate in self.candidates if candidate.memory.id not in drops]
+        return replace(self, candidates=remaining, dropped=(*self.dropped, *drops.values()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,22 +42,22 @@ def mmr(pool: Pool, context: SearchContext, by: Mmr) -> Pool:
     left = list(range(len(scores)))
     nearest = np.zeros(len(scores))
     twin = np.zeros(len(scores), dtype=int)
-    chosen: list[Candidate] = []
+    selection: list[Candidate] = []
     copies: list[tuple[Candidate, str]] = []
     while left:
         value = by.lam * scores[left] - (1 - by.lam) * nearest[left]
         pick = left.pop(int(np.argmax(value)))
         candidate = pool.candidates[pick]
-        if chosen and nearest[pick] >= by.duplicate:
+        if selection and nearest[pick] >= by.duplicate:
             of = pool.candidates[twin[pick]].memory.id
             copies.append((candidate, f"says what {of} says, redundancy {nearest[pick]:.4f}"))
             continue
         after = by.lam * candidate.score - (1 - by.lam) * float(nearest[pick])
         why = f"{by.lam:g} · {candidate.score:.4f} − {1 - by.lam:.4g} · {nearest[pick]:.4f} redundancy"
-        chosen.append(candidate.with_step("mmr", after, why))
+        selection.append(candidate.with_step("mmr", after, why))
         closer = alike[pick] > nearest
         nearest, twin = np.maximum(nearest, alike[pick]), np.where(closer, pick, twin)
-    return pool.without(copies, "mmr").with_candidates(chosen)
+    return pool.without(copies, "mmr").with_candidates(selection)
 
 
 def redundancy(candidates: list[Candidate], vectors: Matrix, tags: float) -> Matrix:
@@ -90,16 +90,16 @@ def _vectors(candidates: list[Candidate], context: SearchContext) -> Matrix:
 def neighbours(pool: Pool, context: SearchContext, by: NoConstants) -> Pool:
     """Each turn of the answer brings along the turns just before and after it (M7)."""
     first = [candidate for candidate in best_first(pool.candidates)[: context.k] if candidate.memory.kind == "turn"]
-    beside = context.reader.sessions.neighbours([candidate.memory.row for candidate in first])
+    pairs = context.reader.sessions.neighbours([candidate.memory.row for candidate in first])
     memories = context.reader.memories.fetch(
-        sorted({row for pair in beside.values() for row in pair if row is not None})
+        sorted({row for pair in pairs.values() for row in pair if row is not None})
     )
     return pool.with_candidates(
         replace(
             candidate,
             neighbours=tuple(
                 memories[row]
-                for row in beside.get(candidate.memory.row, ())
+                for row in pairs.get(candidate.memory.row, ())
                 if row in memories and memories[row].known_at(context.query.now)
             ),
         )

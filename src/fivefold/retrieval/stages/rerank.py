@@ -63,8 +63,8 @@ def cross_encoder(pool: Pool, context: SearchContext, by: CrossEncoder) -> Pool:
     try:
         model = reranker(by.model)
         depth = _depth(model.pin, by)
-        chosen = ranked[:depth]
-        scores, computed = SCORES.of(model, context.query.text, _passages(chosen, context, by), by.timeout_ms / 1000)
+        best = ranked[:depth]
+        scores, computed = SCORES.of(model, context.query.text, _passages(best, context, by), by.timeout_ms / 1000)
     except StoreClosed:
         raise
     except Exception as error:
@@ -73,7 +73,7 @@ def cross_encoder(pool: Pool, context: SearchContext, by: CrossEncoder) -> Pool:
         why = f"{type(error).__name__}: {error}"
         return pool.with_note(StageNote(RERANKED, "failed", why, by.model))
     _learn_pace(model.pin, computed, (perf_counter() - start) * 1000)
-    note = StageNote(RERANKED, "done", f"read the best {len(chosen)}, {computed} of them anew", model.pin)
+    note = StageNote(RERANKED, "done", f"read the best {len(best)}, {computed} of them anew", model.pin)
     return pool.with_candidates(_blend(ranked, scores, by)).with_note(note)
 
 
@@ -96,16 +96,16 @@ def _learn_pace(pin: str, computed: int, ms: float) -> None:
     _MET.add(pin)
 
 
-def _passages(chosen: list[Candidate], context: SearchContext, by: CrossEncoder) -> list[Passage]:
+def _passages(best: list[Candidate], context: SearchContext, by: CrossEncoder) -> list[Passage]:
     """Each memory as the model reads it: who, when, what, and what was said just before."""
     before: dict[int, Memory] = {}
     if by.before:
-        beside = context.reader.sessions.neighbours([candidate.memory.row for candidate in chosen])
-        by_row = {candidate.memory.row: candidate.memory for candidate in chosen}
-        rows = {row: pair[0] for row, pair in beside.items() if pair[0] is not None}
+        pairs = context.reader.sessions.neighbours([candidate.memory.row for candidate in best])
+        by_row = {candidate.memory.row: candidate.memory for candidate in best}
+        rows = {row: pair[0] for row, pair in pairs.items() if pair[0] is not None}
         fetched = by_row | context.reader.memories.fetch([row for row in rows.values() if row not in by_row])
         before = {row: fetched[other] for row, other in rows.items() if other in fetched}
-    return [_passage(candidate.memory, before.get(candidate.memory.row)) for candidate in chosen]
+    return [_passage(candidate.memory, before.get(candidate.memory.row)) for candidate in best]
 
 
 def _passage(memory: Memory, before: Memory | None) -> Passage:

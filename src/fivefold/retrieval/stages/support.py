@@ -37,8 +37,8 @@ class SupportConstants(Value):
 def support(pool: Pool, context: SearchContext, by: SupportConstants) -> Pool:
     """A turn beside a strong candidate becomes one; sessions that answer well speak for their turns."""
     candidates = {candidate.memory.row: candidate for candidate in pool.candidates}
-    beside = _neighbour_scores(best_first(candidates.values())[: by.reach], context) if by.neighbour else {}
-    fresh = context.reader.memories.fetch([row for row in beside if row not in candidates])
+    neighbours = _neighbour_scores(best_first(candidates.values())[: by.reach], context) if by.neighbour else {}
+    fresh = context.reader.memories.fetch([row for row in neighbours if row not in candidates])
     now = context.query.now
     candidates |= {row: Candidate(memory, (), 0.0) for row, memory in fresh.items() if memory.known_at(now)}
     best: dict[str, float] = {}
@@ -48,7 +48,7 @@ def support(pool: Pool, context: SearchContext, by: SupportConstants) -> Pool:
     rows = context.reader.sessions.memory_rows(list(best)) if pool.supporting else {}
     sessions = {session: pool.supporting.get(row, 0.0) for session, row in rows.items()}
     supported = [
-        _add_support(candidate, beside.get(row, 0.0), sessions, best, by)
+        _add_support(candidate, neighbours.get(row, 0.0), sessions, best, by)
         if candidate.memory.session_id
         else _stand_alone(candidate, by)
         for row, candidate in candidates.items()

@@ -64,14 +64,14 @@ def shard_count(rows: Rows, schema: str) -> int:
 
 
 def version_of(rows: Rows) -> str | None:
-    found = rows("SELECT extversion FROM pg_extension WHERE extname = 'citus'", ())
-    return str(found[0][0]) if found else None
+    versions = rows("SELECT extversion FROM pg_extension WHERE extname = 'citus'", ())
+    return str(versions[0][0]) if versions else None
 
 
 def on_nodes(rows: Rows, command: str) -> dict[int, tuple[bool, str]]:
     """What a command gives on each node: whether it worked, and its answer or the error."""
-    found = rows("SELECT nodeid, success, result FROM run_command_on_all_nodes(?)", (command,))
-    return {node: (worked, result) for node, worked, result in found}
+    results = rows("SELECT nodeid, success, result FROM run_command_on_all_nodes(?)", (command,))
+    return {node: (worked, result) for node, worked, result in results}
 
 
 def largest_shards(rows: Rows, schema: str) -> dict[str, int]:
@@ -93,19 +93,19 @@ def distribute(connection: Connection, label: str, options: Options, shards: int
     rows: Rows = partial(ask, connection)
     _check_cluster(rows, label)
     _let_in(connection, rows, options)
-    made = []
+    tables = []
     with connection.transaction():
         lock(connection, options)
         for table in ("namespaces", *TABLES):
             if not rows("SELECT 1 FROM pg_dist_partition WHERE logicalrelid = ?::regclass", (table,)):
                 _distribute(connection, table, shards)
-                made.append(table)
+                tables.append(table)
             advance(1)
-        for table in made:
+        for table in tables:
             connection.execute("SELECT truncate_local_data_after_distributing_table($1::regclass)", [table])
-        if made:
+        if tables:
             guard(connection, options)
-    return Distributed(shard_count(rows, options.schema), tuple(made))
+    return Distributed(shard_count(rows, options.schema), tuple(tables))
 
 
 def _distribute(connection: Connection, table: str, shards: int) -> None:
@@ -161,8 +161,8 @@ def mark_leakproof(rows: Rows) -> None:
 
 def uses_lexical_index(rows: Rows) -> dict[int, bool]:
     """Of each node, whether its lexical index serves."""
-    named = ", ".join(f"'{name}'::regprocedure" for name in SEARCHING)
-    command = f"SELECT bool_and(proleakproof) FROM pg_proc WHERE oid IN ({named})"
+    functions = ", ".join(f"'{name}'::regprocedure" for name in SEARCHING)
+    command = f"SELECT bool_and(proleakproof) FROM pg_proc WHERE oid IN ({functions})"
     return {node: worked and result == "t" for node, (worked, result) in on_nodes(rows, command).items()}
 
 
@@ -202,9 +202,9 @@ def _start(connection: Connection) -> int | None:
 
 
 def _progress(rows: Rows, job: int) -> Rebalanced:
-    found = rows("SELECT state, details FROM citus_rebalance_status() WHERE job_id = ?", (job,))
-    if not found:
+    states = rows("SELECT state, details FROM citus_rebalance_status() WHERE job_id = ?", (job,))
+    if not states:
         return Rebalanced(job, "finished", 0, 0)
-    state, details = found[0]
+    state, details = states[0]
     counts = details.get("task_state_counts", {})
     return Rebalanced(job, str(state), sum(counts.values()), counts.get("done", 0))

@@ -79,8 +79,8 @@ def look_in(connection: Connection, path: str) -> None:
 
 def settings(address: str, options: Options, *, as_role: bool) -> dict[str, Any]:
     """How every connection is set up. A server without Citus takes Citus's setting as it takes any other name."""
-    given = _given(address)
-    chosen = {
+    parameters = _parameters(address)
+    session = {
         "statement_timeout": options.statement_timeout_ms if as_role else 0,
         "idle_in_transaction_session_timeout": 600_000,
         "jit": "off",
@@ -93,15 +93,17 @@ def settings(address: str, options: Options, *, as_role: bool) -> dict[str, Any]
         "autocommit": True,
         "cursor_factory": RawCursor,
         "prepare_threshold": 0,
-        "connect_timeout": given.get("connect_timeout", options.connect_timeout_s),
-        "application_name": given.get("application_name", "fivefold"),
+        "connect_timeout": parameters.get("connect_timeout", options.connect_timeout_s),
+        "application_name": parameters.get("application_name", "fivefold"),
         "client_encoding": "utf8",
-        **{name: given.get(name, value) for name, value in _KEEPALIVE.items()},
-        "options": " ".join([str(given.get("options", "")), *(f"-c {name}={value}" for name, value in chosen.items())]),
+        **{name: parameters.get(name, value) for name, value in _KEEPALIVE.items()},
+        "options": " ".join(
+            [str(parameters.get("options", "")), *(f"-c {name}={value}" for name, value in session.items())]
+        ),
     }
 
 
-def _given(address: str) -> dict[str, Any]:
+def _parameters(address: str) -> dict[str, Any]:
     """What the address itself says."""
     try:
         return dict(conninfo_to_dict(address))
@@ -210,22 +212,22 @@ class Server:
         self, namespace: int, sql: str, values: Values, first: Sequence[str] = (), binary: bool = False
     ) -> list[tuple[Any, ...]]:
         """One statement in one round trip, as the one namespace it may see; `first` are settings for it alone."""
-        text, given = bound(sql, values)
+        text, parameters = bound(sql, values)
 
         def once() -> list[tuple[Any, ...]]:
             if not first:
                 with self._pool.connection() as connection:
-                    return connection.rows_as(namespace, text, given, binary)
+                    return connection.rows_as(namespace, text, parameters, binary)
             with self._pool.connection() as connection, connection.pipeline():
                 connection.execute("BEGIN READ ONLY", prepare=False)
                 connection.execute(f"SET LOCAL fivefold.namespace = '{namespace}'", prepare=False)
                 for setting in first:
                     connection.execute(setting, prepare=False)
-                cursor = connection.execute(text, given, binary=binary)
+                cursor = connection.execute(text, parameters, binary=binary)
                 connection.execute("COMMIT", prepare=False)
             return cursor.fetchall()
 
-        return self._tried(once)
+        return self._try(once)
 
     @contextmanager
     def transaction(self, namespace: int, stored: Callable[[int], None] | None = None) -> Iterator[Connection]:
@@ -240,7 +242,7 @@ class Server:
                 raise
             return connection
 
-        connection = self._tried(begin)
+        connection = self._try(begin)
         with plain_errors(self.label, self.options):
             committing = False
             try:
@@ -271,7 +273,7 @@ class Server:
         if self.own:
             self._pool.close(timeout=5.0)
 
-    def _tried(self, once: Callable[[], Answer]) -> Answer:
+    def _try(self, once: Callable[[], Answer]) -> Answer:
         if not self.own:
             raise StoreClosed("this engine was opened before the process forked; open the store again")
         with plain_errors(self.label, self.options):

@@ -73,8 +73,8 @@ def addresses(location: str) -> Addresses:
     primary, options = _own_options(first)
     replicas = []
     for other in others:
-        replica, given = _own_options(other)
-        if given != Options():
+        replica, own = _own_options(other)
+        if own != Options():
             raise InvalidInput("options such as schema stand on the first address only; they hold for all of them")
         replicas.append(replica)
     return Addresses(primary, tuple(replicas), options)
@@ -106,10 +106,10 @@ def _own_options(address: str) -> tuple[str, Options]:
 
 def _check_password(address: str) -> None:
     """A sign that ends the part of an address where the password stands must be written otherwise."""
-    found = re.search(r"://[^:/?#@]*:(?!\d*[/?#])[^@/?#]*([/?#])[^@]*@", address)
-    if found:
+    match = re.search(r"://[^:/?#@]*:(?!\d*[/?#])[^@/?#]*([/?#])[^@]*@", address)
+    if match:
         raise InvalidInput(
-            f"the password in the address seems to hold {found[1]!r}; write that as %{ord(found[1]):02X}, "
+            f"the password in the address seems to hold {match[1]!r}; write that as %{ord(match[1]):02X}, "
             "or leave the password to ~/.pgpass"
         )
 

@@ -32,13 +32,13 @@ def rrf(
     arms: Sequence[Arm],
     k: float,
     indexed: Sequence[bool],
-    held: Sequence[bool],
+    has_vectors: Sequence[bool],
 ) -> Statement | None:
     """weight / (k + rank) summed over the routes, best first; of each arm, whether HNSW serves it, and it holds any."""
-    found, parts = [], []
+    arm_queries, parts = [], []
     values: dict[str, Any] = {"ns": namespace, "k": float(k)}
     for i, arm in enumerate(arms):
-        if not held[i]:
+        if not has_vectors[i]:
             continue
         if arm.field is not None and space is not None and vector is not None:
             sql, more = vectors.search(f"arm{i}", space, arm.field, arm.depth, Filter(), indexed[i])
@@ -48,14 +48,14 @@ def rrf(
         else:
             continue
         values |= {**more, f"weight{i}": float(arm.weight)}
-        found.append(sql)
+        arm_queries.append(sql)
         parts.append(
             f"SELECT {i} AS arm, memory, rank, score, :weight{i}::float8 / (:k::float8 + rank) AS share FROM "
             f"(SELECT *, row_number() OVER (ORDER BY score DESC, memory) AS rank FROM arm{i}) ranked"
         )
     if not parts:
         return None
-    return f"WITH {','.join(found)}, shares AS MATERIALIZED ({' UNION ALL '.join(parts)}) {_TOTAL}", values
+    return f"WITH {','.join(arm_queries)}, shares AS MATERIALIZED ({' UNION ALL '.join(parts)}) {_TOTAL}", values
 
 
 _TOTAL = (

@@ -44,17 +44,17 @@ class Built:
 
 def built_indexes(rows: Rows, schema: str) -> dict[str, Built]:
     """All HNSW indexes of the schema by name."""
-    found = rows(
+    records = rows(
         "SELECT c.relname, i.indisvalid, c.reloptions, t.relname, t.reltuples::bigint FROM pg_index i "
         "JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid "
         "JOIN pg_am a ON a.oid = c.relam WHERE c.relnamespace = ?::regnamespace AND a.amname = 'hnsw'",
         (schema,),
     )
-    counts = largest_shards(rows, schema) if found and is_sharded(rows, schema) else {}
+    counts = largest_shards(rows, schema) if records and is_sharded(rows, schema) else {}
     built: dict[str, Built] = {}
-    for name, whole, given, table, rough in found:
-        chosen = {"m": "16", "ef_construction": "64"} | dict(item.split("=") for item in given or ())
-        m, ef_construction = int(chosen["m"]), int(chosen["ef_construction"])
+    for name, whole, options, table, rough in records:
+        settings = {"m": "16", "ef_construction": "64"} | dict(item.split("=") for item in options or ())
+        m, ef_construction = int(settings["m"]), int(settings["ef_construction"])
         built[name] = Built(name, whole, m, ef_construction, table, max(0, counts.get(table, int(rough))))
     return built
 

@@ -43,12 +43,12 @@ class PostgresLexemeWriter(SqlLexemeWriter):
 
     def remove(self, row: int, kind: str) -> None:
         self.flush()
-        found = self._txn.rows(
+        rows = self._txn.rows(
             "DELETE FROM documents WHERE namespace = ? AND memory = ? RETURNING sessions, length, keys",
             self._txn.key,
             row,
         )
-        for sessions, length, keys in found:
+        for sessions, length, keys in rows:
             self._txn.run(
                 "UPDATE terms SET documents = documents - 1 WHERE namespace = ? AND key = ANY(?)", self._txn.key, keys
             )

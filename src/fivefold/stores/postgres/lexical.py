@@ -105,7 +105,7 @@ def _filled(keys: list[int]) -> list[int]:
 
 def _scored(name: str, places: range, types: str, pairs: str, alone: str) -> str:
     """Documents with any of the lexemes that `alone` selects, or with one of the table `pairs`, and their scores."""
-    wanted = [f"d.keys && ({alone})"] + [
+    conditions = [f"d.keys && ({alone})"] + [
         f"d.keys @> (SELECT ARRAY[key] FROM {name}_term WHERE place = {i}) "
         f"AND d.keys && (SELECT array_agg(key) FROM {name}_{pairs} WHERE place = {i})"
         for i in places[:-1]
@@ -114,7 +114,7 @@ def _scored(name: str, places: range, types: str, pairs: str, alone: str) -> str
         f"SELECT d.memory, {' + '.join(_share(name, i) for i in places)} AS score FROM {name}_weights w CROSS JOIN "
         f"(SELECT d.memory, d.length, d.keys, d.counts, "
         f"{', '.join(f'width_bucket(:{name}_key{i}, d.keys) AS at{i}' for i in places)} "
-        f"FROM lexicon d WHERE d.namespace = :ns{types} AND (({') OR ('.join(wanted)})) OFFSET 0) d"
+        f"FROM lexicon d WHERE d.namespace = :ns{types} AND (({') OR ('.join(conditions)})) OFFSET 0) d"
     )
 
 

@@ -53,20 +53,20 @@ def maintain(connection: Connection, options: Options) -> Iterator[MaintenanceRe
 
 def large_fields(connection: Connection, options: Options) -> list[Large]:
     """Fields by dimension with more vectors of one namespace than are read in a row."""
-    found = ask(
+    rows = ask(
         connection,
         "SELECT h.field, s.dimension, max(h.count), sum(h.count) FROM spaces s JOIN (SELECT namespace, space, field, "
         "sum(count)::bigint AS count FROM held GROUP BY namespace, space, field) AS h "
         "ON h.namespace = s.namespace AND h.space = s.key GROUP BY h.field, s.dimension "
         f"HAVING max(h.count) > {options.exact_up_to:d} ORDER BY h.field, s.dimension",
     )
-    return [Large(FIELDS[field], dimension, int(most), int(total)) for field, dimension, most, total in found]
+    return [Large(FIELDS[field], dimension, int(most), int(total)) for field, dimension, most, total in rows]
 
 
 def as_asked(index: Built | None, options: Options) -> bool:
     """Whether an index is there, whole, and made with these settings."""
-    wanted = (True, options.hnsw_m, _ef_construction(options))
-    return index is not None and (index.whole, index.m, index.ef_construction) == wanted
+    expected = (True, options.hnsw_m, _ef_construction(options))
+    return index is not None and (index.whole, index.m, index.ef_construction) == expected
 
 
 def _index(connection: Connection, options: Options, large: Large) -> MaintenanceResult:
@@ -109,9 +109,9 @@ def _build(connection: Connection, options: Options, large: Large, name: str) ->
 
 def _take_memory(connection: Connection, large: Large, options: Options) -> None:
     """Enough to hold the whole graph while it is built, as far as that is reasonable."""
-    wanted = large.all * (2 * large.dimension + 48 * options.hnsw_m + 200) // 1_000
-    ((given,),) = ask(connection, "SELECT setting::bigint FROM pg_settings WHERE name = 'maintenance_work_mem'")
-    connection.execute(f"SET maintenance_work_mem = {max(given, min(wanted, MOST_MEMORY_KB))}")
+    needed = large.all * (2 * large.dimension + 48 * options.hnsw_m + 200) // 1_000
+    ((current,),) = ask(connection, "SELECT setting::bigint FROM pg_settings WHERE name = 'maintenance_work_mem'")
+    connection.execute(f"SET maintenance_work_mem = {max(current, min(needed, MOST_MEMORY_KB))}")
 
 
 def _ef_construction(options: Options) -> int:

@@ -97,46 +97,46 @@ class PostgresSearchReader(SqlSearchReader):
     def dense(self, space: VectorSpace, where: VectorField, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
         indexed = self._by_index(space, where, depth, keep)
         sql, values = vectors.search("nearest", space, where, depth, keep, indexed)
-        found = self._search(
+        rows = self._search(
             f"WITH {sql} SELECT memory, score FROM nearest ORDER BY score DESC, memory",
             {**values, "vector": vector},
             self._settings(indexed, depth),
         )
-        return [RouteHit(row, score) for row, score in found]
+        return [RouteHit(row, score) for row, score in rows]
 
     def lexical(self, lexemes: Sequence[str], depth: int, keep: Filter) -> list[RouteHit]:
         if not lexemes:
             return []
         sql, values = lexical.search("best", lexemes, self._ns, depth, keep)
-        found = self._search(f"WITH {sql} SELECT memory, score FROM best ORDER BY score DESC, memory", values)
-        return [RouteHit(row, score) for row, score in found]
+        rows = self._search(f"WITH {sql} SELECT memory, score FROM best ORDER BY score DESC, memory", values)
+        return [RouteHit(row, score) for row, score in rows]
 
     def latest_with(self, lexemes: Sequence[str], limit: int) -> list[int]:
         """The latest memories with any of these lexemes, unranked."""
         if not lexemes:
             return []
-        found = self._scope.rows(
+        rows = self._scope.rows(
             "SELECT memory FROM lexicon WHERE namespace = :ns AND keys && :keys::bigint[] "
             "ORDER BY memory DESC LIMIT :most",
             keys=lexical.keys_of(self._ns, False, lexemes),
             most=limit,
         )
-        return [row for (row,) in found]
+        return [row for (row,) in rows]
 
     def vocabulary(self, most: int) -> list[str]:
         """The lexemes of most memories, ties in the order of the lexemes."""
-        found = self._scope.rows(
+        rows = self._scope.rows(
             "SELECT term FROM terms WHERE namespace = :ns AND NOT sessions ORDER BY documents DESC, term LIMIT :most",
             most=most,
         )
-        return [term for (term,) in found]
+        return [term for (term,) in rows]
 
     def patterns(self, space: VectorSpace, where: VectorField, vector: Vector, size: int, keep: Filter) -> Matrix:
         """The vectors nearest to `vector`, side by side."""
         indexed = self._by_index(space, where, size, keep)
         sql, values = vectors.nearby(space, where, size, keep, indexed)
-        found = self._search(sql, {**values, "vector": vector}, self._settings(indexed, size), binary=True)
-        return np.array([vectors.vector_of(sent) for (sent,) in found], dtype=np.float32)
+        rows = self._search(sql, {**values, "vector": vector}, self._settings(indexed, size), binary=True)
+        return np.array([vectors.vector_of(data) for (data,) in rows], dtype=np.float32)
 
     def rrf(
         self, space: VectorSpace | None, vector: Vector | None, lexemes: Sequence[str], arms: Sequence[Arm], k: float
@@ -146,29 +146,29 @@ class PostgresSearchReader(SqlSearchReader):
             for arm in arms
         ]
         has_vectors = [arm.field is None or self._has_vectors(arm.field) for arm in arms]
-        made = fused_search.rrf(self._ns, space, vector, lexemes, arms, k, indexed, has_vectors)
-        if made is None:
+        statement = fused_search.rrf(self._ns, space, vector, lexemes, arms, k, indexed, has_vectors)
+        if statement is None:
             return []
         deepest = max(arm.depth for arm in arms)
-        found = self._search(*made, self._settings(any(indexed), deepest))
-        return [FusedHit(arms[arm].route, *rest) for arm, *rest in found]
+        rows = self._search(*statement, self._settings(any(indexed), deepest))
+        return [FusedHit(arms[arm].route, *rest) for arm, *rest in rows]
 
     def composite(self, space: VectorSpace, vector: Vector, how: Composite) -> list[FusedHit]:
         indexed = self._by_index(space, "full", how.depth, Filter())
         sql, values = fused_search.composite(self._ns, space, vector, how, indexed)
-        found = self._search(sql, values, self._settings(indexed, how.depth))
+        rows = self._search(sql, values, self._settings(indexed, how.depth))
         routes = fused_search.routes_of(how)
-        return [FusedHit(routes[arm], *rest) for arm, *rest in found]
+        return [FusedHit(routes[arm], *rest) for arm, *rest in rows]
 
     def vectors(self, space: VectorSpace, rows: Sequence[int]) -> dict[int, Vector]:
         """The vector of the full text, or of the session for a session memory."""
-        found = self._search(
+        records = self._search(
             "SELECT memory, embedding FROM vectors WHERE namespace = :ns AND space = :space "
             f"AND field IN ({FIELDS.index('full')}, {FIELDS.index('session')}) AND memory = ANY(:rows)",
             {"space": space.key, "rows": list(rows)},
             binary=True,
         )
-        return {row: vectors.vector_of(sent) for row, sent in found}
+        return {row: vectors.vector_of(data) for row, data in records}
 
     def count_vectors(self, space: VectorSpace) -> int:
         if self._counts is None:

@@ -48,29 +48,29 @@ def make_role(connection: Connection, options: Options) -> None:
     except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
         pass  # a store in another database of this server made it at the same moment
     except psycopg.errors.InsufficientPrivilege:
-        raise StoreError(_wanted(connection, options, f"CREATE ROLE {options.role} NOLOGIN; ")) from None
+        raise StoreError(_grant_hint(connection, options, f"CREATE ROLE {options.role} NOLOGIN; ")) from None
     if not _may_act(connection, options):
         try:
             with connection.transaction():
                 connection.execute(f"GRANT {options.role} TO CURRENT_USER")
         except psycopg.errors.InsufficientPrivilege:
-            raise StoreError(_wanted(connection, options)) from None
+            raise StoreError(_grant_hint(connection, options)) from None
 
 
 def check_role(connection: Connection, options: Options) -> None:
     """The role is one that policies bind, and one this user may act as."""
-    found = ask(
+    roles = ask(
         connection,
         "SELECT r.rolsuper OR r.rolbypassrls OR EXISTS (SELECT 1 FROM pg_tables t WHERE t.schemaname = ?2 "
         "AND pg_has_role(r.rolname, t.tableowner, 'MEMBER')) FROM pg_roles r WHERE r.rolname = ?1",
         (options.role, options.schema),
     )
-    if found and found[0][0]:
+    if roles and roles[0][0]:
         raise StoreError(
             f"the role {options.role!r} can see every namespace, so it protects none; name another with ?role="
         )
-    if not found or not _may_act(connection, options):
-        raise StoreError(_wanted(connection, options))
+    if not roles or not _may_act(connection, options):
+        raise StoreError(_grant_hint(connection, options))
 
 
 def _may_act(connection: Connection, options: Options) -> bool:
@@ -79,7 +79,7 @@ def _may_act(connection: Connection, options: Options) -> bool:
     return bool(ask(connection, "SELECT pg_has_role(current_user, ?, ?)", (options.role, right))[0][0])
 
 
-def _wanted(connection: Connection, options: Options, first: str = "") -> str:
+def _grant_hint(connection: Connection, options: Options, first: str = "") -> str:
     return (
         f"everything runs as the role {options.role!r}, and {connection.info.user!r} may not act as it; "
         f"ask an administrator to run: {first}GRANT {options.role} TO {connection.info.user}"
@@ -88,13 +88,13 @@ def _wanted(connection: Connection, options: Options, first: str = "") -> str:
 
 def _let_use_vectors(connection: Connection, role: str) -> None:
     """The role may use the schema pgvector's types lie in; one it may not use would be passed over without a word."""
-    found = ask(
+    schemas = ask(
         connection,
         "SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "
         "WHERE e.extname = 'vector' AND NOT has_schema_privilege(?, n.oid, 'USAGE')",
         (role,),
     )
-    for (schema,) in found:
+    for (schema,) in schemas:
         try:
             with connection.transaction():
                 connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO {role}")

@@ -25,12 +25,12 @@ _LOCK = 0x35464C44
 def migrations() -> tuple[tuple[int, str], ...]:
     """Every migration as (version, SQL), oldest first."""
     folder = resources.files("fivefold.stores.postgres").joinpath("migrations")
-    found = [
+    steps = [
         (int(match[1]), entry.read_text("utf-8"))
         for entry in folder.iterdir()
         if (match := re.fullmatch(r"(\d{4})_\w+\.sql", entry.name))
     ]
-    return tuple(sorted(found))
+    return tuple(sorted(steps))
 
 
 def migrate(connection: Connection, label: str, options: Options) -> None:
@@ -124,8 +124,8 @@ def _check_server(connection: Connection, label: str) -> None:
         ) from None
     version = pgvector(connection)
     if version < LEAST_PGVECTOR:
-        found = ".".join(map(str, version))
-        raise StoreError(f"{label} has pgvector {found}; {_least()} is needed: ALTER EXTENSION vector UPDATE")
+        number = ".".join(map(str, version))
+        raise StoreError(f"{label} has pgvector {number}; {_least()} is needed: ALTER EXTENSION vector UPDATE")
 
 
 def pgvector(connection: Connection) -> tuple[int, ...]:

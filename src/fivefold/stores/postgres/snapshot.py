@@ -43,23 +43,23 @@ class PostgresSnapshot(SqlSnapshot):
     def plain_rows(self, table: Table, after: Sequence[Any]) -> Iterator[Row]:
         read = CHUNK
         while read == CHUNK:
-            found = self.ask(f"{self.statement(table, after)} LIMIT {CHUNK}", (self._key, *after))
-            yield from found
-            read = len(found)
-            after = table.position(found[-1]) if found else ()
+            rows = self.ask(f"{self.statement(table, after)} LIMIT {CHUNK}", (self._key, *after))
+            yield from rows
+            read = len(rows)
+            after = table.position(rows[-1]) if rows else ()
 
     def embeddings(self, space: int, dimension: int, field: int, after: int) -> Iterator[Row]:
         read = CHUNK
         while read == CHUNK:
-            found = self.ask(
+            rows = self.ask(
                 f"SELECT memory, type, embedding FROM vectors WHERE namespace = ? AND space = ? AND field = {field} "
                 f"AND memory > ? ORDER BY memory LIMIT {CHUNK}",
                 (self._key, space, after),
             )
-            for memory, type, sent in found:
-                yield space, field, memory, type, vector_of(sent).astype("<f4").tobytes()
-            read = len(found)
-            after = found[-1][0] if found else after
+            for memory, type, data in rows:
+                yield space, field, memory, type, vector_of(data).astype("<f4").tobytes()
+            read = len(rows)
+            after = rows[-1][0] if rows else after
 
 
 class PostgresSnapshotImporter(SqlSnapshotImporter):
@@ -112,9 +112,9 @@ def snapshot(administration: Callable[[], AbstractContextManager[Connection]], n
 
 def is_there(location: str) -> tuple[bool, str]:
     """Whether the address names a store, which looking does not make, and the address without its password."""
-    named = addresses(location)
-    connection = connect(named.primary, named.label, named.options)
+    servers = addresses(location)
+    connection = connect(servers.primary, servers.label, servers.options)
     try:
-        return version_of(connection, named.label, named.options) > 0, named.label
+        return version_of(connection, servers.label, servers.options) > 0, servers.label
     finally:
         connection.close()

@@ -23,7 +23,7 @@ from fivefold.values.serialize import Value
 if TYPE_CHECKING:
     from fivefold.stores.postgres.store import PostgresStore
 
-Found = TypeVar("Found")
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def status_of(store: PostgresStore) -> Status:
         )
 
 
-def _unless_away(look: Callable[[], Found]) -> Found | None:
+def _unless_away(look: Callable[[], Answer]) -> Answer | None:
     """What needs every node of a cluster; None while one is away."""
     try:
         return look()
@@ -139,8 +139,8 @@ _SIZES = (
 
 
 def _tables(rows: Rows, options: Options) -> list[Table]:
-    ((found,),) = rows(_SIZES.format(name="relname", schema=options.schema, only=""), ())
-    return _sum([found])
+    ((sizes,),) = rows(_SIZES.format(name="relname", schema=options.schema, only=""), ())
+    return _sum([sizes])
 
 
 def _shares(rows: Rows, options: Options) -> dict[int, dict[str, list[int]]]:
@@ -155,40 +155,40 @@ def _shares(rows: Rows, options: Options) -> dict[int, dict[str, list[int]]]:
 
 
 def _sum(shares: Sequence[dict[str, list[int]]]) -> list[Table]:
-    counted: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     for share in shares:
         for name, (count, size) in share.items():
-            counted[name] += count
+            counts[name] += count
             sizes[name] += size
-    return [Table(name, counted[name], size) for name, size in sorted(sizes.items(), key=lambda item: (-item[1], item))]
+    return [Table(name, counts[name], size) for name, size in sorted(sizes.items(), key=lambda item: (-item[1], item))]
 
 
 def _indexes(connection: Connection, options: Options) -> tuple[Index, ...]:
     """Those that are there, and those that maintenance would make."""
     built = built_indexes(partial(ask, connection), options.schema)
-    wanted = {large.index for large in _unless_away(lambda: large_fields(connection, options)) or ()}
-    found = []
-    for name in sorted({*built, *wanted}):
+    expected = {large.index for large in _unless_away(lambda: large_fields(connection, options)) or ()}
+    indexes = []
+    for name in sorted({*built, *expected}):
         index = built.get(name)
         if index is None:
-            found.append(Index(name, "missing; maintenance creates it", None, None))
+            indexes.append(Index(name, "missing; maintenance creates it", None, None))
             continue
         state = "serves" if index.whole else "unfinished; maintenance creates it again"
-        if index.whole and name in wanted and not as_asked(index, options):
+        if index.whole and name in expected and not as_asked(index, options):
             state = "serves, with other settings than requested; maintenance creates it again"
-        found.append(Index(name, state, index.m, index.ef_construction))
-    return tuple(found)
+        indexes.append(Index(name, state, index.m, index.ef_construction))
+    return tuple(indexes)
 
 
 def _replicas(rows: Rows, addresses: Sequence[str], options: Options) -> tuple[ReplicaState, ...]:
     if not addresses:
         return ()
-    ((written,),) = rows("SELECT (pg_current_wal_lsn() - '0/0'::pg_lsn)::bigint", ())
-    return tuple(_replica(address, written, options) for address in addresses)
+    ((position,),) = rows("SELECT (pg_current_wal_lsn() - '0/0'::pg_lsn)::bigint", ())
+    return tuple(_replica(address, position, options) for address in addresses)
 
 
-def _replica(address: str, written: int, options: Options) -> ReplicaState:
+def _replica(address: str, primary: int, options: Options) -> ReplicaState:
     label = without_password(address)
     try:
         with connect(address, label, options) as connection:
@@ -202,7 +202,7 @@ def _replica(address: str, written: int, options: Options) -> ReplicaState:
         return ReplicaState(label, None, None, str(error))
     if position is None:
         return ReplicaState(label, None, None, "it is no replica: it takes writes of its own")
-    return ReplicaState(label, max(0, written - position), seconds, None)
+    return ReplicaState(label, max(0, primary - position), seconds, None)
 
 
 def _cluster(rows: Rows, options: Options, shares: dict[int, dict[str, list[int]]]) -> Cluster | None:
@@ -211,7 +211,7 @@ def _cluster(rows: Rows, options: Options, shares: dict[int, dict[str, list[int]
         return None
     shards = shard_count(rows, options.schema)
     serving = uses_lexical_index(rows)
-    placed: dict[int, int] = dict(
+    placements: dict[int, int] = dict(
         rows(
             "SELECT n.nodeid, count(*) FROM pg_dist_node n JOIN pg_dist_placement p ON p.groupid = n.groupid "
             "JOIN pg_dist_shard s ON s.shardid = p.shardid WHERE s.logicalrelid = to_regclass(?) GROUP BY 1",
@@ -224,7 +224,7 @@ def _cluster(rows: Rows, options: Options, shares: dict[int, dict[str, list[int]
             f"{host}:{port}",
             "coordinator" if group == 0 else "worker" if role == "primary" else role,
             node in answering,
-            placed.get(node, 0),
+            placements.get(node, 0),
             sum(size for _, size in shares.get(node, {}).values()),
             serving.get(node, False),
         )

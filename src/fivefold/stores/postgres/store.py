@@ -156,8 +156,8 @@ class PostgresStore:
     def load_model(self, namespace: str, seen: int) -> tuple[int, bytes | None]:
         key = namespace_key(namespace)
         sql = "SELECT changed_at, CASE WHEN changed_at <> :seen THEN model END FROM rerankers WHERE namespace = :ns"
-        found = self.ask(key, sql, {"ns": key, "seen": seen})
-        return (int(found[0][0]), found[0][1]) if found else (0, None)
+        rows = self.ask(key, sql, {"ns": key, "seen": seen})
+        return (int(rows[0][0]), rows[0][1]) if rows else (0, None)
 
     def save_model(self, namespace: str, data: bytes | None) -> None:
         with self.write(namespace) as txn:
@@ -208,14 +208,14 @@ class PostgresStore:
 def _lock(db: PostgresDatabase, key: int, namespace: str) -> int:
     """Lock the namespace, made if need be; gives the next free key in it."""
     sql = "SELECT name, next_key FROM namespaces WHERE key = ? FOR NO KEY UPDATE"
-    found = db.rows(sql, (key,))
-    if not found:
+    rows = db.rows(sql, (key,))
+    if not rows:
         db.run(
             "INSERT INTO namespaces (key, name, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
             (key, namespace, to_micros(utc_now())),
         )
-        found = db.rows(sql, (key,))
-    ((name, next_key),) = found
+        rows = db.rows(sql, (key,))
+    ((name, next_key),) = rows
     if name != namespace:
         raise InvalidInput(f"namespace {namespace!r} cannot be told apart from {name!r} here; choose another name")
     return int(next_key)

@@ -43,13 +43,13 @@ class PostgresVectorWriter(SqlVectorWriter):
             del self._vector_counts[group]
 
     def stored(self, space: VectorSpace, rows: Sequence[int], where: VectorField) -> dict[int, Vector]:
-        found = self._pg.connection.execute(
+        cursor = self._pg.connection.execute(
             "SELECT memory, embedding FROM vectors WHERE namespace = $1 AND space = $2 AND field = $3 "
             "AND memory = ANY($4) ORDER BY memory",
             [self._txn.key, space.key, FIELDS.index(where), list(rows)],
             binary=True,
         )
-        return {row: vector_of(sent) for row, sent in found.fetchall()}
+        return {row: vector_of(data) for row, data in cursor.fetchall()}
 
     def put_vector(
         self, row: int, where: VectorField, memory: Memory, vector: Vector, state: SpaceState = "active"
@@ -107,14 +107,14 @@ class PostgresVectorWriter(SqlVectorWriter):
         self._vector_counts.update((space, field, type) for space, field, _, type, _ in rows)
 
     def _drop(self, condition: str, row: int, spaces: list[int], fields: list[int]) -> None:
-        gone = self._txn.rows(
+        removed = self._txn.rows(
             f"DELETE FROM vectors WHERE namespace = ? AND memory = ? AND {condition} RETURNING space, field, type",
             self._txn.key,
             row,
             spaces,
             fields,
         )
-        for group in gone:
+        for group in removed:
             self._vector_counts[group] -= 1
 
     def _space_keys(self) -> list[int]:

@@ -70,7 +70,7 @@ def search(
 
     The vector itself is the parameter `vector`, shared by all searches of a statement.
     """
-    of, values = _wanted(name, space, where, keep)
+    of, values = _condition(name, space, where, keep)
     score = "-(embedding <#> :vector::vector)"
     everything = f"SELECT memory, {score} AS score FROM vectors WHERE {of} ORDER BY score DESC, memory LIMIT {depth}"
     if not indexed:
@@ -92,7 +92,7 @@ def nearby(
     space: VectorSpace, where: VectorField, size: int, keep: Filter, indexed: bool
 ) -> tuple[str, dict[str, Any]]:
     """A statement that gives the vectors nearest to the parameter `vector`, and its other parameters."""
-    of, values = _wanted("nearby", space, where, keep)
+    of, values = _condition("nearby", space, where, keep)
     if indexed:
         of, order = f"{of} AND dimension = {space.dimension}", _by_half(space)
     else:
@@ -100,7 +100,7 @@ def nearby(
     return f"SELECT embedding FROM vectors WHERE {of} ORDER BY {order} LIMIT {size}", values
 
 
-def _wanted(name: str, space: VectorSpace, where: VectorField, keep: Filter) -> tuple[str, dict[str, Any]]:
+def _condition(name: str, space: VectorSpace, where: VectorField, keep: Filter) -> tuple[str, dict[str, Any]]:
     """The condition for vectors of one field, and its parameters; the field is written out, as it names a partition."""
     of, values = f"namespace = :ns AND space = :space AND field = {FIELDS.index(where)}", {"space": space.key}
     if not keep.types:
@@ -134,6 +134,6 @@ class VectorDumper(Dumper):
         return struct.pack(">HH", len(obj), 0) + obj.astype(">f4").tobytes()
 
 
-def vector_of(sent: bytes) -> Vector:
+def vector_of(data: bytes) -> Vector:
     """The vector of what pgvector sends."""
-    return np.frombuffer(sent, dtype=">f4", offset=4).astype(np.float32)
+    return np.frombuffer(data, dtype=">f4", offset=4).astype(np.float32)

@@ -34,7 +34,7 @@ class MemoryReader(Protocol):
     def scan(self, after: int = 0, size: int = 500) -> list[tuple[Memory, Extraction]]:
         """Memories with their extraction in the order of their rows, beginning after a row."""
 
-    def page(self, wanted: MemoryFilter, after: tuple[int, int] | None, limit: int) -> list[Memory]:
+    def page(self, criteria: MemoryFilter, after: tuple[int, int] | None, limit: int) -> list[Memory]:
         """Memories that pass the filter, latest event first; `after` is event time in µs and row of the last one."""
 
     def has_type(self, type: Type, at_least: int) -> bool:

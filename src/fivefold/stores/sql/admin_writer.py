@@ -23,8 +23,8 @@ class SqlAdminWriter:
         self._txn.run("UPDATE namespaces SET settings = ? WHERE key = ?", compact(dict(settings)), self._txn.key)
 
     def learned_value(self, name: str) -> dict[str, Any] | None:
-        found = self._txn.rows("SELECT value FROM learned WHERE namespace = ? AND name = ?", self._txn.key, name)
-        return dict(json.loads(found[0][0])) if found else None
+        rows = self._txn.rows("SELECT value FROM learned WHERE namespace = ? AND name = ?", self._txn.key, name)
+        return dict(json.loads(rows[0][0])) if rows else None
 
     def save_learned_value(self, name: str, value: Mapping[str, Any] | None) -> None:
         """Save a JSON object under a name; None deletes it."""

@@ -53,7 +53,7 @@ class SqlAuditStore:
         """
         with self._tables.writing() as db:
             looks = f"({db.dialect.among('a.action', ':reads')} OR a.outcome = 'refused')"
-            listed = db.dialect.as_list(reads)
+            actions = db.dialect.as_list(reads)
             db.run(
                 "DELETE FROM audit WHERE id < (SELECT a.id FROM audit a WHERE a.at >= ? ORDER BY a.id LIMIT 1)",
                 (to_micros(since),),
@@ -62,7 +62,7 @@ class SqlAuditStore:
                 db.run(
                     f"DELETE FROM audit WHERE id IN (SELECT a.id FROM audit a WHERE {kind} AND a.id <= "
                     f"(SELECT a.id FROM audit a WHERE {kind} ORDER BY a.id DESC LIMIT 1 OFFSET :most))",
-                    {"reads": listed, "most": most},
+                    {"reads": actions, "most": most},
                 )
 
 

@@ -19,18 +19,18 @@ def count_rows(ask: Ask, source: str, namespace: int, *values: Any) -> int:
 
 def missing_vectors(ask: Ask, sql: Dialect, namespace: int, space: int, limit: int | None = None) -> list[int]:
     """Rows of memories without the vector that every memory of their kind has; sessions come last."""
-    found: list[int] = []
+    memories: list[int] = []
     for kind, field in (("<>", "full"), ("=", "session")):
-        if limit is None or len(found) < limit:
-            most = "" if limit is None else f" LIMIT {limit - len(found)}"
+        if limit is None or len(memories) < limit:
+            most = "" if limit is None else f" LIMIT {limit - len(memories)}"
             missing = ask(
                 f"SELECT row FROM memories m WHERE {sql.unindexed('namespace')} = ? AND kind {kind} 'session' "
                 f"AND NOT EXISTS (SELECT 1 FROM vectors v WHERE {sql.own_vector} AND v.space = ? AND v.field = ?) "
                 f"ORDER BY row{most}",
                 (namespace, space, FIELDS.index(field)),
             )
-            found += [row for (row,) in missing]
-    return found
+            memories += [row for (row,) in missing]
+    return memories
 
 
 def check_entities(ask: Ask, namespace: int) -> Finding:

@@ -30,9 +30,9 @@ class SqlEdgeWriter:
         self._entities = entities
         self._co_mentions: Counter[tuple[int, int]] = Counter()
 
-    def add_co_mentions(self, named: Sequence[int]) -> None:
+    def add_co_mentions(self, entities: Sequence[int]) -> None:
         """The entities of one memory are mentioned together."""
-        self._co_mentions.update(_pairs(named))
+        self._co_mentions.update(_pairs(entities))
 
     def flush(self) -> None:
         """Each further memory makes a co-mention surer: 0.5, 0.67, 0.75 …"""
@@ -53,7 +53,7 @@ class SqlEdgeWriter:
         """A memory is removed: its co-mentions count one less, and relations that only it stated are deleted."""
         self._entities.flush()
         self.flush()
-        pairs = [(self._txn.key, *pair) for pair in _pairs(self._named_in(row))]
+        pairs = [(self._txn.key, *pair) for pair in _pairs(self._entities_in(row))]
         more = self._txn.sql.greatest
         self._txn.db.many(
             f"UPDATE edges SET count = count - 1, confidence = CAST({more}(count - 1, 0) AS double precision) "
@@ -75,9 +75,9 @@ class SqlEdgeWriter:
             pairs,
         )
 
-    def _named_in(self, row: int) -> list[int]:
+    def _entities_in(self, row: int) -> list[int]:
         """The entities a memory names, in the order in which it does."""
-        found = self._txn.rows("SELECT extracted FROM memories WHERE namespace = ? AND row = ?", self._txn.key, row)
+        rows = self._txn.rows("SELECT extracted FROM memories WHERE namespace = ? AND row = ?", self._txn.key, row)
         aliases = self._txn.rows(
             "SELECT a.alias, l.entity FROM links l JOIN entity_aliases a ON a.namespace = l.namespace "
             "AND a.entity = l.entity WHERE l.namespace = ? AND l.memory = ? "
@@ -86,9 +86,9 @@ class SqlEdgeWriter:
             row,
         )
         by_alias = dict(aliases)
-        mentions = json.loads(found[0][0]).get("mentions", ())
-        named = [by_alias.get(alias_of(name)) for name, kind, _ in mentions if kind != "topic"]
-        return list(dict.fromkeys(key for key in named if key is not None))
+        mentions = json.loads(rows[0][0]).get("mentions", ())
+        entities = [by_alias.get(alias_of(name)) for name, kind, _ in mentions if kind != "topic"]
+        return list(dict.fromkeys(key for key in entities if key is not None))
 
     def add_relations(self, row: int, relations: Sequence[Relation], at: datetime) -> None:
         """The relations a memory states; a newer target of a relation that has one ends the older."""
@@ -150,6 +150,6 @@ class SqlEdgeWriter:
         )
 
 
-def _pairs(named: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _pairs(entities: Sequence[int]) -> Iterator[tuple[int, int]]:
     """The pairs of one memory's entities that get an edge."""
-    return combinations(sorted(named[:MOST_CO_MENTIONED]), 2)
+    return combinations(sorted(entities[:MOST_CO_MENTIONED]), 2)

@@ -23,7 +23,7 @@ class SqlEntityWriter:
     def preload(self, mentions: Sequence[Mention]) -> None:
         """Look up the entities that a batch will mention in one statement."""
         aliases = list({alias_of(mention.name) for mention in mentions})
-        found = self._txn.rows(
+        rows = self._txn.rows(
             f"SELECT a.alias, a.entity, a.part FROM {self._txn.sql.each('?', 'text')} CROSS JOIN entity_aliases a "
             "CROSS JOIN entities e WHERE a.namespace = ?2 AND a.alias = wanted.value AND e.namespace = ?2 "
             "AND e.key = a.entity ORDER BY a.alias, a.part, e.links DESC, e.key",
@@ -31,7 +31,7 @@ class SqlEntityWriter:
             self._txn.key,
         )
         candidates: dict[str, list[tuple[int, int]]] = {}
-        for alias, entity, part in found:
+        for alias, entity, part in rows:
             candidates.setdefault(alias, []).append((entity, part))
         for alias, known in candidates.items():
             found_key = _disambiguate(known)
@@ -41,29 +41,29 @@ class SqlEntityWriter:
     def link(self, row: int, mentions: Sequence[Mention]) -> list[int]:
         """Link a memory to all it mentions; gives the named entities among them."""
         counts: dict[int, int] = {}
-        named: dict[int, None] = {}
+        entities: dict[int, None] = {}
         for mention in mentions:
             entity = self.find_or_add(mention)
             counts[entity] = counts.get(entity, 0) + mention.count
             if mention.kind != "topic":
-                named.setdefault(entity)
+                entities.setdefault(entity)
         self._links += [(self._txn.key, row, entity, count) for entity, count in counts.items()]
         self._linked.update(counts.keys())
-        return list(named)
+        return list(entities)
 
     def flush(self) -> None:
         """Write the links this transaction gathered, and their counts."""
         self._txn.db.put("links", ("namespace", "memory", "entity", "count"), self._links)
         self._links.clear()
-        counted = [(count, self._txn.key, entity) for entity, count in self._linked.items()]
-        self._txn.db.many("UPDATE entities SET links = links + ? WHERE namespace = ? AND key = ?", counted)
+        counts = [(count, self._txn.key, entity) for entity, count in self._linked.items()]
+        self._txn.db.many("UPDATE entities SET links = links + ? WHERE namespace = ? AND key = ?", counts)
         self._linked.clear()
 
     def unlink(self, row: int) -> None:
         """Delete a memory's mentions, and the entities that nothing mentions any more."""
         self.flush()
-        found = self._txn.rows("SELECT entity FROM links WHERE namespace = ? AND memory = ?", self._txn.key, row)
-        entities = [(self._txn.key, key) for (key,) in found]
+        rows = self._txn.rows("SELECT entity FROM links WHERE namespace = ? AND memory = ?", self._txn.key, row)
+        entities = [(self._txn.key, key) for (key,) in rows]
         self._txn.run("DELETE FROM links WHERE namespace = ? AND memory = ?", self._txn.key, row)
         self._txn.db.many("UPDATE entities SET links = links - 1 WHERE namespace = ? AND key = ?", entities)
         self._txn.db.many(_DELETE_UNUSED, entities)
@@ -164,12 +164,12 @@ class SqlEntityWriter:
 
     def _rename_mentions(self, memory: int, key: int, name: str) -> None:
         """Rename the mentions in the memory's extraction, so that a rebuild links them to the new entity too."""
-        known = self._txn.rows(
+        alias_rows = self._txn.rows(
             "SELECT alias FROM entity_aliases WHERE namespace = ? AND entity = ?", self._txn.key, key
         )
-        aliases = {alias for (alias,) in known}
-        found = self._txn.rows("SELECT extracted FROM memories WHERE namespace = ? AND row = ?", self._txn.key, memory)
-        extracted = json.loads(found[0][0])
+        aliases = {alias for (alias,) in alias_rows}
+        rows = self._txn.rows("SELECT extracted FROM memories WHERE namespace = ? AND row = ?", self._txn.key, memory)
+        extracted = json.loads(rows[0][0])
         extracted["mentions"] = [
             [name if alias_of(called) in aliases else called, kind, count]
             for called, kind, count in extracted.get("mentions", ())

@@ -22,13 +22,13 @@ class SqlFeedbackReader:
         if waiting is not None:
             self._scope.log.flush()
             return waiting
-        found = self._scope.rows("SELECT returned FROM recalls WHERE namespace = :ns AND id = :id", id=recall_id)
-        return tuple(item[0] for item in json.loads(found[0][0])) if found else None
+        rows = self._scope.rows("SELECT returned FROM recalls WHERE namespace = :ns AND id = :id", id=recall_id)
+        return tuple(item[0] for item in json.loads(rows[0][0])) if rows else None
 
     def latest(self, most: int) -> list[Feedback]:
         """The latest recalls with feedback, oldest first."""
         self._scope.log.flush()
-        found = self._scope.rows(
+        rows = self._scope.rows(
             "SELECT r.id, r.returned, r.features, m.id, f.used FROM feedback f "
             "JOIN recalls r ON r.namespace = f.namespace AND r.id = f.recall "
             "JOIN memories m ON m.namespace = f.namespace AND m.row = f.memory WHERE f.namespace = :ns AND f.recall IN "
@@ -38,7 +38,7 @@ class SqlFeedbackReader:
         )
         marks: dict[str, tuple[set[str], set[str]]] = {}
         logged: dict[str, tuple[str, bytes | None]] = {}
-        for id, returned, features, memory, used in found:
+        for id, returned, features, memory, used in rows:
             marks.setdefault(id, (set(), set()))[used].add(memory)
             logged[id] = (returned, features)
         return [

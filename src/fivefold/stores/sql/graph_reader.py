@@ -56,7 +56,7 @@ class SqlGraphReader(ABC):
                 "(d.confidence < :sure OR (d.confidence = :sure AND d.key > :key)))) "
             )
             values = dict(zip(("apart", "sure", "key"), after, strict=True))
-        found = self._scope.rows(
+        rows = self._scope.rows(
             "SELECT d.key, a.name, d.relation, b.name, d.kind, d.confidence, d.count, d.valid_from, d.valid_to, "
             "d.source, d.target "
             "FROM edges d JOIN entities a ON a.namespace = d.namespace AND a.key = d.source "
@@ -81,11 +81,11 @@ class SqlGraphReader(ABC):
                 moment_or_none(until),
                 *ends,
             )
-            for key, source, relation, target, kind, confidence, count, since, until, *ends in found
+            for key, source, relation, target, kind, confidence, count, since, until, *ends in rows
         ]
 
     def find_aliases(self, aliases: Sequence[str]) -> list[AliasMatch]:
-        found = self._scope.rows(
+        rows = self._scope.rows(
             "SELECT a.alias, e.key, e.name, e.kind, e.links, a.part FROM "
             f"{self._sql.each(':aliases', 'text')} CROSS JOIN entity_aliases a CROSS JOIN entities e "
             "WHERE a.namespace = :ns AND a.alias = wanted.value AND a.entity IN "
@@ -95,33 +95,33 @@ class SqlGraphReader(ABC):
             most=MOST_NAMESAKES,
         )
         order = {alias: place for place, alias in enumerate(aliases)}
-        names = [AliasMatch(alias, key, name, kind, links, bool(part)) for alias, key, name, kind, links, part in found]
+        names = [AliasMatch(alias, key, name, kind, links, bool(part)) for alias, key, name, kind, links, part in rows]
         return sorted(names, key=lambda name: (order[name.alias], name.entity))
 
     def count_mentions(self, rows: Sequence[int], entities: Sequence[int]) -> dict[int, int]:
         """In how many of these memories each of these entities is mentioned."""
-        found = self._scope.rows(
+        records = self._scope.rows(
             f"SELECT l.entity, count(*) FROM {self._sql.each(':rows', 'bigint')} CROSS JOIN links l "
             f"WHERE l.namespace = :ns AND l.memory = wanted.value AND {self._sql.among('l.entity', ':entities')} "
             "GROUP BY l.entity",
             rows=self._scope.as_list(rows),
             entities=self._scope.as_list(entities),
         )
-        return dict(found)
+        return dict(records)
 
     def neighbours_of(self, alias: str, entities: Sequence[int]) -> list[int]:
         """Which of these entities share an edge with an entity of that alias."""
-        tied = (
+        pairs = (
             "EXISTS (SELECT 1 FROM entity_aliases a CROSS JOIN edges d WHERE a.namespace = :ns AND a.alias = :alias "
             "AND d.namespace = :ns AND d.source = {0} AND d.target = {1})"
         )
-        found = self._scope.rows(
+        rows = self._scope.rows(
             f"SELECT wanted.value FROM {self._sql.each(':entities', 'bigint')} WHERE "
-            f"{tied.format('a.entity', 'wanted.value')} OR {tied.format('wanted.value', 'a.entity')}",
+            f"{pairs.format('a.entity', 'wanted.value')} OR {pairs.format('wanted.value', 'a.entity')}",
             alias=alias,
             entities=self._scope.as_list(entities),
         )
-        return [key for (key,) in found]
+        return [key for (key,) in rows]
 
     def find_related(self, entity: int, relations: Sequence[str], inverse: bool) -> list[Entity]:
         here, there = ("target", "source") if inverse else ("source", "target")
@@ -147,7 +147,7 @@ class SqlGraphReader(ABC):
         )
 
     def _entities(self, condition: str, **values: object) -> list[Entity]:
-        found = self._scope.rows(
+        rows = self._scope.rows(
             f"SELECT e.key, e.name, e.kind, e.links, (SELECT CAST({self._sql.json_list}(own.alias) AS text) FROM "
             "(SELECT a.alias FROM entity_aliases a WHERE a.namespace = :ns AND a.entity = e.key ORDER BY a.alias) own) "
             f"FROM entities e WHERE e.namespace = :ns AND {condition}",
@@ -155,5 +155,5 @@ class SqlGraphReader(ABC):
         )
         return [
             Entity(key, name, kind, links, tuple(json.loads(aliases or "[]")))
-            for key, name, kind, links, aliases in found
+            for key, name, kind, links, aliases in rows
         ]

@@ -35,8 +35,8 @@ class SqlKeyStore:
 
     def get(self, id: str) -> tuple[Key, bytes] | None:
         """A key with the hash of its secret."""
-        found = self._tables.rows(f"SELECT {_COLUMNS}, digest FROM api_keys WHERE id = ?", (id,))
-        return (_key_of(found[0][:-1]), bytes(found[0][-1])) if found else None
+        rows = self._tables.rows(f"SELECT {_COLUMNS}, digest FROM api_keys WHERE id = ?", (id,))
+        return (_key_of(rows[0][:-1]), bytes(rows[0][-1])) if rows else None
 
     def add(self, key: Key, digest: bytes, entry: AuditEntry) -> None:
         self.restore([(key, digest)], [entry])

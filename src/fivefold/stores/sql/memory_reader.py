@@ -25,79 +25,79 @@ class SqlMemoryReader:
         self._sql = scope.sql
 
     def get(self, id: str) -> Memory | None:
-        found = self._scope.memories("namespace = :ns AND id = :id", id=id)
-        return found[0] if found else None
+        memories = self._scope.memories("namespace = :ns AND id = :id", id=id)
+        return memories[0] if memories else None
 
     def fetch(self, rows: Sequence[int]) -> dict[int, Memory]:
-        found = self._scope.rows(
+        records = self._scope.rows(
             f"SELECT {COLUMNS} FROM memories WHERE {self._sql.among('row', ':rows')} "
             f"AND {self._sql.unindexed('namespace')} = :ns",
             rows=self._scope.as_list(rows),
         )
-        return {columns[0]: memory_of(self._scope.namespace, columns) for columns in found}
+        return {columns[0]: memory_of(self._scope.namespace, columns) for columns in records}
 
     def existing_ids(self, ids: Sequence[str]) -> set[str]:
-        found = self._scope.rows(
+        rows = self._scope.rows(
             f"SELECT id FROM memories WHERE namespace = :ns AND {self._sql.among('id', ':ids')}",
             ids=self._scope.as_list(ids),
         )
-        return {id for (id,) in found}
+        return {id for (id,) in rows}
 
     def existing_notes(self, hashes: Sequence[bytes]) -> set[bytes]:
         """Which of these content hashes are those of a note that is not superseded."""
-        found = self._scope.rows(
+        rows = self._scope.rows(
             "SELECT content_hash FROM memories WHERE namespace = :ns AND kind = 'note' AND superseded_by IS NULL "
             f"AND {self._sql.among('content_hash', ':hashes')}",
             hashes=self._scope.as_list(hashes),
         )
-        return {item for (item,) in found}
+        return {item for (item,) in rows}
 
     def scan(self, after: int = 0, size: int = 500) -> list[tuple[Memory, Extraction]]:
-        found = self._scope.rows(
+        rows = self._scope.rows(
             f"SELECT {COLUMNS}, extracted FROM memories WHERE row > :after "
             f"AND {self._sql.unindexed('namespace')} = :ns ORDER BY row LIMIT :size",
             after=after,
             size=size,
         )
-        return with_extractions(self._scope.namespace, found)
+        return with_extractions(self._scope.namespace, rows)
 
     def has_type(self, type: Type, at_least: int) -> bool:
-        counted = self._scope.one(
+        row = self._scope.one(
             "SELECT count(*) FROM (SELECT 1 FROM memories WHERE namespace = :ns AND type = :type LIMIT :most) few",
             1,
             type=type,
             most=at_least,
         )
-        return bool(counted[0] and counted[0] >= at_least)
+        return bool(row[0] and row[0] >= at_least)
 
-    def page(self, wanted: MemoryFilter, after: tuple[int, int] | None, limit: int) -> list[Memory]:
+    def page(self, criteria: MemoryFilter, after: tuple[int, int] | None, limit: int) -> list[Memory]:
         """Latest first; `after` is the event time and the row of the last one seen."""
-        at = "event_at" if wanted.session_id is None else self._sql.unindexed("event_at")
+        at = "event_at" if criteria.session_id is None else self._sql.unindexed("event_at")
         values: dict[str, object] = {"limit": limit}
-        conditions = ["namespace = :ns", *self._conditions(wanted, at, values)]
+        conditions = ["namespace = :ns", *self._conditions(criteria, at, values)]
         if after is not None:
             values |= {"at": after[0], "row": after[1]}
             conditions.append(f"({at}, row) < (:at, :row)")
         return self._scope.memories(f"{' AND '.join(conditions)} ORDER BY {at} DESC, row DESC LIMIT :limit", **values)
 
-    def _conditions(self, wanted: MemoryFilter, at: str, values: dict[str, object]) -> Iterator[str]:
+    def _conditions(self, criteria: MemoryFilter, at: str, values: dict[str, object]) -> Iterator[str]:
         """One condition for each field of the filter that is set; its parameters go into `values`."""
-        values |= {"kind": wanted.kind or "session"}
-        yield f"{self._sql.unindexed('kind')} {'=' if wanted.kind else '<>'} :kind"
+        values |= {"kind": criteria.kind or "session"}
+        yield f"{self._sql.unindexed('kind')} {'=' if criteria.kind else '<>'} :kind"
         for name in ("type", "speaker", "session_id"):
-            if getattr(wanted, name) is not None:
-                values[name] = getattr(wanted, name)
+            if getattr(criteria, name) is not None:
+                values[name] = getattr(criteria, name)
                 yield f"{self._sql.unindexed(name) if name == 'type' else name} = :{name}"
-        if wanted.tag is not None:
-            values["tag"] = wanted.tag
+        if criteria.tag is not None:
+            values["tag"] = criteria.tag
             yield self._sql.has_item("tags", ":tag")
-        if wanted.superseded is not None:
-            yield f"{self._sql.unindexed('superseded_by')} IS {'NOT ' if wanted.superseded else ''}NULL"
-        for name, sign, moment in (("since", ">=", wanted.since), ("until", "<", wanted.until)):
+        if criteria.superseded is not None:
+            yield f"{self._sql.unindexed('superseded_by')} IS {'NOT ' if criteria.superseded else ''}NULL"
+        for name, sign, moment in (("since", ">=", criteria.since), ("until", "<", criteria.until)):
             if moment is not None:
                 values[name] = to_micros(moment)
                 yield f"{at} {sign} :{name}"
-        for number, word in enumerate(wanted.words):
+        for number, word in enumerate(criteria.words):
             yield self._has_word(word, f"word{number}", values)
 
     def _has_word(self, word: str, name: str, values: dict[str, object]) -> str:
@@ -111,7 +111,7 @@ class SqlMemoryReader:
 
     def links(self, rows: Sequence[int]) -> dict[int, list[Link]]:
         """What each of these memories equals or supersedes, wholly or in part."""
-        found = self._scope.rows(
+        records = self._scope.rows(
             "SELECT l.source, a.id, b.id, l.relation, l.why FROM memory_links l "
             "JOIN memories a ON a.namespace = l.namespace AND a.row = l.source "
             "JOIN memories b ON b.namespace = l.namespace AND b.row = l.target "
@@ -120,7 +120,7 @@ class SqlMemoryReader:
             rows=self._scope.as_list(rows),
         )
         links: dict[int, list[Link]] = {}
-        for row, *parts in found:
+        for row, *parts in records:
             links.setdefault(row, []).append(Link(*parts))
         return links
 
@@ -130,7 +130,7 @@ class SqlMemoryReader:
             "SELECT t.source, t.target, t.relation, t.why FROM memory_links t "
             f"WHERE {self._sql.unindexed('t.namespace')} = :ns AND "
         )
-        found = self._scope.rows(
+        links = self._scope.rows(
             "SELECT l.source, l.target, a.id, b.id, l.relation, l.why FROM "
             f"({side}{self._sql.among('t.source', ':rows')} UNION {side}{self._sql.among('t.target', ':rows')}) l "
             "CROSS JOIN memories a CROSS JOIN memories b "
@@ -141,7 +141,7 @@ class SqlMemoryReader:
         inside = set(among)
         return [
             Link(*parts)
-            for source, target, *parts in found
+            for source, target, *parts in links
             if row in (source, target) or (source in inside and target in inside)
         ]
 
@@ -151,11 +151,11 @@ class SqlMemoryReader:
             "{0}(row) AS (SELECT CAST(:row AS bigint) UNION SELECT l.{1} FROM {0} CROSS JOIN memory_links l "
             f"WHERE l.{{2}} = {{0}}.row AND {self._sql.unindexed('l.namespace')} = :ns AND l.relation = 'supersedes')"
         )
-        found = self._scope.rows(
+        rows = self._scope.rows(
             f"WITH RECURSIVE {steps.format('older', 'target', 'source')}, {steps.format('newer', 'source', 'target')} "
             f"SELECT {COLUMNS} FROM memories WHERE {self._sql.unindexed('namespace')} = :ns AND row IN "
             "(SELECT older.row FROM older UNION SELECT newer.row FROM newer) "
             f"ORDER BY {self._sql.unindexed('event_at')}, row",
             row=row,
         )
-        return memories_of(self._scope.namespace, found)
+        return memories_of(self._scope.namespace, rows)

@@ -35,13 +35,13 @@ class SqlMemoryWriter:
     def preload(self, mentions: Sequence[Mention], hashes: Sequence[bytes]) -> None:
         """Look up in two statements what a batch will mention and may repeat."""
         self._index.entities.preload(mentions)
-        found = self._txn.rows(
+        rows = self._txn.rows(
             "SELECT content_hash, row FROM memories WHERE namespace = ? AND kind = 'note' AND superseded_by IS NULL "
             f"AND {self._txn.sql.among('content_hash', '?')} ORDER BY row DESC",
             self._txn.key,
             self._txn.sql.as_list(hashes),
         )
-        self._txn.notes = dict.fromkeys(hashes) | dict(found)
+        self._txn.notes = dict.fromkeys(hashes) | dict(rows)
 
     def add(self, entry: Entry) -> int:
         extracted = compact(extraction_data(entry.extraction))
@@ -84,14 +84,14 @@ class SqlMemoryWriter:
 
     def scan(self, after: int = 0, size: int = 500) -> list[tuple[Memory, Extraction]]:
         """Memories with their extraction in the order of their rows, as this transaction sees them."""
-        found = self._txn.rows(
+        rows = self._txn.rows(
             f"SELECT {COLUMNS}, extracted FROM memories WHERE row > ? AND {self._txn.sql.unindexed('namespace')} = ? "
             "ORDER BY row LIMIT ?",
             after,
             self._txn.key,
             size,
         )
-        return with_extractions(self._txn.namespace, found)
+        return with_extractions(self._txn.namespace, rows)
 
     def find_note(self, content_hash: bytes) -> int | None:
         if content_hash in self._txn.notes:

@@ -86,9 +86,9 @@ class RecallLog:
 
     def forget(self, key: int, memories: Sequence[str]) -> None:
         """Drop the waiting recalls that returned one of these memories."""
-        gone = [compact(memory) for memory in memories]
+        ids = [compact(memory) for memory in memories]
         with self._writing:
-            self._keep(lambda row: row[0] != key or not any(id in row[5] for id in gone))
+            self._keep(lambda row: row[0] != key or not any(id in row[5] for id in ids))
 
     def flush(self) -> None:
         """Write what waits, after any other writer is done."""
@@ -105,9 +105,9 @@ class RecallLog:
             written = {row[:2] for row in waiting}
             self._keep(lambda row: row[:2] not in written)
 
-    def _keep(self, wanted: Callable[[Row], bool]) -> None:
+    def _keep(self, predicate: Callable[[Row], bool]) -> None:
         with self._lock:
-            self._waiting = deque(filter(wanted, self._waiting), maxlen=MOST_LOGGED)
+            self._waiting = deque(filter(predicate, self._waiting), maxlen=MOST_LOGGED)
 
     def _row(self, key: int, recall_id: str) -> Row | None:
         with self._lock:

@@ -33,7 +33,7 @@ class SqlRequestStore:
         moment = to_micros(now)
         with self._tables.requests_of(request.namespace) as (db, known_as):
             db.run("DELETE FROM answers WHERE namespace = ? AND expires_at <= ?", (known_as, moment))
-            found = db.rows(
+            rows = db.rows(
                 "INSERT INTO answers AS a (namespace, scope, key, digest, lease, leased_until, expires_at) "
                 "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (namespace, scope, key) DO UPDATE SET "
                 "lease = excluded.lease, leased_until = excluded.leased_until, expires_at = excluded.expires_at, "
@@ -41,8 +41,8 @@ class SqlRequestStore:
                 "WHERE a.status IS NULL AND a.leased_until <= ?8 AND a.digest = excluded.digest RETURNING tries",
                 (known_as, request.scope, request.key, digest, lease, to_micros(until), to_micros(expires_at), moment),
             )
-            if found:
-                return Claim(int(found[0][0]))
+            if rows:
+                return Claim(int(rows[0][0]))
             return Claim(None, _find(db, (known_as, request.scope, request.key)))
 
     def finish(self, request: RequestKey, lease: str, status: int, body: str | None) -> None:
@@ -72,15 +72,15 @@ def erase_bodies(db: Database, namespace: int | str, ids: Sequence[str]) -> None
         db.many(f"UPDATE answers SET body = NULL WHERE {_AT}", naming)
         return
     sql = f"UPDATE answers SET body = NULL WHERE namespace = ? AND {db.dialect.position}(body, ?) > 0"
-    written = {form for id in ids for form in (json.dumps(id), json.dumps(id, ensure_ascii=False))}
-    db.many(sql, [(namespace, form) for form in sorted(written)])
+    forms = {form for id in ids for form in (json.dumps(id), json.dumps(id, ensure_ascii=False))}
+    db.many(sql, [(namespace, form) for form in sorted(forms)])
 
 
 def _find(db: Database, at: tuple[int | str, str, str]) -> StoredRequest | None:
-    found = db.rows(f"SELECT digest, leased_until, status, body FROM answers WHERE {_AT}", at)
-    if not found:
+    rows = db.rows(f"SELECT digest, leased_until, status, body FROM answers WHERE {_AT}", at)
+    if not rows:
         return None
-    digest, leased_until, status, body = found[0]
+    digest, leased_until, status, body = rows[0]
     return StoredRequest(bytes(digest), from_micros(leased_until), status, body)
 
 

@@ -30,7 +30,7 @@ class SqlSearchReader(SearchReader):
     def temporal(self, start: datetime, end: datetime, depth: int) -> list[RouteHit]:
         """Events of the window; when there are too many, those nearest to its centre, else as they happened."""
         first, last = to_micros(start), to_micros(end)
-        found = self._scope.rows(
+        rows = self._scope.rows(
             f"SELECT row, event_at FROM {self._sql.events} WHERE namespace = :ns AND type = 'event' "
             "AND event_at >= :first AND event_at < :last ORDER BY abs(event_at - :centre), row LIMIT :most",
             first=first,
@@ -38,6 +38,6 @@ class SqlSearchReader(SearchReader):
             centre=(first + last) // 2,
             most=depth + 1,
         )
-        if len(found) <= depth:
-            found.sort(key=lambda item: (item[1], item[0]))
-        return [RouteHit(row, 1.0) for row, _ in found[:depth]]
+        if len(rows) <= depth:
+            rows.sort(key=lambda item: (item[1], item[0]))
+        return [RouteHit(row, 1.0) for row, _ in rows[:depth]]

@@ -24,7 +24,7 @@ class SqlSessionReader:
         if after is not None:
             behind = " AND (s.ended_at < :at OR (s.ended_at = :at AND s.id > :id))"
             values = {"at": after[0], "id": after[1]}
-        found = self._scope.rows(
+        rows = self._scope.rows(
             "SELECT s.id, s.started_at, s.ended_at, s.turns, m.id FROM sessions s "
             f"LEFT JOIN memories m ON m.namespace = s.namespace AND m.row = s.memory WHERE s.namespace = :ns{behind} "
             "ORDER BY s.ended_at DESC, s.id LIMIT :limit",
@@ -32,7 +32,7 @@ class SqlSessionReader:
             **values,
         )
         return [
-            Session(id, from_micros(start), from_micros(end), turns, memory) for id, start, end, turns, memory in found
+            Session(id, from_micros(start), from_micros(end), turns, memory) for id, start, end, turns, memory in rows
         ]
 
     def turns(self, session_id: str) -> list[Memory]:
@@ -47,38 +47,38 @@ class SqlSessionReader:
             "(SELECT session_id FROM memories WHERE namespace = :ns AND kind = 'turn' AND event_at <= :now "
             "ORDER BY event_at DESC, row DESC LIMIT 1)"
         )
-        found = self._scope.memories(
+        memories = self._scope.memories(
             f"namespace = :ns AND kind = 'turn' AND session_id = {latest if session_id is None else ':session'} "
             f"AND {self._sql.unindexed('event_at')} <= :now ORDER BY turn_index DESC, row DESC LIMIT :most",
             now=to_micros(now),
             most=most,
             **({} if session_id is None else {"session": session_id}),
         )
-        return found[::-1]
+        return memories[::-1]
 
     def neighbours(self, rows: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
         """The turn before and the turn after each of these turns in its session."""
-        beside = (
+        neighbour = (
             "(SELECT n.row FROM memories n WHERE n.namespace = :ns AND n.session_id = m.session_id "
             "AND n.kind = 'turn' AND (n.turn_index, n.row) {0} (m.turn_index, m.row) "
             "ORDER BY n.turn_index {1}, n.row {1} LIMIT 1)"
         )
-        found = self._scope.rows(
-            f"SELECT m.row, {beside.format('<', 'DESC')}, {beside.format('>', 'ASC')} FROM "
+        records = self._scope.rows(
+            f"SELECT m.row, {neighbour.format('<', 'DESC')}, {neighbour.format('>', 'ASC')} FROM "
             f"{self._sql.each(':rows', 'bigint')} CROSS JOIN memories m WHERE m.row = wanted.value "
             f"AND m.kind = 'turn' AND {self._sql.unindexed('m.namespace')} = :ns",
             rows=self._scope.as_list(rows),
         )
-        return {row: (before, after) for row, before, after in found}
+        return {row: (before, after) for row, before, after in records}
 
     def memory_rows(self, session_ids: Sequence[str]) -> dict[str, int]:
         """The rows of the session memories of these sessions."""
-        found = self._scope.rows(
+        rows = self._scope.rows(
             f"SELECT s.id, s.memory FROM {self._sql.each(':ids', 'text')} CROSS JOIN sessions s "
             "WHERE s.namespace = :ns AND s.id = wanted.value AND s.memory IS NOT NULL",
             ids=self._scope.as_list(session_ids),
         )
-        return dict(found)
+        return dict(rows)
 
     def last_end(self, before: datetime) -> datetime | None:
         """When the last session ended that had ended before that time."""

@@ -19,7 +19,7 @@ class SqlSessionWriter:
         self._vectors = vectors
 
     def find_turn(self, session_id: str, content_hash: bytes, event_at: datetime) -> str | None:
-        found = self._txn.rows(
+        rows = self._txn.rows(
             "SELECT id FROM memories WHERE namespace = ? AND content_hash = ? AND session_id = ? AND event_at = ? "
             "AND kind = 'turn' ORDER BY row LIMIT 1",
             self._txn.key,
@@ -27,7 +27,7 @@ class SqlSessionWriter:
             session_id,
             to_micros(event_at),
         )
-        return str(found[0][0]) if found else None
+        return str(rows[0][0]) if rows else None
 
     def turn_before(self, session_id: str, row: int) -> Memory | None:
         """The turn just before this one in its session."""
@@ -67,10 +67,10 @@ class SqlSessionWriter:
 
     def size(self, session_id: str) -> tuple[int, int, int | None]:
         """Turns in the session, turns its memory was built from, and that memory's row."""
-        found = self._txn.rows(
+        rows = self._txn.rows(
             "SELECT turns, built_from, memory FROM sessions WHERE namespace = ? AND id = ?", self._txn.key, session_id
         )
-        return found[0] if found else (0, 0, None)
+        return rows[0] if rows else (0, 0, None)
 
     def log_turn(self, session_id: str, at: datetime) -> int:
         """Count a turn into the session log; gives the next free turn index."""

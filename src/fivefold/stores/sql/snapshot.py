@@ -71,12 +71,12 @@ class SqlSnapshot(ABC):
 
     def bounds(self) -> dict[Family, tuple[int, int]]:
         """The smallest and the largest key of each family; zeros where there is no key."""
-        found: dict[Family, tuple[int, int]] = {}
+        ranges: dict[Family, tuple[int, int]] = {}
         for family, (table, column) in _HOMES.items():
             sql = f"SELECT min({column}), max({column}) FROM {table} WHERE namespace = ?"
             ((least, most),) = self.ask(sql, (self._key,))
-            found[family] = (least or 0, most or 0)
-        return found
+            ranges[family] = (least or 0, most or 0)
+        return ranges
 
     def statement(self, table: Table, after: Sequence[Any]) -> str:
         """Reads a table in its order; parameters are the namespace, then the position after which to begin."""

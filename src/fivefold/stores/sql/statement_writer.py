@@ -25,33 +25,33 @@ class SqlStatementWriter:
         self._txn = txn
 
     def current(self, subject: str, attribute: str) -> list[tuple[int, Statement]]:
-        found = self._txn.rows(
+        rows = self._txn.rows(
             "SELECT memory, subject, attribute, value FROM slots WHERE namespace = ? AND subject = ? AND attribute = ? "
             f"AND {_HOLDS} ORDER BY memory DESC",
             self._txn.key,
             subject,
             attribute,
         )
-        return [(row, Statement(*parts)) for row, *parts in found]
+        return [(row, Statement(*parts)) for row, *parts in rows]
 
     def current_with_value(self, value: str) -> list[Statement]:
         """Statements that still hold and whose value begins with these words."""
-        found = self._txn.rows(
+        rows = self._txn.rows(
             f"SELECT subject, attribute, value FROM slots WHERE namespace = ? AND {_HOLDS} "
             "AND substr(lower(value) || ' ', 1, length(?2) + 1) = ?2 || ' ' ORDER BY memory, subject, attribute",
             self._txn.key,
             "".join(sign.lower() if sign.isascii() else sign for sign in value.strip()),
         )
-        return [Statement(*parts) for parts in found]
+        return [Statement(*parts) for parts in rows]
 
     def of_memory(self, row: int) -> list[Statement]:
-        found = self._txn.rows(
+        rows = self._txn.rows(
             "SELECT subject, attribute, value FROM slots WHERE namespace = ? AND memory = ? "
             "ORDER BY subject, attribute, value",
             self._txn.key,
             row,
         )
-        return [Statement(*parts) for parts in found]
+        return [Statement(*parts) for parts in rows]
 
     def add(self, row: int, statements: Sequence[Statement]) -> None:
         if not statements:

@@ -29,17 +29,17 @@ class Transaction:
         return self.first_memory("row = ?", row)
 
     def first_memory(self, condition: str, *values: Any) -> Memory | None:
-        found = self.memories(condition, *values)
-        return found[0] if found else None
+        memories = self.memories(condition, *values)
+        return memories[0] if memories else None
 
     def memories(self, condition: str, *values: Any) -> list[Memory]:
-        found = self.rows(f"SELECT {COLUMNS} FROM memories WHERE namespace = ? AND {condition}", self.key, *values)
-        return memories_of(self.namespace, found)
+        rows = self.rows(f"SELECT {COLUMNS} FROM memories WHERE namespace = ? AND {condition}", self.key, *values)
+        return memories_of(self.namespace, rows)
 
     def number(self, sql: str, *values: Any) -> int | None:
         """The one number a statement gives, if it gives one."""
-        found = self.rows(sql, *values)
-        return None if not found or found[0][0] is None else int(found[0][0])
+        rows = self.rows(sql, *values)
+        return None if not rows or rows[0][0] is None else int(rows[0][0])
 
     def rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         return self.db.rows(sql, values)

@@ -71,10 +71,10 @@ class SqlVectorWriter(ABC):
 
     def space(self, state: SpaceState) -> VectorSpace | None:
         if state not in self._spaces:
-            found = self._txn.rows(
+            rows = self._txn.rows(
                 "SELECT key, embedder, dimension FROM spaces WHERE namespace = ? AND state = ?", self._txn.key, state
             )
-            self._spaces[state] = VectorSpace(*found[0]) if found else None
+            self._spaces[state] = VectorSpace(*rows[0]) if rows else None
         return self._spaces[state]
 
     def open_space(self, embedder: str, dimension: int, state: SpaceState) -> VectorSpace:
@@ -113,13 +113,13 @@ class SqlVectorWriter(ABC):
         if space is None:
             return []
         rows = missing_vectors(self._txn.db.rows, self._txn.sql, self._txn.key, space.key, limit)
-        found = self._txn.rows(
+        records = self._txn.rows(
             f"SELECT {COLUMNS}, extracted FROM memories WHERE {self._txn.sql.unindexed('namespace')} = ? "
             f"AND {self._txn.sql.among('row', '?')} ORDER BY kind = 'session', row",
             self._txn.key,
             self._txn.sql.as_list(rows),
         )
-        return with_extractions(self._txn.namespace, found)
+        return with_extractions(self._txn.namespace, records)
 
     def get(self, rows: Sequence[int], where: VectorField, state: SpaceState = "active") -> dict[int, Vector]:
         space = self.space(state)

@@ -30,8 +30,8 @@ def connect(location: str, *, read_only: bool = False, create: bool = False) -> 
         uri = f"{Path(location).absolute().as_uri()}?{how}"
         connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     else:
-        made = apsw.SQLITE_OPEN_CREATE if create or location == ":memory:" else 0
-        connection = apsw.Connection(location, flags=apsw.SQLITE_OPEN_READWRITE | made)
+        create_flag = apsw.SQLITE_OPEN_CREATE if create or location == ":memory:" else 0
+        connection = apsw.Connection(location, flags=apsw.SQLITE_OPEN_READWRITE | create_flag)
     connection.set_busy_timeout(BUSY_MS)
     connection.enable_load_extension(True)
     connection.load_extension(sqlite_vec.loadable_path())
@@ -65,8 +65,8 @@ def rows(connection: apsw.Connection, sql: str, *values: Any) -> list[tuple[Any,
 
 def number(connection: apsw.Connection, sql: str, *values: Any) -> int | None:
     """The one number a statement gives, if it gives one."""
-    found = rows(connection, sql, *values)
-    return None if not found or found[0][0] is None else int(found[0][0])
+    records = rows(connection, sql, *values)
+    return None if not records or records[0][0] is None else int(records[0][0])
 
 
 @contextmanager

@@ -37,8 +37,8 @@ def offer_nearest(connection: apsw.Connection, cache: VectorCache) -> None:
     """Give the connection the table `nearest(space, dimension, field, vector, depth)` of row, score and rank."""
 
     def nearest(space: int, dimension: int, field: int, vector: bytes, depth: int) -> Iterator[tuple[int, float, int]]:
-        wanted = np.frombuffer(vector, dtype=np.float32)
-        hits = cache.search(connection, VectorSpace(space, "", dimension), FIELDS[field], wanted, depth, Filter())
+        query = np.frombuffer(vector, dtype=np.float32)
+        hits = cache.search(connection, VectorSpace(space, "", dimension), FIELDS[field], query, depth, Filter())
         return ((hit.row, hit.score, rank) for rank, hit in enumerate(hits, 1))
 
     nearest.columns = ("row", "score", "rank")  # type: ignore[attr-defined]
@@ -61,12 +61,12 @@ def rrf(
         values |= {f"weight{i}": arm.weight, f"depth{i}": arm.depth}
         if arm.field is not None and space is not None and vector is not None:
             values |= {f"field{i}": FIELDS.index(arm.field), "vector": vector.tobytes()}
-            found = f"nearest({space.key}, {space.dimension}, :field{i}, :vector, :depth{i})"
+            source = f"nearest({space.key}, {space.dimension}, :field{i}, :vector, :depth{i})"
         elif arm.field is None and lexemes:
-            found = f"({_by_words(lexical.table_of(namespace, 'session' if arm.sessions else 'turn'), i)})"
+            source = f"({_by_words(lexical.table_of(namespace, 'session' if arm.sessions else 'turn'), i)})"
         else:
             continue
-        parts.append(f"SELECT {i} AS arm, row, rank, score, :weight{i} / (:k + rank) AS share FROM {found}")
+        parts.append(f"SELECT {i} AS arm, row, rank, score, :weight{i} / (:k + rank) AS share FROM {source}")
     if not parts:
         return []
     rows = connection.execute(

@@ -52,10 +52,10 @@ def vocabulary(connection: apsw.Connection, namespace: int, most: int) -> list[s
     """The lexemes of most documents; session memories are left out, which repeat their turns."""
     connection.execute(f"CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, {table_of(namespace, 'turn')}, row)")
     try:
-        found = rows(connection, "SELECT term FROM temp.words ORDER BY doc DESC, term LIMIT ?", most)
+        terms = rows(connection, "SELECT term FROM temp.words ORDER BY doc DESC, term LIMIT ?", most)
     finally:
         connection.execute("DROP TABLE temp.words")
-    return [term for (term,) in found]
+    return [term for (term,) in terms]
 
 
 def add(
@@ -76,15 +76,15 @@ def search(
 ) -> list[RouteHit]:
     """The best by BM25, higher is better; any of the lexemes may match."""
     table = table_of(namespace, "session" if keep.sessions else "turn")
-    wanted = any_of(lexemes)
+    query = any_of(lexemes)
     narrowed = f" CROSS JOIN memories m ON m.row = {table}.rowid" if keep.types else ""
     condition = f" AND m.type IN ({', '.join('?' * len(keep.types))})" if keep.types else ""
-    found = connection.execute(
+    cursor = connection.execute(
         f"SELECT {table}.rowid, -{table}.rank FROM {table}{narrowed} WHERE {table} MATCH ?{condition} "
         f"ORDER BY {table}.rank, {table}.rowid LIMIT ?",
-        (wanted, *keep.types, depth),
+        (query, *keep.types, depth),
     )
-    return [RouteHit(row, score) for row, score in found]
+    return [RouteHit(row, score) for row, score in cursor]
 
 
 def latest(connection: apsw.Connection, namespace: int, lexemes: Sequence[str], limit: int) -> list[int]:

@@ -23,7 +23,7 @@ from fivefold.stores.sqlite.walk import walk
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import Matrix, Vector, VectorField
 
-Found = TypeVar("Found")
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class SqliteScopedReader(ScopedReader):
         with self.file.connections.reader() as connection:
             return connection.execute(sql, {"ns": key, **values}).fetchall()
 
-    def find(self, search: Callable[[apsw.Connection, int], list[Found]]) -> list[Found]:
+    def find(self, search: Callable[[apsw.Connection, int], list[Answer]]) -> list[Answer]:
         """What a search finds, given a connection and the namespace's key; nothing where the namespace is new."""
         key = self.key()
         if key is None:

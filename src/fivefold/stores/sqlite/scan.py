@@ -50,8 +50,8 @@ class Arrays:
     def first(self, size: int) -> Arrays:
         return self._each(lambda array: array[:size])
 
-    def only(self, chosen: Rows) -> Arrays:
-        return self._each(lambda array: array[chosen])
+    def only(self, positions: Rows) -> Arrays:
+        return self._each(lambda array: array[positions])
 
     def grown(self, used: int, room: int) -> Arrays:
         larger = Arrays.empty(room, self.matrix.shape[1])
@@ -61,8 +61,8 @@ class Arrays:
 
     def put(self, start: int, ids: Rows, memories: Rows, types: Rows, matrix: Floats) -> None:
         codes, scales, errors = coded(matrix)
-        given: tuple[npt.NDArray[Any], ...] = (ids, memories, types, matrix, codes, scales, errors)
-        for array, values in zip(self._all(), given, strict=True):
+        parts: tuple[npt.NDArray[Any], ...] = (ids, memories, types, matrix, codes, scales, errors)
+        for array, values in zip(self._all(), parts, strict=True):
             array[start : start + len(ids)] = values
 
     def _each(self, view: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Arrays:
@@ -80,33 +80,37 @@ def coded(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats, Floats]:
     return codes, scales.astype(np.float32), errors.astype(np.float32)
 
 
-def closest(held: Arrays, vector: Vector, depth: int, chosen: Rows | None = None) -> tuple[Rows, Floats]:
+def closest(arrays: Arrays, vector: Vector, depth: int, positions: Rows | None = None) -> tuple[Rows, Floats]:
     """Where the `depth` vectors with the greatest product stand, ties by memory, and their products.
 
     Products of equal vectors may differ in the last bit by where they stand, so ties are told by six digits.
     """
-    if chosen is None and len(held.ids) > PLAIN:
-        chosen = _possible(held, vector, depth)
-    matrix, memories = (held.matrix, held.memories) if chosen is None else (held.matrix[chosen], held.memories[chosen])
+    if positions is None and len(arrays.ids) > PLAIN:
+        positions = _possible(arrays, vector, depth)
+    matrix, memories = (
+        (arrays.matrix, arrays.memories)
+        if positions is None
+        else (arrays.matrix[positions], arrays.memories[positions])
+    )
     scores = matrix @ vector
     top = np.arange(len(scores))
     if len(scores) > depth:
         top = np.flatnonzero(scores >= _least_of_best(scores, depth) - np.float32(1e-6))
     order = top[np.lexsort((memories[top], -np.round(scores[top], 6)))][:depth]
-    return order if chosen is None else chosen[order], scores[order]
+    return order if positions is None else positions[order], scores[order]
 
 
-def _possible(held: Arrays, vector: Vector, depth: int) -> Rows:
+def _possible(arrays: Arrays, vector: Vector, depth: int) -> Rows:
     """Rows whose score may be among the best, by Cauchy–Schwarz on what the bytes leave out.
 
     |x·q − x̂·q̂| ≤ |x − x̂|·|q| + |x̂|·|q − q̂|, and |x̂| ≤ 1 + |x − x̂| for unit vectors.
     """
-    if len(held.ids) <= depth:
-        return np.arange(len(held.ids))
+    if len(arrays.ids) <= depth:
+        return np.arange(len(arrays.ids))
     code, scale, error = (part[0] for part in coded(vector[None, :]))
-    products = np.asarray(simsimd.cdist(code[None, :], held.codes, "dot"), dtype=np.float32)[0]
-    scores = products * (held.scales * scale)
-    slack = held.errors * np.float32(1 + error) + np.float32(error + 1e-5)
+    products = np.asarray(simsimd.cdist(code[None, :], arrays.codes, "dot"), dtype=np.float32)[0]
+    scores = products * (arrays.scales * scale)
+    slack = arrays.errors * np.float32(1 + error) + np.float32(error + 1e-5)
     floor = _least_of_best(scores - slack, depth)
     return np.flatnonzero(scores + slack >= floor)
 

@@ -20,12 +20,12 @@ APPLICATION_ID = 0x35464C44
 def migrations() -> tuple[tuple[int, str], ...]:
     """Every migration as (version, SQL), oldest first."""
     folder = resources.files("fivefold.stores.sqlite").joinpath("migrations")
-    found = [
+    steps = [
         (int(match[1]), entry.read_text("utf-8"))
         for entry in folder.iterdir()
         if (match := re.fullmatch(r"(\d{4})_\w+\.sql", entry.name))
     ]
-    return tuple(sorted(found))
+    return tuple(sorted(steps))
 
 
 def migrate(connection: apsw.Connection, location: str, steps: Sequence[tuple[int, str]]) -> None:

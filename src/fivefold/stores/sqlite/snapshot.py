@@ -25,7 +25,7 @@ from fivefold.stores.tables import FAMILIES, Family, Row, Table
 CHUNK = 500
 """Vectors that are read together."""
 
-_COUNTED: dict[Family, str] = {"memory": "memories", "entity": "entities", "edge": "edges", "space": "spaces"}
+_FAMILY_TABLES: dict[Family, str] = {"memory": "memories", "entity": "entities", "edge": "edges", "space": "spaces"}
 _WITHIN = {
     "vectors": "space IN (SELECT key FROM spaces WHERE namespace = ?)",
     "links": "memory IN (SELECT row FROM memories WHERE namespace = ?)",
@@ -56,7 +56,7 @@ class SqliteSnapshot(SqlSnapshot):
         known = self.ask(sql, (space, field, after))
         for start in range(0, len(known), CHUNK):
             part = known[start : start + CHUNK]
-            found: dict[int, bytes] = dict(
+            blobs: dict[int, bytes] = dict(
                 self.ask(
                     f"SELECT e.rowid, e.embedding FROM json_each(?) wanted CROSS JOIN {vectors.table_of(dimension)} e "
                     "ON e.rowid = wanted.value",
@@ -64,13 +64,13 @@ class SqliteSnapshot(SqlSnapshot):
                 )
             )
             for id, memory, type in part:
-                if id not in found:
+                if id not in blobs:
                     raise StoreError(
                         "vectors of the source are missing",
                         advice="rebuild them first with {call}",
                         call=Call("doctor", {"repair": True}),
                     )
-                yield space, field, memory, type, found[id]
+                yield space, field, memory, type, blobs[id]
 
 
 class SqliteSnapshotImporter(SqlSnapshotImporter):
@@ -86,7 +86,7 @@ class SqliteSnapshotImporter(SqlSnapshotImporter):
         return SqliteSnapshot(self._connection, self._txn.key)
 
     def reserve_keys(self, last: Mapping[Family, int]) -> dict[Family, int]:
-        return {family: reserve(self._txn, _COUNTED[family], last[family]) for family in FAMILIES}
+        return {family: reserve(self._txn, _FAMILY_TABLES[family], last[family]) for family in FAMILIES}
 
     def put_rows(self, table: Table, rows: Sequence[Row]) -> None:
         parameters = ", ".join("?" * (1 + len(table.columns)))
@@ -113,5 +113,5 @@ def snapshot(connections: Connections, key: int | None) -> Iterator[SqlSnapshot]
 def _file(connection: apsw.Connection) -> str:
     if not connection.filename:
         return f"memory {id(connection)}"
-    found = os.stat(connection.filename)
-    return f"file {found.st_dev} {found.st_ino}"
+    status = os.stat(connection.filename)
+    return f"file {status.st_dev} {status.st_ino}"

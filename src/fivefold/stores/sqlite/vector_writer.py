@@ -71,13 +71,13 @@ class SqliteVectorWriter(SqlVectorWriter):
         for (dimension,) in self._txn.rows("SELECT DISTINCT dimension FROM spaces WHERE namespace = ?", self._txn.key):
             table = vectors.table_of(dimension)
             mine = "SELECT key FROM spaces WHERE namespace = ? AND dimension = ?"
-            lost = self._txn.rows(
+            strays = self._txn.rows(
                 f"SELECT id, space, field FROM vectors WHERE space IN ({mine}) "
                 f"AND id NOT IN (SELECT rowid FROM {table})",
                 self._txn.key,
                 dimension,
             )
-            for id, space, field in lost:
+            for id, space, field in strays:
                 self._drop_vector(id, space, field, dimension)
             stray = self._txn.rows(f"SELECT rowid FROM {table} WHERE rowid NOT IN (SELECT id FROM vectors)")
             self._txn.db.many(f"DELETE FROM {table} WHERE rowid = ?", stray)
@@ -109,13 +109,13 @@ class SqliteVectorWriter(SqlVectorWriter):
         """Nothing is gathered."""
 
     def _drop_where(self, row: int, condition: str, *values: Any) -> None:
-        found = self._txn.rows(
+        rows = self._txn.rows(
             "SELECT v.id, v.space, v.field, s.dimension FROM vectors v JOIN spaces s ON s.key = v.space "
             f"WHERE v.memory = ? AND ({condition})",
             row,
             *values,
         )
-        for id, space, field, dimension in found:
+        for id, space, field, dimension in rows:
             self._drop_vector(id, space, field, dimension)
 
     def _drop_vector(self, id: int, space: int, field: int, dimension: int) -> None:

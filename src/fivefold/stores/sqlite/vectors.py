@@ -51,13 +51,13 @@ def knn(
     """The nearest by one vec0 statement; the filter is applied inside the index."""
     types = [TYPES.index(name) for name in keep.types]
     narrowed = f" AND type IN ({', '.join('?' * len(types))})" if types else ""
-    found = connection.execute(
+    cursor = connection.execute(
         f"SELECT v.memory, nearest.distance FROM (SELECT rowid, distance FROM {table_of(space.dimension)} "
         f"WHERE embedding MATCH ? AND k = ? AND space = ? AND field = ?{narrowed}) AS nearest "
         "JOIN vectors v ON v.id = nearest.rowid",
         (vector.tobytes(), depth, space.key, FIELDS.index(where), *types),
     )
-    hits = [RouteHit(row, 1.0 - distance) for row, distance in found]
+    hits = [RouteHit(row, 1.0 - distance) for row, distance in cursor]
     return sorted(hits, key=lambda hit: (-hit.score, hit.row))
 
 
@@ -65,7 +65,7 @@ def stored(
     connection: apsw.Connection, space: VectorSpace, memories: Sequence[int], where: Sequence[VectorField]
 ) -> dict[int, Vector]:
     """The vectors of these memories, straight from the file."""
-    found = rows(
+    records = rows(
         connection,
         "SELECT v.memory, e.embedding FROM json_each(?) wanted CROSS JOIN vectors v ON v.memory = wanted.value "
         f"AND v.space = ? AND v.field IN ({', '.join('?' * len(where))}) "
@@ -74,7 +74,7 @@ def stored(
         space.key,
         *(FIELDS.index(name) for name in where),
     )
-    return {row: np.frombuffer(blob, dtype=np.float32) for row, blob in found}
+    return {row: np.frombuffer(blob, dtype=np.float32) for row, blob in records}
 
 
 _REMOVALS = "SELECT count FROM removals WHERE space = ? AND field = ?"
@@ -104,14 +104,14 @@ class CachedVectors:
         self.lock = threading.Lock()
 
     def search(self, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
-        cached, chosen = self._filtered(keep)
-        order, scores = closest(cached, vector, depth, chosen)
+        cached, positions = self._filtered(keep)
+        order, scores = closest(cached, vector, depth, positions)
         memories = cached.memories[order].tolist()
         return [RouteHit(row, score) for row, score in zip(memories, scores.tolist(), strict=True)]
 
     def patterns(self, vector: Vector, size: int, keep: Filter) -> Matrix:
-        cached, chosen = self._filtered(keep)
-        return cached.matrix[closest(cached, vector, size, chosen)[0]]
+        cached, positions = self._filtered(keep)
+        return cached.matrix[closest(cached, vector, size, positions)[0]]
 
     def _filtered(self, keep: Filter) -> tuple[Arrays, Rows | None]:
         with self.lock:
@@ -132,8 +132,8 @@ class CachedVectors:
 
     def _drop_removed(self, connection: apsw.Connection, space: int, code: int) -> None:
         alive = rows(connection, "SELECT id FROM vectors WHERE space = ? AND field = ?", space, code)
-        kept = np.isin(self.arrays.ids[: self.size], np.array([id for (id,) in alive], dtype=np.int64))
-        self.arrays = self.arrays.first(self.size).only(np.flatnonzero(kept))
+        remaining = np.isin(self.arrays.ids[: self.size], np.array([id for (id,) in alive], dtype=np.int64))
+        self.arrays = self.arrays.first(self.size).only(np.flatnonzero(remaining))
         self.size = len(self.arrays.ids)
 
     def _append(self, connection: apsw.Connection, space: VectorSpace, code: int) -> None:
@@ -194,8 +194,8 @@ class VectorCache:
         cached = self._cached_vectors(connection, space, where)
         if cached is None:
             near = knn(connection, space, where, vector, size, keep)
-            found = stored(connection, space, [hit.row for hit in near], [where])
-            return np.array(list(found.values()), dtype=np.float32)
+            vectors = stored(connection, space, [hit.row for hit in near], [where])
+            return np.array(list(vectors.values()), dtype=np.float32)
         cached.catch_up(connection, space, where)
         return cached.patterns(vector, size, keep)
 

@@ -33,8 +33,8 @@ def find_window(
     text: str, now: datetime, zone: tzinfo = UTC, settings: TimeSettings = DEFAULTS, last_talk: datetime | None = None
 ) -> Window | None:
     """The one window the question asks about, or None. Expressions that overlap are intersected."""
-    found = one_time(text, _terms(text, now, zone, settings, last_talk))
-    return Window(found[0].start, found[0].end, found[1]) if found else None
+    time = one_time(text, _terms(text, now, zone, settings, last_talk))
+    return Window(time[0].start, time[0].end, time[1]) if time else None
 
 
 def find_windows(

@@ -19,7 +19,7 @@ _TO_NOW = compile_pattern(
 )
 _HOW_LONG = re.compile(r"\b(?:days|weeks|months|hours|long|time)\s$", re.IGNORECASE)
 """Before "until" these ask how long it still is, and not about what was."""
-_BESIDE = re.compile(r"[\s,]{0,8}(?:(?:back|of|in|on|during|over|at|the)\s{1,8}){0,3}")
+_ADJACENT = re.compile(r"[\s,]{0,8}(?:(?:back|of|in|on|during|over|at|the)\s{1,8}){0,3}")
 
 
 def ranges(text: str, terms: list[Term], calendar: Calendar) -> Iterator[Term]:
@@ -49,8 +49,8 @@ def ranges(text: str, terms: list[Term], calendar: Calendar) -> Iterator[Term]:
 
 def _names_its_year(text: str, term: Term, following: Term) -> bool:
     """Whether a year follows at once: "May last year" needs no "in"."""
-    beside = following.start > term.end and not text[term.end : following.start].strip(" ,")
-    return beside and following.sure and following.reading.accepts is None and "year" in following.reading.unit
+    adjacent = following.start > term.end and not text[term.end : following.start].strip(" ,")
+    return adjacent and following.sure and following.reading.accepts is None and "year" in following.reading.unit
 
 
 def _adjoins(text: str, term: Term, following: Term) -> bool:
@@ -68,11 +68,11 @@ def _pair(text: str, term: Term, following: Term) -> Term | None:
 
 def _next_to(term: Term, following: Term) -> Term:
     """The Friday before 15 July: the last one that begins before it; after it, the first one."""
-    latest, beside = term.reading.latest, following.reading
+    latest, partner = term.reading.latest, following.reading
     assert latest is not None
     before = following.word == "before"
-    span = latest(beside.span.start - INSTANT if before else beside.span.end + WEEK - INSTANT)
-    return Term(term.start, following.end, Reading(span, "day", explicit=beside.explicit))
+    span = latest(partner.span.start - INSTANT if before else partner.span.end + WEEK - INSTANT)
+    return Term(term.start, following.end, Reading(span, "day", explicit=partner.explicit))
 
 
 def _makes_range(text: str, term: Term, following: Term) -> bool:
@@ -136,12 +136,12 @@ def one_time(text: str, terms: list[Term]) -> tuple[Span, str] | None:
     term = terms[0]
     places = [(term.start, term.end)]
     for following in terms[1:]:
-        beside = _BESIDE.fullmatch(text, term.end, following.start) is not None
-        both = _within(term.reading, following.reading) if beside else None
+        adjacent = _ADJACENT.fullmatch(text, term.end, following.start) is not None
+        both = _within(term.reading, following.reading) if adjacent else None
         both = both or term.reading.span.overlap(following.reading.span)
         if both is None:
             continue
-        places.append((places.pop()[0] if beside else following.start, following.end))
+        places.append((places.pop()[0] if adjacent else following.start, following.end))
         term = Term(following.start, following.end, Reading(both))
     return term.reading.span, " … ".join(text[start:end] for start, end in places)
 

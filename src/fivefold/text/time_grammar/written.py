@@ -88,8 +88,8 @@ def _latest(today: date, year: str, month: int, day: int) -> date:
     if len(year) == 4:
         return date(int(year), month, day)
     century = today.year - (today.year - int(year)) % 100
-    found = date(century, month, day)
-    return found if found <= today else date(century - 100, month, day)
+    latest = date(century, month, day)
+    return latest if latest <= today else date(century - 100, month, day)
 
 
 def _exactly(calendar: Calendar, day: date) -> Reading:
