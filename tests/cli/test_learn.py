@@ -135,7 +135,7 @@ def test_feedback_on_predicted_weights_is_counted_and_can_be_reset(small: Small,
         mem.feedback(answer, used=[answer[1].memory.id])
         assert mem.learned().weights.count == 1
     said = command("stats", "--store", small.path).out
-    assert re.search(r"^learned weights +as predicted: a correction from 1 feedback has foretold nothing", said, re.M)
+    assert re.search(r"^learned weights +as predicted: a correction from 1 feedback has predicted nothing", said, re.M)
     assert command("train", "reset", "--store", small.path, "--json").json["forgotten"]["weights"]["count"] == 1
     assert command("stats", "--store", small.path, "--json").json["learned"]["weights"]["count"] == 0
 

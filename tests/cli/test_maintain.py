@@ -40,7 +40,7 @@ def test_stats_show_the_drift(small: Small, command: Command) -> None:
     drift = command("stats", "--store", small.path, "--json").json["drift"]
     assert drift["reindexed"] is True
     assert 0 < drift["jaccard"] < 0.7
-    told = f"{drift['jaccard']:.0%} as the time before, indexed anew"
+    told = f"{drift['jaccard']:.0%} as the time before, indexed again"
     assert told in command("stats", "--store", small.path).out
 
 
@@ -87,7 +87,7 @@ def test_doctor_finds_damage_and_repairs_it(small: Small, command: Command) -> N
     ran = command("doctor", "--store", small.path)
     assert ran.code == 1
     assert re.search(r"✗ +entity links", ran.out)
-    assert ran.err == "Something is amiss; `fivefold doctor --repair` rebuilds what can be derived.\n"
+    assert ran.err == "Something is wrong; `fivefold doctor --repair` rebuilds what can be derived.\n"
     found = command("doctor", "--store", small.path, "--json")
     assert found.code == 1
     assert [item["check"] for item in found.json if not item["ok"]] == ["entity links"]

@@ -269,5 +269,5 @@ def test_a_large_field_gets_an_index_on_every_shard(spread: str, monkeypatch: py
         assert made == [("1",)] * SHARDS
     with opened(f"{spread}&exact_up_to=50&hnsw_m=6", "third") as engine:
         done = [item for item in store_of(engine).maintain() if item.part == "index of full, 32 numbers"]
-        assert done[0].detail.startswith("built anew with m 6")
+        assert done[0].detail.startswith("rebuilt with m 6")
         assert [index.m for index in status_of(store_of(engine)).indexes] == [6]

@@ -107,7 +107,7 @@ def test_other_settings_build_it_anew_while_the_old_one_serves(location: str) ->
         list(store.maintain())
     with opened(location + FEW + "&hnsw_m=24&hnsw_ef_construction=30") as store:
         (done,) = of_indexes(list(store.maintain()))
-        assert done.detail.startswith("built anew with m 24, ef_construction 48")
+        assert done.detail.startswith("rebuilt with m 24, ef_construction 48")
         assert set(built(store)) == {NAME}
         assert built(store)[NAME].m == 24
 
@@ -223,7 +223,7 @@ def test_memory_is_taken_by_what_the_index_needs(location: str) -> None:
 
 
 def test_drift_and_indexes_in_one_round(location: str) -> None:
-    """As on SQLite: talk that has changed is indexed anew, and no answer changes."""
+    """As on SQLite: talk that has changed is indexed again, and no answer changes."""
     with opened(location + "&exact_up_to=1000") as store:
         engine = filled(store)
         list(maintain(store, utc_now()))

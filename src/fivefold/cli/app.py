@@ -97,7 +97,7 @@ def _fivefold(
 
 
 def run() -> None:
-    """Run one command; whatever goes wrong on the way out is said in one sentence."""
+    """Run one command; an error while output is written becomes one sentence."""
     for module in COMMANDS:
         import_module(f"fivefold.cli.{module}")
     for stream in (sys.stdout, sys.stderr):
@@ -173,7 +173,7 @@ def opened(store: str | None, namespace: str, **options: Any) -> Iterator[Engine
 def reading(store: str | None, namespace: str, *, anyway: bool = False) -> Iterator[Engine]:
     """As `opened`, for what is already there: no store is made, and no namespace.
 
-    A namespace that is missing is an error, or with `anyway` a note beside the empty answer.
+    A namespace that is missing is an error, or with `anyway` a note in addition to the empty answer.
     """
     path = existing(store)
     with opened(store, namespace) as engine:

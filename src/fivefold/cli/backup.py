@@ -35,7 +35,7 @@ def restore(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a store out of a backup; a store that is in use, or not said to be replaced, is left alone."""
+    """Make a store out of a backup. A store in use stays as it is, and another is replaced only with --replace."""
     from fivefold.transfer.restore import restore as bring_back
 
     result = bring_back(backup, place(store), replace=replace, progress=sys.stderr.isatty())
@@ -43,7 +43,7 @@ def restore(
 
 
 def _tell(result: Backup | Restored, way: str, as_json: bool) -> None:
-    """A copy with indexes amiss is as good as its store, but somebody should know."""
+    """Print the result; indexes that are wrong in the store are wrong in the copy too, and are reported."""
     if as_json:
         print_json(result.to_dict())
     else:

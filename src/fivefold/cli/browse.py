@@ -19,7 +19,7 @@ from fivefold.cli.app import (
 
 LimitOption = Annotated[int, typer.Option("--limit", help="How many, latest first")]
 CursorOption = Annotated[
-    str | None, typer.Option("--cursor", help="Where to go on, as the list before said at its end")
+    str | None, typer.Option("--cursor", help="Where to continue: the cursor at the end of the previous list")
 ]
 
 

@@ -75,7 +75,7 @@ def rebalance(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let Citus move shards until all nodes carry alike; recalls and writes go on meanwhile."""
+    """Let Citus move shards until all nodes have an equal share; recalls and writes go on."""
     with _postgres(store) as postgres:
         from fivefold.stores.postgres import citus
         from fivefold.text.progress import bar

@@ -21,7 +21,7 @@ _HIT = re.compile(r"^#\d+  [\d.]+")
 def explain(answer: Recall, full: bool = False, still: bool = False) -> None:
     """`Recall.explain()`, line by line, wrapped to the terminal, and the models that had a say.
 
-    `still` tells that noise was left out.
+    `still` says that noise was left out.
     """
     shortened = replace(answer, hits=tuple(_shorten(hit, full) for hit in answer.hits))
     lines, colours = visible(shortened.explain()).split("\n"), route_colours(answer)

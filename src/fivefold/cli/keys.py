@@ -113,7 +113,7 @@ def revoke(
 def audit(
     limit: Annotated[int, typer.Option("--limit", help="How many, latest first")] = 20,
     cursor: Annotated[
-        str | None, typer.Option("--cursor", help="Where to go on, as the list before said at its end")
+        str | None, typer.Option("--cursor", help="Where to continue: the cursor at the end of the previous list")
     ] = None,
     namespace: Annotated[str | None, typer.Option("--namespace", "-n", help="Only what was done in this one")] = None,
     key: Annotated[str | None, typer.Option("--key", help="Only what was done with the key of this id")] = None,

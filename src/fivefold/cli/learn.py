@@ -73,7 +73,7 @@ def weights_(
     seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed draws the same queries")] = 5,
     as_json: JsonOption = False,
 ) -> None:
-    """Train the weight model anew: make the queries, embed them, train, export, measure."""
+    """Train the weight model again: make the queries, embed them, train, export, measure."""
     from fivefold.models.embedders import DEFAULT
     from fivefold.models.embedders import embedder as load_embedder
 
@@ -83,7 +83,7 @@ def weights_(
     path = (out or root / "src/fivefold/models/data/weights.bin").resolve()
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
-    logging.disable(logging.WARNING)  # the exporter tells of its insides
+    logging.disable(logging.WARNING)  # the exporter logs its internal steps
     with chdir(root):
         code = import_module("training.weights.train")
         result = code.train(name, path, seed=seed, epochs=epochs, show=sys.stderr.isatty())
@@ -160,7 +160,7 @@ def _correction(adaptation: Adaptation) -> str:
     if not adaptation.count:
         return "as predicted: no feedback on recalls that predict them"
     if not adaptation.trust:
-        return f"as predicted: a correction from {feedback} has foretold nothing better yet"
+        return f"as predicted: a correction from {feedback} has predicted nothing better yet"
     names = ("similarity", "recency", "frequency")
     factors = ", ".join(
         f"{name} × {exp(adaptation.trust * offset):.2f}" for name, offset in zip(names, adaptation.offsets, strict=True)

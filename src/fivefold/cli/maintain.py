@@ -35,7 +35,7 @@ def doctor(
         terminal.table(("", "check", "finding"), [("✓" if f.ok else "✗", f.check, f.detail) for f in findings])
     if not all(finding.ok for finding in findings):
         if not as_json:
-            sys.stderr.write("Something is amiss; `fivefold doctor --repair` rebuilds what can be derived.\n")
+            sys.stderr.write("Something is wrong; `fivefold doctor --repair` rebuilds what can be derived.\n")
         raise typer.Exit(1)
 
 
@@ -61,7 +61,7 @@ def maintain(
     every: Annotated[
         float | None,
         typer.Option(
-            "--every", min=1, help="Go on, with so many seconds between the rounds, until stopped", show_default=False
+            "--every", min=1, help="Repeat with this many seconds between the rounds, until stopped", show_default=False
         ),
     ] = None,
     store: StoreOption = None,

@@ -46,7 +46,7 @@ def mcp(
         from fivefold.mcp.stdio import StdioTransport, serve
 
         if sys.stdin.isatty():
-            complain("a client is to speak MCP on standard input; Ctrl+D ends it, docs/mcp.md tells how to set one up")
+            complain("an MCP client is expected on standard input; Ctrl+D ends it, docs/mcp.md shows how to set one up")
         key = os.environ.get("FIVEFOLD_KEY") or None
         serve(StdioTransport(location, namespace, all_namespaces, key, embedder))
 

@@ -51,7 +51,7 @@ def stats(figures: Stats, learned: Mapping[str, str], namespaces: Sequence[str])
 def _drift(drift: Drift) -> str:
     """The last look at the vocabulary, in words."""
     alike = "nothing to compare with" if drift.jaccard is None else f"{drift.jaccard:.0%} as the time before"
-    again = ", indexed anew" if drift.reindexed else ""
+    again = ", indexed again" if drift.reindexed else ""
     return f"{drift.lexemes:,} lexemes, {alike}{again}; looked at {day(drift.checked_at)}"
 
 

@@ -17,7 +17,7 @@ def migrate(
     namespace: Annotated[
         list[str] | None, typer.Option("--namespace", "-n", help="Only this namespace; may be given again")
     ] = None,
-    restart: Annotated[bool, typer.Option("--restart", help="Begin an unfinished copy anew")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Begin an unfinished copy again")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Copy namespaces with all their vectors to another store; interrupted, it goes on where it stopped."""

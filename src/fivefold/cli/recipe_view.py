@@ -24,7 +24,7 @@ PLAIN = 80
 
 WIDEST = 100
 LEAST_ROOM = 24
-"""Columns beside the names below which the constants go under them."""
+"""With fewer columns than this next to the names, the constants go under them."""
 
 _ID = re.compile(rf"[{''.join(SOURCES)}]\d+")
 _ID_LIST = re.compile(r" ?\([A-Z]\d+(?:, [A-Z]\d+)*\)")
@@ -34,7 +34,7 @@ _NBSP = "\u00a0"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the drawing: where it hangs, what it is, what is said of it, and where that comes from."""
+    """One line of the drawing: its indent, its name, its details, and the requirements it comes from."""
 
     lead: str
     below: str
@@ -160,7 +160,7 @@ def _text_of(value: Any) -> str:
 
 
 def _draw_wide(row: Row, names: int, ids: int, width: int) -> None:
-    """The name, what is told of it in a column of its own, the ids at the right edge."""
+    """The name, its details in a second column, and the ids at the right edge."""
     details = [part for item in row.details for part in _wrapped(item, width - names - ids - 2)]
     if cell_len(row.lead + row.name) > names - 2 or not details:
         details = ["", *details]
@@ -178,7 +178,7 @@ def _draw_wide(row: Row, names: int, ids: int, width: int) -> None:
 
 
 def _draw_narrow(row: Row, width: int) -> None:
-    """In a narrow terminal: the name with its ids, and what is told of it below."""
+    """In a narrow terminal: the name with its ids, and the details below."""
     hang(row.lead, row.name + (f" [{row.id_text}]" if row.ids else ""), row.style)
     for item in row.details:
         for part in _wrapped(item, max(12, width - len(row.below) - 2)):

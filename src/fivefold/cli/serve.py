@@ -136,7 +136,7 @@ def _traced(otel: bool) -> AbstractContextManager[None]:
 
 
 def ready(url: str, as_json: bool) -> None:
-    """Tell where the server is, once it can be asked."""
+    """Print the server's address, once it answers."""
     if as_json:
         sys.stdout.write(json.dumps({"url": url}) + "\n")
     else:

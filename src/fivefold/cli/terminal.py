@@ -24,7 +24,7 @@ COLOURS = {
     "frequency": "green",
     "associative": "bright_cyan",
 }
-"""One colour a kind of search, wherever it is shown (D10)."""
+"""One colour for each kind of search, in every view (D10)."""
 
 PIPED = 1_000_000
 """Columns when the output goes to a program: lines are as long as they are."""

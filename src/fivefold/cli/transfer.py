@@ -82,7 +82,7 @@ def export(
 
 
 def _exported(file: str, count: int, as_json: bool) -> None:
-    """Where standard output carries the memories, what became of them is told on standard error."""
+    """Where standard output carries the memories, the summary goes to standard error."""
     summary = (
         f"{count} {'memory' if count == 1 else 'memories'} written to {'standard output' if file == '-' else file}"
     )

@@ -61,7 +61,7 @@ def check_target(target: Path, replace: bool) -> None:
 
 
 def move_into_place(source: Path, target: Path, replace: bool) -> None:
-    """Move a file to its name once it is on the disk; a file that appeared meanwhile stays unless `replace`."""
+    """Move a file to its name once it is on the disk; a file that appeared in the meantime stays unless `replace`."""
     sync(source)
     if replace:
         os.replace(source, target)

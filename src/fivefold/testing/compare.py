@@ -27,7 +27,7 @@ MADE_ID = 36
 
 _NUMBER = re.compile(r"[-−]?\d+\.\d+(?:e[-+]?\d+)?|\d+(?:\.\d+)?e[-+]?\d+")
 _MADE_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
-_COUNTED_AGAIN = re.compile(r"\d+ of them anew")
+_FIRST_READS = re.compile(r"\d+ of them for the first time")
 
 
 def differences(reference: Json, other: Json) -> list[str]:
@@ -78,9 +78,11 @@ def session_names(engine: Engine) -> dict[str, str]:
 def renamed(value: Any, names: Mapping[str, str]) -> Any:
     """The value with every random id replaced by its name."""
     if isinstance(value, str):
-        if len(value) < MADE_ID and " anew" not in value:
+        if len(value) < MADE_ID and " of them " not in value:
             return value
-        return _COUNTED_AGAIN.sub("some of them anew", _MADE_ID.sub(lambda match: names.get(match[0], match[0]), value))
+        return _FIRST_READS.sub(
+            "some of them for the first time", _MADE_ID.sub(lambda match: names.get(match[0], match[0]), value)
+        )
     if isinstance(value, list):
         return [renamed(item, names) for item in value]
     if isinstance(value, dict):

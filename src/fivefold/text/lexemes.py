@@ -1,7 +1,7 @@
 """Text into the lexemes the lexical index holds (R4): the same on writing and asking, on every store.
 
 Plain words are folded, stripped of stop words and stemmed. Identifiers, e-mail addresses, paths and version
-strings stay whole and give their parts besides. Scripts written without spaces give characters and pairs.
+strings stay whole and give their parts as well. Scripts written without spaces give characters and pairs.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from fivefold.values.memory import ROLES
 MAX_TOPICS = 4
 
 LONGEST = 200
-"""Characters of the longest name, identifier or topic; nobody asks by a longer one."""
+"""Characters of the longest name, identifier or topic; questions do not use a longer one."""
 
 _CODE_SIGN = re.compile(r"[\d@/\\_]")
 _IDENTIFIER = re.compile(

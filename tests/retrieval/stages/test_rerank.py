@@ -73,7 +73,9 @@ def test_the_score_by_hand(judge: Judge) -> None:
     assert (
         step.why == "(3.0000 − 2.0000) / 2.0000 = 0.5000 fused + 0.4 · 1.3863, the log-odds of 0.8000 that it answers"
     )
-    assert pool.notes == (StageNote("cross-encoder", "done", "read the best 3, 3 of them anew", "judge@1"),)
+    assert pool.notes == (
+        StageNote("cross-encoder", "done", "read the best 3, 3 of them for the first time", "judge@1"),
+    )
 
 
 def test_all_of_one_fused_score_are_ordered_by_the_judge(judge: Judge) -> None:
@@ -155,9 +157,9 @@ def test_what_was_read_for_the_same_question_is_not_read_again(judge: Judge) -> 
     given = [judged(1, 2.0, 0.1), judged(2, 1.0, 0.9)]
     first, second = (stage("cross_encoder", given) for _ in range(2))
     assert scores(first) == scores(second)
-    assert second.notes[0].why == "read the best 2, 0 of them anew"
+    assert second.notes[0].why == "read the best 2, 0 of them for the first time"
     changed = stage("cross_encoder", [given[0], judged(2, 1.0, 0.3)])
-    assert changed.notes[0].why == "read the best 2, 1 of them anew"
+    assert changed.notes[0].why == "read the best 2, 1 of them for the first time"
 
 
 # How deep
@@ -274,7 +276,7 @@ def test_a_hosted_reranker_orders_the_answer(stocked: Engine, service: Service) 
     answer = hosted(stocked, depth=30, weight=100.0)
     assert order(answer) == TOLD[:-11:-1]
     assert (answer.degraded, answer.notes[0].model) == ((), "jina:small")
-    assert "jina:small  read the best 30, 30 of them anew" in answer.explain()
+    assert "jina:small  read the best 30, 30 of them for the first time" in answer.explain()
 
 
 def test_a_service_that_refuses_leaves_the_fused_order(stocked: Engine, service: Service) -> None:

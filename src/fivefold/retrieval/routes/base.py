@@ -82,7 +82,7 @@ class Route(Protocol):
         """Why this route does not run: it has nothing to search by or, with `optimize`, would not help (R2)."""
 
     def describe_limits(self, query: Query, settings: Settings) -> str:
-        """What limits the search besides its depth, in words; empty when nothing does."""
+        """What limits the search in addition to its depth, in words; empty when nothing does."""
 
     def search(self, context: SearchContext, depth: int, keep: Filter, options: Any) -> list[RouteHit]: ...
 

@@ -16,9 +16,9 @@ from fivefold.values.serialize import Value
 
 @dataclass(frozen=True, slots=True)
 class LearnedConstants(Value):
-    """How many of the best are looked at, and how much the model's word counts beside their order.
+    """How many of the best are looked at, and how much the model counts compared with their order.
 
-    Not many more than are shown: of what stands far below, nobody's use has taught anything.
+    Not many more than are shown: feedback says nothing about memories far below.
     """
 
     top: Annotated[int, Between(1, 4_096), About("How many of the best it looks at")] = 20
@@ -35,7 +35,7 @@ def learned(pool: Pool, context: SearchContext, by: LearnedConstants) -> Pool:
     rows = feature_rows(best, context.query.now, search_kinds(context.plan))
     scores, verdicts, positions = model.ranker.blend(rows[:, 0], rows[:, 1:], by.blend)
     low = best[-1].score
-    span = best[0].score - low or 1.0  # all alike: what is learned is all there is to order them by
+    span = best[0].score - low or 1.0  # equal scores: only the model orders them
     reordered = [
         candidate.with_step(
             STEP,

@@ -35,7 +35,7 @@ FIRST_DEPTH = 10
 
 @dataclass(frozen=True, slots=True)
 class CrossEncoder(Value):
-    """`weight` is what a unit of log-odds counts beside the fused score; `budget_ms` cuts the depth down to fit."""
+    """`weight` is what a unit of log-odds adds to the fused score; `budget_ms` cuts the depth down to fit."""
 
     model: Annotated[
         str, About("local, sentence-transformers:NAME, fastembed:NAME, voyage:MODEL, cohere:MODEL or jina:MODEL")
@@ -73,7 +73,7 @@ def cross_encoder(pool: Pool, context: SearchContext, by: CrossEncoder) -> Pool:
         why = f"{type(error).__name__}: {error}"
         return pool.with_note(StageNote(RERANKED, "failed", why, by.model))
     _learn_pace(model.pin, computed, (perf_counter() - start) * 1000)
-    note = StageNote(RERANKED, "done", f"read the best {len(best)}, {computed} of them anew", model.pin)
+    note = StageNote(RERANKED, "done", f"read the best {len(best)}, {computed} of them for the first time", model.pin)
     return pool.with_candidates(_blend(ranked, scores, by)).with_note(note)
 
 

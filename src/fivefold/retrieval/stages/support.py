@@ -35,7 +35,7 @@ class SupportConstants(Value):
 
 
 def support(pool: Pool, context: SearchContext, by: SupportConstants) -> Pool:
-    """A turn beside a strong candidate becomes one; sessions that answer well speak for their turns."""
+    """A turn next to a strong candidate becomes one; sessions that answer well speak for their turns."""
     candidates = {candidate.memory.row: candidate for candidate in pool.candidates}
     neighbours = _neighbour_scores(best_first(candidates.values())[: by.reach], context) if by.neighbour else {}
     fresh = context.reader.memories.fetch([row for row in neighbours if row not in candidates])
@@ -72,7 +72,7 @@ def _sessions_alone(pool: Pool, context: SearchContext, tried: set[int], by: Sup
 
 
 def _neighbour_scores(strong: list[Candidate], context: SearchContext) -> dict[int, float]:
-    """Rows that stand beside a strong candidate, each with the better score of the two beside it."""
+    """Rows next to a strong candidate, each with the better score of its two neighbours."""
     pairs = context.reader.sessions.neighbours([candidate.memory.row for candidate in strong])
     scores: dict[int, float] = {}
     for candidate in strong:

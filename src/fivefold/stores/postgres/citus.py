@@ -167,12 +167,12 @@ def uses_lexical_index(rows: Rows) -> dict[int, bool]:
 
 
 def planned_moves(rows: Rows) -> int:
-    """How many shards Citus would move to make all nodes carry alike."""
+    """How many shards Citus would move to give all nodes an equal share."""
     return int(rows("SELECT count(*) FROM get_rebalance_table_shards_plan()", ())[0][0])
 
 
 def start_rebalance(connection: Connection, label: str, options: Options) -> Rebalanced:
-    """Let Citus move shards until all nodes carry alike; gives the run that has begun, or one already under way."""
+    """Let Citus move shards until all nodes have an equal share; gives the new run, or one already running."""
     rows: Rows = partial(ask, connection)
     _check_cluster(rows, label)
     if not is_sharded(rows, options.schema):

@@ -55,7 +55,7 @@ class NamespaceConnection(psycopg.Connection[tuple[Any, ...]]):
 
 
 def connect(address: str, label: str, options: Options, *, as_role: bool = False) -> Connection:
-    """A connection of its own: as the address's own user, who may take any time, or as the role policies bind."""
+    """A separate connection: as the address's own user, without a time limit, or as the role that policies bind."""
     with plain_errors(label, options):
         connection = prepared(NamespaceConnection.connect(address, **settings(address, options, as_role=as_role)))
         look_in(connection, search_path(connection, options))
@@ -176,7 +176,7 @@ def _first_line(error: BaseException) -> str:
 
 
 class Server:
-    """One PostgreSQL server with its pool. A connection that died while idle is replaced without anyone noticing."""
+    """One PostgreSQL server with its pool. A connection that died while idle is replaced without an error."""
 
     def __init__(self, address: str, label: str, options: Options, path: str, writing: Sequence[str] = ()) -> None:
         """`path` is where names are looked up, `writing` the settings of every writing transaction."""

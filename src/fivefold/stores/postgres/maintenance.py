@@ -70,7 +70,7 @@ def as_asked(index: Built | None, options: Options) -> bool:
 
 
 def _index(connection: Connection, options: Options, large: Large) -> MaintenanceResult:
-    """Build a field's index if it is missing, unfinished or made with other settings; the old one serves meanwhile."""
+    """Build a field's index if it is missing, unfinished or made with other settings; the old one serves until then."""
     part = f"index of {large.field}, {large.dimension} numbers"
     if large.dimension > INDEX_LIMIT:
         return MaintenanceResult(
@@ -85,7 +85,7 @@ def _index(connection: Connection, options: Options, large: Large) -> Maintenanc
         _build(connection, options, large, spare)
     connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {large.index}")
     connection.execute(f"ALTER INDEX {spare} RENAME TO {large.index}")
-    how = "built anew" if large.index in there else "built"
+    how = "rebuilt" if large.index in there else "built"
     settings = f"m {options.hnsw_m}, ef_construction {_ef_construction(options)}"
     return MaintenanceResult(part, True, f"{how} with {settings}, for up to {large.most:,} vectors of a namespace")
 

@@ -87,7 +87,7 @@ def _grant_hint(connection: Connection, options: Options, first: str = "") -> st
 
 
 def _let_use_vectors(connection: Connection, role: str) -> None:
-    """The role may use the schema pgvector's types lie in; one it may not use would be passed over without a word."""
+    """Let the role use the schema of pgvector's types; PostgreSQL silently skips a schema it may not use."""
     schemas = ask(
         connection,
         "SELECT quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace "

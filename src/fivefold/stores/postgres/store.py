@@ -217,5 +217,5 @@ def _lock(db: PostgresDatabase, key: int, namespace: str) -> int:
         rows = db.rows(sql, (key,))
     ((name, next_key),) = rows
     if name != namespace:
-        raise InvalidInput(f"namespace {namespace!r} cannot be told apart from {name!r} here; choose another name")
+        raise InvalidInput(f"namespace {namespace!r} cannot be distinguished from {name!r} here; choose another name")
     return int(next_key)

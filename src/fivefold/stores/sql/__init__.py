@@ -1,1 +1,1 @@
-"""What the SQL stores share: statements written once, run by SQLite and PostgreSQL alike."""
+"""What the SQL stores share: statements written once and run by both SQLite and PostgreSQL."""

@@ -228,7 +228,7 @@ def name_parts(mention: Mention) -> list[str]:
 
 
 def _disambiguate(candidates: Sequence[tuple[int, int]]) -> int | None:
-    """Of entities under one alias, best first: a whole name before a part of one, and a part only if it is the sole."""
+    """Of entities under one alias, best first: a whole name before a part, and a part only if it is the only one."""
     whole = [entity for entity, part in candidates if not part]
     if whole:
         return whole[0]

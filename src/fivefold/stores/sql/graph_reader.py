@@ -14,7 +14,7 @@ from fivefold.values.memory import Memory
 from fivefold.values.recall_trace import RouteHit
 
 MOST_NAMESAKES = 64
-"""Entities under one alias that are considered; more than that share a name that identifies nobody."""
+"""Entities under one alias that are considered; a name that more than that share identifies none of them."""
 
 
 class SqlGraphReader(ABC):

@@ -15,7 +15,7 @@ from fivefold.values.times import to_micros
 
 
 class SqlMemoryReader:
-    """A page begins behind the position of the last item before, so what is added meanwhile shifts nothing.
+    """A page begins behind the position of the last item before, so memories added in the meantime shift nothing.
 
     Where few of many memories are wanted, their own index finds them, and they are sorted by time afterwards.
     """
@@ -101,7 +101,7 @@ class SqlMemoryReader:
             yield self._has_word(word, f"word{number}", values)
 
     def _has_word(self, word: str, name: str, values: dict[str, object]) -> str:
-        """That a memory has the word. Databases fold only ASCII alike; other words are tried in each usual case."""
+        """That a memory has the word. Both databases fold only ASCII the same way; others are tried in each case."""
         if word.isascii():
             values[name] = word.lower()
             return f"{self._sql.position}({self._sql.lowercase('content')}, :{name}) > 0"

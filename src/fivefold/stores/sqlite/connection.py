@@ -25,7 +25,7 @@ _READERS = 8
 def connect(location: str, *, read_only: bool = False, create: bool = False) -> apsw.Connection:
     """A connection that waits for others, checks foreign keys and knows vec0."""
     if read_only:
-        # Without a log beside it nothing can change under us; with one, SQLite must read that too.
+        # Without a log file nothing can change while we read; with one, SQLite must read that too.
         how = "mode=ro" if Path(f"{location}-wal").exists() else "immutable=1"
         uri = f"{Path(location).absolute().as_uri()}?{how}"
         connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)

@@ -83,7 +83,7 @@ def coded(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats, Floats]:
 def closest(arrays: Arrays, vector: Vector, depth: int, positions: Rows | None = None) -> tuple[Rows, Floats]:
     """Where the `depth` vectors with the greatest product stand, ties by memory, and their products.
 
-    Products of equal vectors may differ in the last bit by where they stand, so ties are told by six digits.
+    Products of equal vectors may differ in the last bit by where they stand, so ties are decided by six digits.
     """
     if positions is None and len(arrays.ids) > PLAIN:
         positions = _possible(arrays, vector, depth)

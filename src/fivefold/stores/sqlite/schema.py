@@ -65,7 +65,7 @@ def version_of(connection: apsw.Connection, location: str, newest: int) -> int:
 
 
 def back_up(location: str, version: int) -> Path:
-    """A copy of the file beside it, made before a migration; an older copy of that version stays."""
+    """A copy of the file in the same folder, made before a migration; an older copy of that version stays."""
     target = Path(f"{location}.v{version}.bak")
     number = 1
     while target.exists():

@@ -123,7 +123,7 @@ class SqliteStore:
         yield MaintenanceResult("statistics", True, "renewed for the planner where it wanted them")
 
     def check(self, namespace: str) -> Iterator[Finding]:
-        """On a connection of its own, which has read nothing before that it might hold on to."""
+        """On a separate connection, which has no earlier read that it might still see."""
         key = self.key_of(namespace)
         if self.connections.in_memory:
             with self.connections.reader() as connection:
@@ -193,7 +193,7 @@ def _prepare(location: str) -> bool:
             raise StoreError(f"the folder {str(path.parent)!r} does not exist; create it first")
         exists = path.exists()
         if not exists:
-            path.touch(mode=0o600)  # memories are private; the files SQLite makes beside it take the same mode
+            path.touch(mode=0o600)  # memories are private; the files SQLite adds take the same mode
     except OSError as error:
         raise StoreError(f"{location!r} cannot be opened: {error.strerror or error}") from None
     if exists and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):

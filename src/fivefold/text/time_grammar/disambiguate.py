@@ -85,7 +85,7 @@ def is_qualified_month(text: str, start: int, end: int, which: str) -> bool:
 
 
 def is_dated_month(match: re.Match[str]) -> bool:
-    """Whether a month beside a number is one: "I may 3 times" and "the 3 may be" are not."""
+    """Whether a month name next to a number is a month: "I may 3 times" and "the 3 may be" are not."""
     text = match.string
     if match["month"] not in {"may", "march"}:
         return True

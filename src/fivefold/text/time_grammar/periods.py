@@ -31,7 +31,7 @@ class Span:
 
 
 class Calendar:
-    """The moment a question is asked, in the zone of whoever asks it."""
+    """The moment a question is asked, in the zone of the person who asks it."""
 
     __slots__ = ("last_talk", "now", "settings", "today", "wall", "zone")
 

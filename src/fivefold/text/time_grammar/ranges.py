@@ -88,7 +88,7 @@ def _makes_range(text: str, term: Term, following: Term) -> bool:
 
 
 def _joined(term: Term, following: Term) -> Term:
-    """From the start of the one to the end of the other; what comes round is read beside its partner."""
+    """From the start of the one to the end of the other; a term that recurs is read together with its partner."""
     left, right = term.reading, following.reading
     first, last = left.span, right.span
     if right.latest and not left.latest:
@@ -129,7 +129,7 @@ def _until_now(calendar: Calendar, reading: Reading, word: str) -> Span | None:
 def one_time(text: str, terms: list[Term]) -> tuple[Span, str] | None:
     """The time a question asks about: its terms intersected where they overlap, otherwise the first.
 
-    A term that comes round is read within the one it stands beside: "in May last year" is May of that year.
+    A term that recurs is read within the one next to it: "in May last year" is May of that year.
     """
     if not terms:
         return None
