@@ -83,7 +83,7 @@ def test_another_embedder_is_an_error_that_names_both(store_path: str) -> None:
     with fivefold.open(store_path) as engine:
         engine.remember(TEXTS[0])
     with pytest.raises(
-        fivefold.EmbedderMismatch, match=r"'fivefold-minilm@1', but 'wordllama@.*fivefold reembed wordllama"
+        fivefold.EmbedderMismatch, match=r"'fivefold-minilm@1', not of 'wordllama@.*reembed\(embedder='wordllama'\)"
     ):
         fivefold.open(store_path, embedder="wordllama")
 
