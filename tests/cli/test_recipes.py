@@ -215,7 +215,7 @@ def test_explain_leaves_noise_out_unless_asked_for_it(small: Small, command: Com
 
 def test_a_hit_shows_the_turns_beside_it(small: Small, command: Command) -> None:
     asked = ("badge", "--store", small.path, "-k", "1", "--recipe", "memsense", *BESIDE)
-    assert "    beside  assistant: Noted, the badge is E-47821.\n" in command("recall", *asked).out
+    assert "    nearby  assistant: Noted, the badge is E-47821.\n" in command("recall", *asked).out
     assert re.search(r"^    beside +Noted, the badge is E-47821\.$", command("explain", *asked).out, re.MULTILINE)
 
 

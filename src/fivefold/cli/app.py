@@ -148,7 +148,7 @@ def _close_output() -> None:
 
 
 def fail(error: FivefoldError) -> None:
-    """One sentence on standard error, or an object on standard output when JSON was asked for."""
+    """One sentence on standard error, or an object on standard output with --json."""
     message = phrase(error)
     if "--json" in sys.argv:
         print_json({"error": {"type": kind(error), "message": message}})
@@ -171,7 +171,7 @@ def opened(store: str | None, namespace: str, **options: Any) -> Iterator[Engine
 
 @contextmanager
 def reading(store: str | None, namespace: str, *, anyway: bool = False) -> Iterator[Engine]:
-    """As `opened`, for what is already there: no store is made, and no namespace.
+    """As `opened`, for a store that exists: neither a store nor a namespace is created.
 
     A namespace that is missing is an error, or with `anyway` a note in addition to the empty answer.
     """
@@ -199,7 +199,7 @@ def list_namespaces(engine: Engine) -> tuple[str, ...]:
 
 
 def existing(store: str | None) -> str:
-    """Where the store is, if it is there; whether a server holds one is known once it is opened."""
+    """The location of the store, if it exists; a server is only checked when it is opened."""
     path = place(store)
     if not path.startswith(ADDRESSES) and not os.path.exists(path):
         raise NotFound(f"there is no store at {path!r}; add a memory first, or name one with --store")

@@ -21,7 +21,7 @@ def backup(
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a whole store to one file, checked, while others go on reading and writing."""
+    """Write a whole store to one file and check it, while others read and write."""
     from fivefold.transfer.backup import back_up
 
     result = back_up(existing(store), target, replace=replace, progress=sys.stderr.isatty())

@@ -19,7 +19,7 @@ bench = typer.Typer(help="Measure fivefold on this machine.", no_args_is_help=Tr
 app.add_typer(bench, name="bench")
 
 HELD_FROM = 1_000
-"""Memories from which a figure is held against its bar; below, fixed costs are all one sees."""
+"""From this many memories on a figure has a bar; below, fixed costs dominate."""
 
 
 @bench.callback()
@@ -36,7 +36,7 @@ def speed(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Writes a second, recall times and bytes a memory, beside plain sqlite-vec or pgvector."""
+    """Measure writes per second, recall times and bytes per memory, compared with plain sqlite-vec or pgvector."""
     try:
         counts = [int(part.replace("_", "")) for part in sizes.split(",")]
     except ValueError:
@@ -65,7 +65,7 @@ bench.command()(benchmark.diff)
 
 
 def _held(item: Measure, largest: int) -> Measure:
-    """What is measured without memories, such as a model, is held against its bar when any size is."""
+    """What is measured without memories, such as a model, has a bar when any size has one."""
     return replace(item, bar="", ok=None) if (item.memories or largest) < HELD_FROM else item
 
 

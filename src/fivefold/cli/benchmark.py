@@ -28,7 +28,7 @@ RecipesOption = Annotated[
     ),
 ]
 SetOption = Annotated[
-    list[str] | None, typer.Option("--set", help="KEY=VALUE, such as fusion.k=30, for every recipe; may be given again")
+    list[str] | None, typer.Option("--set", help="KEY=VALUE, such as fusion.k=30, for every recipe; repeatable")
 ]
 KsOption = Annotated[str, typer.Option("--k", help="Depths to score at, comma separated")]
 UnitOption = Annotated[

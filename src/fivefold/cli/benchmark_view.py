@@ -21,7 +21,7 @@ WIDE = 100
 """From here on headings stand on one line."""
 
 FULL = 80
-"""Below, only the main figures are shown; --json and --out have all."""
+"""Below this width only the main figures are shown; --json and --out have all."""
 
 SPARED = frozenset({"recall@20", "all@10", "hit@5", "mrr", "p95 ms"})
 

@@ -28,17 +28,16 @@ def create(
         Role, typer.Option("--role", help="reader recalls, writer also writes, admin also changes settings")
     ],
     namespace: Annotated[
-        list[str] | None, typer.Option("--namespace", "-n", help="A namespace it reaches; may be given again")
+        list[str] | None, typer.Option("--namespace", "-n", help="A namespace it reaches; repeatable")
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="It reaches every namespace, those to come as well")] = False,
     expires: Annotated[
-        str | None,
-        typer.Option("--expires", help="From this time on it is refused, ISO 8601 in UTC; never if not given"),
+        str | None, typer.Option("--expires", help="It is refused from this time on, ISO 8601 in UTC [default: never]")
     ] = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make an API key. Its secret is shown this once, and kept only as a hash."""
+    """Create an API key. Its secret is shown only now; the store has only its hash."""
     from fivefold.service.keys import Keyring
     from fivefold.values.times import as_utc
 
@@ -52,7 +51,7 @@ def create(
         print_json({"key": key.to_dict(), "secret": secret})
         return
     say(secret)
-    say(f"Keep it now, it cannot be shown again. Key {key.id}: {key.role} of {_reach(key)}.")
+    say(f"Save it now, it cannot be shown again. Key {key.id}: {key.role} of {_reach(key)}.")
     if first:
         say("It is the first key: from now on nobody gets in without one, not even from this machine.")
 

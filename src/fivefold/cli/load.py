@@ -14,7 +14,7 @@ from fivefold.cli.write import EmbedderOption
 from fivefold.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from fivefold.bench.load import Loaded
+    pass
 
 
 @bench.command()
@@ -35,7 +35,7 @@ def load(
     as_json: JsonOption = False,
 ) -> None:
     """Put clients on a server that read and write at once; times, errors, and whether a confirmed write was lost."""
-    from fivefold.bench.load import Load, put_load
+    from fivefold.bench.load import Load
     from fivefold.bench.load_client import MIX, mix_of
 
     if url is not None and (store is not None or embedder is not None):

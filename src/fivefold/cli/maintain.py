@@ -24,7 +24,7 @@ def doctor(
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,
 ) -> None:
-    """Check a store, and rebuild indexes, vectors and links from the memories when asked to."""
+    """Check a store, and with --repair rebuild indexes, vectors and links from the memories."""
     with reading(store, namespace) as engine:
         findings = engine.doctor(repair=repair, progress=sys.stderr.isatty())
     if as_json:

@@ -13,14 +13,14 @@ from fivefold.cli.app import JsonOption, app, print_json
 @app.command()
 def migrate(
     source: Annotated[str, typer.Argument(help="Where they are: a file or a PostgreSQL address")],
-    target: Annotated[str, typer.Argument(help="Where they go: a file or a PostgreSQL address, made if need be")],
+    target: Annotated[str, typer.Argument(help="Where they go: a file or a PostgreSQL address, created if needed")],
     namespace: Annotated[
-        list[str] | None, typer.Option("--namespace", "-n", help="Only this namespace; may be given again")
+        list[str] | None, typer.Option("--namespace", "-n", help="Only this namespace; repeatable")
     ] = None,
     restart: Annotated[bool, typer.Option("--restart", help="Begin an unfinished copy again")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Copy namespaces with all their vectors to another store; interrupted, it goes on where it stopped."""
+    """Copy namespaces with all their vectors to another store; a repeated run continues an interrupted one."""
     from fivefold.transfer.migrate import migrate as copy
 
     moved = copy(source, target, namespace or (), restart=restart, progress=sys.stderr.isatty())

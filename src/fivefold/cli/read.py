@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Question = Annotated[str, typer.Argument(help="The question")]
 KOption = Annotated[int, typer.Option("-k", help="How many memories")]
 NowOption = Annotated[str | None, typer.Option("--now", help="Answer as of this time, ISO 8601 [default: now]")]
-HistoryOption = Annotated[list[str] | None, typer.Option("--history", help="An earlier turn; may be given again")]
+HistoryOption = Annotated[list[str] | None, typer.Option("--history", help="An earlier turn; repeatable")]
 
 EffortOption = Annotated[
     str, typer.Option("--effort", help="How much work: low (quick), normal, or high (deeper lists, more read)")

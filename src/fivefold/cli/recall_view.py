@@ -111,7 +111,7 @@ def _company(hit: Hit, full: bool) -> None:
     for memory in hit.neighbours:
         who = f"{memory.speaker}: " if memory.speaker else ""
         text = brief(memory.content, full)
-        hang("    ", f"beside  {who}{text if full else shorten(text, SHOWN_TEXT)}", "dim", further=12)
+        hang("    ", f"nearby  {who}{text if full else shorten(text, SHOWN_TEXT)}", "dim", further=12)
 
 
 def _closing(answer: Recall) -> str:

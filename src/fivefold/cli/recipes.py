@@ -23,8 +23,7 @@ RecipeOption = Annotated[
     str, typer.Option("--recipe", "-r", help="The recipe that ranks them: a name, or the path of a TOML file")
 ]
 SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="KEY=VALUE, such as fusion.k=30, changes the recipe; may be given again"),
+    list[str] | None, typer.Option("--set", help="KEY=VALUE, such as fusion.k=30, changes the recipe; repeatable")
 ]
 
 STILL: dict[str, object] = {"select.noise.sigma": 0}

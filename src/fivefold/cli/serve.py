@@ -34,11 +34,11 @@ class AddressOptions:
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 for any free one")] = 8484
     allow_origin: Annotated[
         list[str] | None,
-        typer.Option("--allow-origin", help="Another site whose pages may call this server; may be given again"),
+        typer.Option("--allow-origin", help="Another site whose pages may call this server; repeatable"),
     ] = None
     allowed_host: Annotated[
         list[str] | None,
-        typer.Option("--allowed-host", help="A name this server is reached under, as by a proxy; may be given again"),
+        typer.Option("--allowed-host", help="A name this server is reached under, as by a proxy; repeatable"),
     ] = None
 
 

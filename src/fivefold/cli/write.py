@@ -27,7 +27,7 @@ SpeakerOption = Annotated[str | None, record_option("--speaker", "speaker")]
 SessionOption = Annotated[str | None, record_option("--session", "session_id")]
 AtOption = Annotated[str | None, record_option("--at", "event_at")]
 TypeOption = Annotated[str | None, record_option("--type", "type")]
-TagOption = Annotated[list[str] | None, record_option("--tag", "tags", note="; may be given again")]
+TagOption = Annotated[list[str] | None, record_option("--tag", "tags", note="; repeatable")]
 ImportanceOption = Annotated[float | None, record_option("--importance", "importance")]
 EmbedderOption = Annotated[str | None, typer.Option(help="Embedder for a new namespace [default: fivefold-minilm]")]
 ExtractorOption = Annotated[str, typer.Option(help="rules, or openai:MODEL")]
@@ -194,7 +194,7 @@ def used(
     recall: Annotated[str, typer.Argument(help="The recall's id, as `fivefold recall` prints it")],
     ids: Annotated[list[str] | None, typer.Argument(help="Ids of the memories that were really used")] = None,
     not_used: Annotated[
-        list[str] | None, typer.Option("--not", help="Id of a memory that was of no use; may be given again")
+        list[str] | None, typer.Option("--not", help="Id of a memory that was of no use; repeatable")
     ] = None,
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
@@ -213,7 +213,7 @@ def used(
 
 
 def _refused_first(memory: Memory) -> bool:
-    """The memory of a session cannot be forgotten by itself; asked first, it stops the rest."""
+    """The memory of a session cannot be forgotten by itself; checked first, it stops the rest."""
     return memory.kind != "session"
 
 
