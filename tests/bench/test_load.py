@@ -102,7 +102,7 @@ def test_feedback_on_a_recall_that_went_with_a_memory_is_too_late_and_no_error(m
 def test_a_mix_is_read_or_refused() -> None:
     assert mix_of("recall=6, add=3") == {"recall": 6, "add": 3}
     for wrong in ("recall", "sing=3", "recall=x", "recall=-1", ""):
-        with pytest.raises(InvalidInput, match="--mix takes shares such as recall=6,add=3"):
+        with pytest.raises(InvalidInput, match="mix takes shares such as recall=6,add=3"):
             mix_of(wrong)
     with pytest.raises(InvalidInput, match="no operation with a share above 0"):
         mix_of("recall=0")

@@ -37,7 +37,7 @@ def test_status_has_the_documented_keys(location: str, command: Command) -> None
 def test_status_tells_which_index_is_missing_until_it_is_made(location: str, command: Command) -> None:
     before = command("db", "status", "--store", location, "--json").json["indexes"]
     assert [(item["name"], item["m"]) for item in before] == [("vectors_full_hnsw_32", None)]
-    assert before[0]["state"] == "missing; fivefold maintain makes it"
+    assert before[0]["state"] == "missing; maintenance creates it"
     assert command("maintain", "--store", location).code == 0
     (index,) = command("db", "status", "--store", location, "--json").json["indexes"]
     assert (index["state"], index["m"]) == ("serves", 16)
@@ -55,7 +55,7 @@ def test_status_is_readable(location: str, command: Command) -> None:
     lines = [line.split() for line in ran.out.splitlines()]
     assert ["namespaces", "2"] in lines
     assert any(line[:1] == ["memories"] for line in lines)
-    assert "missing; fivefold maintain makes it" in ran.out
+    assert "missing; maintenance creates it" in ran.out
     assert "Citus" not in ran.out
     assert "replica" not in ran.out
 
