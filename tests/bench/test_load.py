@@ -13,8 +13,8 @@ import pytest
 
 from fivefold.bench import load as loads
 from fivefold.bench import load_server
-from fivefold.bench.load import Load, Loaded, put_load
-from fivefold.bench.load_api import Failed, InProcess, OverHttp, Record
+from fivefold.bench.load import Load, LoadReport, run_load
+from fivefold.bench.load_api import EngineApi, Failed, HttpApi, Record
 from fivefold.bench.load_client import MIX, Account, Client, mix_of
 from fivefold.bench.load_server import ServerFailed, Target, serving
 from fivefold.engine import Engine
@@ -28,13 +28,13 @@ def mem() -> Iterator[Engine]:
         yield engine
 
 
-def settled(account: Account, engine: Engine) -> Loaded:
+def settled(account: Account, engine: Engine) -> LoadReport:
     """The account held against what is there."""
-    return loads._result(Load(1, 1.0, MIX), account, loads._ids(InProcess(engine)), (None, None), [])
+    return loads._result(Load(1, 1.0, MIX), account, loads._ids(EngineApi(engine)), (None, None), [])
 
 
 def test_a_client_does_every_operation_and_loses_nothing(mem: Engine) -> None:
-    client = Client(InProcess(mem), "c", MIX, seed=3)
+    client = Client(EngineApi(mem), "c", MIX, seed=3)
     for operation in [*MIX] * 3:
         client.once(operation)
     found = settled(client.account, mem)
@@ -48,7 +48,7 @@ def test_a_client_does_every_operation_and_loses_nothing(mem: Engine) -> None:
     assert mem.stats().memories == found.written
 
 
-class Lossy(InProcess):
+class Lossy(EngineApi):
     """Confirms what it does not keep, and keeps what it says is forgotten."""
 
     def __init__(self, engine: Engine) -> None:
@@ -74,7 +74,7 @@ def test_what_is_lost_or_comes_back_is_found(mem: Engine) -> None:
     assert (found.written, found.lost, found.returned, found.ok) == (11, 2, 1, False)
 
 
-class Refusing(InProcess):
+class Refusing(EngineApi):
     """Answers nothing but errors, of which one does not know what they did."""
 
     def add(self, record: Record) -> Sequence[str]:
@@ -92,7 +92,7 @@ def test_a_write_without_an_answer_is_an_error_and_neither_lost_nor_kept(mem: En
 
 
 def test_feedback_on_a_recall_that_went_with_a_memory_is_too_late_and_no_error(mem: Engine) -> None:
-    client = Client(InProcess(mem), "c", MIX, seed=3)
+    client = Client(EngineApi(mem), "c", MIX, seed=3)
     for operation in ("add", "recall", "forget", "used"):
         client.once(operation)
     found = settled(client.account, mem)
@@ -111,7 +111,7 @@ def test_a_mix_is_read_or_refused() -> None:
 def test_a_server_under_load_confirms_and_keeps() -> None:
     """Real processes: a server, two clients, and the file once the server has gone."""
     mix = {"recall": 2, "add": 4, "batch": 1, "forget": 1, "list": 1}
-    found = put_load(Load(2, 1.0, mix, embedder="wordllama"))
+    found = run_load(Load(2, 1.0, mix, embedder="wordllama"))
     assert found.failures == ()
     assert found.ok
     assert found.written > 0
@@ -129,13 +129,13 @@ def test_a_server_that_does_not_start_is_told(tmp_path: Path) -> None:
 def test_where_nobody_answers_that_is_an_error() -> None:
     """Port 9 of this machine is not served."""
     with pytest.raises(Failed, match="ConnectionRefusedError"):
-        OverHttp("http://127.0.0.1:9", "default").recall("tea")
+        HttpApi("http://127.0.0.1:9", "default").recall("tea")
     assert Target("http://127.0.0.1:9").memory_mb() is None
 
 
 def test_work_begins_and_ends_in_time(mem: Engine) -> None:
     """A client that is told to end before it begins does nothing."""
-    assert Client(InProcess(mem), "c", MIX, seed=3).work(time.time(), time.time() - 1).requests == 0
+    assert Client(EngineApi(mem), "c", MIX, seed=3).work(time.time(), time.time() - 1).requests == 0
 
 
 def test_a_server_that_does_not_stop_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,4 +149,4 @@ def test_a_server_that_does_not_stop_is_killed(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_load_on_a_server_that_is_not_there_is_told() -> None:
     with pytest.raises(ServerFailed, match=r"http://127\.0\.0\.1:9 does not answer as it should: POST: Connection"):
-        put_load(Load(1, 1.0, MIX, url="http://127.0.0.1:9/"))
+        run_load(Load(1, 1.0, MIX, url="http://127.0.0.1:9/"))

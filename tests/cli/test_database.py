@@ -42,7 +42,7 @@ def test_status_tells_which_index_is_missing_until_it_is_made(location: str, com
     (index,) = command("db", "status", "--store", location, "--json").json["indexes"]
     assert (index["state"], index["m"]) == ("serves", 16)
     (index,) = command("db", "status", "--store", location + "&hnsw_m=20", "--json").json["indexes"]
-    assert index["state"].startswith("serves, with other settings than asked for")
+    assert index["state"].startswith("serves, with other settings than requested")
     rows = {
         item["name"]: item["rows"] for item in command("db", "status", "--store", location, "--json").json["tables"]
     }

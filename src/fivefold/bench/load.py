@@ -16,7 +16,7 @@ import numpy as np
 
 import fivefold
 from fivefold import sample
-from fivefold.bench.load_api import Failed, InProcess, OverHttp, Way
+from fivefold.bench.load_api import EngineApi, Failed, HttpApi, LoadApi
 from fivefold.bench.load_client import Account, Client, meet, meet_at, run_client
 from fivefold.bench.load_server import ServerFailed, Target, serving
 from fivefold.text.progress import bar
@@ -63,7 +63,7 @@ class Figure(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded(Value):
+class LoadReport(Value):
     """The result of a load."""
 
     clients: int
@@ -90,7 +90,7 @@ class Loaded(Value):
         return self.errors == self.lost == self.returned == 0
 
 
-def put_load(load: Load, progress: bool = False) -> Loaded:
+def run_load(load: Load, progress: bool = False) -> LoadReport:
     """The operations through the library, then by one client alone, then by all clients at once; then the account."""
     name = f"load-{new_id()}"
     with tempfile.TemporaryDirectory(prefix="fivefold-load-") as folder:
@@ -106,11 +106,11 @@ def put_load(load: Load, progress: bool = False) -> Loaded:
             with _clients(load.clients) as pool:
                 account = _together(pool, target, load, name, progress)
             after = target.memory_mb()
-            with closing(OverHttp(target.url, NAMESPACE, target.key)) as way:
-                there = _ids(way)
+            with closing(HttpApi(target.url, NAMESPACE, target.key)) as api:
+                there = _ids(api)
         if own:  # once more from the file, after the server has gone
             with fivefold.open(location, namespace=NAMESPACE) as engine:
-                there &= _ids(InProcess(engine))
+                there &= _ids(EngineApi(engine))
     return _result(load, account, there, (before, after), figures)
 
 
@@ -136,7 +136,7 @@ def _in_library(location: str, load: Load, name: str, progress: bool) -> list[Fi
     copy = shutil.copy(location, f"{location}.copy")
     with fivefold.open(copy, namespace=NAMESPACE) as engine:
         engine.recall(sample.questions()[0].query)
-        client = Client(InProcess(engine), f"{name}-library", load.mix, seed=1)
+        client = Client(EngineApi(engine), f"{name}-library", load.mix, seed=1)
         with bar("The library, in this process", 1, show=progress) as advance:
             account = client.work(time.time(), time.time() + load.alone_s)
             advance(1)
@@ -145,11 +145,11 @@ def _in_library(location: str, load: Load, name: str, progress: bool) -> list[Fi
 
 def _alone(target: Target, load: Load, name: str, progress: bool) -> list[Figure]:
     """The second baseline: one client alone on a server that has loaded its models."""
-    with closing(OverHttp(target.url, NAMESPACE, target.key)) as way:
-        way.recall(sample.questions()[0].query)
+    with closing(HttpApi(target.url, NAMESPACE, target.key)) as api:
+        api.recall(sample.questions()[0].query)
         with bar("One client alone", 1, show=progress) as advance:
             begin = time.time()
-            account = Client(way, f"{name}-alone", load.mix, seed=2).work(begin, begin + load.alone_s)
+            account = Client(api, f"{name}-alone", load.mix, seed=2).work(begin, begin + load.alone_s)
             advance(1)
     return _figures("1 client", account, load.alone_s)
 
@@ -180,22 +180,22 @@ def _together(pool: ProcessPoolExecutor, target: Target, load: Load, name: str, 
     return whole
 
 
-def _ids(way: Way) -> set[str]:
+def _ids(api: LoadApi) -> set[str]:
     """The ids of all memories of the namespace."""
-    ids, cursor = way.page(limit=_PAGE)
+    ids, cursor = api.page(limit=_PAGE)
     known = set(ids)
     while cursor is not None:
-        ids, cursor = way.page(cursor, _PAGE)
+        ids, cursor = api.page(cursor, _PAGE)
         known.update(ids)
     return known
 
 
 def _result(
     load: Load, account: Account, there: set[str], memory: tuple[float | None, float | None], figures: list[Figure]
-) -> Loaded:
+) -> LoadReport:
     expected = account.written - account.forgotten - account.unsure
     who = f"{load.clients} clients"
-    return Loaded(
+    return LoadReport(
         load.clients,
         load.seconds,
         account.requests,

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from fivefold.engine import Engine
 
 Record = Mapping[str, Any]
-PATIENCE_S = 120
+TIMEOUT_S = 120
 
 
 class Failed(Exception):
@@ -26,7 +26,7 @@ class Gone(Failed):
     """The memory or recall does not exist."""
 
 
-class Way(Protocol):
+class LoadApi(Protocol):
     """The operations of a load, as an agent would use them."""
 
     def recall(self, question: str) -> tuple[str, list[str]]:
@@ -49,7 +49,7 @@ class Way(Protocol):
     def forget(self, id: str) -> None: ...
 
 
-class InProcess:
+class EngineApi:
     """Straight into an engine."""
 
     def __init__(self, engine: Engine) -> None:
@@ -82,13 +82,13 @@ class InProcess:
         self._engine.forget(id)
 
 
-class OverHttp:
+class HttpApi:
     """To a server, over one connection that stays open."""
 
     def __init__(self, url: str, namespace: str, key: str | None = None) -> None:
         parts = urlsplit(url)
         kind: Callable[..., HTTPConnection] = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        self._connection = kind(parts.hostname or "", parts.port, timeout=PATIENCE_S)
+        self._connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT_S)
         self._space = f"{parts.path.rstrip('/')}/v1/namespaces/{quote(namespace, safe='')}"
         self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
 

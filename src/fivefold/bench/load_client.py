@@ -12,7 +12,7 @@ from typing import Any
 
 from fivefold import sample
 from fivefold.bench.corpus import records
-from fivefold.bench.load_api import Failed, Gone, OverHttp, Way
+from fivefold.bench.load_api import Failed, Gone, HttpApi, LoadApi
 from fivefold.errors import FivefoldError, InvalidInput, NotFound
 
 BATCH = 10
@@ -66,9 +66,9 @@ def mix_of(text: str) -> dict[str, int]:
 class Client:
     """Draws operations by their share, each with what it needs at hand."""
 
-    def __init__(self, way: Way, name: str, mix: Mapping[str, int], seed: int) -> None:
+    def __init__(self, api: LoadApi, name: str, mix: Mapping[str, int], seed: int) -> None:
         self.account = Account()
-        self._way = way
+        self._api = api
         self._mix = mix
         self._chance = random.Random(seed)
         self._questions = [question.query for question in sample.questions()]
@@ -105,28 +105,28 @@ class Client:
             operation = "recall"
         acts: dict[str, Callable[[], object]] = {
             "recall": lambda: self._recall(question),
-            "context": lambda: self._way.context(question),
+            "context": lambda: self._api.context(question),
             "used": self._used,
             "add": lambda: self._write([next(self._records)]),
             "batch": lambda: self._write([next(self._records) for _ in range(BATCH)]),
-            "get": lambda: self._way.get(self._chance.choice(self._mine)),
-            "list": self._way.page,
+            "get": lambda: self._api.get(self._chance.choice(self._mine)),
+            "list": self._api.page,
             "forget": self._forget,
         }
         return operation, acts[operation]
 
     def _recall(self, question: str) -> None:
-        self._last = self._way.recall(question)
+        self._last = self._api.recall(question)
 
     def _used(self) -> None:
         assert self._last is not None
         recall, ids = self._last
         self._last = None
-        self._way.used(recall, ids[:1])
+        self._api.used(recall, ids[:1])
 
     def _write(self, records: list[dict[str, Any]]) -> None:
         try:
-            stored = self._way.add(records[0]) if len(records) == 1 else self._way.batch(records)
+            stored = self._api.add(records[0]) if len(records) == 1 else self._api.batch(records)
         except Failed as error:
             self.account.unsure.update(() if error.sure else [record["id"] for record in records])
             raise
@@ -136,7 +136,7 @@ class Client:
     def _forget(self) -> None:
         id = self._mine.pop(self._chance.randrange(len(self._mine)))
         try:
-            self._way.forget(id)
+            self._api.forget(id)
         except Failed as error:
             if not error.sure:
                 self.account.unsure.add(id)
@@ -167,8 +167,8 @@ def run_client(
     url: str, namespace: str, key: str | None, name: str, mix: Mapping[str, int], seed: int, begin: float, end: float
 ) -> Account:
     """One client of a server, in whatever process this is."""
-    way = OverHttp(url, namespace, key)
+    api = HttpApi(url, namespace, key)
     try:
-        return Client(way, name, mix, seed).work(begin, end)
+        return Client(api, name, mix, seed).work(begin, end)
     finally:
-        way.close()
+        api.close()
