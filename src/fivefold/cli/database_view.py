@@ -31,6 +31,8 @@ def status(report: Status) -> None:
     if report.indexes:
         line("")
         table(("index", "m", "ef construction", "state"), [_index(item) for item in report.indexes])
+        if any(item.state != "serves" for item in report.indexes):
+            line("fivefold maintain does the maintenance.", "dim")
     if report.replicas:
         line("")
         table(("replica", "behind"), [(item.address, _behind(item)) for item in report.replicas])

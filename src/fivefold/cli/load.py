@@ -14,7 +14,7 @@ from fivefold.cli.write import EmbedderOption
 from fivefold.errors import InvalidInput
 
 if TYPE_CHECKING:
-    pass
+    from fivefold.bench.load import LoadReport
 
 
 @bench.command()
@@ -35,7 +35,7 @@ def load(
     as_json: JsonOption = False,
 ) -> None:
     """Put clients on a server that read and write at once; times, errors, and whether a confirmed write was lost."""
-    from fivefold.bench.load import Load
+    from fivefold.bench.load import Load, run_load
     from fivefold.bench.load_client import MIX, mix_of
 
     if url is not None and (store is not None or embedder is not None):
@@ -44,7 +44,7 @@ def load(
         raise InvalidInput(f"--url takes an address such as http://127.0.0.1:8484, not {url!r}")
     shares = MIX if mix is None else mix_of(mix)
     request = Load(clients, seconds, shares, url, os.environ.get("FIVEFOLD_KEY") if url else None, store, embedder)
-    result = put_load(request, progress=sys.stderr.isatty())
+    result = run_load(request, progress=sys.stderr.isatty())
     if as_json:
         print_json(result.to_dict())
     else:
@@ -53,7 +53,7 @@ def load(
         raise typer.Exit(1)
 
 
-def _show(result: Loaded) -> None:
+def _show(result: LoadReport) -> None:
     from fivefold.cli import terminal
 
     numbers = ("count", "/s", "p50", "p95", "p99", "most")
