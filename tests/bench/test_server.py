@@ -26,5 +26,5 @@ def test_every_recipe_and_a_crowd_are_measured_and_the_schema_goes(postgres: Ser
 
 
 def test_what_is_no_server_is_said(postgres: Server) -> None:
-    with pytest.raises(InvalidInput, match="--dsn takes a PostgreSQL address"):
+    with pytest.raises(InvalidInput, match="dsn takes a PostgreSQL address"):
         list(measure_server("me.db", [30], rounds=2))
