@@ -13,6 +13,8 @@ import pytest
 
 import fivefold
 from fivefold.stores import protocol as store_parts
+from fivefold.values.memory import RecordChanges
+from fivefold.values.records import RECORD_FIELDS
 
 FACES = {"__main__", "adapters", "bench", "cli", "mcp", "testing", "web"}
 
@@ -95,6 +97,12 @@ def library_classes() -> Iterator[type[Any]]:
             for value in vars(importlib.import_module(module.name)).values():
                 if isinstance(value, type) and value.__module__ == module.name and not value.__name__.startswith("_"):
                     yield value
+
+
+def test_remember_and_update_name_the_fields_of_a_record() -> None:
+    parameters = list(inspect.signature(fivefold.Engine.remember).parameters)[1:]
+    assert sorted(parameters) == sorted(RECORD_FIELDS)
+    assert RECORD_FIELDS.keys() - RecordChanges.__annotations__.keys() == {"id", "kind", "session_id", "turn_index"}
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

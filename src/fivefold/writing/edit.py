@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.namespace import Namespace
-from fivefold.values.memory import Memory, Record
+from fivefold.values.memory import Memory, Record, RecordChanges
 from fivefold.values.records import record_of
 from fivefold.values.reports import BY_HAND, Link, Report
 from fivefold.values.validate import checked_name
@@ -17,7 +17,7 @@ from fivefold.writing.report import ReportBuilder
 from fivefold.writing.sessions import follow_change, refresh_sessions
 from fivefold.writing.supersession import replace_statements
 
-_CHANGEABLE = {field.name for field in fields(Record)} - {"id", "kind", "session_id", "turn_index", "notes"}
+_CHANGEABLE = RecordChanges.__annotations__.keys()
 
 
 def update(namespace: Namespace, id: str, changes: Mapping[str, object]) -> None:
