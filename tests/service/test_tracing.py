@@ -11,8 +11,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, ClassVar
 
 import pytest
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
 
@@ -20,6 +19,7 @@ from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.retrieval.routes import ROUTES
 from fivefold.service import tracing
+from tests.support.spans import recorded_spans
 from tests.support.toy_engine import toy
 
 SECRET = "The safe opens with 7719-Zebra"
@@ -28,13 +28,8 @@ QUESTION = "what opens the safe of Zebra?"
 
 @pytest.fixture
 def spans() -> Iterator[InMemorySpanExporter]:
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    tracing.instrument(provider)
-    yield exporter
-    tracing.uninstrument()
-    provider.shutdown()
+    with recorded_spans() as exporter:
+        yield exporter
 
 
 @pytest.fixture

@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 
 from fivefold.engine import Engine
-from fivefold.service import tracing
 from fivefold.web.request_spans import TracedRequests
+from tests.support.spans import recorded_spans
 from tests.support.toy_engine import toy
 
 QUESTION = "what opens the safe of Zebra?"
@@ -22,13 +20,8 @@ QUESTION = "what opens the safe of Zebra?"
 
 @pytest.fixture
 def spans() -> Iterator[InMemorySpanExporter]:
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    tracing.instrument(provider)
-    yield exporter
-    tracing.uninstrument()
-    provider.shutdown()
+    with recorded_spans() as exporter:
+        yield exporter
 
 
 @pytest.fixture

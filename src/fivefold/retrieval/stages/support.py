@@ -93,7 +93,7 @@ def _add_support(
     own, turn = sessions.get(candidate.memory.session_id, 0.0), best[candidate.memory.session_id]
     added = by.neighbour * neighbour + by.session * own + by.best_turn * turn
     why = (
-        f"+ {by.neighbour:g} · {neighbour:.4f} the turn beside + {by.session:g} · {own:.4f} its session "
+        f"+ {by.neighbour:g} · {neighbour:.4f} the turn next to it + {by.session:g} · {own:.4f} its session "
         f"+ {by.best_turn:g} · {turn:.4f} its session's best turn"
     )
     return candidate.with_step("support", candidate.score + added, why)
