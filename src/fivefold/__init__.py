@@ -145,7 +145,6 @@ if TYPE_CHECKING:
     from fivefold.models.binary import BadModel as BadModel
     from fivefold.models.embedders.base import Embedder as Embedder
     from fivefold.models.remote import RemoteError as RemoteError
-    from fivefold.models.rerankers.base import Passage as Passage
     from fivefold.models.rerankers.base import Reranker as Reranker
     from fivefold.observers import Observer as Observer
     from fivefold.observers import Write as Write
@@ -193,6 +192,7 @@ if TYPE_CHECKING:
     from fivefold.values.query import Query as Query
     from fivefold.values.query import Weights as Weights
     from fivefold.values.query import Window as Window
+    from fivefold.values.reading import Passage as Passage
     from fivefold.values.recall import Hit as Hit
     from fivefold.values.recall import Recall as Recall
     from fivefold.values.recall_trace import Candidate as Candidate

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 
 from fivefold.errors import RerankerError
-from fivefold.models.rerankers.base import Passage
+from fivefold.values.reading import Passage
 
 
 class Judge:

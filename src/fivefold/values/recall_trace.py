@@ -59,6 +59,7 @@ class RouteHit(Value):
 
     `factor` multiplies the route's weight for this hit, as a far hop counts less than a direct one (R10).
     `contribution` is what the hit adds to the fused score, where the store has fused it.
+    `part` is the number of the passage that was found, for a search among the passages of long texts.
     """
 
     row: int
@@ -66,6 +67,7 @@ class RouteHit(Value):
     note: str | None = None
     factor: float = 1.0
     contribution: float | None = None
+    part: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ import pytest
 
 from fivefold.errors import MissingExtra, RerankerError
 from fivefold.models.rerankers import reranker
-from fivefold.models.rerankers.base import Passage
 from fivefold.models.rerankers.hosted import Hosted
+from fivefold.values.reading import Passage
 from tests.support.rerank_service import SHAPES, Service, serving
 
 every_service = pytest.mark.parametrize("name", list(SHAPES))

@@ -13,8 +13,8 @@ import pytest
 from fivefold.errors import RerankerError
 from fivefold.models.bert import tokenizer
 from fivefold.models.rerankers import local, reranker
-from fivefold.models.rerankers.base import Passage
 from fivefold.models.rerankers.local import BEFORE, CLS, FILE, QUESTION, SEP, TEXT, Local, model_inputs, token_rows
+from fivefold.values.reading import Passage
 
 PLAIN = [
     ("Where does Priya live?", "Priya (7 May 2023): I moved to Lisbon last week", "Priya (7 May 2023): I love jazz"),

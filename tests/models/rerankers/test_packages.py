@@ -10,8 +10,8 @@ import pytest
 
 from fivefold.errors import MissingExtra, RerankerError
 from fivefold.models.rerankers import reranker
-from fivefold.models.rerankers.base import Passage
 from fivefold.models.rerankers.packages import FastEmbedReranker, SentenceTransformersReranker
+from fivefold.values.reading import Passage
 
 PASSAGES = [Passage("tea 0.0"), Passage("rye -2.0", "bread?"), Passage("key 3.0")]
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
+
+from fivefold.values.reading import Passage, QuestionReading, Reading, Span
 
 Matrix = npt.NDArray[np.float32]
 Progress = Callable[[int], None]
@@ -25,6 +27,20 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
         """One unit vector a text, in order."""
+
+
+@runtime_checkable
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder whose one pass gives token vectors as well, for late interaction."""
+
+    def read(self, passages: Sequence[Passage], progress: Progress | None = None) -> list[Reading]:
+        """One reading a passage, in order; what was said before is read along and is not part of the vector."""
+
+    def read_question(self, question: str) -> QuestionReading:
+        """The question's vector, and its tokens with their weights."""
+
+    def spans(self, passage: Passage) -> list[tuple[Span, bool]]:
+        """For each stored token the characters it stands for, and whether they are those of the text before."""
 
 
 def unit(matrix: Matrix) -> Matrix:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from fivefold.models.rerankers.base import Passage, Reranker
+from fivefold.models.rerankers.base import Reranker
 from fivefold.values.plugins import plugin_by_choice
+from fivefold.values.reading import Passage
 
 _BUILTIN = {
     "local": "local",

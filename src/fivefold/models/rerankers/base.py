@@ -3,20 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A memory as a reranker reads it: who, when and what, and what was said just before."""
-
-    text: str
-    before: str = ""
-
-    @property
-    def joined(self) -> str:
-        return f"{self.text}\n(said before: {self.before})" if self.before else self.text
+from fivefold.values.reading import Passage
 
 
 class Reranker(Protocol):

@@ -6,7 +6,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from fivefold.models.rerankers.base import Passage, Reranker
+from fivefold.models.rerankers.base import Reranker
+from fivefold.values.reading import Passage
 
 CACHE_SIZE = 50_000
 """How many scores a process keeps; the least recently used go first."""

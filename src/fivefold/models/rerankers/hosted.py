@@ -9,7 +9,7 @@ from typing import Any
 
 from fivefold.errors import MissingExtra, RerankerError
 from fivefold.models.remote import RemoteError, Server, post
-from fivefold.models.rerankers.base import Passage
+from fivefold.values.reading import Passage
 
 
 @dataclass(frozen=True, slots=True)

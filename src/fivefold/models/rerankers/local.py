@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from fivefold.errors import RerankerError
 from fivefold.models.bert import batches, session, tokenizer
-from fivefold.models.rerankers.base import Passage
+from fivefold.values.reading import Passage
 
 if TYPE_CHECKING:
     import onnxruntime

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fivefold.errors import MissingExtra, RerankerError
-from fivefold.models.rerankers.base import Passage
+from fivefold.values.reading import Passage
 
 
 class _Packaged:

@@ -10,7 +10,6 @@ from typing import Annotated
 
 from fivefold.errors import FivefoldError, StoreClosed
 from fivefold.models.rerankers import reranker
-from fivefold.models.rerankers.base import Passage
 from fivefold.models.rerankers.cached import SCORES
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool, best_first
@@ -18,6 +17,7 @@ from fivefold.retrieval.stages.noise import RERANKED
 from fivefold.text import passages
 from fivefold.values.field_types import About, Between
 from fivefold.values.memory import Memory
+from fivefold.values.reading import Passage
 from fivefold.values.recall_trace import Candidate, StageNote
 from fivefold.values.serialize import Value
 

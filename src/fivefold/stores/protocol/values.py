@@ -10,7 +10,7 @@ from typing import Literal
 from fivefold.values.extraction import Extraction
 from fivefold.values.memory import Memory
 from fivefold.values.serialize import Value
-from fivefold.values.vectors import Vector, VectorField
+from fivefold.values.vectors import PassageVectors, Vector, VectorField
 
 SpaceState = Literal["active", "building"]
 """The active vector space serves searches; a second one may be building (R3)."""
@@ -26,6 +26,8 @@ class VectorSpace(Value):
     key: int
     embedder: str
     dimension: int
+    tokens: bool = False
+    """Whether the model gives token vectors as well, so that every memory has some."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,8 @@ class Entry:
     predicate_lexemes: Sequence[str] = ()
     content_lexemes: Sequence[str] = ()
     vectors: Mapping[VectorField, Vector] = field(default_factory=dict)
+    passages: Sequence[PassageVectors] = ()
+    """The passages of the full text in their order."""
 
 
 @dataclass(frozen=True, slots=True)
