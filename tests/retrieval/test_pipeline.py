@@ -90,7 +90,7 @@ def test_a_failing_embedder_leaves_the_lexical_answer(engine: Engine, store_path
     engine.remember("My badge ID is E-47821")
 
     class Failing:
-        pin = "fivefold-minilm@1"
+        pin = "fivefold-minilm@2"
         dimension = 384
 
         def embed(self, texts: Any, progress: Any = None) -> Any:

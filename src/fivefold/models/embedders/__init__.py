@@ -7,14 +7,17 @@ or a name that an installed package registers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from importlib import import_module
+from typing import TypeGuard
 
 import numpy as np
 
 from fivefold.errors import EmbedderError
-from fivefold.models.embedders.base import Embedder, Matrix, Progress, unit
+from fivefold.models.embedders.base import Embedder, Matrix, Progress, TokenEmbedder, unit
 from fivefold.values.plugins import plugin_by_choice
+from fivefold.values.reading import Passage, QuestionReading, Reading
 
 DEFAULT = "fivefold-minilm"
 
@@ -48,12 +51,48 @@ def is_remote(choice: str) -> bool:
     return choice.startswith("openai:")
 
 
+def gives_tokens(model: Embedder) -> TypeGuard[TokenEmbedder]:
+    """Whether the embedder gives token vectors. Its properties are not looked at: some load the model."""
+    return all(callable(getattr(model, name, None)) for name in ("read", "read_question", "spans"))
+
+
 def embed_texts(model: Embedder, texts: Sequence[str]) -> Matrix:
     """One unit vector a text; an embedder that gives anything else fails with its name."""
-    vectors = np.asarray(model.embed(texts), dtype=np.float32)
-    shape = (len(texts), model.dimension)
+    return _checked_vectors(model, np.asarray(model.embed(texts), dtype=np.float32), len(texts))
+
+
+def read_passages(model: Embedder, passages: Sequence[Passage]) -> list[Reading]:
+    """One reading a passage. An embedder without token vectors reads only the text, not what was said before."""
+    if not gives_tokens(model):
+        texts = list(dict.fromkeys(passage.text for passage in passages))
+        vector_of = dict(zip(texts, embed_texts(model, texts), strict=True)) if texts else {}
+        return [Reading(vector_of[passage.text]) for passage in passages]
+    readings = model.read(passages)
+    if len(readings) != len(passages):
+        raise EmbedderError(f"{model.pin} gave {len(readings)} readings for {len(passages)} passages")
+    if not readings:
+        return []
+    vectors = _checked_vectors(model, np.stack([reading.vector for reading in readings]), len(passages))
+    return [Reading(vector, reading.tokens) for vector, reading in zip(vectors, readings, strict=True)]
+
+
+def read_question(model: Embedder, text: str) -> QuestionReading:
+    """The question's vector, and its tokens where the embedder gives some."""
+    if not gives_tokens(model):
+        nothing = np.empty(0, dtype=np.float32)
+        return QuestionReading(embed_texts(model, [text])[0], nothing.reshape(0, 0), nothing, ())
+    read = model.read_question(text)
+    lengths = len(read.tokens), len(read.weights), len(read.spans)
+    if len(set(lengths)) > 1:
+        raise EmbedderError(f"{model.pin} gave {lengths[0]} tokens, {lengths[1]} weights and {lengths[2]} spans")
+    vector = _checked_vectors(model, np.asarray(read.vector, dtype=np.float32)[None], 1)[0]
+    return replace(read, vector=vector)
+
+
+def _checked_vectors(model: Embedder, vectors: Matrix, count: int) -> Matrix:
+    shape = (count, model.dimension)
     if vectors.shape != shape:
-        raise EmbedderError(f"{model.pin} gave an array of shape {vectors.shape} for {len(texts)} texts, not {shape}")
+        raise EmbedderError(f"{model.pin} gave an array of shape {vectors.shape} for {count} texts, not {shape}")
     if not np.isfinite(vectors).all() or not np.linalg.norm(vectors, axis=1).all():
         raise EmbedderError(f"{model.pin} gave a vector that is zero or holds no numbers")
     return unit(vectors)
@@ -69,4 +108,18 @@ def _load_class(module: str, name: str) -> Callable[..., Embedder]:
     return made
 
 
-__all__ = ["DEFAULT", "Embedder", "Matrix", "Progress", "choice_of", "embedder", "is_remote", "unit", "vectors_by"]
+__all__ = [
+    "DEFAULT",
+    "Embedder",
+    "Matrix",
+    "Progress",
+    "TokenEmbedder",
+    "choice_of",
+    "embed_texts",
+    "embedder",
+    "gives_tokens",
+    "is_remote",
+    "read_passages",
+    "read_question",
+    "unit",
+]

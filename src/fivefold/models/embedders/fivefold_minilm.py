@@ -1,38 +1,126 @@
-"""fivefold-minilm: all-MiniLM-L6-v2 tuned for memories, as a true int8 graph. Offline, 384 dimensions, the default."""
+"""fivefold-minilm: all-MiniLM-L6-v2 tuned for memories, as a true int8 graph. Offline, the default.
+
+One pass gives the vector of a passage, of 384 dimensions, and one of 64 for each of its tokens. The end of what was
+said before is read along; it is not part of the passage's vector, but its tokens have vectors too.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from fivefold.errors import EmbedderError
-from fivefold.models.bert import pad, session
-from fivefold.models.embedders.base import Matrix
-from fivefold.models.embedders.bert import BertEmbedder
+from fivefold.models.bert import Ids, batches, session
+from fivefold.models.embedders.base import Matrix, Progress, unit
+from fivefold.models.embedders.passage_tokens import PassageTokenizer, Row
+from fivefold.models.token_vectors import pack, packed_size
+from fivefold.values.reading import Passage, QuestionReading, Reading, Span
 
 if TYPE_CHECKING:
     import onnxruntime
-    from tokenizers import Encoding
 
 FILE = "fivefold-minilm.onnx"
 
+BATCH_TOKENS = 2_048
+"""Passages are read in batches of like length up to this many word pieces, padding included."""
 
-class FivefoldMiniLM(BertEmbedder):
-    """Pooled inside the graph."""
 
-    pin = "fivefold-minilm@1"
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Rows side by side, as the graph takes them."""
 
-    def _model(self) -> onnxruntime.InferenceSession:
+    ids: Ids
+    mask: Ids
+    own: Ids
+
+    @property
+    def inputs(self) -> dict[str, Ids]:
+        return {"input_ids": self.ids, "attention_mask": self.mask, "own": self.own}
+
+
+class FivefoldMiniLM:
+    """Reads up to 256 word pieces at once; longer texts are cut, so they come in passages."""
+
+    pin = "fivefold-minilm@2"
+    dimension = 384
+
+    def __init__(self) -> None:
+        self._loading = threading.Lock()
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
+        pieces, model = self._loaded()
+        out = np.empty((len(texts), self.dimension), dtype=np.float32)
+        rows = pieces.rows([Passage(text) for text in texts])
+        for chosen in batches([len(row.ids) for row in rows], BATCH_TOKENS):
+            (out[chosen],) = model.run(["vector"], _batch([rows[i] for i in chosen]).inputs)
+            if progress:
+                progress(len(chosen))
+        return unit(out)
+
+    def read(self, passages: Sequence[Passage], progress: Progress | None = None) -> list[Reading]:
+        pieces, model = self._loaded()
+        rows = pieces.rows(passages)
+        read: dict[int, Reading] = {}
+        for chosen in batches([len(row.ids) for row in rows], BATCH_TOKENS):
+            batch = _batch([rows[i] for i in chosen])
+            vectors, tokens = model.run(["vector", "tokens"], batch.inputs)
+            packed = _pack_rows(tokens, pieces.stored(batch.ids, batch.mask))
+            read.update(zip(chosen, map(Reading, unit(vectors), packed), strict=True))
+            if progress:
+                progress(len(chosen))
+        return [read[i] for i in range(len(passages))]
+
+    def read_question(self, question: str) -> QuestionReading:
+        pieces, model = self._loaded()
+        (row,) = pieces.rows([Passage(question)])
+        vectors, tokens, weights = model.run(["vector", "tokens", "weights"], _batch([row]).inputs)
+        return QuestionReading(
+            unit(vectors)[0], unit(tokens[0]), np.asarray(weights[0] / weights[0].sum(), dtype=np.float32), row.spans
+        )
+
+    def spans(self, passage: Passage) -> list[tuple[Span, bool]]:
+        pieces, _ = self._loaded()
+        (row,) = pieces.rows([passage])
+        batch = _batch([row])
+        chosen = np.flatnonzero(pieces.stored(batch.ids, batch.mask)[0])
+        return [(row.spans[i], bool(i >= row.own)) for i in chosen]
+
+    def _loaded(self) -> tuple[PassageTokenizer, onnxruntime.InferenceSession]:
+        with self._loading:
+            return self._tokenizer, self._session
+
+    @cached_property
+    def _tokenizer(self) -> PassageTokenizer:
+        return PassageTokenizer()
+
+    @cached_property
+    def _session(self) -> onnxruntime.InferenceSession:
         try:
             with resources.as_file(resources.files("fivefold.models").joinpath("data", FILE)) as path:
                 return session(path)
         except Exception as error:
             raise EmbedderError(f"{FILE} could not be loaded; install fivefold again ({error})") from error
 
-    def _vectors(self, model: onnxruntime.InferenceSession, encoded: Sequence[Encoding]) -> Matrix:
-        ids, mask, _ = pad(encoded)
-        (vectors,) = model.run(["vector"], {"input_ids": ids, "attention_mask": mask})
-        return np.asarray(vectors, dtype=np.float32)
+
+def _batch(rows: Sequence[Row]) -> _Batch:
+    width = max(len(row.ids) for row in rows)
+    ids, mask, own = (np.zeros((len(rows), width), dtype=np.int64) for _ in range(3))
+    for i, row in enumerate(rows):
+        ids[i, : len(row.ids)] = row.ids
+        mask[i, : len(row.ids)] = 1
+        own[i, : row.own] = 1
+    return _Batch(ids, mask, own)
+
+
+def _pack_rows(tokens: npt.NDArray[np.float32], stored: npt.NDArray[np.bool_]) -> list[bytes]:
+    """The stored tokens of each row, packed all at once."""
+    packed = pack(tokens[stored])
+    ends = (np.cumsum(stored.sum(axis=1)) * packed_size(tokens.shape[2])).tolist()
+    return [packed[start:end] for start, end in zip([0, *ends], ends, strict=False)]

