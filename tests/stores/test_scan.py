@@ -14,7 +14,7 @@ from fivefold.stores.sqlite.scan import Arrays, closest, coded
 def held(matrix: scan.Floats) -> Arrays:
     arrays = Arrays.empty(len(matrix), matrix.shape[1])
     rows = np.arange(len(matrix))
-    arrays.put(0, rows, rows * 10, rows % 5, matrix)
+    arrays.put(0, rows, rows * 10, rows % 5, matrix, np.zeros(len(rows), np.int64))
     return arrays
 
 

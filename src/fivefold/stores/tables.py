@@ -71,7 +71,7 @@ _MEMORY_TYPES = {
 }
 
 NAMESPACES = _table("namespaces", "created_at:integer settings", "created_at")
-SPACES = _table("spaces", "key=space embedder dimension:integer state", "key")
+SPACES = _table("spaces", "key=space embedder dimension:integer state tokens:integer", "key")
 MEMORIES = _table(
     "memories",
     " ".join(name + _MEMORY_TYPES.get(name, "") for name in MEMORY_COLUMNS)
@@ -79,8 +79,11 @@ MEMORIES = _table(
     "row",
 )
 VECTORS = _table(
-    "vectors", "space=space field:integer memory=memory type:integer embedding:vector", "space field memory"
+    "vectors",
+    "space=space field:integer memory=memory part:integer type:integer embedding:vector tokens:bytes",
+    "space field memory part",
 )
+"""Vectors with the token vectors that belong to them; None where a vector has none."""
 LEARNED = _table("learned", "name value", "name")
 TABLES = (
     NAMESPACES,

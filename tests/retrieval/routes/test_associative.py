@@ -141,7 +141,7 @@ class Recording:
         self.held = CachedVectors(matrix.shape[1])
         self.held.arrays = self.held.arrays.grown(0, len(matrix))
         rows = np.arange(len(matrix))
-        self.held.arrays.put(0, rows, rows, rows * 0, matrix)
+        self.held.arrays.put(0, rows, rows, rows * 0, matrix, rows * 0)
         self.held.size = len(matrix)
         self.read: list[int] = []
         self.searched = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fivefold.stores.postgres.dialect import POSTGRES
+from fivefold.stores.postgres.vector_writer import WITHOUT_VECTOR
 from fivefold.stores.sql.checks import Ask, check_entities, check_sessions, check_vectors, count_rows
 from fivefold.values.reports import Finding
 
@@ -33,7 +34,13 @@ def check(ask: Ask, namespace: int) -> Iterator[Finding]:
         return
     yield _documents(ask, namespace)
     yield _statistics(ask, namespace)
-    yield from check_vectors(ask, POSTGRES, namespace, stray)
+    yield from check_vectors(
+        ask,
+        POSTGRES,
+        namespace,
+        stray,
+        lambda: count_rows(ask, f"tokens t WHERE namespace = ? AND {WITHOUT_VECTOR}", namespace),
+    )
     yield check_entities(ask, namespace)
     yield check_sessions(ask, namespace)
 

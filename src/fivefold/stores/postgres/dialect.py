@@ -25,6 +25,9 @@ class PostgresDialect:
     json_list = "json_agg"
     events = "memories"
     own_vector = "v.namespace = m.namespace AND v.memory = m.row"
+    in_space = "namespace = ?1 AND space = ?2"
+    token_rows = "tokens"
+    own_tokens = "t.namespace = m.namespace AND t.space = ?2 AND t.memory = m.row"
 
     def as_list(self, values: Iterable[Any]) -> list[Any]:
         return list(values)

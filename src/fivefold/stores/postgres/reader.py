@@ -23,6 +23,7 @@ from fivefold.stores.sql.reader import SqlReader
 from fivefold.stores.sql.recall_log import RecallLog
 from fivefold.stores.sql.scoped_reader import ScopedReader
 from fivefold.stores.sql.search_reader import SqlSearchReader
+from fivefold.stores.sql.spaces import space_of
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
 
@@ -85,24 +86,24 @@ class PostgresSearchReader(SqlSearchReader):
     def vector_space(self) -> VectorSpace | None:
         """The active space; the number of its vectors is read with it, since the next search needs it."""
         rows = self._scope.rows(
-            "SELECT s.key, s.embedder, s.dimension, h.field, h.type, h.count FROM spaces s "
+            "SELECT s.key, s.embedder, s.dimension, s.tokens, h.field, h.type, h.count FROM spaces s "
             "LEFT JOIN held h ON h.namespace = :ns AND h.space = s.key WHERE s.namespace = :ns AND s.state = 'active'"
         )
         self._counts = {}
-        for _, _, _, field, type, count in rows:
+        for *_, field, type, count in rows:
             if field is not None:
                 self._counts.setdefault(field, {})[type] = count
-        return VectorSpace(*rows[0][:3]) if rows else None
+        return space_of(rows[0]) if rows else None
 
     def dense(self, space: VectorSpace, where: VectorField, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
         indexed = self._by_index(space, where, depth, keep)
         sql, values = vectors.search("nearest", space, where, depth, keep, indexed)
         rows = self._search(
-            f"WITH {sql} SELECT memory, score FROM nearest ORDER BY score DESC, memory",
+            f"WITH {sql} SELECT memory, score, part FROM nearest ORDER BY score DESC, memory, part",
             {**values, "vector": vector},
             self._settings(indexed, depth),
         )
-        return [RouteHit(row, score) for row, score in rows]
+        return [RouteHit(row, score, part=part) for row, score, part in rows]
 
     def lexical(self, lexemes: Sequence[str], depth: int, keep: Filter) -> list[RouteHit]:
         if not lexemes:
@@ -169,6 +170,33 @@ class PostgresSearchReader(SqlSearchReader):
             binary=True,
         )
         return {row: vectors.vector_of(data) for row, data in records}
+
+    def token_vectors(self, space: VectorSpace, passages: Sequence[tuple[int, int]]) -> dict[tuple[int, int], bytes]:
+        if not space.tokens or not passages:
+            return {}
+        rows, parts = zip(*passages, strict=True)
+        records = self._search(
+            "SELECT t.memory, t.part, t.tokens FROM unnest(:rows::bigint[], :parts::bigint[]) AS wanted(memory, part) "
+            "JOIN tokens t ON t.namespace = :ns AND t.space = :space AND t.memory = wanted.memory "
+            "AND t.part = wanted.part",
+            {"space": space.key, "rows": list(rows), "parts": list(parts)},
+            binary=True,
+        )
+        return {(row, part): tokens for row, part, tokens in records}
+
+    def passage_vectors(self, space: VectorSpace, rows: Sequence[int]) -> dict[int, Matrix]:
+        if not rows:
+            return {}
+        records = self._search(
+            "SELECT memory, embedding FROM vectors WHERE namespace = :ns AND space = :space "
+            f"AND field = {FIELDS.index('passage')} AND memory = ANY(:rows) ORDER BY memory, part",
+            {"space": space.key, "rows": list(rows)},
+            binary=True,
+        )
+        parts: dict[int, list[Vector]] = {}
+        for row, data in records:
+            parts.setdefault(row, []).append(vectors.vector_of(data))
+        return {row: np.stack(of_row) for row, of_row in parts.items()}
 
     def count_vectors(self, space: VectorSpace) -> int:
         if self._counts is None:

@@ -21,6 +21,7 @@ TABLES = (
     "spaces",
     "vectors",
     "held",
+    "tokens",
     "documents",
     "terms",
     "corpora",

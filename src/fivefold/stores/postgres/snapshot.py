@@ -48,18 +48,20 @@ class PostgresSnapshot(SqlSnapshot):
             read = len(rows)
             after = table.position(rows[-1]) if rows else ()
 
-    def embeddings(self, space: int, dimension: int, field: int, after: int) -> Iterator[Row]:
+    def embeddings(self, space: int, dimension: int, field: int, after: tuple[int, int]) -> Iterator[Row]:
         read = CHUNK
         while read == CHUNK:
             rows = self.ask(
-                f"SELECT memory, type, embedding FROM vectors WHERE namespace = ? AND space = ? AND field = {field} "
-                f"AND memory > ? ORDER BY memory LIMIT {CHUNK}",
-                (self._key, space, after),
+                "SELECT v.memory, v.part, v.type, v.embedding, t.tokens FROM vectors v LEFT JOIN tokens t "
+                "ON t.namespace = v.namespace AND t.space = v.space AND t.memory = v.memory AND t.part = v.part "
+                f"AND t.field = v.field WHERE v.namespace = ? AND v.space = ? AND v.field = {field} "
+                f"AND (v.memory, v.part) > (?, ?) ORDER BY v.memory, v.part LIMIT {CHUNK}",
+                (self._key, space, *after),
             )
-            for memory, type, data in rows:
-                yield space, field, memory, type, vector_of(data).astype("<f4").tobytes()
+            for memory, part, type, data, tokens in rows:
+                yield space, field, memory, part, type, vector_of(data).astype("<f4").tobytes(), tokens
             read = len(rows)
-            after = rows[-1][0] if rows else after
+            after = rows[-1][:2] if rows else after
 
 
 class PostgresSnapshotImporter(SqlSnapshotImporter):

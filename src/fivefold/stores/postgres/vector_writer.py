@@ -10,11 +10,20 @@ import numpy as np
 from fivefold.stores.postgres.dialect import PostgresDatabase
 from fivefold.stores.postgres.vectors import vector_of
 from fivefold.stores.protocol import SpaceState, VectorSpace
+from fivefold.stores.sql.checks import unsound_passages
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.stores.sql.vector_writer import SqlVectorWriter
 from fivefold.stores.tables import Row
 from fivefold.values.memory import TYPES, Memory
 from fivefold.values.vectors import FIELDS, Vector, VectorField
+
+_PUT_TOKENS = "INSERT INTO tokens (namespace, space, field, memory, part, tokens) VALUES (?, ?, ?, ?, ?, ?)"
+
+WITHOUT_VECTOR = (
+    "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.namespace = t.namespace AND v.space = t.space AND v.field = t.field "
+    "AND v.memory = t.memory AND v.part = t.part)"
+)
+"""The condition that token vectors `t` belong to no vector."""
 
 
 class PostgresVectorWriter(SqlVectorWriter):
@@ -37,7 +46,7 @@ class PostgresVectorWriter(SqlVectorWriter):
         """Vectors of any dimension are in the same tables."""
 
     def clear_space(self, space: VectorSpace) -> None:
-        for table in ("vectors", "held"):
+        for table in ("vectors", "held", "tokens"):
             self._txn.run(f"DELETE FROM {table} WHERE namespace = ? AND space = ?", self._txn.key, space.key)
         for group in [group for group in self._vector_counts if group[0] == space.key]:
             del self._vector_counts[group]
@@ -52,39 +61,56 @@ class PostgresVectorWriter(SqlVectorWriter):
         return {row: vector_of(data) for row, data in cursor.fetchall()}
 
     def put_vector(
-        self, row: int, where: VectorField, memory: Memory, vector: Vector, state: SpaceState = "active"
+        self,
+        row: int,
+        where: VectorField,
+        memory: Memory,
+        vector: Vector,
+        state: SpaceState = "active",
+        part: int = 0,
+        tokens: bytes | None = None,
     ) -> None:
         space = self.space(state)
         assert space is not None, "a space is pinned before vectors are written"
         group = (space.key, FIELDS.index(where), TYPES.index(memory.type))
         self._txn.run(
-            "INSERT INTO vectors (namespace, space, field, type, memory, dimension, embedding) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?::vector)",
+            "INSERT INTO vectors (namespace, space, field, type, memory, part, dimension, embedding) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?::vector)",
             self._txn.key,
             *group,
             row,
+            part,
             space.dimension,
             vector,
         )
         self._vector_counts[group] += 1
+        if space.tokens and tokens is not None:
+            self._txn.run(_PUT_TOKENS, self._txn.key, space.key, FIELDS.index(where), row, part, tokens)
 
     def drop_vectors(self, row: int) -> None:
-        self._drop("space = ANY(?) AND field = ANY(?)", row, self._space_keys(), list(range(len(FIELDS))))
+        self._drop(row, self._space_keys(), FIELDS)
+
+    def drop_fields(self, row: int, fields: Sequence[VectorField], state: SpaceState) -> None:
+        space = self.space(state)
+        if space is not None:
+            self._drop(row, [space.key], fields)
 
     def drop_next(self, row: int) -> None:
-        self._drop("space = ANY(?) AND field = ANY(?)", row, self._space_keys(), [FIELDS.index("next_user")])
-        building = self.space("building")
-        if building is not None:
-            self._drop("space = ANY(?) AND field = ANY(?)", row, [building.key], list(range(len(FIELDS))))
+        self._drop(row, self._space_keys(), ["next_user"])
+        self.drop_fields(row, FIELDS, "building")
 
     def drop_stray_vectors(self) -> None:
-        """Vectors whose memory or space was deleted; all others are counted again."""
+        """Vectors whose memory or space was deleted, or whose passages do not agree; all others are counted again."""
+        for space in self._space_keys():
+            for row in unsound_passages(self._txn.db.rows, self._txn.sql, self._txn.key, space):
+                self._drop(row, [space], FIELDS)
         self._txn.run(
             "DELETE FROM vectors WHERE namespace = ?1 AND (NOT EXISTS (SELECT 1 FROM memories m "
             "WHERE m.namespace = ?1 AND m.row = vectors.memory) OR NOT space = ANY(?2))",
             self._txn.key,
             self._space_keys(),
         )
+        self._txn.run(f"DELETE FROM tokens AS t WHERE namespace = ? AND {WITHOUT_VECTOR}", self._txn.key)
         self._txn.run("DELETE FROM held WHERE namespace = ?", self._txn.key)
         self._txn.run(
             "INSERT INTO held (namespace, space, field, type, count) SELECT namespace, space, field, type, count(*) "
@@ -94,27 +120,24 @@ class PostgresVectorWriter(SqlVectorWriter):
         self._vector_counts.clear()
 
     def clear(self) -> None:
-        for table in ("vectors", "held"):
+        for table in ("vectors", "held", "tokens"):
             self._txn.run(f"DELETE FROM {table} WHERE namespace = ?", self._txn.key)
         self._vector_counts.clear()
 
     def put_rows(self, rows: Sequence[Row]) -> None:
         self._txn.db.many(
-            "INSERT INTO vectors (namespace, space, field, memory, type, dimension, embedding) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?::vector)",
-            [(self._txn.key, *row[:4], len(row[4]) // 4, np.frombuffer(row[4], dtype="<f4")) for row in rows],
+            "INSERT INTO vectors (namespace, space, field, memory, part, type, dimension, embedding) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?::vector)",
+            [(self._txn.key, *row[:5], len(row[5]) // 4, np.frombuffer(row[5], dtype="<f4")) for row in rows],
         )
-        self._vector_counts.update((space, field, type) for space, field, _, type, _ in rows)
+        self._txn.db.many(_PUT_TOKENS, [(self._txn.key, *row[:4], row[6]) for row in rows if row[6] is not None])
+        self._vector_counts.update((space, field, type) for space, field, _, _, type, *_ in rows)
 
-    def _drop(self, condition: str, row: int, spaces: list[int], fields: list[int]) -> None:
-        removed = self._txn.rows(
-            f"DELETE FROM vectors WHERE namespace = ? AND memory = ? AND {condition} RETURNING space, field, type",
-            self._txn.key,
-            row,
-            spaces,
-            fields,
-        )
-        for group in removed:
+    def _drop(self, row: int, spaces: list[int], fields: Sequence[VectorField]) -> None:
+        where = "namespace = ? AND memory = ? AND space = ANY(?) AND field = ANY(?)"
+        values = (self._txn.key, row, spaces, [FIELDS.index(name) for name in fields])
+        self._txn.run(f"DELETE FROM tokens WHERE {where}", *values)
+        for group in self._txn.rows(f"DELETE FROM vectors WHERE {where} RETURNING space, field, type", *values):
             self._vector_counts[group] -= 1
 
     def _space_keys(self) -> list[int]:

@@ -66,25 +66,26 @@ def index_name(where: VectorField, dimension: int) -> str:
 def search(
     name: str, space: VectorSpace, where: VectorField, depth: int, keep: Filter, indexed: bool
 ) -> tuple[str, dict[str, Any]]:
-    """Common table expressions of which `name` holds the nearest as memory and score, and their parameters.
+    """Common table expressions of which `name` has the nearest as memory, part and score, and their parameters.
 
     The vector itself is the parameter `vector`, shared by all searches of a statement.
     """
     of, values = _condition(name, space, where, keep)
     score = "-(embedding <#> :vector::vector)"
-    everything = f"SELECT memory, {score} AS score FROM vectors WHERE {of} ORDER BY score DESC, memory LIMIT {depth}"
+    best = f"ORDER BY score DESC, memory, part LIMIT {depth}"
+    everything = f"SELECT memory, part, {score} AS score FROM vectors WHERE {of} {best}"
     if not indexed:
         return f"\n{name} AS MATERIALIZED ({everything})", values
     near = (
-        f"SELECT memory, embedding FROM vectors WHERE {of} AND dimension = {space.dimension} "
+        f"SELECT memory, part, embedding FROM vectors WHERE {of} AND dimension = {space.dimension} "
         f"ORDER BY {_by_half(space)} LIMIT {deeper(depth)}"
     )
     sql = f"""
 {name}_near AS MATERIALIZED (
-  SELECT memory, {score} AS score FROM ({near}) nearby ORDER BY score DESC, memory LIMIT {depth}),
+  SELECT memory, part, {score} AS score FROM ({near}) nearby {best}),
 {name} AS MATERIALIZED (
-  SELECT memory, score FROM {name}_near WHERE (SELECT count(*) FROM {name}_near) >= {depth} UNION ALL
-  (SELECT memory, score FROM ({everything}) counted WHERE (SELECT count(*) FROM {name}_near) < {depth}))"""
+  SELECT memory, part, score FROM {name}_near WHERE (SELECT count(*) FROM {name}_near) >= {depth} UNION ALL
+  (SELECT memory, part, score FROM ({everything}) counted WHERE (SELECT count(*) FROM {name}_near) < {depth}))"""
     return sql, values
 
 
@@ -96,7 +97,7 @@ def nearby(
     if indexed:
         of, order = f"{of} AND dimension = {space.dimension}", _by_half(space)
     else:
-        order = "embedding <#> :vector::vector, memory"
+        order = "embedding <#> :vector::vector, memory, part"
     return f"SELECT embedding FROM vectors WHERE {of} ORDER BY {order} LIMIT {size}", values
 
 

@@ -57,7 +57,10 @@ class SearchReader(Protocol):
         """The active vector space, if anything was embedded yet."""
 
     def dense(self, space: VectorSpace, where: VectorField, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
-        """The memories whose vectors of that field have the highest cosine similarity."""
+        """The memories whose vectors of that field have the highest cosine similarity.
+
+        Of the field `passage` a memory may have several hits, each with its `part`; a tie goes to the smaller part.
+        """
 
     def lexical(self, lexemes: Sequence[str], depth: int, keep: Filter) -> list[RouteHit]:
         """The best by BM25 (k1 = 1.2, b = 0.75) over memories with any of the lexemes; a predicate weighs 4 (R4)."""
@@ -78,6 +81,12 @@ class SearchReader(Protocol):
 
     def vectors(self, space: VectorSpace, rows: Sequence[int]) -> dict[int, Vector]:
         """The vector of the full text of each of these memories, or of the session for a session memory."""
+
+    def token_vectors(self, space: VectorSpace, passages: Sequence[tuple[int, int]]) -> dict[tuple[int, int], bytes]:
+        """The token vectors of passages, by row and part; passages without any are left out."""
+
+    def passage_vectors(self, space: VectorSpace, rows: Sequence[int]) -> dict[int, Matrix]:
+        """The vectors of all passages of these memories in their order; memories of one passage are left out."""
 
     def latest_with(self, lexemes: Sequence[str], limit: int) -> list[int]:
         """The rows of the latest memories with any of the lexemes, unranked."""

@@ -11,7 +11,7 @@ from fivefold.stores.protocol.values import Entry, LoggedRecall, NewEdge, SpaceS
 from fivefold.stores.tables import Family, Row, Table
 from fivefold.values.extraction import Extraction, Mention, Statement
 from fivefold.values.memory import Memory
-from fivefold.values.vectors import Vector, VectorField
+from fivefold.values.vectors import PassageVectors, Vector, VectorField
 
 
 class MemoryWriter(Protocol):
@@ -57,14 +57,14 @@ class MemoryWriter(Protocol):
 class VectorWriter(Protocol):
     """Vector spaces and the vectors in them (R3)."""
 
-    def pin(self, embedder: str, dimension: int) -> VectorSpace:
-        """The active space; the first call in a namespace opens it for that model."""
+    def pin(self, embedder: str, dimension: int, tokens: bool = False) -> VectorSpace:
+        """The active space; the first call in a namespace opens it for that model, which may give token vectors."""
 
     def space(self, state: SpaceState) -> VectorSpace | None:
         """The space in that state."""
 
-    def open_space(self, embedder: str, dimension: int, state: SpaceState) -> VectorSpace:
-        """A new, empty space."""
+    def open_space(self, embedder: str, dimension: int, state: SpaceState, tokens: bool = False) -> VectorSpace:
+        """A new, empty space, with token vectors or without."""
 
     def drop_space(self, state: SpaceState) -> None:
         """Delete a space with its vectors, if there is one."""
@@ -73,10 +73,23 @@ class VectorWriter(Protocol):
         """Make the building space the active one, and delete the old one."""
 
     def missing(self, state: SpaceState, limit: int) -> list[tuple[Memory, Extraction]]:
-        """Memories without the vector that every memory of their kind has, session memories last."""
+        """Memories without the vector that every memory of their kind has, session memories last.
 
-    def put(self, memory: Memory, vectors: Mapping[VectorField, Vector], state: SpaceState) -> None:
-        """Add vectors of a stored memory."""
+        In a space with token vectors also memories without any; session memories have none.
+        """
+
+    def put(
+        self,
+        memory: Memory,
+        vectors: Mapping[VectorField, Vector],
+        state: SpaceState,
+        passages: Sequence[PassageVectors] = (),
+    ) -> None:
+        """Store vectors of a stored memory in place of those it has of the same fields.
+
+        The one passage of a short text comes with the vector of the full text, and a new vector of the full text
+        replaces all passages. A space without token vectors stores none.
+        """
 
     def get(self, rows: Sequence[int], where: VectorField, state: SpaceState = "active") -> dict[int, Vector]:
         """The vectors of one field of these memories, by row."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.sql.dialect import Dialect, Values
+from fivefold.stores.sql.spaces import SPACE_COLUMNS, space_of
 from fivefold.values.reports import Finding
 from fivefold.values.vectors import FIELDS
 
@@ -17,20 +19,44 @@ def count_rows(ask: Ask, source: str, namespace: int, *values: Any) -> int:
     return int(ask(f"SELECT count(*) FROM {source}", (namespace, *values))[0][0])
 
 
-def missing_vectors(ask: Ask, sql: Dialect, namespace: int, space: int, limit: int | None = None) -> list[int]:
-    """Rows of memories without the vector that every memory of their kind has; sessions come last."""
+def missing_vectors(
+    ask: Ask, sql: Dialect, namespace: int, space: int, limit: int | None = None, tokens: bool = False
+) -> list[int]:
+    """Rows of memories without the vector that every memory of their kind has; sessions come last.
+
+    With `tokens` also memories without token vectors, which session memories never have.
+    """
     memories: list[int] = []
     for kind, field in (("<>", "full"), ("=", "session")):
         if limit is None or len(memories) < limit:
             most = "" if limit is None else f" LIMIT {limit - len(memories)}"
+            lacks = f"NOT EXISTS (SELECT 1 FROM vectors v WHERE {sql.own_vector} AND v.space = ?2 AND v.field = ?3)"
+            if tokens and field == "full":
+                lacks = f"({lacks} OR NOT EXISTS (SELECT 1 FROM {sql.token_rows} t WHERE {sql.own_tokens}))"
             missing = ask(
-                f"SELECT row FROM memories m WHERE {sql.unindexed('namespace')} = ? AND kind {kind} 'session' "
-                f"AND NOT EXISTS (SELECT 1 FROM vectors v WHERE {sql.own_vector} AND v.space = ? AND v.field = ?) "
-                f"ORDER BY row{most}",
+                f"SELECT row FROM memories m WHERE {sql.unindexed('namespace')} = ?1 AND kind {kind} 'session' "
+                f"AND {lacks} ORDER BY row{most}",
                 (namespace, space, FIELDS.index(field)),
             )
             memories += [row for (row,) in missing]
     return memories
+
+
+def unsound_passages(ask: Ask, sql: Dialect, namespace: int, space: int) -> list[int]:
+    """Rows of memories whose passages are not numbered from 0 on, or not the ones that have token vectors."""
+    passage = FIELDS.index("passage")
+    numbered = (
+        f"SELECT memory, count(*) AS parts FROM vectors WHERE {sql.in_space} AND field = {passage} GROUP BY memory"
+    )
+    gaps = ask(f"{numbered} HAVING count(*) < 2 OR max(part) + 1 <> count(*)", (namespace, space))
+    wrong = ask(
+        f"SELECT read.memory FROM (SELECT memory, count(*) AS parts, max(part) AS last FROM {sql.token_rows} t "
+        f"WHERE {sql.in_space} GROUP BY memory) AS read LEFT JOIN ({numbered}) AS numbered "
+        "ON numbered.memory = read.memory WHERE read.parts <> coalesce(numbered.parts, 1) "
+        "OR read.last + 1 <> read.parts",
+        (namespace, space),
+    )
+    return sorted({row for row, *_ in (*gaps, *wrong)})
 
 
 def check_entities(ask: Ask, namespace: int) -> Finding:
@@ -60,16 +86,38 @@ def check_sessions(ask: Ask, namespace: int) -> Finding:
     return Finding("session log", wrong == 0, f"{wrong} sessions count wrongly" if wrong else "counts agree")
 
 
-def check_vectors(ask: Ask, sql: Dialect, namespace: int, stray: Callable[[int, int], int]) -> Iterator[Finding]:
-    """`stray` counts, of a space and its dimension, the vectors that are lost."""
-    spaces = ask("SELECT key, embedder, dimension FROM spaces WHERE namespace = ? AND state = 'active'", (namespace,))
+def check_vectors(
+    ask: Ask, sql: Dialect, namespace: int, stray: Callable[[int, int], int], stray_tokens: Callable[[], int]
+) -> Iterator[Finding]:
+    """`stray` counts, of a space and its dimension, the vectors that are lost; `stray_tokens` token vectors."""
+    spaces = ask(f"SELECT {SPACE_COLUMNS} FROM spaces WHERE namespace = ? AND state = 'active'", (namespace,))
     if not spaces:
         yield Finding("vectors", count_rows(ask, "memories WHERE namespace = ?", namespace) == 0, "none pinned yet")
         return
-    space, embedder, dimension = spaces[0]
-    missing, lost = len(missing_vectors(ask, sql, namespace, space)), stray(space, dimension)
+    space = space_of(spaces[0])
+    missing, lost = len(missing_vectors(ask, sql, namespace, space.key)), stray(space.key, space.dimension)
     yield Finding(
         "vectors",
         missing + lost == 0,
-        f"{missing} memories have none, {lost} are lost" if missing + lost else f"complete, by {embedder}",
+        f"{missing} memories have none, {lost} are lost" if missing + lost else f"complete, by {space.embedder}",
     )
+    yield from _check_passages(ask, sql, namespace, space, stray_tokens())
+
+
+def _check_passages(ask: Ask, sql: Dialect, namespace: int, space: VectorSpace, lost: int) -> Iterator[Finding]:
+    """Nothing where there are neither long texts nor token vectors."""
+    unsound = len(unsound_passages(ask, sql, namespace, space.key))
+    has_passages = ask(
+        f"SELECT 1 FROM vectors WHERE {sql.in_space} AND field = {FIELDS.index('passage')} LIMIT 1",
+        (namespace, space.key),
+    )
+    if has_passages or space.tokens or unsound or lost:
+        with_passages = f"{unsound} memories disagree with their passages"
+        yield Finding("passages", unsound == 0, with_passages if unsound else "agree with their memories")
+    if space.tokens or lost:
+        missing = len(missing_vectors(ask, sql, namespace, space.key, tokens=space.tokens))
+        yield Finding(
+            "token vectors",
+            missing + lost == 0,
+            f"{missing} memories have none, {lost} belong to no memory" if missing + lost else "complete",
+        )

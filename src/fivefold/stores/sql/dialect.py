@@ -35,6 +35,18 @@ class Dialect(Protocol):
     def own_vector(self) -> str:
         """The condition that a vector `v` is one of the memory `m`."""
 
+    @property
+    def in_space(self) -> str:
+        """The condition that a vector is of the space `?2` of the namespace `?1`."""
+
+    @property
+    def token_rows(self) -> str:
+        """A table with a row for each passage that has token vectors: space, field, memory, part."""
+
+    @property
+    def own_tokens(self) -> str:
+        """The condition that a row `t` of `token_rows` is of the memory `m` and of the space `?2`."""
+
     def as_list(self, values: Iterable[Any]) -> Any:
         """A list as a parameter."""
 

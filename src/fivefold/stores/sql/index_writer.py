@@ -29,8 +29,7 @@ class SqlIndexWriter:
     def add(self, row: int, entry: Entry) -> None:
         memory = entry.memory
         self.lexemes.add(row, entry)
-        for where, vector in entry.vectors.items():
-            self.vectors.put_vector(row, where, memory, vector)
+        self.vectors.put_all(row, memory, entry.vectors, entry.passages)
         self.statements.add(row, entry.extraction.statements)
         if memory.kind != "session":
             self.edges.add_co_mentions(self.entities.link(row, entry.extraction.mentions))

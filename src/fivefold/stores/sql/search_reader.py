@@ -7,6 +7,7 @@ from datetime import datetime
 
 from fivefold.stores.protocol import SearchReader, VectorSpace
 from fivefold.stores.sql.scoped_reader import ScopedReader
+from fivefold.stores.sql.spaces import SPACE_COLUMNS, space_of
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.times import to_micros
 
@@ -23,9 +24,9 @@ class SqlSearchReader(SearchReader):
         """How many vectors a space has."""
 
     def vector_space(self) -> VectorSpace | None:
-        sql = "SELECT key, embedder, dimension FROM spaces WHERE namespace = :ns AND state = 'active'"
+        sql = f"SELECT {SPACE_COLUMNS} FROM spaces WHERE namespace = :ns AND state = 'active'"
         rows = self._scope.rows(sql)
-        return VectorSpace(*rows[0]) if rows else None
+        return space_of(rows[0]) if rows else None
 
     def temporal(self, start: datetime, end: datetime, depth: int) -> list[RouteHit]:
         """Events of the window; when there are too many, those nearest to its centre, else as they happened."""

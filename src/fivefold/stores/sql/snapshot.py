@@ -45,19 +45,20 @@ class SqlSnapshot(ABC):
         """The rows of any table but the vectors."""
 
     @abstractmethod
-    def embeddings(self, space: int, dimension: int, field: int, after: int) -> Iterator[Row]:
-        """The vectors of one field of a space, of memories behind `after`."""
+    def embeddings(self, space: int, dimension: int, field: int, after: tuple[int, int]) -> Iterator[Row]:
+        """The vectors of one field of a space with their token vectors, behind a memory and part."""
 
     def rows(self, table: Table, after: Sequence[Any] = ()) -> Iterator[Row]:
         """All rows in the table's order, or those behind a position in it."""
         return self._vectors(*after) if table is VECTORS else self.plain_rows(table, after)
 
-    def _vectors(self, space: int = 0, field: int = 0, memory: int = -1) -> Iterator[Row]:
+    def _vectors(self, space: int = 0, field: int = 0, memory: int = -1, part: int = 0) -> Iterator[Row]:
         spaces = self.ask("SELECT key, dimension FROM spaces WHERE namespace = ? ORDER BY key", (self._key,))
         for key, dimension in spaces:
             for code in range(len(FIELDS)):
                 if (key, code) >= (space, field):
-                    yield from self.embeddings(key, dimension, code, memory if (key, code) == (space, field) else -1)
+                    after = (memory, part) if (key, code) == (space, field) else (-1, 0)
+                    yield from self.embeddings(key, dimension, code, after)
 
     def where(self, table: Table) -> str:
         """The condition that a row is of the namespace, whose key is its parameter."""
@@ -113,7 +114,7 @@ class SqlSnapshotImporter(ABC):
             self._vectors.put_rows(rows)
         else:
             if table is SPACES:
-                for _, _, dimension, _ in rows:
+                for _, _, dimension, *_ in rows:
                     self._vectors.make_room(dimension)
             self.put_rows(table, rows)
 

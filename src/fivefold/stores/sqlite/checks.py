@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import apsw
 
 from fivefold.stores.sql.checks import check_entities, check_sessions, check_vectors, count_rows
-from fivefold.stores.sqlite import lexical, vectors
+from fivefold.stores.sqlite import lexical, token_rows, vectors
 from fivefold.stores.sqlite.dialect import SQLITE, SqliteDatabase
 from fivefold.values.reports import Finding
 
@@ -37,7 +37,7 @@ def check_namespace(connection: apsw.Connection, namespace: int) -> Iterator[Fin
         return count_rows(ask, f"(SELECT id FROM vectors WHERE space = ? EXCEPT SELECT rowid FROM {table})", space)
 
     yield _lexical(connection, namespace)
-    yield from check_vectors(ask, SQLITE, namespace, stray)
+    yield from check_vectors(ask, SQLITE, namespace, stray, lambda: len(ask(token_rows.STRAY, ())))
     yield check_entities(ask, namespace)
     yield check_sessions(ask, namespace)
 

@@ -15,6 +15,7 @@ import apsw
 import sqlite_vec
 
 from fivefold.errors import DamagedStore, DiskFull, ReadOnly, StoreClosed, StoreError
+from fivefold.stores.sqlite.schema import show_passages
 
 BUSY_MS = 120_000
 """How long a writer waits for another process's transaction before it gives up."""
@@ -39,6 +40,8 @@ def connect(location: str, *, read_only: bool = False, create: bool = False) -> 
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA cache_size = -65536")
     connection.execute("PRAGMA mmap_size = 1073741824")
+    if read_only:
+        show_passages(connection)
     return connection
 
 
@@ -67,6 +70,19 @@ def number(connection: apsw.Connection, sql: str, *values: Any) -> int | None:
     """The one number a statement gives, if it gives one."""
     records = rows(connection, sql, *values)
     return None if not records or records[0][0] is None else int(records[0][0])
+
+
+@contextmanager
+def one_snapshot(connection: apsw.Connection) -> Iterator[None]:
+    """All reads inside see the file as it was at the first of them."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("COMMIT")
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import apsw
 
 from fivefold.stores.sql.dialect import Values
+from fivefold.stores.sqlite.token_rows import PIECE_BITS
 
 
 class SqliteDialect:
@@ -20,6 +21,12 @@ class SqliteDialect:
     json_list = "json_group_array"
     events = "memories INDEXED BY memories_events"
     own_vector = "v.memory = m.row"
+    in_space = "space = ?2"
+    token_rows = (
+        "(SELECT v.space, v.field, v.memory, v.part FROM vectors v "
+        f"CROSS JOIN tokens p ON p.key = v.id << {PIECE_BITS})"
+    )
+    own_tokens = "t.memory = m.row AND t.space = ?2"
 
     def as_list(self, values: Iterable[Any]) -> str:
         return json.dumps([item.hex() if isinstance(item, bytes) else item for item in values], ensure_ascii=False)

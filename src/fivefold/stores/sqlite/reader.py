@@ -18,7 +18,8 @@ from fivefold.stores.sql.search_reader import SqlSearchReader
 from fivefold.stores.sqlite import fused_search, lexical
 from fivefold.stores.sqlite.connection import Connections
 from fivefold.stores.sqlite.dialect import SQLITE
-from fivefold.stores.sqlite.vectors import VectorCache, stored
+from fivefold.stores.sqlite.token_cache import TokenCache
+from fivefold.stores.sqlite.vectors import VectorCache, stored, stored_passages
 from fivefold.stores.sqlite.walk import walk
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import Matrix, Vector, VectorField
@@ -32,6 +33,7 @@ class SqliteFile:
 
     connections: Connections
     vector_cache: VectorCache
+    token_cache: TokenCache
     recalls: RecallLog
     key_of: Callable[[str], int | None]
     size: Callable[[], int]
@@ -107,6 +109,16 @@ class SqliteSearchReader(SqlSearchReader):
     def vectors(self, space: VectorSpace, rows: Sequence[int]) -> dict[int, Vector]:
         with self._file.connections.reader() as connection:
             return stored(connection, space, rows, ["full", "session"])
+
+    def token_vectors(self, space: VectorSpace, passages: Sequence[tuple[int, int]]) -> dict[tuple[int, int], bytes]:
+        if not space.tokens or not passages:
+            return {}
+        with self._file.connections.reader() as connection:
+            return self._file.token_cache.read(connection, space, passages)
+
+    def passage_vectors(self, space: VectorSpace, rows: Sequence[int]) -> dict[int, Matrix]:
+        with self._file.connections.reader() as connection:
+            return stored_passages(connection, space, rows)
 
     def count_vectors(self, space: VectorSpace) -> int:
         return self._scope.count("vectors WHERE space = :space", space=space.key)

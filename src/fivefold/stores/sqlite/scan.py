@@ -25,7 +25,7 @@ Rows = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Arrays:
-    """Vectors side by side: ids, memories and types; the floats; their bytes with scale and greatest error."""
+    """Vectors side by side: ids, memories, parts and types; the floats; their bytes with scale and greatest error."""
 
     ids: Rows
     memories: Rows
@@ -34,6 +34,7 @@ class Arrays:
     codes: npt.NDArray[np.int8]
     scales: Floats
     errors: Floats
+    parts: npt.NDArray[np.int32]
 
     @classmethod
     def empty(cls, size: int, dimension: int) -> Arrays:
@@ -45,6 +46,7 @@ class Arrays:
             np.empty((size, dimension), np.int8),
             np.empty(size, np.float32),
             np.empty(size, np.float32),
+            np.empty(size, np.int32),
         )
 
     def first(self, size: int) -> Arrays:
@@ -59,17 +61,16 @@ class Arrays:
             new[:used] = old[:used]
         return larger
 
-    def put(self, start: int, ids: Rows, memories: Rows, types: Rows, matrix: Floats) -> None:
-        codes, scales, errors = coded(matrix)
-        parts: tuple[npt.NDArray[Any], ...] = (ids, memories, types, matrix, codes, scales, errors)
-        for array, values in zip(self._all(), parts, strict=True):
+    def put(self, start: int, ids: Rows, memories: Rows, types: Rows, matrix: Floats, parts: Rows) -> None:
+        columns: tuple[npt.NDArray[Any], ...] = (ids, memories, types, matrix, *coded(matrix), parts)
+        for array, values in zip(self._all(), columns, strict=True):
             array[start : start + len(ids)] = values
 
     def _each(self, view: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Arrays:
         return Arrays(*map(view, self._all()))
 
     def _all(self) -> tuple[npt.NDArray[Any], ...]:
-        return (self.ids, self.memories, self.types, self.matrix, self.codes, self.scales, self.errors)
+        return (self.ids, self.memories, self.types, self.matrix, self.codes, self.scales, self.errors, self.parts)
 
 
 def coded(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats, Floats]:
@@ -81,23 +82,30 @@ def coded(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats, Floats]:
 
 
 def closest(arrays: Arrays, vector: Vector, depth: int, positions: Rows | None = None) -> tuple[Rows, Floats]:
-    """Where the `depth` vectors with the greatest product stand, ties by memory, and their products.
+    """Where the `depth` vectors with the greatest product stand, ties by memory and part, and their products.
 
     Products of equal vectors may differ in the last bit by where they stand, so ties are decided by six digits.
     """
     if positions is None and len(arrays.ids) > PLAIN:
         positions = _possible(arrays, vector, depth)
-    matrix, memories = (
-        (arrays.matrix, arrays.memories)
-        if positions is None
-        else (arrays.matrix[positions], arrays.memories[positions])
-    )
+    if positions is not None:
+        order, scores = _nearest(
+            arrays.matrix[positions], arrays.memories[positions], arrays.parts[positions], vector, depth
+        )
+        return positions[order], scores
+    return _nearest(arrays.matrix, arrays.memories, arrays.parts, vector, depth)
+
+
+def _nearest(
+    matrix: Floats, memories: Rows, parts: npt.NDArray[np.int32], vector: Vector, depth: int
+) -> tuple[Rows, Floats]:
+    """By one plain product."""
     scores = matrix @ vector
     top = np.arange(len(scores))
     if len(scores) > depth:
         top = np.flatnonzero(scores >= _least_of_best(scores, depth) - np.float32(1e-6))
-    order = top[np.lexsort((memories[top], -np.round(scores[top], 6)))][:depth]
-    return order if positions is None else positions[order], scores[order]
+    order = top[np.lexsort((parts[top], memories[top], -np.round(scores[top], 6)))][:depth]
+    return order, scores[order]
 
 
 def _possible(arrays: Arrays, vector: Vector, depth: int) -> Rows:

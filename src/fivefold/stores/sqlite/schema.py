@@ -15,6 +15,9 @@ from fivefold.errors import NewerSchema, StoreError
 APPLICATION_ID = 0x35464C44
 """'5FLD': marks the file as ours, so that another program's database is never touched."""
 
+PASSAGES = 6
+"""The version of the schema that first has passages and token vectors."""
+
 
 @cache
 def migrations() -> tuple[tuple[int, str], ...]:
@@ -62,6 +65,16 @@ def version_of(connection: apsw.Connection, location: str, newest: int) -> int:
             "upgrade fivefold to open it"
         )
     return version
+
+
+def show_passages(connection: apsw.Connection) -> None:
+    """Let an older file that can only be read look as a newer one does that has no passages and no token vectors."""
+    if int(connection.pragma("user_version")) < PASSAGES:
+        connection.execute(
+            "CREATE TEMP VIEW spaces AS SELECT *, 0 AS tokens FROM main.spaces; "
+            "CREATE TEMP VIEW vectors AS SELECT *, 0 AS part FROM main.vectors; "
+            "CREATE TEMP TABLE tokens (key INTEGER PRIMARY KEY, tokens BLOB)"
+        )
 
 
 def back_up(location: str, version: int) -> Path:

@@ -16,7 +16,7 @@ from fivefold.stores.sql.lexeme_writer import SqlLexemeWriter
 from fivefold.stores.sql.snapshot import SqlSnapshot, SqlSnapshotImporter, names_of
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.stores.sql.vector_writer import SqlVectorWriter
-from fivefold.stores.sqlite import vectors
+from fivefold.stores.sqlite import token_rows, vectors
 from fivefold.stores.sqlite.connection import Connections
 from fivefold.stores.sqlite.schema import migrations
 from fivefold.stores.sqlite.sequences import reserve
@@ -51,26 +51,30 @@ class SqliteSnapshot(SqlSnapshot):
     def plain_rows(self, table: Table, after: Sequence[Any]) -> Iterator[Row]:
         return iter(self._connection.execute(self.statement(table, after), (self._key, *after)))
 
-    def embeddings(self, space: int, dimension: int, field: int, after: int) -> Iterator[Row]:
-        sql = "SELECT id, memory, type FROM vectors WHERE space = ? AND field = ? AND memory > ? ORDER BY memory"
-        known = self.ask(sql, (space, field, after))
+    def embeddings(self, space: int, dimension: int, field: int, after: tuple[int, int]) -> Iterator[Row]:
+        known = self.ask(
+            "SELECT id, memory, part, type FROM vectors WHERE space = ? AND field = ? AND (memory, part) > (?, ?) "
+            "ORDER BY memory, part",
+            (space, field, *after),
+        )
         for start in range(0, len(known), CHUNK):
-            part = known[start : start + CHUNK]
+            batch = known[start : start + CHUNK]
             blobs: dict[int, bytes] = dict(
                 self.ask(
                     f"SELECT e.rowid, e.embedding FROM json_each(?) wanted CROSS JOIN {vectors.table_of(dimension)} e "
                     "ON e.rowid = wanted.value",
-                    [json.dumps([id for id, _, _ in part])],
+                    [json.dumps([id for id, *_ in batch])],
                 )
             )
-            for id, memory, type in part:
+            tokens = token_rows.by_id(self._connection, [id for id, *_ in batch])
+            for id, memory, part, type in batch:
                 if id not in blobs:
                     raise StoreError(
                         "vectors of the source are missing",
                         advice="rebuild them first with {call}",
                         call=Call("doctor", {"repair": True}),
                     )
-                yield space, field, memory, type, blobs[id]
+                yield space, field, memory, part, type, blobs[id], tokens.get(id)
 
 
 class SqliteSnapshotImporter(SqlSnapshotImporter):

@@ -28,6 +28,7 @@ from fivefold.stores.sqlite.fused_search import offer_nearest
 from fivefold.stores.sqlite.reader import SqliteFile, reader_of
 from fivefold.stores.sqlite.schema import migrate, migrations, version_of
 from fivefold.stores.sqlite.shared_tables import SqliteSharedTables
+from fivefold.stores.sqlite.token_cache import TokenCache
 from fivefold.stores.sqlite.vectors import VectorCache
 from fivefold.stores.sqlite.writer import writer_of
 from fivefold.values.reports import Finding, MaintenanceResult
@@ -42,7 +43,7 @@ class SqliteStore:
     def __init__(self, location: str) -> None:
         self.location = location if location == ":memory:" else os.path.abspath(location)
         self.read_only = _prepare(self.location)
-        self.vector_cache = VectorCache()
+        self.vector_cache, self.token_cache = VectorCache(), TokenCache()
         with plain_errors(self.location):
             self.connections = Connections(
                 self.location, read_only=self.read_only, prepare=partial(offer_nearest, cache=self.vector_cache)
@@ -59,7 +60,9 @@ class SqliteStore:
         self.keys, self.audit, self.requests = SqlKeyStore(tables), SqlAuditStore(tables), SqlRequestStore(tables)
         self._namespace_keys: dict[str, int] = {}
         self.recalls = RecallLog(self._log_recalls)
-        self._file = SqliteFile(self.connections, self.vector_cache, self.recalls, self.key_of, self.size)
+        self._file = SqliteFile(
+            self.connections, self.vector_cache, self.token_cache, self.recalls, self.key_of, self.size
+        )
         self._logging: apsw.Connection | None = None
 
     def reader(self, namespace: str) -> SqlReader:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from fivefold.stores.protocol import SpaceState, VectorSpace
+from fivefold.stores.sql.checks import unsound_passages
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.stores.sql.vector_writer import SqlVectorWriter
-from fivefold.stores.sqlite import vectors
+from fivefold.stores.sqlite import token_rows, vectors
 from fivefold.stores.sqlite.dialect import SqliteDatabase
 from fivefold.stores.sqlite.sequences import reserve
 from fivefold.stores.tables import Row
@@ -28,6 +29,7 @@ class SqliteVectorWriter(SqlVectorWriter):
         vectors.create_table(self._connection, dimension)
 
     def clear_space(self, space: VectorSpace) -> None:
+        self._drop_tokens(space.key)
         self._txn.run(
             f"DELETE FROM {vectors.table_of(space.dimension)} WHERE rowid IN (SELECT id FROM vectors WHERE space = ?)",
             space.key,
@@ -38,16 +40,24 @@ class SqliteVectorWriter(SqlVectorWriter):
         return vectors.stored(self._connection, space, rows, [where])
 
     def put_vector(
-        self, row: int, where: VectorField, memory: Memory, vector: Vector, state: SpaceState = "active"
+        self,
+        row: int,
+        where: VectorField,
+        memory: Memory,
+        vector: Vector,
+        state: SpaceState = "active",
+        part: int = 0,
+        tokens: bytes | None = None,
     ) -> None:
         space = self.space(state)
         assert space is not None, "a space is pinned before vectors are written"
         kind = TYPES.index(memory.type)
         id = self._txn.db.insert(
-            "INSERT INTO vectors (id, space, field, memory, type) VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO vectors (id, space, field, memory, part, type) VALUES (?, ?, ?, ?, ?, ?)",
             space.key,
             FIELDS.index(where),
             row,
+            part,
             kind,
         )
         self._txn.run(
@@ -60,6 +70,8 @@ class SqliteVectorWriter(SqlVectorWriter):
             to_micros(memory.event_at),
             vector.tobytes(),
         )
+        if space.tokens and tokens is not None:
+            token_rows.put(self._txn, [(id, tokens)])
 
     def drop_vectors(self, row: int) -> None:
         self._drop_where(row, "1")
@@ -67,7 +79,15 @@ class SqliteVectorWriter(SqlVectorWriter):
     def drop_next(self, row: int) -> None:
         self._drop_where(row, "s.state = 'building' OR v.field = ?", FIELDS.index("next_user"))
 
+    def drop_fields(self, row: int, fields: Sequence[VectorField], state: SpaceState) -> None:
+        codes = [FIELDS.index(name) for name in fields]
+        self._drop_where(row, f"s.state = ? AND v.field IN ({', '.join('?' * len(codes))})", state, *codes)
+
     def drop_stray_vectors(self) -> None:
+        """Also all vectors of a memory whose passages do not agree, so that it gets new ones."""
+        for space in self._txn.rows("SELECT key FROM spaces WHERE namespace = ?", self._txn.key):
+            for row in unsound_passages(self._txn.db.rows, self._txn.sql, self._txn.key, *space):
+                self._drop_where(row, "v.space = ?", *space)
         for (dimension,) in self._txn.rows("SELECT DISTINCT dimension FROM spaces WHERE namespace = ?", self._txn.key):
             table = vectors.table_of(dimension)
             mine = "SELECT key FROM spaces WHERE namespace = ? AND dimension = ?"
@@ -81,10 +101,12 @@ class SqliteVectorWriter(SqlVectorWriter):
                 self._drop_vector(id, space, field, dimension)
             stray = self._txn.rows(f"SELECT rowid FROM {table} WHERE rowid NOT IN (SELECT id FROM vectors)")
             self._txn.db.many(f"DELETE FROM {table} WHERE rowid = ?", stray)
+        token_rows.drop(self._txn, [id for (id,) in self._txn.rows(token_rows.STRAY)])
 
     def clear(self) -> None:
         spaces = self._txn.rows("SELECT key, dimension FROM spaces WHERE namespace = ?", self._txn.key)
         for space, dimension in spaces:
+            self._drop_tokens(space)
             ids = self._txn.rows("SELECT id FROM vectors WHERE space = ?", space)
             self._txn.db.many(f"DELETE FROM {vectors.table_of(dimension)} WHERE rowid = ?", ids)
             self._txn.run("DELETE FROM vectors WHERE space = ?", space)
@@ -92,11 +114,11 @@ class SqliteVectorWriter(SqlVectorWriter):
     def put_rows(self, rows: Sequence[Row]) -> None:
         first = reserve(self._txn, "vectors", len(rows)) + 1
         self._txn.db.many(
-            "INSERT INTO vectors (id, space, field, memory, type) VALUES (?, ?, ?, ?, ?)",
-            [(id, *row[:4]) for id, row in enumerate(rows, first)],
+            "INSERT INTO vectors (id, space, field, memory, part, type) VALUES (?, ?, ?, ?, ?, ?)",
+            [(id, *row[:5]) for id, row in enumerate(rows, first)],
         )
         by_length: dict[int, list[Row]] = {}
-        for id, (space, field, memory, type, embedding) in enumerate(rows, first):
+        for id, (space, field, memory, _, type, embedding, _) in enumerate(rows, first):
             by_length.setdefault(len(embedding) // 4, []).append((id, space, field, type, memory, embedding))
         for dimension, of_length in by_length.items():
             self._txn.db.many(
@@ -104,9 +126,14 @@ class SqliteVectorWriter(SqlVectorWriter):
                 "VALUES (?, ?, ?, ?, (SELECT event_at FROM memories WHERE row = ?), ?)",
                 of_length,
             )
+        token_rows.put(self._txn, [(id, row[6]) for id, row in enumerate(rows, first) if row[6] is not None])
 
     def flush(self) -> None:
         """Nothing is gathered."""
+
+    def _drop_tokens(self, space: int) -> None:
+        """Delete all token vectors of a space."""
+        token_rows.drop(self._txn, [id for (id,) in self._txn.rows("SELECT id FROM vectors WHERE space = ?", space)])
 
     def _drop_where(self, row: int, condition: str, *values: Any) -> None:
         rows = self._txn.rows(
@@ -120,5 +147,6 @@ class SqliteVectorWriter(SqlVectorWriter):
 
     def _drop_vector(self, id: int, space: int, field: int, dimension: int) -> None:
         self._txn.run(f"DELETE FROM {vectors.table_of(dimension)} WHERE rowid = ?", id)
+        token_rows.drop(self._txn, [id])
         self._txn.run("DELETE FROM vectors WHERE id = ?", id)
         self._txn.run("INSERT INTO removals VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET count = count + 1", space, field)

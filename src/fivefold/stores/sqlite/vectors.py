@@ -9,15 +9,14 @@ from __future__ import annotations
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import apsw
 import numpy as np
 
 from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.queries import Filter
-from fivefold.stores.sqlite.connection import number, rows
+from fivefold.stores.sqlite.connection import number, one_snapshot, rows
 from fivefold.stores.sqlite.scan import Arrays, Rows, closest
 from fivefold.values.memory import TYPES
 from fivefold.values.recall_trace import RouteHit
@@ -52,13 +51,13 @@ def knn(
     types = [TYPES.index(name) for name in keep.types]
     narrowed = f" AND type IN ({', '.join('?' * len(types))})" if types else ""
     cursor = connection.execute(
-        f"SELECT v.memory, nearest.distance FROM (SELECT rowid, distance FROM {table_of(space.dimension)} "
+        f"SELECT v.memory, nearest.distance, v.part FROM (SELECT rowid, distance FROM {table_of(space.dimension)} "
         f"WHERE embedding MATCH ? AND k = ? AND space = ? AND field = ?{narrowed}) AS nearest "
         "JOIN vectors v ON v.id = nearest.rowid",
         (vector.tobytes(), depth, space.key, FIELDS.index(where), *types),
     )
-    hits = [RouteHit(row, 1.0 - distance) for row, distance in cursor]
-    return sorted(hits, key=lambda hit: (-hit.score, hit.row))
+    hits = [RouteHit(row, 1.0 - distance, part=part) for row, distance, part in cursor]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.row, hit.part))
 
 
 def stored(
@@ -77,20 +76,27 @@ def stored(
     return {row: np.frombuffer(blob, dtype=np.float32) for row, blob in records}
 
 
+def stored_passages(connection: apsw.Connection, space: VectorSpace, memories: Sequence[int]) -> dict[int, Matrix]:
+    """The vectors of the passages of these memories in their order; memories of one passage are left out."""
+    records = rows(
+        connection,
+        "SELECT v.memory, v.part, e.embedding FROM json_each(?) wanted CROSS JOIN vectors v "
+        f"ON v.memory = wanted.value AND v.space = ? AND v.field = ? CROSS JOIN {table_of(space.dimension)} e "
+        "ON e.rowid = v.id",
+        json.dumps(list(memories)),
+        space.key,
+        FIELDS.index("passage"),
+    )
+    blobs: dict[int, list[bytes]] = {}
+    for memory, _, blob in sorted(records):
+        blobs.setdefault(memory, []).append(blob)
+    return {
+        memory: np.frombuffer(b"".join(parts), dtype=np.float32).reshape(len(parts), -1)
+        for memory, parts in blobs.items()
+    }
+
+
 _REMOVALS = "SELECT count FROM removals WHERE space = ? AND field = ?"
-
-
-@contextmanager
-def _one_snapshot(connection: apsw.Connection) -> Iterator[None]:
-    """All reads inside see the file as it was at the first of them."""
-    if connection.in_transaction:
-        yield
-        return
-    connection.execute("BEGIN")
-    try:
-        yield
-    finally:
-        connection.execute("COMMIT")
 
 
 class CachedVectors:
@@ -106,8 +112,8 @@ class CachedVectors:
     def search(self, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
         cached, positions = self._filtered(keep)
         order, scores = closest(cached, vector, depth, positions)
-        memories = cached.memories[order].tolist()
-        return [RouteHit(row, score) for row, score in zip(memories, scores.tolist(), strict=True)]
+        found = zip(cached.memories[order].tolist(), scores.tolist(), cached.parts[order].tolist(), strict=True)
+        return [RouteHit(row, score, part=part) for row, score, part in found]
 
     def patterns(self, vector: Vector, size: int, keep: Filter) -> Matrix:
         cached, positions = self._filtered(keep)
@@ -123,7 +129,7 @@ class CachedVectors:
     def catch_up(self, connection: apsw.Connection, space: VectorSpace, where: VectorField) -> None:
         """Read what was written since the last time."""
         code = FIELDS.index(where)
-        with self.lock, _one_snapshot(connection):
+        with self.lock, one_snapshot(connection):
             removals = number(connection, _REMOVALS, space.key, code) or 0
             if removals != self.removals and self.size:
                 self._drop_removed(connection, space.key, code)
@@ -139,7 +145,7 @@ class CachedVectors:
     def _append(self, connection: apsw.Connection, space: VectorSpace, code: int) -> None:
         new = rows(
             connection,
-            "SELECT v.id, v.memory, v.type, e.embedding FROM vectors v "
+            "SELECT v.id, v.memory, v.part, v.type, e.embedding FROM vectors v "
             f"JOIN {table_of(space.dimension)} e ON e.rowid = v.id WHERE v.space = ? AND v.field = ? AND v.id > ?",
             space.key,
             code,
@@ -151,9 +157,9 @@ class CachedVectors:
         if end > len(self.arrays.ids):
             room = end if self.size == 0 else end * 5 // 4
             self.arrays = self.arrays.grown(self.size, room)
-        ids, memories, types, blobs = zip(*new, strict=True)
+        ids, memories, parts, types, blobs = zip(*new, strict=True)
         matrix = np.frombuffer(b"".join(blobs), dtype=np.float32).reshape(len(new), -1)
-        self.arrays.put(self.size, np.array(ids), np.array(memories), np.array(types), matrix)
+        self.arrays.put(self.size, np.array(ids), np.array(memories), np.array(types), matrix, np.array(parts))
         self.size, self.last_id = end, max(ids)
 
 
