@@ -15,6 +15,9 @@ from fivefold.transfer.migrate import Migrated, migrate
 ODD = "wörk / 'quoted' \"it\"; DROP TABLE memories -- 日本 🎉"
 QUESTIONS = ("where do I live now?", "what did Sarah say about the Kestrel?", "how do I take my tea?")
 
+TOKENS = [bytes([number]) * length for number, length in enumerate((0, 1, 659, 660, 661, 1_300, 5_000, 40, 0, 9_999))]
+"""Token vectors of seven short texts and of the three passages of a long one, of sizes that stores may split."""
+
 
 def exported(location: str, namespace: str, folder: Path) -> bytes:
     """A namespace as it is exported; the doctor finds it sound."""

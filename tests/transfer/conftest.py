@@ -10,7 +10,8 @@ import pytest
 
 import fivefold
 from fivefold import sample
-from tests.support.migrating import ODD, QUESTIONS, make_namespace
+from fivefold.values.vectors import PassageVectors
+from tests.support.migrating import ODD, QUESTIONS, TOKENS, make_namespace
 from tests.support.postgres import Server
 from tests.support.toy_engine import Toy, toy
 
@@ -40,9 +41,14 @@ def lived(sample_path: str, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def _half_moved(store: Any) -> None:
     with store.write("default") as txn:
-        txn.vectors.open_space(Toy.pin, Toy.dimension, "building")
-        for memory, _ in txn.vectors.missing("building", 20):
-            txn.vectors.put(memory, {"full": Toy().embed([memory.content])[0]}, "building")
+        txn.vectors.open_space(Toy.pin, Toy.dimension, "building", tokens=True)
+        for (memory, _), tokens in zip(txn.vectors.missing("building", 7), TOKENS[:7], strict=True):
+            vector = Toy().embed([memory.content])[0]
+            txn.vectors.put(memory, {"full": vector}, "building", [PassageVectors(tokens)])
+        long = txn.vectors.missing("building", 1)[0][0]
+        parts = Toy().embed([long.content, "and more", "and the end"])
+        passages = [PassageVectors(tokens, part) for tokens, part in zip(TOKENS[-3:], parts, strict=True)]
+        txn.vectors.put(long, {"full": parts[0]}, "building", passages)
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

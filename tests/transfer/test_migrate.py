@@ -18,7 +18,7 @@ from fivefold.stores.tables import VECTORS
 from fivefold.testing.store_pair import answers, same_answers
 from fivefold.transfer.migrate import migrate
 from tests.learning.test_reranker import VERDICT, liking
-from tests.support.migrating import ODD, QUESTIONS, checksums, exported, make_namespace
+from tests.support.migrating import ODD, QUESTIONS, TOKENS, checksums, exported, make_namespace
 from tests.support.postgres import Server
 from tests.support.toy_engine import Toy, toy
 
@@ -78,7 +78,9 @@ def test_everything_comes_along(lived: str, target: str, monkeypatch: pytest.Mon
         )
         with old.store.snapshot("default") as one, new.store.snapshot("default") as other:
             assert list(other.rows(VECTORS)) == list(one.rows(VECTORS))
-            assert {len(row[4]) // 4 for row in other.rows(VECTORS)} == {Toy.dimension, 384}
+            assert [row[6] for row in other.rows(VECTORS) if row[6] is not None] == TOKENS
+            assert {row[3] for row in other.rows(VECTORS)} == {0, 1, 2}
+            assert {len(row[5]) // 4 for row in other.rows(VECTORS)} == {Toy.dimension, 384}
 
 
 def test_vectors_are_the_same_to_the_last_bit(target: str, tmp_path: Path) -> None:
@@ -91,7 +93,7 @@ def test_vectors_are_the_same_to_the_last_bit(target: str, tmp_path: Path) -> No
             txn.vectors.put(memory, {"user": odd}, "active")
     migrate(source, target)
     with closing(open_store(target)) as store, store.snapshot("default") as look:
-        assert odd.tobytes() in [row[4] for row in look.rows(VECTORS)]
+        assert odd.tobytes() in [row[5] for row in look.rows(VECTORS)]
 
 
 @pytest.mark.parametrize("namespace", [ODD, "empty", "x" * 200])
