@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import lzma
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,17 @@ def test_packed_files_blank_lines_and_a_byte_order_mark_are_read(tmp_path: Path)
     assert jsonl.load(str(tmp_path)) == plain
 
 
+def test_files_packed_by_xz_are_read_and_a_broken_one_is_said(tmp_path: Path) -> None:
+    plain = jsonl.load(written(tmp_path))
+    path, packed = tmp_path / "memories.jsonl", tmp_path / "memories.jsonl.xz"
+    packed.write_bytes(lzma.compress(path.read_bytes()))
+    path.unlink()
+    assert jsonl.load(tmp_path) == plain
+    packed.write_bytes(packed.read_bytes()[:-9])
+    with pytest.raises(InvalidInput, match=r"memories.jsonl.xz is not a sound xz file: .*; pack it again"):
+        jsonl.load(tmp_path)
+
+
 def test_a_time_without_a_zone_is_noted(tmp_path: Path) -> None:
     memories = [{**MEMORIES[0], "event_at": "2024-03-01T09:00"}, MEMORIES[2]]
     assert jsonl.load(written(tmp_path, memories)).notes == ("memories whose time had no zone and was taken as UTC: 1",)
@@ -197,10 +209,10 @@ def test_lines_that_are_no_objects_are_named(tmp_path: Path, memories: str | byt
 def test_a_missing_folder_or_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"nowhere does not exist; give the folder that holds memories.jsonl and"):
         jsonl.load(tmp_path / "nowhere")
-    with pytest.raises(InvalidInput, match=r"holds neither memories.jsonl nor memories.jsonl.gz"):
+    with pytest.raises(InvalidInput, match=r"holds neither memories.jsonl, memories.jsonl.gz nor memories.jsonl.xz"):
         jsonl.load(tmp_path)
     written(tmp_path, queries=None)
-    with pytest.raises(InvalidInput, match=r"holds neither queries.jsonl nor queries.jsonl.gz"):
+    with pytest.raises(InvalidInput, match=r"holds neither queries.jsonl, queries.jsonl.gz nor queries.jsonl.xz"):
         jsonl.load(tmp_path)
     with pytest.raises(InvalidInput, match="is a file, not a folder"):
         jsonl.load(tmp_path / "memories.jsonl")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -75,6 +76,38 @@ def test_without_pooling_each_question_has_its_own_namespace(tmp_path: Path) -> 
     assert [turn.session_id for turn in data.memories["q2"]] == ["bees"] * 3 + ["boat"] * 2
     assert [(asked.id, asked.namespace) for asked in data.questions] == [("q1", "q1"), ("q2", "q2")]
     assert data.notes[1] == "empty turns skipped: 2"
+
+
+def test_the_file_decides_whether_sessions_are_pooled(tmp_path: Path) -> None:
+    """Haystacks of nothing but evidence are the oracle's."""
+    assert list(longmemeval.load(written(tmp_path, ASKED)).memories) == ["q1", "q2"]
+    oracle = [question("q1", ["bees", "boat"], bees=BEES, boat=BOAT), question("q2", ["boat"], boat=BOAT)]
+    assert list(longmemeval.load(written(tmp_path, oracle)).memories) == ["longmemeval"]
+
+
+@pytest.mark.parametrize("questions_first", [False, True])
+def test_sessions_kept_apart_from_the_questions_are_the_same(tmp_path: Path, questions_first: bool) -> None:
+    light = [{name: value for name, value in item.items() if name != "haystack_sessions"} for item in ASKED]
+    parts = {"about": {"made": "by hand"}, "sessions": {"bees": BEES, "boat": BOAT, "tea": TEA}, "questions": light}
+    if questions_first:
+        parts = dict(reversed(parts.items()))
+    path = tmp_path / "apart.json.xz"
+    path.write_bytes(lzma.compress(json.dumps(parts).encode()))
+    assert longmemeval.load(path) == longmemeval.load(written(tmp_path, ASKED))
+    light[1]["haystack_session_ids"] = ["bees", "bark"]
+    path.write_bytes(lzma.compress(json.dumps(parts).encode()))
+    with pytest.raises(InvalidInput, match=r"question 2, field haystack_session_ids: 'bark' is not among the sessions"):
+        longmemeval.load(path)
+
+
+def test_marked_turns_are_the_gold_where_turns_count(tmp_path: Path) -> None:
+    data = longmemeval.load(written(tmp_path, ASKED), unit="turn")
+    assert data.unit == "turn"
+    assert [(asked.id, asked.relevant) for asked in data.questions] == [("q1", ("bees:0",))]
+    assert [id for id, _ in data.plain["q1"]] == ["bees:0", "bees:1", "bees:3", "boat:0", "boat:1"]
+    assert data.notes[-1] == "questions left out because none of their turns is marked as evidence: 1"
+    with pytest.raises(InvalidInput, match=r"asked.json: no turn is marked by has_answer"):
+        longmemeval.load(written(tmp_path, ASKED[1:2]), unit="turn")
 
 
 def test_a_turn_keeps_role_time_and_the_text_of_its_side(tmp_path: Path) -> None:
@@ -154,7 +187,7 @@ def test_bad_data_is_told_by_its_place(tmp_path: Path, change: Callable[[Any], N
 
 
 def test_a_file_that_holds_no_questions_is_told(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"asked.json: must be a list at its top, not an object"):
+    with pytest.raises(InvalidInput, match=r"asked.json: must be a list of questions, or an object with sessions and"):
         longmemeval.load(written(tmp_path, {"data": ASKED}), pool=True)
     with pytest.raises(InvalidInput, match=r"asked.json: no question can be answered from its sessions"):
         longmemeval.load(written(tmp_path, ASKED[2:]), pool=True)

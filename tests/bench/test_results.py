@@ -75,7 +75,14 @@ def test_recipes_are_kept_as_data(results: Json) -> None:
 
 def test_another_depth_adds_its_metrics(run: Run) -> None:
     made = collect_results(run, score_run(run, metric_names((3,))), ks=(3,), seed=None)
-    assert tuple(made["recipes"]["default"]["overall"]) == (*LISTED, "recall@3", "all@3", "hit@3", "ndcg@3")
+    assert tuple(made["recipes"]["default"]["overall"]) == (
+        *LISTED,
+        "recall@3",
+        "all@3",
+        "hit@3",
+        "precision@3",
+        "ndcg@3",
+    )
     assert "recall@3" in overall(made)[0]
 
 

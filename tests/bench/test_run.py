@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from fivefold.bench import run as run_module
 from fivefold.bench.contestants import Contestant, contestants_for, select_questions
 from fivefold.bench.data import Dataset
-from fivefold.bench.run import Run, run_contestants
+from fivefold.bench.run import Run, groups, run_contestants
 from fivefold.errors import InvalidInput, UnknownRecipe
 from fivefold.retrieval.recipe import RACED
 from fivefold.retrieval.recipe_file import load_recipe
@@ -156,6 +157,35 @@ def test_the_number_of_processes_changes_nothing(mill: Dataset) -> None:
     assert found(raced(mill, choice, jobs=2)) == found(raced(mill, choice))
 
 
+def in_parts(mill: Dataset) -> Dataset:
+    """The eight turns in three namespaces, asked the same questions."""
+    spaces = [f"mill{number}" for number in range(3)]
+    return replace(
+        mill,
+        memories=dict.fromkeys(spaces, mill.memories["mill"]),
+        plain=dict.fromkeys(spaces, mill.plain["mill"]),
+        questions=[
+            replace(question, id=f"{space}-{question.id}", namespace=space)
+            for question in mill.questions
+            for space in spaces
+        ],
+    )
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_namespaces_asked_group_by_group_are_answered_as_all_at_once(
+    mill: Dataset, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    many, choice = in_parts(mill), "recipe:lexical,default"
+    assert len(list(groups(many))) == 1
+    whole = raced(many, choice)
+    monkeypatch.setattr(run_module, "GROUP", 9)
+    assert [list(part.memories) for part in groups(many)] == [["mill0", "mill1"], ["mill2"]]
+    parts = raced(many, choice, jobs)
+    assert found(parts) == found(whole)
+    assert [answer.question for answer in parts.answers["default"]] == [question.id for question in many.questions]
+
+
 def test_recalls_do_not_influence_each_other(mill: Dataset) -> None:
     alone = found(raced(mill, "default"))["default"]
     backwards = replace(mill, questions=list(reversed(mill.questions)))
@@ -169,6 +199,14 @@ def test_by_session_each_session_is_found_once(mill: Dataset) -> None:
             assert len(ranking) == len(set(ranking))
             assert set(ranking) <= {"monday", "friday", "sunday"}
         assert rankings["q5"][0] == "sunday"
+
+
+def test_the_texts_of_the_first_hits_come_along(mill: Dataset) -> None:
+    texts = {record.id: f"{record.speaker}: {record.content}" for record in mill.memories["mill"]}
+    run = raced(mill)
+    for contestant in run.contestants:
+        for answer in run.answers[contestant.name]:
+            assert answer.texts == tuple(texts[id] for id in answer.ranking[:5])
 
 
 def test_first_hits_and_gold_are_explained_in_brief(mill: Dataset) -> None:

@@ -32,6 +32,7 @@ def by_hand(ranking: list[str], gold: set[str]) -> dict[str, float]:
         **{f"recall@{k}": recall(k) for k in (5, 10, 20)},
         **{f"all@{k}": float(recall(k) == 1) for k in (5, 10)},
         **{f"hit@{k}": float(recall(k) > 0) for k in (5, 10)},
+        **{f"precision@{k}": len(gold & set(ranking[:k])) / k for k in (5, 10)},
         "ndcg@10": sum(1 / log2(place + 1) for place in found if place <= 10) / ideal,
         "mrr": 1 / found[0] if found and found[0] <= 20 else 0.0,
     }
@@ -52,6 +53,23 @@ def test_an_example_worked_out() -> None:
     assert found["mrr"] == 0.5
     best = 1 + 1 / log2(3) + 1 / log2(4)
     assert found["ndcg@10"] == pytest.approx((1 / log2(3) + 1 / log2(6) + 1 / log2(7)) / best)
+
+
+def test_longmemevals_measures_by_hand() -> None:
+    """Its script gives place 2 the weight of place 1; the ideal of three is 1 + 1 + 1 / log2(3)."""
+    names = ("recall_any@2", "recall_all@5", "recall_all@10", "ndcg_any@5", "ndcg_any@10")
+    found = score([asked("a", "b", "c")], {"q": ["x", "a", "y", "z", "b", "c"]}, names)["q"]
+    ideal = 1 + 1 + 1 / log2(3)
+    assert found == pytest.approx(
+        {
+            "recall_any@2": 1,
+            "recall_all@5": 0,
+            "recall_all@10": 1,
+            "ndcg_any@5": (1 / log2(2) + 1 / log2(5)) / ideal,
+            "ndcg_any@10": (1 / log2(2) + 1 / log2(5) + 1 / log2(6)) / ideal,
+        }
+    )
+    assert score([asked("a")], {}, names)["q"] == dict.fromkeys(names, 0)
 
 
 def test_a_question_without_hits_counts_as_zero() -> None:
@@ -75,7 +93,8 @@ def test_an_id_found_twice_counts_where_it_came_first() -> None:
 
 def test_further_depths_add_to_the_listed_metrics() -> None:
     assert metric_names((5, 10, 20)) == LISTED
-    assert metric_names((3, 10)) == (*LISTED, "recall@3", "all@3", "hit@3", "ndcg@3")
+    assert metric_names((3, 10)) == (*LISTED, "recall@3", "all@3", "hit@3", "precision@3", "ndcg@3")
+    assert metric_names((5,), ("recall_any@5",)) == (*LISTED, "recall_any@5")
     assert depth_for((3, 10)) == 20
     assert depth_for((50,)) == 50
     ranking = [f"x{number}" for number in range(29)] + ["a"]

@@ -55,7 +55,8 @@ def test_a_race_prints_its_tables_and_what_to_know(talk: str, command: Command) 
     ran = command("bench", "locomo", talk, "--recipes", "default,bm25", *QUICK)
     assert ran.code == 0, ran.err
     table, kinds, notes = ran.out.split("\n\n")
-    assert re.match(r"recipe +recall@5 +recall@10 +recall@20 +all@10 +hit@5 +ndcg@10 +mrr +p50 ms +p95 ms", table)
+    assert re.match(r"recipe +recall@5 +recall@10 +recall@20 +all@10 +hit@5 +precision@5 +ndcg@10 +mrr ", table)
+    assert re.match(r"[^\n]+ mrr +relevance +p50 ms +p95 ms", table)
     assert [line.split()[0] for line in table.splitlines()[1:]] == ["bm25", "default"]
     assert re.search(r"^recipe +multi-hop \(1\) +single-hop \(4\) +temporal \(1\)", kinds, re.MULTILINE)
     assert notes.startswith("locomo, 6 questions, scored by turn, embedder wordllama@")
@@ -91,6 +92,27 @@ def test_sessions_pooled_or_not(talk: str, command: Command) -> None:
         found = command("bench", "longmemeval", "chats.json", flag, "--recipes", "default", "--json", *QUICK).json
         assert (found["dataset"], found["unit"]) == ("longmemeval", "session")
         assert found["recipes"]["default"]["overall"]["hit@5"] == 1
+
+
+def test_sessions_are_scored_as_longmemeval_does(talk: str, command: Command) -> None:
+    args = ("bench", "longmemeval", "chats.json", "--recipes", "default,bm25", *QUICK)
+    assert re.search(
+        r"^recipe +recall_any@5 +recall_all@5 +ndcg_any@5 +recall_any@10 ", command(*args).out, re.MULTILINE
+    )
+    found = command(*args, "--json").json
+    assert found["measures"] == [f"{name}@{k}" for k in (5, 10) for name in ("recall_any", "recall_all", "ndcg_any")]
+    for each in found["recipes"].values():
+        assert each["overall"]["recall_any@5"] == each["overall"]["hit@5"]
+        assert each["overall"]["recall_all@10"] == each["overall"]["all@10"]
+
+
+def test_relevance_is_measured_unless_it_is_not_wanted(talk: str, command: Command) -> None:
+    args = ("bench", "locomo", talk, "--recipes", "bm25,default", "--json", *QUICK)
+    judged = command(*args).json["recipes"]
+    assert all(0 < each["overall"]["relevance"] < 1 for each in judged.values())
+    plain = command(*args, "--no-relevance").json["recipes"]
+    assert all("relevance" not in each["overall"] for each in plain.values())
+    assert "relevance" not in command(*args[:-3], *QUICK, "--no-relevance").out
 
 
 def test_lines_by_turn_or_by_session(talk: str, command: Command) -> None:
@@ -178,7 +200,7 @@ def test_an_ablation_is_printed(talk: str, command: Command) -> None:
         (["bench", "locomo", "chats.json"], "chats.json"),
         (["bench", "longmemeval", "talk.json"], "talk.json"),
         (["bench", "jsonl", "talk.json"], "is a file, not a folder"),
-        (["bench", "longmemeval", "chats.json", "--unit", "turn", "--recipes", "bm25"], "names sessions"),
+        (["bench", "longmemeval", "chats.json", "--unit", "turn", "--recipes", "bm25"], "no turn is marked"),
         (["bench", "locomo", "talk.json", "--recipes", "defualt"], "unknown recipe 'defualt'"),
         (["bench", "locomo", "talk.json", "--recipes", "x.toml"], "x.toml"),
         (["bench", "locomo", "talk.json", "--recipes", ""], "recipes is empty"),

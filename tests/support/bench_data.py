@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -67,6 +69,90 @@ def longmemeval() -> list[dict[str, Any]]:
     ]
 
 
+def beam_chat() -> list[dict[str, Any]]:
+    """The talk as BEAM's batches: messages count through, and the assistant answers each."""
+    ids = itertools.count()
+    return [
+        {
+            "batch_number": number,
+            "turns": [
+                [
+                    {"role": "user", "id": next(ids), "time_anchor": f"March-0{number + 3}-2024", "content": text},
+                    {"role": "assistant", "id": next(ids), "content": "I see."},
+                ]
+                for _, text in said
+            ],
+        }
+        for number, said in enumerate(TALK.values(), 1)
+    ]
+
+
+def beam_probes() -> dict[str, list[dict[str, Any]]]:
+    order = [f"D{number}:{turn}" for number, said in enumerate(TALK.values(), 1) for turn in range(1, len(said) + 1)]
+    probes = [{"question": text, "source_chat_ids": [2 * order.index(id) for id in gold]} for text, gold, _ in ASKED]
+    parts = {"first_event": probes[0]["source_chat_ids"][:1], "second_event": probes[0]["source_chat_ids"][1:]}
+    return {
+        "temporal_reasoning": [{**probes[0], "source_chat_ids": parts}],
+        "information_extraction": probes[1:],
+        "abstention": [{"question": "Who owns the mill?"}],
+    }
+
+
+def personamem_context() -> list[dict[str, str]]:
+    """The talk as sessions that each begin with the persona."""
+    context = []
+    for said in TALK.values():
+        context.append({"role": "system", "content": "Current user persona: a miller"})
+        for _, text in said:
+            context.append({"role": "user", "content": f"User: {text}"})
+            context.append({"role": "assistant", "content": "Assistant: I see."})
+    return context
+
+
+def personamem_rows() -> list[dict[str, str]]:
+    """Two questions at the end of the text and one within the last session."""
+    end = len(personamem_context())
+    asked = [
+        ("p0", "recall_user_shared_facts", 3, "User: Who keeps bees?", "Your sister Petra keeps bees.", end - 1),
+        ("p1", "suggest_new_ideas", 2, "How did I break my wrist?", "You fell off the ladder.", end - 1),
+        ("p2", "recall_user_shared_facts", 2, "When does the ferry leave?", "It leaves at seven.", end - 3),
+    ]
+    return [
+        {
+            "persona_id": "0",
+            "question_id": id,
+            "question_type": kind,
+            "distance_to_ref_in_blocks": str(back),
+            "user_question_or_message": text,
+            "correct_answer": "(b)",
+            "all_options": str(["(a) Nobody told me.", f"(b) {right}", "(c) You like rye bread."]),
+            "shared_context_id": "c1",
+            "end_index_in_shared_context": str(at),
+        }
+        for id, kind, back, text, right, at in asked
+    ]
+
+
+def write_personamem(folder: Path, rows: list[dict[str, str]], contexts: dict[str, Any]) -> Path:
+    path = folder / "questions_tiny.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, list(rows[0]))
+        table.writeheader()
+        table.writerows(rows)
+    lines = "".join(json.dumps({id: messages}) + "\n" for id, messages in contexts.items())
+    (folder / "shared_contexts_tiny.jsonl").write_text(lines, "utf-8")
+    return path
+
+
+def write_beam(folder: Path, chat: object, probes: object) -> Path:
+    """One conversation of the folder, as published."""
+    (folder / "talks" / "1" / "probing_questions").mkdir(parents=True, exist_ok=True)
+    (folder / "talks" / "1" / "chat.json").write_text(json.dumps(chat), "utf-8")
+    path = folder / "talks" / "1" / "probing_questions" / "probing_questions.json"
+    path.write_text(json.dumps(probes), "utf-8")
+    return folder / "talks"
+
+
 def memories() -> list[dict[str, Any]]:
     return [
         {
@@ -107,7 +193,9 @@ def answers() -> list[dict[str, Any]]:
 
 
 def write(folder: Path) -> None:
-    """All formats: talk.json, chats.json, the folder lines; and the folder run with two recipes' answers."""
+    """All formats, and the folder run with two recipes' answers."""
+    write_beam(folder, beam_chat(), beam_probes())
+    write_personamem(folder, personamem_rows(), {"c1": personamem_context()})
     (folder / "talk.json").write_text(json.dumps(locomo()), "utf-8")
     (folder / "chats.json").write_text(json.dumps(longmemeval()), "utf-8")
     lines = folder / "lines"

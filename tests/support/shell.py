@@ -70,6 +70,8 @@ ARGS: dict[str, list[str]] = {
     "bench load": ["--clients", "2", "--seconds", "1", "--embedder", "wordllama"],
     "bench locomo": ["{folder}/talk.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench longmemeval": ["{folder}/chats.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
+    "bench beam": ["{folder}/talks", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
+    "bench personamem": ["{folder}/questions_tiny.csv", "--recipes", "bm25", "--embedder", "wordllama"],
     "bench jsonl": ["{folder}/lines", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench diff": ["{folder}/run/results.json", "--recipes", "old,new"],
 }

@@ -20,13 +20,29 @@ Hits = list[tuple[str, float]]
 """Ids with their scores, best first; equal scores are in the order of their ids."""
 
 
+SHOWN = 5
+"""First hits whose text is returned with them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What a baseline found for each question, and the milliseconds each search took."""
+    """What a baseline found for each question, the milliseconds each search took, and the texts of the first hits."""
 
     name: str
     hits: Mapping[str, Hits]
     ms: Mapping[str, float]
+    texts: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The texts of a namespace, ready to be searched; `speaking` gives the text that speaks for an id."""
+
+    search: Callable[[Question], Hits]
+    speaking: Callable[[Question, str], str]
+
+
+IndexTexts = Callable[[Sequence[tuple[str, str]]], Index]
 
 
 def dense(dataset: Dataset, model: Embedder, k: int, progress: Progress | None = None) -> Ranking:
@@ -35,7 +51,7 @@ def dense(dataset: Dataset, model: Embedder, k: int, progress: Progress | None =
     question_vectors = unit(model.embed([question.text for question in dataset.questions], progress))
     vector_of = {question.id: vector for question, vector in zip(dataset.questions, question_vectors, strict=True)}
 
-    def index_texts(texts: Sequence[tuple[str, str]]) -> Callable[[Question], Hits]:
+    def index_texts(texts: Sequence[tuple[str, str]]) -> Index:
         ids = list(dict.fromkeys(id for id, _ in texts))
         place = {id: number for number, id in enumerate(ids)}
         owner = np.array([place[id] for id, _ in texts], dtype=np.intp)
@@ -46,7 +62,11 @@ def dense(dataset: Dataset, model: Embedder, k: int, progress: Progress | None =
             np.maximum.at(best, owner, vectors @ vector_of[question.id])
             return _top(zip(ids, best.tolist(), strict=True), k)
 
-        return search
+        def speaking(question: Question, id: str) -> str:
+            rows = np.flatnonzero(owner == place[id])
+            return texts[int(rows[np.argmax(vectors[rows] @ vector_of[question.id])])][1]
+
+        return Index(search, speaking)
 
     return _run("dense", dataset, index_texts)
 
@@ -58,7 +78,7 @@ def bm25(dataset: Dataset, k: int) -> Ranking:
     """
     check(k, Count, "k")
 
-    def index_texts(texts: Sequence[tuple[str, str]]) -> Callable[[Question], Hits]:
+    def index_texts(texts: Sequence[tuple[str, str]]) -> Index:
         documents: dict[str, list[str]] = {}
         for id, text in texts:
             documents.setdefault(id, []).extend(lexemes(text))
@@ -71,7 +91,11 @@ def bm25(dataset: Dataset, k: int) -> Ranking:
             rows = index.execute("SELECT rowid, -rank FROM plain WHERE plain MATCH ?", (expression,))
             return _top(((ids[row], score) for row, score in rows), k)
 
-        return search
+        def speaking(question: Question, id: str) -> str:
+            words = set(lexemes(question.text))
+            return max((text for own, text in texts if own == id), key=lambda text: len(words & set(lexemes(text))))
+
+        return Index(search, speaking)
 
     return _run("bm25", dataset, index_texts)
 
@@ -88,22 +112,22 @@ def _index(documents: Iterable[list[str]]) -> apsw.Connection:
     return index
 
 
-def _run(
-    name: str, dataset: Dataset, index_texts: Callable[[Sequence[tuple[str, str]]], Callable[[Question], Hits]]
-) -> Ranking:
+def _run(name: str, dataset: Dataset, index_texts: IndexTexts) -> Ranking:
     """All questions of a namespace after its texts are indexed, so that only one index is in memory at a time."""
     hits: dict[str, Hits] = {}
     ms: dict[str, float] = {}
+    shown: dict[str, tuple[str, ...]] = {}
     by_namespace: dict[str, list[Question]] = {}
     for question in dataset.questions:
         by_namespace.setdefault(question.namespace, []).append(question)
     for namespace, questions in by_namespace.items():
-        search = index_texts(dataset.plain[namespace])
+        index = index_texts(list(dataset.plain[namespace]))
         for question in questions:
             start = perf_counter()
-            hits[question.id] = search(question)
+            hits[question.id] = index.search(question)
             ms[question.id] = (perf_counter() - start) * 1000
-    return Ranking(name, hits, ms)
+            shown[question.id] = tuple(index.speaking(question, id) for id, _ in hits[question.id][:SHOWN])
+    return Ranking(name, hits, ms, shown)
 
 
 def _top(scored: Iterable[tuple[str, float]], k: int) -> Hits:

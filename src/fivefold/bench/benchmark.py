@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fivefold.bench.ablate import Ablation, reduced_contestants, worth_of
+from fivefold.bench.cache import CachedEmbedder
 from fivefold.bench.contestants import Contestant, contestants_for, select_questions
 from fivefold.bench.data import Dataset, Unit
+from fivefold.bench.judged import CHOICE, RELEVANCE, Values, choose, mean_relevance
 from fivefold.bench.plots import require_plots
 from fivefold.bench.results import check_folder, collect_results, score_run, write_folder
 from fivefold.bench.run import Run, run_contestants
-from fivefold.bench.scores import depth_for, means, metric_names, require_measures
+from fivefold.bench.scores import Scores, depth_for, means, metric_names, require_measures
 from fivefold.bench.significance import compare_all, reference_recipe
 from fivefold.errors import InvalidInput
 from fivefold.models.embedders import DEFAULT
@@ -41,6 +43,7 @@ class Options:
     seed: int | None = None
     significance: bool = False
     ablate: str | None = None
+    relevance: bool = True
 
     def choice(self) -> str:
         return next(name for name in (self.recipes, self.ablate, "all") if name is not None)
@@ -55,18 +58,50 @@ def run_benchmark(load: Callable[[], Dataset], options: Options, progress: bool 
     run = run_contestants(
         dataset, [*contestants, *reduced], options.embedder, depth_for(options.ks), options.jobs, progress
     )
-    scored = score_run(run, metric_names(options.ks))
+    scored = score_run(run, metric_names(options.ks, dataset.measures))
     ablation: Ablation | None = None
     if whole is not None and whole.recipe is not None:
         ablation = worth_of(whole.name, whole.recipe, scored, reasons, options.seed or 0)
         run = replace(run, contestants=tuple(contestants))
         scored = {contestant.name: scored[contestant.name] for contestant in contestants}
+    scored, judged_notes = _judge(run, scored, options, progress)
     tests = compare_all(scored, _reference_recipe(run, scored), options.seed or 0) if options.significance else ()
     results = collect_results(
-        run, scored, ks=options.ks, seed=options.seed, notes=notes, significance=tests, ablation=ablation
+        run,
+        scored,
+        ks=options.ks,
+        seed=options.seed,
+        notes=[*notes, *judged_notes],
+        significance=tests,
+        ablation=ablation,
     )
     files = write_folder(options.out, run, results, scored) if options.out else []
     return results, files
+
+
+def _judge(
+    run: Run, scored: dict[str, Scores], options: Options, progress: bool
+) -> tuple[dict[str, Scores], list[str]]:
+    """The scores with what is measured by reading the first hits, and notes on it."""
+    questions = run.dataset.questions
+    answers = {contestant.name: run.answers[contestant.name] for contestant in run.contestants}
+    judged: dict[str, Values] = {}
+    notes: list[str] = []
+    if options.relevance:
+        judged[RELEVANCE] = mean_relevance(questions, answers, progress)
+    if run.dataset.choices:
+        model = CachedEmbedder(load_embedder(options.embedder))
+        judged[CHOICE], alone = choose(questions, run.dataset.choices, answers, model, progress)
+        share = sum(alone.values()) / len(alone)
+        chance = sum(1 / len(run.dataset.choices[item.id].options) for item in questions) / len(questions)
+        notes.append(f"choice without any memory, by the question alone: {share:.3f}; by chance: {chance:.3f}")
+
+    def with_judged(name: str, id: str, scores: Mapping[str, float]) -> Mapping[str, float]:
+        return {**scores, **{metric: values[name][id] for metric, values in judged.items()}}
+
+    return {
+        name: {id: with_judged(name, id, scores) for id, scores in each.items()} for name, each in scored.items()
+    }, notes
 
 
 def _check(options: Options) -> None:

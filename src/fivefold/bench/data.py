@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, get_args
 
@@ -28,11 +28,20 @@ class Question(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """The answers that a question offers, and the place of the right one."""
+
+    options: tuple[str, ...]
+    right: int
+
+
+@dataclass(frozen=True, slots=True)
 class Dataset:
     """A benchmark, ready to be stored and asked.
 
     `unit` says what `Question.relevant` names: memories (turn) or sessions. `plain` holds for each namespace what the
-    plain baselines search: pairs of the id they are counted by and the text, without dates.
+    plain baselines search: pairs of the id they are counted by and the text, without dates. `measures` are those that
+    the benchmark's authors report, `choices` the answers offered to a question.
     """
 
     name: str
@@ -41,3 +50,5 @@ class Dataset:
     questions: Sequence[Question]
     plain: Mapping[str, Sequence[tuple[str, str]]]
     notes: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ()
+    choices: Mapping[str, Choice] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from fivefold.bench.data import Dataset, Question
-from fivefold.bench.jsonl import Fields, document
+from fivefold.bench.reading import Fields, listed
 from fivefold.errors import InvalidInput
 from fivefold.values.memory import Record
 from fivefold.values.validate import checked_text, visible
@@ -33,7 +33,7 @@ def load(path: str | Path) -> Dataset:
     questions: list[Question] = []
     tally: Counter[str] = Counter()
     file = Path(path).name
-    for number, value in enumerate(document(path), 1):
+    for number, value in enumerate(listed(path), 1):
         talk = Fields.of(f"{file}, conversation {number}", value)
         sample = talk.name("sample_id")
         if sample in memories:

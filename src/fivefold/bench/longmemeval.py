@@ -1,15 +1,23 @@
-"""LongMemEval: one user's sessions with an assistant, and questions whose evidence is whole sessions."""
+"""LongMemEval: one user's sessions with an assistant, and questions whose evidence is whole sessions or turns.
+
+The oracle file has the evidence only and is pooled; LongMemEval-S has a haystack for each question. Files are read a
+question at a time and their sessions wait in a temporary file, since those of LongMemEval-S are hundreds of megabytes.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
-from fivefold.bench.data import Dataset, Question
-from fivefold.bench.jsonl import Fields, document, kind_of
+from fivefold.bench.data import Dataset, Question, Unit
+from fivefold.bench.json_stream import JsonStream, json_stream
 from fivefold.bench.locomo import APART, moment
+from fivefold.bench.reading import Fields, kind_of
+from fivefold.bench.spool import LazyList, Place, Spool
 from fivefold.errors import InvalidInput
 from fivefold.values.memory import Record
 from fivefold.values.validate import checked_name, visible
@@ -21,45 +29,63 @@ DATE = "%Y/%m/%d (%a) %H:%M"
 UNANSWERABLE = "_abs"
 """How the ids of questions end that no session answers."""
 
-Sessions = dict[str, list[Record]]
+MEASURES = tuple(f"{name}@{k}" for k in (5, 10) for name in ("recall_any", "recall_all", "ndcg_any"))
+"""What LongMemEval's own script prints of a retrieval, and the recall that others report."""
+
+_PARTS = ("haystack_session_ids", "haystack_dates", "haystack_sessions")
 
 
-def load(path: str | Path, pool: bool) -> Dataset:
-    """One memory a turn; with `pool` every session once in one namespace, else a namespace for each question."""
-    sessions_of: dict[str, Sessions] = {}
-    questions: list[Question] = []
-    seen: set[str] = set()
-    tally: Counter[str] = Counter()
-    file = Path(path).name
-    for number, value in enumerate(document(path), 1):
-        fields = Fields.of(f"{file}, question {number}", value)
-        id = fields.name("question_id")
-        if id in seen:
-            raise fields.fault("question_id", f"{id!r} names an earlier question already")
-        seen.add(id)
-        answerable = not id.endswith(UNANSWERABLE)
-        tally["unanswerable"] += not answerable
-        if answerable or pool:
-            namespace = POOL if pool else id
-            haystack = _haystack(fields, sessions_of.setdefault(namespace, {}), tally)
-        if answerable:
-            questions.append(_question(fields, id, namespace, haystack))
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    """A session of a haystack: when it began, where its turns wait, and how many there are to index."""
+
+    where: str
+    id: str
+    start: datetime
+    place: Place
+    turns: int
+    user_turns: int
+    empty: int
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with the sessions it is asked of; one that none of them answers has nothing relevant."""
+
+    question: Question
+    haystack: tuple[StoredSession, ...]
+
+
+def load(path: str | Path, pool: bool | None = None, unit: Unit | None = None) -> Dataset:
+    """One memory a turn; with `pool` every session once in one namespace, else a namespace for each question.
+
+    Without `pool` the file decides: haystacks of nothing but evidence are pooled. `unit` is what counts as found.
+    """
+    spool, tally = Spool(), Counter[str]()
+    everything = _read(Path(path), spool)
+    asked = [item for item in everything if item.question.relevant]
+    tally["unanswerable"] = len(everything) - len(asked)
+    if not asked:
+        raise InvalidInput(f"{Path(path).name}: no question can be answered from its sessions")
+    if pool is None:
+        pool = all({session.id for session in item.haystack} <= set(item.question.relevant) for item in asked)
+    if pool:
+        spaces = {POOL: _distinct([session for item in everything for session in item.haystack], tally)}
+        asked = [replace(item, question=replace(item.question, namespace=POOL)) for item in asked]
+    else:
+        spaces = {item.question.namespace: _distinct(item.haystack, tally) for item in asked}
+    questions = [item.question for item in asked] if unit != "turn" else list(_by_turn(asked, tally))
     if not questions:
-        raise InvalidInput(f"{file}: no question can be answered from its sessions")
-    memories = {
-        namespace: [turn for turns in sessions.values() for turn in turns]
-        for namespace, sessions in sessions_of.items()
-    }
+        raise InvalidInput(f"{Path(path).name}: no turn is marked by has_answer, so only sessions can be scored")
     return Dataset(
         name="longmemeval",
-        unit="session",
-        memories=memories,
+        unit=unit or "session",
+        memories={space: _memories(spool, sessions) for space, sessions in spaces.items()},
         questions=questions,
-        plain={
-            namespace: [(turn.session_id or "", turn.content) for turn in turns if turn.speaker == "user"]
-            for namespace, turns in memories.items()
-        },
+        plain={space: _plain(spool, sessions, unit or "session") for space, sessions in spaces.items()},
         notes=_notes(tally),
+        measures=MEASURES,
     )
 
 
@@ -68,11 +94,74 @@ def _notes(tally: Counter[str]) -> tuple[str, ...]:
         ("unanswerable", f"questions left out that no session answers (…{UNANSWERABLE})"),
         ("empty", "empty turns skipped"),
         ("redated", "repeated sessions with another date, the first date used"),
+        ("unmarked", "questions left out because none of their turns is marked as evidence"),
     )
-    return tuple(f"{words}: {tally[what]}" for what, words in labels if what != "redated" or tally[what])
+    always = ("unanswerable", "empty")
+    return tuple(f"{words}: {tally[what]}" for what, words in labels if what in always or tally[what])
 
 
-def _question(fields: Fields, id: str, namespace: str, haystack: frozenset[str]) -> Question:
+# reading
+
+
+def _read(path: Path, spool: Spool) -> list[Asked]:
+    """All questions in the order of the file; the turns of their sessions go to the spool."""
+    asked: list[Asked] = []
+    seen: set[str] = set()
+    for number, value in enumerate(_questions(path, spool), 1):
+        fields = Fields.of(f"{path.name}, question {number}", value)
+        id = fields.name("question_id")
+        if id in seen:
+            raise fields.fault("question_id", f"{id!r} names an earlier question already")
+        seen.add(id)
+        haystack = tuple(_haystack(fields, spool))
+        _distinct(haystack, Counter())
+        if id.endswith(UNANSWERABLE):
+            question = Question(id, id, "", ())
+        else:
+            question = _question(fields, id, frozenset(session.id for session in haystack))
+        asked.append(Asked(question, haystack))
+    return asked
+
+
+def _questions(path: Path, spool: Spool) -> Iterator[object]:
+    """The questions of a file: a list of them, or an object with the sessions of all apart from the questions."""
+    with json_stream(path) as stream:
+        first = stream.peek()
+        if first == "[":
+            yield from stream.entries()
+        elif first == "{":
+            yield from _apart(stream, spool)
+        else:
+            raise _wrong_form(path.name)
+
+
+def _apart(stream: JsonStream, spool: Spool) -> Iterator[object]:
+    """Questions that name sessions of a table; every session is read once and may serve many of them."""
+    places: dict[str, Place] = {}
+    questions: list[object] | None = None
+    for part in stream.members():
+        if part == "sessions":
+            places.update((id, spool.put(stream.value())) for id in stream.members())
+        elif part == "questions":
+            questions = list(stream.entries())
+        else:
+            stream.value()
+    if questions is None:
+        raise _wrong_form(stream.name)
+    for number, value in enumerate(questions, 1):
+        fields = Fields.of(f"{stream.name}, question {number}", value)
+        ids = fields.entries("haystack_session_ids")
+        unknown = next((id for id in ids if not isinstance(id, str) or id not in places), None)
+        if unknown is not None:
+            raise fields.fault("haystack_session_ids", f"{unknown!r} is not among the sessions of the file")
+        yield {**fields.data, "haystack_sessions": [spool.get(places[id]) for id in ids]}
+
+
+def _wrong_form(name: str) -> InvalidInput:
+    return InvalidInput(f"{name}: must be a list of questions, or an object with sessions and questions")
+
+
+def _question(fields: Fields, id: str, haystack: frozenset[str]) -> Question:
     relevant = [
         fields.checked("answer_session_ids", checked_name, session, "answer_session_ids")
         for session in fields.entries("answer_session_ids")
@@ -84,7 +173,7 @@ def _question(fields: Fields, id: str, namespace: str, haystack: frozenset[str])
         raise fields.fault("answer_session_ids", f"{unknown!r} is not among the question's haystack_session_ids")
     return Question(
         id=id,
-        namespace=namespace,
+        namespace=id,
         text=fields.text("question"),
         relevant=tuple(dict.fromkeys(relevant)),
         category=fields.name("question_type"),
@@ -92,43 +181,30 @@ def _question(fields: Fields, id: str, namespace: str, haystack: frozenset[str])
     )
 
 
-def _haystack(fields: Fields, sessions: Sessions, tally: Counter[str]) -> frozenset[str]:
-    """Adds the question's sessions to those of its namespace, each once, and returns their ids."""
-    names = ("haystack_session_ids", "haystack_dates", "haystack_sessions")
-    ids, dates, talks = (fields.entries(name) for name in names)
-    for name, values in zip(names[1:], (dates, talks), strict=True):
+def _haystack(fields: Fields, spool: Spool) -> Iterator[StoredSession]:
+    """The sessions of a question, checked, in the order of the file."""
+    ids, dates, talks = (fields.entries(name) for name in _PARTS)
+    for name, values in zip(_PARTS[1:], (dates, talks), strict=True):
         if len(values) != len(ids):
             raise fields.fault(name, f"has {len(values)} entries, haystack_session_ids has {len(ids)}")
-    present: set[str] = set()
-    for number, (id, date, talk) in enumerate(zip(ids, dates, talks, strict=True), 1):
-        session = Fields(f"{fields.where}, session {number}", {names[0]: id, names[1]: date, names[2]: talk})
-        name, start = session.name(names[0]), moment(session, names[1], DATE)
+    for number, parts in enumerate(zip(ids, dates, talks, strict=True), 1):
+        session = Fields(f"{fields.where}, session {number}", dict(zip(_PARTS, parts, strict=True)))
+        id, start, talk = session.name(_PARTS[0]), moment(session, _PARTS[1], DATE), session.data[_PARTS[2]]
         if not isinstance(talk, list):
-            raise session.fault(names[2], f"must be a list of turns, not {kind_of(talk)}")
-        before = sessions.get(name)
-        empty: Counter[str] = Counter()
-        turns = list(_turns(session.where, name, start, talk, empty))
-        present.add(name)
-        if before is None:
-            sessions[name] = turns
-            tally.update(empty)
-        elif _speakers_and_texts(before) != _speakers_and_texts(turns):
-            raise session.fault(names[0], f"{name!r} names an earlier session already that has other turns")
-        else:
-            tally["redated"] += before != turns
-    return frozenset(present)
+            raise session.fault(_PARTS[2], f"must be a list of turns, not {kind_of(talk)}")
+        turns = list(_turns(session.where, id, start, talk))
+        evidence = tuple(f"{id}:{index}" for index, turn in enumerate(talk) if turn.get("has_answer"))
+        said = [{"role": turn.get("role"), "content": turn.get("content")} for turn in talk]
+        users = sum(turn.speaker == "user" for turn in turns)
+        empty = len(talk) - len(turns)
+        yield StoredSession(session.where, id, start, spool.put(said), len(turns), users, empty, evidence)
 
 
-def _speakers_and_texts(turns: list[Record]) -> list[tuple[str | None, str]]:
-    return [(turn.speaker, turn.content) for turn in turns]
-
-
-def _turns(where: str, session: str, start: datetime, talk: list[object], empty: Counter[str]) -> Iterator[Record]:
+def _turns(where: str, session: str, start: datetime, talk: list[object]) -> Iterator[Record]:
     for index, value in enumerate(talk):
         turn = Fields.of(f"{where}, turn {index + 1}", value)
         content, role = turn.text("content", empty=True), turn.name("role")
         if not visible(content):
-            empty["empty"] += 1
             continue
         id = turn.checked("haystack_session_ids", checked_name, f"{session}:{index}", "the id of the turn")
         yield Record(
@@ -142,6 +218,58 @@ def _turns(where: str, session: str, start: datetime, talk: list[object], empty:
             assistant_text=content if role == "assistant" else None,
             event_at=start + index * APART,
         )
+
+
+# what a namespace holds
+
+
+def _distinct(sessions: Sequence[StoredSession], tally: Counter[str]) -> tuple[StoredSession, ...]:
+    """Each session once; one that comes again must have the same turns."""
+    first: dict[str, StoredSession] = {}
+    for session in sessions:
+        before = first.setdefault(session.id, session)
+        if before is session:
+            tally["empty"] += session.empty
+        elif before.place != session.place:
+            reason = f"{session.id!r} names an earlier session already that has other turns"
+            raise InvalidInput(f"{session.where}, field {_PARTS[0]}: {reason}")
+        else:
+            tally["redated"] += before.start != session.start
+    return tuple(first.values())
+
+
+def _memories(spool: Spool, sessions: Sequence[StoredSession]) -> LazyList[Record]:
+    return LazyList(sum(session.turns for session in sessions), partial(_records, spool, sessions))
+
+
+def _plain(spool: Spool, sessions: Sequence[StoredSession], unit: Unit) -> LazyList[tuple[str, str]]:
+    """What the user said, under the session; where turns count, everything that was said."""
+
+    def make() -> list[tuple[str, str]]:
+        turns = _records(spool, sessions)
+        if unit == "turn":
+            return [(turn.id or "", turn.content) for turn in turns]
+        return [(turn.session_id or "", turn.content) for turn in turns if turn.speaker == "user"]
+
+    return LazyList(sum(item.turns if unit == "turn" else item.user_turns for item in sessions), make)
+
+
+def _records(spool: Spool, sessions: Sequence[StoredSession]) -> list[Record]:
+    return [
+        turn
+        for session in sessions
+        for turn in _turns(session.where, session.id, session.start, spool.get(session.place))
+    ]
+
+
+def _by_turn(asked: Sequence[Asked], tally: Counter[str]) -> Iterator[Question]:
+    """The turns that the file marks as evidence; a question without one cannot be scored by turn."""
+    for item in asked:
+        gold = item.question.relevant
+        turns = [id for session in item.haystack if session.id in gold for id in session.evidence]
+        tally["unmarked"] += not turns
+        if turns:
+            yield replace(item.question, relevant=tuple(dict.fromkeys(turns)))
 
 
 def _end_of_day(day: datetime) -> datetime:

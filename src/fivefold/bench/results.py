@@ -16,6 +16,7 @@ import numpy as np
 from fivefold.bench.ablate import Ablation
 from fivefold.bench.contestants import Contestant
 from fivefold.bench.data import Question
+from fivefold.bench.judged import CHOICE
 from fivefold.bench.run import Run
 from fivefold.bench.runner import Answer
 from fivefold.bench.scores import Scores, by_category, gains, means, score
@@ -68,6 +69,7 @@ def collect_results(
         },
         "fivefold": VERSION,
         "k": list(ks),
+        "measures": [*run.dataset.measures, *([CHOICE] if run.dataset.choices else [])],
         "seed": seed,
         "jobs": run.jobs,
         "categories": {kind: sum(question.category == kind for question in questions) for kind in kinds},

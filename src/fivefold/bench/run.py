@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from time import perf_counter
@@ -13,16 +14,20 @@ from fivefold.bench import baselines
 from fivefold.bench.cache import CachedEmbedder
 from fivefold.bench.contestants import Contestant
 from fivefold.bench.data import Dataset, Question
-from fivefold.bench.runner import Answer, ask_all, chunks, runners
+from fivefold.bench.runner import MOST_SHOWN, Answer, Setup, ask_all, runners
 from fivefold.engine import Engine
 from fivefold.models.embedders import Embedder
 from fivefold.models.embedders import embedder as load_embedder
+from fivefold.retrieval.recipe import Recipe
 from fivefold.stores import open_store
 from fivefold.text.progress import bar
 from fivefold.values.memory import Record
 
 ENCODED = 50
 """Questions whose encoding is timed."""
+
+GROUP = 20_000
+"""Memories in one store, or a namespace more: 40 haystacks of LongMemEval-S, and all of a small benchmark."""
 
 BATCH = 200
 """Memories stored between two looks at the progress bar, or a session more."""
@@ -47,26 +52,72 @@ class Run:
 def run_contestants(
     dataset: Dataset, contestants: Sequence[Contestant], choice: str, depth: int, jobs: int = 1, progress: bool = False
 ) -> Run:
-    """Store once, ask by all. The store is a temporary file and goes when the run is over."""
+    """Store once, ask by all. Stores are temporary files; namespaces are stored, asked and dropped group by group."""
     bare = load_embedder(choice)
     model = CachedEmbedder(bare)
     encode_ms = tuple(_encode_times(bare, dataset.questions))
     _encode_all(model, dataset.questions, progress)
-    answers: dict[str, Sequence[Answer]] = {}
-    jobs = min(jobs, chunks(len(dataset.questions))) if any(contestant.recipe for contestant in contestants) else 1
-    for contestant in contestants:
-        if contestant.recipe is None:
-            answers[contestant.name] = _baseline(contestant.name, dataset, model, depth, progress)
-    if any(contestant.recipe for contestant in contestants):
-        with tempfile.TemporaryDirectory() as folder:
-            location = str(Path(folder) / "run.db")
-            _store(dataset, location, model, progress)
-            with runners(location, choice, depth, dataset.unit, jobs) as ask:
-                for contestant in contestants:
-                    if contestant.recipe is not None:
-                        with bar(f"Asking {contestant.name}", len(dataset.questions), show=progress) as advance:
-                            answers[contestant.name] = ask_all(ask, contestant.recipe, dataset, advance)
+    recipes = {contestant.name: contestant.recipe for contestant in contestants if contestant.recipe is not None}
+    jobs = min(jobs, len(dataset.questions)) if recipes else 1
+    answers = {
+        contestant.name: _baseline(contestant.name, dataset, model, depth, progress)
+        for contestant in contestants
+        if contestant.recipe is None
+    }
+    if recipes:
+        setup = Setup(choice, depth, dataset.unit)
+        answers.update(_ask_recipes(dataset, recipes, setup, model, jobs, progress))
     return Run(dataset, tuple(contestants), answers, encode_ms, bare.pin, jobs, tuple(_degraded_notes(answers)))
+
+
+def _ask_recipes(
+    dataset: Dataset, recipes: Mapping[str, Recipe], setup: Setup, model: Embedder, jobs: int, progress: bool
+) -> dict[str, list[Answer]]:
+    """What every recipe answers; a store holds one group of namespaces, so that room and memory stay bounded."""
+    found: dict[str, dict[str, Answer]] = {name: {} for name in recipes}
+    parts = list(groups(dataset))
+    with tempfile.TemporaryDirectory() as folder, runners(setup, jobs) as ask:
+        for number, part in enumerate(parts, 1):
+            location = Path(folder) / f"run-{number}.db"
+            title = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
+            _store(part, str(location), model, title, progress)
+            for name, recipe in recipes.items():
+                with bar(f"Asking {name}{title}", len(part.questions), show=progress) as advance:
+                    each = ask_all(ask, str(location), recipe, part, jobs, advance)
+                found[name].update((answer.question, answer) for answer in each)
+            if number < len(parts):
+                _drop(location)
+    return {name: [each[question.id] for question in dataset.questions] for name, each in found.items()}
+
+
+def groups(dataset: Dataset) -> Iterator[Dataset]:
+    """The namespaces in groups of about so many memories, each with its questions."""
+    spaces: list[str] = []
+    memories = 0
+    for space, records in dataset.memories.items():
+        spaces.append(space)
+        memories += len(records)
+        if memories >= GROUP:
+            yield _part(dataset, spaces)
+            spaces, memories = [], 0
+    if spaces:
+        yield _part(dataset, spaces)
+
+
+def _part(dataset: Dataset, spaces: Sequence[str]) -> Dataset:
+    chosen = frozenset(spaces)
+    return replace(
+        dataset,
+        memories={space: dataset.memories[space] for space in spaces},
+        questions=[question for question in dataset.questions if question.namespace in chosen],
+    )
+
+
+def _drop(location: Path) -> None:
+    """The files of a store. Where a process still reads them they go with their folder."""
+    for path in location.parent.glob(f"{location.name}*"):
+        with suppress(OSError):
+            path.unlink()
 
 
 def _encode_times(model: Embedder, questions: Sequence[Question]) -> Iterator[float]:
@@ -94,20 +145,26 @@ def _baseline(name: str, dataset: Dataset, model: Embedder, depth: int, progress
         with bar(f"Asking {name}", texts, show=progress) as advance:
             ranking = baselines.dense(dataset, model, depth, advance)
     return [
-        Answer(item.id, tuple(id for id, _ in ranking.hits[item.id]), ranking.ms[item.id], encoded=name == "dense")
+        Answer(
+            item.id,
+            tuple(id for id, _ in ranking.hits[item.id]),
+            ranking.ms[item.id],
+            encoded=name == "dense",
+            texts=tuple(text[:MOST_SHOWN] for text in ranking.texts[item.id]),
+        )
         for item in dataset.questions
     ]
 
 
-def _store(dataset: Dataset, location: str, model: Embedder, progress: bool) -> None:
+def _store(dataset: Dataset, location: str, model: Embedder, title: str, progress: bool) -> None:
     """Every namespace, a few hundred memories at a time."""
     store = open_store(location)
     total = sum(len(records) for records in dataset.memories.values())
     try:
-        with bar("Storing memories", total, show=progress) as advance:
+        with bar(f"Storing memories{title}", total, show=progress) as advance:
             for space, records in dataset.memories.items():
                 engine = Engine(store, space, model)
-                for batch in _batches(records):
+                for batch in _batches(list(records)):
                     engine.remember_many(batch)
                     advance(len(batch))
     finally:

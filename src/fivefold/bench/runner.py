@@ -17,7 +17,7 @@ from fivefold.models.embedders import Embedder, Matrix, Progress
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.retrieval.recipe import Recipe
 from fivefold.stores import open_store
-from fivefold.values.memory import Memory
+from fivefold.values.memory import ROLES, Memory
 from fivefold.values.recall import Hit
 from fivefold.values.shorten import shorten
 
@@ -28,12 +28,21 @@ SHOWN_TEXT = 120
 """Characters of a memory in a stored explanation."""
 
 CHUNK = 25
-"""Questions that go to a process together."""
+"""Questions that go to a process together at most."""
+
+SHOWN = 5
+"""First hits whose text is returned with an answer."""
+
+MOST_SHOWN = 2_000
+"""Characters of each such text; what reads them reads no more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One recall of the run: what was found, best first, how long it took without encoding, and why."""
+    """One recall of the run: what was found, best first, how long it took without encoding, and why.
+
+    `texts` are those of the first hits, for what is measured by reading them.
+    """
 
     question: str
     ranking: tuple[str, ...]
@@ -41,6 +50,7 @@ class Answer:
     encoded: bool = False
     explained: tuple[tuple[str, str], ...] = ()
     degraded: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +61,27 @@ class TimedQuestion:
     now: datetime | None
 
 
-Ask = Callable[[Recipe, Sequence[Sequence[TimedQuestion]]], Iterator[list[Answer]]]
+Ask = Callable[[str, Recipe, Sequence[Sequence[TimedQuestion]]], Iterator[list[Answer]]]
+"""Answers chunks of questions by a recipe over the store at a location."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What every recall of a run has in common."""
+
+    embedder: str
+    depth: int
+    unit: Unit
 
 
 class Runner:
     """A store opened for questions; one engine a namespace."""
 
-    def __init__(self, location: str, embedder: str, depth: int, unit: Unit) -> None:
+    def __init__(self, location: str, setup: Setup) -> None:
+        self.location = location
         self.store = open_store(location)
-        self.model = CountingEmbedder(CachedEmbedder(load_embedder(embedder)))
-        self.depth, self.unit = depth, unit
+        self.model = CountingEmbedder(CachedEmbedder(load_embedder(setup.embedder)))
+        self.depth, self.unit = setup.depth, setup.unit
         self._engines: dict[str, Engine] = {}
         self._warm: set[tuple[str, str]] = set()
 
@@ -87,6 +108,7 @@ class Runner:
             self.model.calls > before,
             tuple(_explanations(hits, question.relevant)),
             answer.degraded,
+            tuple(_spoken(hit.memory) for hit in list(answer)[:SHOWN]),
         )
 
     def _counted_by(self, memory: Memory) -> str:
@@ -101,6 +123,12 @@ class Runner:
         for engine in self._engines.values():
             engine.close()
         self.store.close()
+
+
+def _spoken(memory: Memory) -> str:
+    """The text of a memory as the plain baselines have it: with its speaker if that is a person, without a date."""
+    has_name = memory.speaker and memory.speaker.casefold() not in ROLES
+    return (f"{memory.speaker}: {memory.content}" if has_name else memory.content)[:MOST_SHOWN]
 
 
 class CountingEmbedder:
@@ -130,20 +158,19 @@ def _explanations(hits: Mapping[str, Hit], gold: Sequence[str]) -> Iterator[tupl
             yield id, hit.explain().replace(hit.memory.content, shorten(hit.memory.content, SHOWN_TEXT), 1)
 
 
-def ask_all(ask: Ask, recipe: Recipe, dataset: Dataset, advance: Callable[[int], None]) -> list[Answer]:
+def ask_all(
+    ask: Ask, location: str, recipe: Recipe, dataset: Dataset, jobs: int, advance: Callable[[int], None]
+) -> list[Answer]:
     """Every question's answer, in order. A question without a time gets that of its namespace's last memory."""
-    last = {space: _last(dataset, space) for space in dataset.memories}
+    timeless = {question.namespace for question in dataset.questions if question.now is None}
+    last = {space: _last(dataset, space) for space in timeless}
     timed = [TimedQuestion(question, question.now or last.get(question.namespace)) for question in dataset.questions]
+    size = max(1, min(CHUNK, -(-len(timed) // jobs)))
     answers: list[Answer] = []
-    for part in ask(recipe, [timed[start : start + CHUNK] for start in range(0, len(timed), CHUNK)]):
+    for part in ask(location, recipe, [timed[start : start + size] for start in range(0, len(timed), size)]):
         answers += part
         advance(len(part))
     return answers
-
-
-def chunks(questions: int) -> int:
-    """How many parts there are to distribute; more processes than that would be idle."""
-    return -(-questions // CHUNK)
 
 
 def _last(dataset: Dataset, space: str) -> datetime | None:
@@ -151,29 +178,41 @@ def _last(dataset: Dataset, space: str) -> datetime | None:
 
 
 @contextmanager
-def runners(location: str, embedder: str, depth: int, unit: Unit, jobs: int) -> Iterator[Ask]:
+def runners(setup: Setup, jobs: int) -> Iterator[Ask]:
     """The function that answers chunks of questions in order, here or in `jobs` processes."""
     if jobs == 1:
-        runner = Runner(location, embedder, depth, unit)
+        _open(setup)
         try:
-            yield lambda recipe, chunks: (runner.ask(recipe, chunk) for chunk in chunks)
+            yield lambda location, recipe, chunks: (_ask(location, recipe, chunk) for chunk in chunks)
         finally:
-            runner.close()
+            _close()
         return
-    with ProcessPoolExecutor(
-        jobs, mp_context=get_context("spawn"), initializer=_open, initargs=(location, embedder, depth, unit)
-    ) as pool:
-        yield lambda recipe, chunks: pool.map(_ask, [recipe] * len(chunks), chunks)
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_open, initargs=(setup,)) as pool:
+        yield lambda location, recipe, chunks: pool.map(_ask, [location] * len(chunks), [recipe] * len(chunks), chunks)
 
 
-_runner: Runner
-"""The runner of a process that was started for it."""
+_setup: Setup
+"""How the runs of this process are set up."""
+
+_runner: Runner | None = None
+"""The runner of the store that this process asks now."""
 
 
-def _open(location: str, embedder: str, depth: int, unit: Unit) -> None:
+def _open(setup: Setup) -> None:
+    global _setup  # noqa: PLW0603
+    _setup = setup
+
+
+def _close() -> None:
     global _runner  # noqa: PLW0603
-    _runner = Runner(location, embedder, depth, unit)
+    if _runner is not None:
+        _runner.close()
+    _runner = None
 
 
-def _ask(recipe: Recipe, questions: Sequence[TimedQuestion]) -> list[Answer]:
+def _ask(location: str, recipe: Recipe, questions: Sequence[TimedQuestion]) -> list[Answer]:
+    global _runner  # noqa: PLW0603
+    if _runner is None or _runner.location != location:
+        _close()
+        _runner = Runner(location, _setup)
     return _runner.ask(recipe, questions)

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from fivefold.bench.contestants import BASELINES
+from fivefold.bench.judged import RELEVANCE
 from fivefold.values.serialize import Json
 
-QUALITY = ("recall@5", "recall@10", "recall@20", "all@10", "hit@5", "ndcg@10", "mrr")
-"""The columns of every table; further depths add their recall."""
+QUALITY = ("recall@5", "recall@10", "recall@20", "all@10", "hit@5", "precision@5", "ndcg@10", "mrr", RELEVANCE)
+"""The columns of every table; further depths add their recall. Relevance is there where it was measured."""
 
 TIMES = ("p50", "p95")
 
@@ -27,12 +28,20 @@ class Row:
 def overall(results: Json) -> tuple[list[str], list[Row]]:
     """Quality and the middle and tail of recall times, a row for each recipe."""
     further = [f"recall@{k}" for k in results["k"] if k not in (5, 10, 20)]
-    metrics = [*QUALITY[:3], *further, *QUALITY[3:]]
+    measured = set.intersection(*(set(each["overall"]) for each in results["recipes"].values()))
+    metrics = [*QUALITY[:3], *further, *(name for name in QUALITY[3:] if name in measured)]
     values = {
         name: [*(each["overall"][metric] for metric in metrics), *(each["latency_ms"]["recall"][p] for p in TIMES)]
         for name, each in results["recipes"].items()
     }
     return [*metrics, *(f"{p} ms" for p in TIMES)], _rows(values, times=len(TIMES))
+
+
+def reported(results: Json) -> tuple[list[str], list[Row]]:
+    """The measures that the authors of the benchmark report, under their names."""
+    names = list(results["measures"])
+    values = {name: [each["overall"][metric] for metric in names] for name, each in results["recipes"].items()}
+    return names, _rows(values, times=0)
 
 
 def categories(results: Json) -> tuple[list[str], list[Row]]:
@@ -97,6 +106,9 @@ def markdown(results: Json) -> str:
     """All tables of a run as one page."""
     columns, rows = overall(results)
     lines = [f"# {results['dataset']}", "", *_markdown(("recipe", *columns), rows)]
+    if results["measures"]:
+        columns, rows = reported(results)
+        lines += ["", "## As the benchmark's authors measure", "", *_markdown(("recipe", *columns), rows)]
     if len(results["categories"]) > 1:
         columns, rows = categories(results)
         lines += ["", "## Recall@10 by category", "", *_markdown(("recipe", *columns), rows)]

@@ -59,7 +59,8 @@ def speed(
         _show(found)
 
 
-for compare in (benchmark.locomo, benchmark.longmemeval, benchmark.jsonl):
+COMPARISONS = (benchmark.locomo, benchmark.longmemeval, benchmark.beam, benchmark.personamem, benchmark.jsonl)
+for compare in COMPARISONS:
     bench.command(cls=benchmark.OptionalAblate)(compare)
 bench.command()(benchmark.diff)
 

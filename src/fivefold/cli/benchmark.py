@@ -1,4 +1,4 @@
-"""`fivefold bench locomo`, `longmemeval` and `jsonl` compare recipes on a benchmark; `diff` compares two runs."""
+"""The benchmarks of `fivefold bench` that compare recipes, and `diff`, which compares two runs."""
 
 from __future__ import annotations
 
@@ -42,6 +42,9 @@ JobsOption = Annotated[int, typer.Option("--jobs", help="Processes that ask side
 OutOption = Annotated[Path | None, typer.Option("--out", help="Folder for results, tables, plots and TREC files")]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="Draws the questions of --limit, and feeds the tests")]
 TestOption = Annotated[bool, typer.Option("--significance", help="Test every recipe against default, or the best")]
+RelevanceOption = Annotated[
+    bool, typer.Option("--relevance/--no-relevance", help="Have the cross-encoder judge the first five hits")
+]
 AblateOption = Annotated[
     str | None, typer.Option("--ablate", help="Drop each part of this recipe in turn; alone it means default")
 ]
@@ -61,6 +64,7 @@ class BenchmarkOptions:
     out: OutOption = None
     seed: SeedOption = None
     significance: TestOption = False
+    relevance: RelevanceOption = True
     ablate: AblateOption = None
 
 
@@ -98,10 +102,14 @@ def locomo(
 
 @with_groups
 def longmemeval(
-    file: Annotated[Path, typer.Argument(help="LongMemEval's JSON file")],
+    file: Annotated[Path, typer.Argument(help="A JSON file of LongMemEval, oracle or S, plain, .gz or .xz")],
     pool: Annotated[
-        bool, typer.Option("--pool/--no-pool", help="All sessions in one namespace, or one for each question")
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--pool/--no-pool",
+            help="All sessions in one namespace, or one for each question [default: pooled if there is only evidence]",
+        ),
+    ] = None,
     *,
     options: BenchmarkOptions,
     as_json: JsonOption = False,
@@ -111,7 +119,43 @@ def longmemeval(
     def load() -> Dataset:
         from fivefold.bench.longmemeval import load
 
-        return load(file, pool)
+        return load(file, pool, options.unit)
+
+    _run(load, options, as_json)
+
+
+@with_groups
+def beam(
+    folder: Annotated[
+        Path, typer.Argument(help="A folder of BEAM's conversations, or of memories and queries as lines")
+    ],
+    *,
+    options: BenchmarkOptions,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare recipes on BEAM: very long talks with an assistant, questions answered by single messages."""
+
+    def load() -> Dataset:
+        from fivefold.bench.beam import load
+
+        return load(folder)
+
+    _run(load, options, as_json)
+
+
+@with_groups
+def personamem(
+    file: Annotated[Path, typer.Argument(help="PersonaMem's questions_SIZE.csv, its shared_contexts next to it")],
+    *,
+    options: BenchmarkOptions,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare recipes on PersonaMem: changing tastes, the session of the last mention, and offered answers."""
+
+    def load() -> Dataset:
+        from fivefold.bench.personamem import load
+
+        return load(file)
 
     _run(load, options, as_json)
 

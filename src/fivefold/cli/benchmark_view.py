@@ -17,18 +17,26 @@ from fivefold.values.serialize import Json
 if TYPE_CHECKING:
     from fivefold.bench.diff import Change, Diff, Side
 
-WIDE = 100
+WIDE = 120
 """From here on headings stand on one line."""
 
-FULL = 80
-"""Below this width only the main figures are shown; --json and --out have all."""
+FULL = 100
+"""From here on all figures are shown; --json and --out always have all."""
 
-SPARED = frozenset({"recall@20", "all@10", "hit@5", "mrr", "p95 ms"})
+MIDDLE = 80
+"""Below this width only the main figures are shown."""
+
+SPARED_FIRST = frozenset({"precision@5", "relevance"})
+SPARED = frozenset({"recall@20", "all@10", "hit@5", "mrr", "p95 ms", *SPARED_FIRST})
 
 
 def show_results(results: Json, out: Path | None, files: Sequence[Path]) -> None:
     """All tables, then what to know about them, then where the files are."""
     _table("recipe", *tables.overall(results))
+    if results["measures"]:
+        terminal.line("")
+        terminal.line("as the benchmark's authors measure", "bold")
+        _table("recipe", *tables.reported(results))
     if len(results["categories"]) > 1:
         terminal.line("")
         terminal.line("recall@10 by category", "bold")
@@ -55,7 +63,9 @@ def _table(first: str, columns: Sequence[str], rows: Sequence[tables.Row]) -> No
     """Figures to the right, the best of each column bold, baselines dimmed. No figure is ever broken."""
     grid = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 1))
     grid.add_column(first, no_wrap=True)
-    places = [place for place, column in enumerate(columns) if terminal.console.width >= FULL or column not in SPARED]
+    width = terminal.console.width
+    spared = frozenset[str]() if width >= FULL else SPARED_FIRST if width >= MIDDLE else SPARED
+    places = [place for place, column in enumerate(columns) if column not in spared]
     for place in places:
         grid.add_column(_heading(columns[place]), justify="right", no_wrap=True)
     for row in rows:
