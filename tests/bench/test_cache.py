@@ -15,10 +15,13 @@ import apsw
 import numpy as np
 import pytest
 
-from fivefold.bench.cache import BATCH, CachedEmbedder, default_path
+from fivefold.bench import cache
+from fivefold.bench.cache import BATCH, CachedEmbedder, CachedTokenEmbedder, cached, default_path
 from fivefold.errors import EmbedderError
-from fivefold.models.embedders import Matrix, Progress, unit
+from fivefold.models.embedders import Matrix, Progress, gives_tokens, unit
+from fivefold.models.embedders.fivefold_minilm import FivefoldMiniLM
 from fivefold.models.embedders.minilm import MiniLM
+from fivefold.values.reading import Passage, QuestionReading, Reading
 
 TEXTS = ["the heron", "a grey heron by the weir", "bread", "the heron"]
 
@@ -41,9 +44,70 @@ class CountingEmbedder:
         return unit(rows)
 
 
+PASSAGES = [Passage("a grey heron", "what stood by the weir?"), Passage("a grey heron"), Passage("bread")]
+
+
+class CountingTokens(FivefoldMiniLM):
+    """The shipped model, and the passages and questions it was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[Passage | str] = []
+
+    def read(self, passages: Sequence[Passage], progress: Progress | None = None) -> list[Reading]:
+        self.asked += passages
+        return super().read(passages, progress)
+
+    def read_question(self, question: str) -> QuestionReading:
+        self.asked.append(question)
+        return super().read_question(question)
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "deep" / "vectors.db"
+
+
+def test_a_passage_is_read_once_with_what_was_said_before(path: Path) -> None:
+    first, second = CountingTokens(), CountingTokens()
+    with cached(first, path) as reader:
+        assert isinstance(reader, CachedTokenEmbedder)
+        fresh = reader.read([*PASSAGES, PASSAGES[0]])
+        assert (reader.hits, reader.misses) == (1, 3)
+    with cached(second, path) as reader:
+        assert isinstance(reader, CachedTokenEmbedder)
+        kept = reader.read([Passage("new"), *PASSAGES])
+        spans = reader.spans(PASSAGES[0])
+    assert sorted(map(str, first.asked)) == sorted(map(str, PASSAGES))
+    assert second.asked == [Passage("new")]
+    for one, other in zip(fresh, kept[1:], strict=False):
+        np.testing.assert_array_equal(one.vector, other.vector)
+        assert one.tokens == other.tokens
+    assert fresh[0].tokens == fresh[3].tokens != fresh[1].tokens
+    assert spans == FivefoldMiniLM().spans(PASSAGES[0])
+
+
+def test_a_question_is_read_once_in_a_process(path: Path) -> None:
+    model = CountingTokens()
+    with cached(model, path) as reader:
+        assert isinstance(reader, CachedTokenEmbedder)
+        assert reader.read_question("which bird?") is reader.read_question("which bird?")
+    assert model.asked == ["which bird?"]
+
+
+def test_only_an_embedder_with_tokens_gives_tokens(path: Path) -> None:
+    assert not gives_tokens(cached(CountingEmbedder(), path))
+    assert gives_tokens(cached(FivefoldMiniLM(), path))
+
+
+def test_new_weights_under_an_old_name_are_another_model(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = CountingTokens()
+    for mark in ("#one", "#two", "#one"):
+        monkeypatch.setattr(cache, "_weights", lambda pin, mark=mark: mark)
+        with cached(model, path) as reader:
+            assert isinstance(reader, CachedTokenEmbedder)
+            reader.read(PASSAGES[:1])
+    assert model.asked == PASSAGES[:1] * 2
 
 
 def test_a_text_is_embedded_once(path: Path) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fivefold.bench import locomo, longmemeval
-from fivefold.bench.cache import CachedEmbedder
+from fivefold.bench.cache import cached
 from fivefold.bench.data import Dataset, Question
 from fivefold.engine import Engine
 from fivefold.models.embedders import embedder
@@ -55,12 +55,12 @@ def grid() -> Iterator[Change]:
 def ask(store: str, model: str, recipe: str, change: Change, sets: Sequence[Dataset]) -> Scores:
     """Recall at each depth, a row a question, for one setting."""
     opened = open_store(store)
-    cached = CachedEmbedder(embedder(model))
+    reader = cached(embedder(model))
     rows = []
     try:
         for data in sets:
             chosen = _without_reranking(load_recipe(recipe, {**change, "unit": data.unit}))
-            engines = {name: Engine(opened, name, cached) for name in data.memories}
+            engines = {name: Engine(opened, name, reader) for name in data.memories}
             for question in data.questions:
                 found = engines[question.namespace].recall(question.text, k=20, recipe=chosen, now=question.now)
                 rows.append(_recall(question, found, data.unit == "session"))
@@ -114,7 +114,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         store = str(Path(folder) / "choose.db")
         opened = open_store(store)
-        model = CachedEmbedder(embedder(given.embedder))
+        model = cached(embedder(given.embedder))
         for data in sets:
             for name, records in data.memories.items():
                 Engine(opened, name, model).remember_many(records, progress=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fivefold.bench.ablate import Ablation, reduced_contestants, worth_of
-from fivefold.bench.cache import CachedEmbedder
+from fivefold.bench.cache import cached
 from fivefold.bench.contestants import Contestant, contestants_for, select_questions
 from fivefold.bench.data import Dataset, Unit
 from fivefold.bench.judged import CHOICE, RELEVANCE, Values, choose, mean_relevance
@@ -90,7 +90,7 @@ def _judge(
     if options.relevance:
         judged[RELEVANCE] = mean_relevance(questions, answers, progress)
     if run.dataset.choices:
-        model = CachedEmbedder(load_embedder(options.embedder))
+        model = cached(load_embedder(options.embedder))
         judged[CHOICE], alone = choose(questions, run.dataset.choices, answers, model, progress)
         share = sum(alone.values()) / len(alone)
         chance = sum(1 / len(run.dataset.choices[item.id].options) for item in questions) / len(questions)

@@ -8,6 +8,8 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -16,11 +18,16 @@ import apsw
 import numpy as np
 
 from fivefold.errors import EmbedderError
-from fivefold.models.embedders import Embedder, Matrix, Progress
+from fivefold.models.embedders import DEFAULT, Embedder, Matrix, Progress, TokenEmbedder, gives_tokens
+from fivefold.models.embedders.fivefold_minilm import FILE
 from fivefold.stores.sqlite.connection import connect, make_durable
+from fivefold.values.reading import Passage, QuestionReading, Reading, Span
 
 BATCH = 256
 """Texts embedded between two commits: what a killed run loses at most."""
+
+READ = "#read"
+"""What the name of a model ends in where a passage was read with what was said before."""
 
 _TABLE = """CREATE TABLE IF NOT EXISTS vectors (
     pin TEXT NOT NULL, hash BLOB NOT NULL, vector BLOB NOT NULL, PRIMARY KEY (pin, hash))"""
@@ -39,6 +46,11 @@ def default_path() -> Path:
         return Path(folder) / "vectors.db"
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "fivefold" / "vectors.db"
+
+
+def cached(inner: Embedder, path: str | Path | None = None) -> CachedEmbedder:
+    """The embedder with a cache in front, which gives token vectors if the embedder does."""
+    return CachedTokenEmbedder(inner, path) if gives_tokens(inner) else CachedEmbedder(inner, path)
 
 
 class CachedEmbedder:
@@ -66,9 +78,11 @@ class CachedEmbedder:
         return self.inner.dimension
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
-        keys = [hashlib.sha256(text.encode(errors="surrogatepass")).digest() for text in texts]
+        keys = [_digest(text) for text in texts]
         text_of = dict(zip(keys, texts, strict=True))
-        vectors = self._using(self._read, list(text_of)) or {}
+        size = 4 * self.dimension
+        rows = self._using(self._read, (self._pin, list(text_of))) or {}
+        vectors = {key: np.frombuffer(row, dtype="<f4") for key, row in rows.items() if len(row) == size}
         # Texts of like length together: a batch then holds little padding.
         missing = sorted((key for key in text_of if key not in vectors), key=lambda key: len(text_of[key]))
         done = len(texts) - len(missing)
@@ -79,7 +93,7 @@ class CachedEmbedder:
             batch = missing[start : start + BATCH]
             fresh = dict(zip(batch, self._embed([text_of[key] for key in batch], progress), strict=True))
             self._count(misses=len(batch))
-            self._using(self._write, fresh)
+            self._using(self._write, (self._pin, {key: _bytes(vector) for key, vector in fresh.items()}))
             vectors.update(fresh)
         out = np.empty((len(texts), self.dimension), dtype=np.float32)
         for row, key in enumerate(keys):
@@ -114,21 +128,25 @@ class CachedEmbedder:
             )
         return vectors
 
-    def _read(self, connection: apsw.Connection, keys: list[bytes]) -> dict[bytes, Any]:
-        """Vectors of another length than the model's are ignored and written again."""
-        size = 4 * self.dimension
-        vectors = {}
-        for key in keys:
-            row = connection.execute(_GET, (self.pin, key)).fetchone()
-            if row is not None and isinstance(row[0], bytes) and len(row[0]) == size:
-                vectors[key] = np.frombuffer(row[0], dtype="<f4")
-        return vectors
+    @property
+    def _pin(self) -> str:
+        return f"{self.pin}{_weights(self.pin)}"
 
-    def _write(self, connection: apsw.Connection, fresh: dict[bytes, Any]) -> None:
+    def _read(self, connection: apsw.Connection, wanted: tuple[str, list[bytes]]) -> dict[bytes, bytes]:
+        """What is stored; what has another length than the model's vectors is made and written again."""
+        pin, keys = wanted
+        found = {}
+        for key in keys:
+            row = connection.execute(_GET, (pin, key)).fetchone()
+            if row is not None and isinstance(row[0], bytes):
+                found[key] = row[0]
+        return found
+
+    def _write(self, connection: apsw.Connection, fresh: tuple[str, dict[bytes, bytes]]) -> None:
+        pin, rows = fresh
         connection.execute("BEGIN IMMEDIATE")
         try:
-            rows = ((self.pin, key, vector.astype("<f4").tobytes()) for key, vector in fresh.items())
-            connection.executemany(_PUT, rows)
+            connection.executemany(_PUT, ((pin, key, value) for key, value in rows.items()))
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
@@ -181,3 +199,62 @@ class CachedEmbedder:
             return False
         _log.warning("the vector cache %s is broken (%s); it was set aside as %s", self.path, why, aside.name)
         return True
+
+
+class CachedTokenEmbedder(CachedEmbedder):
+    """The same for an embedder that gives token vectors: passages are read once, questions once in a process."""
+
+    def __init__(self, inner: TokenEmbedder, path: str | Path | None = None) -> None:
+        super().__init__(inner, path)
+        self._reader = inner
+        self._questions: dict[str, QuestionReading] = {}
+
+    def read(self, passages: Sequence[Passage], progress: Progress | None = None) -> list[Reading]:
+        pin, size = f"{self._pin}{READ}", 4 * self.dimension
+        keys = [_digest(passage.text, passage.before) for passage in passages]
+        passage_of = dict(zip(keys, passages, strict=True))
+        rows = self._using(self._read, (pin, list(passage_of))) or {}
+        readings = {key: _reading(row, size) for key, row in rows.items() if len(row) >= size}
+        missing = sorted(
+            (key for key in passage_of if key not in readings), key=lambda key: len(passage_of[key].joined)
+        )
+        self._count(hits=len(passages) - len(missing), misses=len(missing))
+        if progress and len(passages) > len(missing):
+            progress(len(passages) - len(missing))
+        for start in range(0, len(missing), BATCH):
+            batch = missing[start : start + BATCH]
+            read = self._reader.read([passage_of[key] for key in batch], progress)
+            fresh = dict(zip(batch, read, strict=True))
+            self._using(self._write, (pin, {key: _bytes(item.vector) + item.tokens for key, item in fresh.items()}))
+            readings.update(fresh)
+        return [readings[key] for key in keys]
+
+    def read_question(self, question: str) -> QuestionReading:
+        if question not in self._questions:
+            self._questions[question] = self._reader.read_question(question)
+        return self._questions[question]
+
+    def spans(self, passage: Passage) -> list[tuple[Span, bool]]:
+        return self._reader.spans(passage)
+
+
+def _digest(*texts: str) -> bytes:
+    return hashlib.sha256("\x00".join(texts).encode(errors="surrogatepass")).digest()
+
+
+def _bytes(vector: Any) -> bytes:
+    packed: bytes = vector.astype("<f4").tobytes()
+    return packed
+
+
+def _reading(row: bytes, size: int) -> Reading:
+    return Reading(np.frombuffer(row[:size], dtype="<f4"), row[size:])
+
+
+@cache
+def _weights(pin: str) -> str:
+    """A mark of the shipped model's file: while a model is trained its weights change and its name does not."""
+    if pin.partition("@")[0] != DEFAULT:
+        return ""
+    raw = resources.files("fivefold.models").joinpath("data", FILE).read_bytes()
+    return f"#{hashlib.sha256(raw).hexdigest()[:16]}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 
 from fivefold.bench import baselines
-from fivefold.bench.cache import CachedEmbedder
+from fivefold.bench.cache import cached
 from fivefold.bench.contestants import Contestant
 from fivefold.bench.data import Dataset, Question
 from fivefold.bench.runner import MOST_SHOWN, Answer, Setup, ask_all, runners
@@ -54,7 +54,7 @@ def run_contestants(
 ) -> Run:
     """Store once, ask by all. Stores are temporary files; namespaces are stored, asked and dropped group by group."""
     bare = load_embedder(choice)
-    model = CachedEmbedder(bare)
+    model = cached(bare)
     encode_ms = tuple(_encode_times(bare, dataset.questions))
     _encode_all(model, dataset.questions, progress)
     recipes = {contestant.name: contestant.recipe for contestant in contestants if contestant.recipe is not None}

@@ -10,14 +10,15 @@ from datetime import datetime
 from multiprocessing import get_context
 from time import perf_counter
 
-from fivefold.bench.cache import CachedEmbedder
+from fivefold.bench.cache import cached
 from fivefold.bench.data import Dataset, Question, Unit
 from fivefold.engine import Engine
-from fivefold.models.embedders import Embedder, Matrix, Progress
+from fivefold.models.embedders import Embedder, Matrix, Progress, TokenEmbedder, gives_tokens
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.retrieval.recipe import Recipe
 from fivefold.stores import open_store
 from fivefold.values.memory import ROLES, Memory
+from fivefold.values.reading import Passage, QuestionReading, Reading, Span
 from fivefold.values.recall import Hit
 from fivefold.values.shorten import shorten
 
@@ -80,7 +81,7 @@ class Runner:
     def __init__(self, location: str, setup: Setup) -> None:
         self.location = location
         self.store = open_store(location)
-        self.model = CountingEmbedder(CachedEmbedder(load_embedder(setup.embedder)))
+        self.model = _counting(cached(load_embedder(setup.embedder)))
         self.depth, self.unit = setup.depth, setup.unit
         self._engines: dict[str, Engine] = {}
         self._warm: set[tuple[str, str]] = set()
@@ -131,6 +132,10 @@ def _spoken(memory: Memory) -> str:
     return (f"{memory.speaker}: {memory.content}" if has_name else memory.content)[:MOST_SHOWN]
 
 
+def _counting(inner: Embedder) -> CountingEmbedder:
+    return CountingTokenEmbedder(inner) if gives_tokens(inner) else CountingEmbedder(inner)
+
+
 class CountingEmbedder:
     """An embedder that counts its calls, which shows whether a recall needed a vector."""
 
@@ -149,6 +154,24 @@ class CountingEmbedder:
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
         self.calls += 1
         return self._inner.embed(texts, progress)
+
+
+class CountingTokenEmbedder(CountingEmbedder):
+    """The same for an embedder that gives token vectors."""
+
+    def __init__(self, inner: TokenEmbedder) -> None:
+        super().__init__(inner)
+        self._reader = inner
+
+    def read(self, passages: Sequence[Passage], progress: Progress | None = None) -> list[Reading]:
+        return self._reader.read(passages, progress)
+
+    def read_question(self, question: str) -> QuestionReading:
+        self.calls += 1
+        return self._reader.read_question(question)
+
+    def spans(self, passage: Passage) -> list[tuple[Span, bool]]:
+        return self._reader.spans(passage)
 
 
 def _explanations(hits: Mapping[str, Hit], gold: Sequence[str]) -> Iterator[tuple[str, str]]:
