@@ -21,12 +21,13 @@ from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.row_level_security import SHARED_TABLES
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.stores.postgres.writer import PostgresWriter
-from fivefold.stores.protocol import VectorSpace
 from fivefold.testing.store_pair import opened
 from fivefold.testing.strategies import SENTENCES
+from fivefold.testing.vectors import WordVectors
 from fivefold.values.extraction import Mention
 from fivefold.values.recall import Recall
 from fivefold.values.times import utc_now
+from fivefold.values.vectors import PassageVectors
 from tests.stores.test_postgres_trips import METHODS
 from tests.support.postgres import Server
 
@@ -76,10 +77,17 @@ class Attack:
 
 def fill(engine: Engine) -> None:
     """Something in every table."""
+    with engine.store.write(engine.namespace) as txn:
+        txn.vectors.pin(WordVectors().pin, WordVectors().dimension, tokens=True)
     engine.remember_many({"content": text, "session_id": f"s{i % 3}"} for i, text in enumerate(SENTENCES))
     engine.remember_many(SENTENCES[:20])
     recall: Recall = engine.recall("who does Sarah report to?")
     engine.feedback(recall, used=[recall.hits[0].memory.id])
+    with engine.store.write(engine.namespace) as txn:
+        vectors = WordVectors().embed(SENTENCES[:2])
+        for memory, _ in txn.vectors.missing("active", 1_000):
+            passages = [PassageVectors(b"secret", vector) for vector in vectors]
+            txn.vectors.put(memory, {"full": vectors[0]}, "active", passages)
     engine.check_drift()
     engine.configure(widen_below=2)
     assert isinstance(engine.store, PostgresStore)
@@ -208,7 +216,7 @@ def test_a_reader_that_asks_for_another_namespace_gets_nothing(
     space = reader.search.vector_space()
     assert space is not None
     acting_as["key"] = OWN
-    assert not _rows(METHODS[method](reader, VectorSpace(space.key, space.embedder, space.dimension)))
+    assert not _rows(METHODS[method](reader, space))
 
 
 def _rows(answer: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -109,6 +110,8 @@ def test_a_whole_recall_waits_only_so_often(recipe: str, engine: Engine, trips: 
 ARMS = (Arm("dense", 20, 1.0, "full"), Arm("lexical", 20, 0.7), Arm("sessions", 20, 0.5, sessions=True))
 SIGNALS = Composite(20, ("dense", 0.6), ("recency", 0.25), ("frequency", 0.15), Decay(), NOW)
 
+PASSAGES = [(row, part) for row in range(1, 40) for part in range(3)]
+
 METHODS: dict[str, Callable[[Reader, VectorSpace], object]] = {
     "exists": lambda reader, space: reader.exists(),
     "space": lambda reader, space: reader.search.vector_space(),
@@ -122,6 +125,8 @@ METHODS: dict[str, Callable[[Reader, VectorSpace], object]] = {
     "rrf": lambda reader, space: reader.search.rrf(space, VECTOR, LEXEMES, ARMS, 60.0),
     "composite": lambda reader, space: reader.search.composite(space, VECTOR, SIGNALS),
     "vectors": lambda reader, space: reader.search.vectors(space, range(1, 40)),
+    "token_vectors": lambda reader, space: reader.search.token_vectors(replace(space, tokens=True), PASSAGES),
+    "passage_vectors": lambda reader, space: reader.search.passage_vectors(space, range(1, 40)),
     "neighbours": lambda reader, space: reader.sessions.neighbours(range(1, 40)),
     "fetch": lambda reader, space: reader.memories.fetch(range(1, 40)),
     "get": lambda reader, space: reader.memories.get("none"),
@@ -172,8 +177,11 @@ def test_nothing_to_ask_is_no_round_trip(reader: Reader, trips: RoundTrips) -> N
             reader.search.latest_with([], 5),
             reader.graph.walk([], Walk(NOW), 20),
             reader.search.rrf(None, None, (), ARMS, 60.0),
+            [reader.search.token_vectors(VectorSpace(1, "made@1", 2, True), [])],
+            [reader.search.token_vectors(VectorSpace(1, "made@1", 2, False), PASSAGES)],
+            [reader.search.passage_vectors(VectorSpace(1, "made@1", 2), [])],
         ]
-    assert (found, counted.count) == ([[], [], [], []], 0)
+    assert (found, counted.count) == ([[], [], [], [], [{}], [{}], [{}]], 0)
 
 
 def test_writing_a_hundred_waits_about_as_often_as_writing_one(engine: Engine, trips: RoundTrips) -> None:

@@ -16,7 +16,18 @@ try:
 except ImportError:
     raise MissingExtra("the conformance suite", "testing") from None
 
-LAWS = ("browsing", "feedback", "forgetting", "graph", "lexical", "maintenance", "memories", "namespaces", "recalls")
+LAWS = (
+    "browsing",
+    "feedback",
+    "forgetting",
+    "graph",
+    "lexical",
+    "maintenance",
+    "memories",
+    "namespaces",
+    "passages",
+    "recalls",
+)
 
 pytest.register_assert_rewrite("fivefold.testing.store_pair", *(f"fivefold.testing.{name}" for name in LAWS))
 

@@ -10,6 +10,7 @@ from fivefold.testing.lexical import LexicalLaws
 from fivefold.testing.maintenance import MaintenanceLaws
 from fivefold.testing.memories import MemoryLaws
 from fivefold.testing.namespaces import NamespaceLaws
+from fivefold.testing.passages import PassageLaws
 from fivefold.testing.recalls import RecallLaws
 
 
@@ -21,6 +22,7 @@ class StoreConformance(
     GraphLaws,
     FeedbackLaws,
     MaintenanceLaws,
+    PassageLaws,
     RecallLaws,
     BrowsingLaws,
 ):

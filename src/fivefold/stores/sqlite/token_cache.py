@@ -23,6 +23,12 @@ CACHE_BYTES = 128 << 20
 ENTRY_BYTES = 200
 """What an entry takes in addition to its token vectors, about."""
 
+_REMOVALS = (
+    "SELECT coalesce(sum(r.count), 0) FROM spaces s LEFT JOIN removals r ON r.space = s.key "
+    f"AND r.field IN ({CARRIERS[0]}, {CARRIERS[1]}) WHERE s.key = ? GROUP BY s.key"
+)
+"""How often a vector with token vectors was removed from a space; nothing where the space is gone."""
+
 
 @dataclass(slots=True)
 class _Cached:
@@ -30,41 +36,28 @@ class _Cached:
 
     removals: int
     passages: dict[Part, bytes] = field(default_factory=dict)
-    size: int = 0
-
-    def add(self, passages: dict[Part, bytes]) -> None:
-        self.size += sum(len(tokens) + ENTRY_BYTES for row, tokens in passages.items() if row not in self.passages)
-        self.passages |= passages
-
-    def drop_first(self) -> None:
-        """Drop what was read first."""
-        passage = next(iter(self.passages))
-        self.size -= len(self.passages.pop(passage)) + ENTRY_BYTES
 
 
 class TokenCache:
     """The token vectors that recalls have read, within one budget for all namespaces."""
 
     def __init__(self) -> None:
+        self.size = 0
         self._spaces: OrderedDict[int, _Cached] = OrderedDict()
         self._lock = threading.Lock()
 
     def read(self, connection: apsw.Connection, space: VectorSpace, passages: Sequence[Part]) -> dict[Part, bytes]:
         """The token vectors of these passages; those that have none are left out."""
         with one_snapshot(connection):
-            removals = _removals(connection, space)
+            removals = number(connection, _REMOVALS, space.key)
+            if removals is None:
+                return {}
             found = self._known(space.key, removals, passages)
-            missing = [passage for passage in passages if passage not in found]
-            if not missing:
+            if len(found) == len(passages):
                 return found
-            read = stored(connection, space, missing)
+            read = stored(connection, space, [passage for passage in passages if passage not in found])
         self._add(space.key, removals, read)
         return found | read
-
-    def size(self) -> int:
-        """How many bytes are cached."""
-        with self._lock:
-            return sum(cached.size for cached in self._spaces.values())
 
     def _known(self, space: int, removals: int, passages: Sequence[Part]) -> dict[Part, bytes]:
         with self._lock:
@@ -79,25 +72,28 @@ class TokenCache:
         with self._lock:
             cached = self._spaces.get(space)
             if cached is None or cached.removals < removals:
+                self._drop(space)
                 cached = self._spaces[space] = _Cached(removals)
-            if cached.removals == removals:  # else another thread has seen a later state of the file
-                cached.add(read)
-            self._spaces.move_to_end(space)
+            if cached.removals > removals:  # another thread has seen a later state of the file
+                return
+            for passage, tokens in read.items():
+                if passage not in cached.passages:
+                    cached.passages[passage] = tokens
+                    self.size += _size(tokens)
             self._keep_in_budget()
 
     def _keep_in_budget(self) -> None:
-        total = sum(cached.size for cached in self._spaces.values())
-        while total > CACHE_BYTES:
-            space, oldest = next(iter(self._spaces.items()))
-            total -= oldest.size
-            if oldest.passages and len(self._spaces) == 1:
-                oldest.drop_first()
-                total += oldest.size
-            else:
-                del self._spaces[space]
+        """Drop the namespaces that were not used for longest, and of the last one what was read first."""
+        while self.size > CACHE_BYTES and len(self._spaces) > 1:
+            self._drop(next(iter(self._spaces)))
+        for cached in self._spaces.values():
+            while self.size > CACHE_BYTES:
+                self.size -= _size(cached.passages.pop(next(iter(cached.passages))))
+
+    def _drop(self, space: int) -> None:
+        cached = self._spaces.pop(space, None)
+        self.size -= sum(map(_size, cached.passages.values())) if cached else 0
 
 
-def _removals(connection: apsw.Connection, space: VectorSpace) -> int:
-    """How often a vector with token vectors was removed."""
-    sql = f"SELECT sum(count) FROM removals WHERE space = ? AND field IN ({CARRIERS[0]}, {CARRIERS[1]})"
-    return number(connection, sql, space.key) or 0
+def _size(tokens: bytes) -> int:
+    return len(tokens) + ENTRY_BYTES

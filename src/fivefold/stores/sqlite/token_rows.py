@@ -11,7 +11,7 @@ import apsw
 from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.stores.sqlite.connection import rows
-from fivefold.values.vectors import FIELDS
+from fivefold.values.vectors import FIELDS, VectorField
 
 PIECE = 660
 """Bytes of a piece at most: six fill a page of 4 KiB, of which whole passages of 1.3 KB would leave a fifth empty."""
@@ -57,30 +57,41 @@ def _pieces(id: int, tokens: bytes) -> list[tuple[int, bytes]]:
 
 def by_id(connection: apsw.Connection, ids: Sequence[int]) -> dict[int, bytes]:
     """The token vectors of these vectors."""
-    found = rows(
+    records = rows(
         connection,
         "SELECT t.key, t.tokens FROM json_each(?) wanted CROSS JOIN tokens t "
         f"ON t.key BETWEEN wanted.value << {PIECE_BITS} AND ((wanted.value + 1) << {PIECE_BITS}) - 1",
         json.dumps(list(ids)),
     )
-    pieces: dict[int, list[bytes]] = {}
-    for key, piece in sorted(found):
-        pieces.setdefault(key >> PIECE_BITS, []).append(piece)
-    return {id: b"".join(parts) for id, parts in pieces.items()}
+    records.sort()
+    found: dict[int, bytes] = {}
+    for key, piece in records:
+        found[key >> PIECE_BITS] = found.get(key >> PIECE_BITS, b"") + piece
+    return found
 
 
 def stored(connection: apsw.Connection, space: VectorSpace, passages: Sequence[Part]) -> dict[Part, bytes]:
-    """The token vectors of these passages, straight from the file."""
-    found = rows(
+    """The token vectors of these passages, straight from the file; most are those of short texts."""
+    found = _of_field(connection, space, "full", [passage for passage in passages if passage[1] == 0])
+    rest = [passage for passage in passages if passage not in found]
+    return found | _of_field(connection, space, "passage", rest) if rest else found
+
+
+def _of_field(
+    connection: apsw.Connection, space: VectorSpace, where: VectorField, passages: Sequence[Part]
+) -> dict[Part, bytes]:
+    records = rows(
         connection,
         "SELECT t.key, v.memory, v.part, t.tokens FROM json_each(?) wanted CROSS JOIN vectors v "
-        f"ON v.memory = wanted.value >> {PART_BITS} AND v.space = ? AND v.field IN ({CARRIERS[0]}, {CARRIERS[1]}) "
+        f"ON v.memory = wanted.value >> {PART_BITS} AND v.space = ? AND v.field = ? "
         f"AND v.part = wanted.value & {(1 << PART_BITS) - 1} CROSS JOIN tokens t "
         f"ON t.key BETWEEN v.id << {PIECE_BITS} AND ((v.id + 1) << {PIECE_BITS}) - 1",
         json.dumps([row << PART_BITS | part for row, part in passages]),
         space.key,
+        FIELDS.index(where),
     )
-    pieces: dict[Part, list[bytes]] = {}
-    for _, row, part, piece in sorted(found):
-        pieces.setdefault((row, part), []).append(piece)
-    return {passage: b"".join(parts) for passage, parts in pieces.items()}
+    records.sort()
+    found: dict[Part, bytes] = {}
+    for _, row, part, piece in records:
+        found[row, part] = found.get((row, part), b"") + piece
+    return found
