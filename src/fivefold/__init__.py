@@ -38,8 +38,8 @@ _HOME = {
     "Verdict": "learning.reranker",
     "BadModel": "models.binary",
     "Embedder": "models.embedders.base",
+    "TokenEmbedder": "models.embedders.base",
     "RemoteError": "models.remote",
-    "Passage": "models.rerankers.base",
     "Reranker": "models.rerankers.base",
     "Observer": "observers",
     "Write": "observers",
@@ -87,6 +87,9 @@ _HOME = {
     "Query": "values.query",
     "Weights": "values.query",
     "Window": "values.query",
+    "Passage": "values.reading",
+    "QuestionReading": "values.reading",
+    "Reading": "values.reading",
     "Hit": "values.recall",
     "Recall": "values.recall",
     "Candidate": "values.recall_trace",
@@ -144,6 +147,7 @@ if TYPE_CHECKING:
     from fivefold.learning.reranker import Verdict as Verdict
     from fivefold.models.binary import BadModel as BadModel
     from fivefold.models.embedders.base import Embedder as Embedder
+    from fivefold.models.embedders.base import TokenEmbedder as TokenEmbedder
     from fivefold.models.remote import RemoteError as RemoteError
     from fivefold.models.rerankers.base import Reranker as Reranker
     from fivefold.observers import Observer as Observer
@@ -193,6 +197,8 @@ if TYPE_CHECKING:
     from fivefold.values.query import Weights as Weights
     from fivefold.values.query import Window as Window
     from fivefold.values.reading import Passage as Passage
+    from fivefold.values.reading import QuestionReading as QuestionReading
+    from fivefold.values.reading import Reading as Reading
     from fivefold.values.recall import Hit as Hit
     from fivefold.values.recall import Recall as Recall
     from fivefold.values.recall_trace import Candidate as Candidate

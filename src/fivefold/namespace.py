@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from fivefold.errors import EmbedderError, EmbedderMismatch, InvalidInput, NotFound
-from fivefold.models.embedders import DEFAULT, Embedder, choice_of, is_remote
+from fivefold.models.embedders import DEFAULT, Embedder, choice_of, gives_tokens, is_remote
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.settings import Settings, settings_of
 from fivefold.stores.protocol import Reader, Store, VectorSpace, Writer
@@ -60,7 +60,7 @@ class Namespace:
         """
         with self.store.write(self.name) as txn:
             if model is not None:
-                pinned = txn.vectors.pin(model.pin, model.dimension)
+                pinned = txn.vectors.pin(model.pin, model.dimension, gives_tokens(model))
                 if pinned.embedder != model.pin:
                     raise EmbedderMismatch(self.name, pinned.embedder, model.pin)
             yield txn

@@ -10,7 +10,8 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.writing import draft, edit, pipeline, sessions
+from fivefold.writing import draft, edit, pipeline
+from fivefold.writing.indexing import centre
 
 
 def test_a_note_is_stored_with_what_was_read_out_of_it(engine: Engine) -> None:
@@ -122,7 +123,7 @@ def test_a_session_has_a_memory_of_its_own(engine: Engine) -> None:
 
 def test_a_session_vector_is_the_centre_of_its_turns() -> None:
     turns = [np.array([1, 0], np.float32), np.array([0, 1], np.float32)]
-    assert sessions.centre(turns).tolist() == pytest.approx([2**-0.5, 2**-0.5])
+    assert centre(turns).tolist() == pytest.approx([2**-0.5, 2**-0.5])
 
 
 def test_a_long_session_is_refreshed_now_and_then(engine: Engine) -> None:

@@ -133,14 +133,14 @@ def test_a_killed_reembedding_goes_on_where_it_stopped(store_path: str) -> None:
     child = textwrap.dedent(f"""
         import time
         import fivefold, fivefold.writing.rebuild as care
-        fill = care.embed_fields
+        fill = care.read_texts
         def slow(texts, model, calls=[]):
             calls.append(1)
             if len(calls) == 2:
                 print("halfway", flush=True)
                 time.sleep(60)
             return fill(texts, model)
-        care.embed_fields = slow
+        care.read_texts = slow
         fivefold.open({store_path!r}).reembed("wordllama")
     """)
     with subprocess.Popen([sys.executable, "-c", child], stdout=subprocess.PIPE, text=True) as process:
@@ -168,7 +168,7 @@ def test_writes_during_a_reembedding_are_not_lost(store_path: str, monkeypatch: 
 
     with fivefold.open(store_path) as engine:
         engine.remember_many([f"{TEXTS[i % 4]} number {i}" for i in range(10)])
-        fill = indexing.embed_fields
+        fill = indexing.read_texts
         written: list[str] = []
 
         def interrupted(texts: object, model: object) -> object:
@@ -176,7 +176,7 @@ def test_writes_during_a_reembedding_are_not_lost(store_path: str, monkeypatch: 
                 written.append(engine.remember("Written while the vectors were being made").id)
             return fill(texts, model)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(care, "embed_fields", interrupted)
+        monkeypatch.setattr(care, "read_texts", interrupted)
         engine.reembed("wordllama")
         assert engine.stats().vectors == 11
         assert engine.recall("written while vectors were made")[0].memory.id == written[0]

@@ -11,7 +11,10 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from fivefold.models.embedders import Embedder, Matrix, Progress
+from fivefold.models.embedders import Embedder, Matrix, Progress, unit
+from fivefold.models.token_vectors import pack
+from fivefold.values.reading import Passage, QuestionReading, Reading, Span
+from fivefold.values.vectors import Vector
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
@@ -29,6 +32,41 @@ class WordVectors:
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
         return np.stack([_direction(text, self.dimension) for text in texts]) if texts else np.empty((0, 0), np.float32)
+
+
+class WordTokens(WordVectors):
+    """Word vectors, and a token vector for each word of a passage and of what was said before it."""
+
+    width = 16
+
+    def __init__(self, dimension: int = 32) -> None:
+        super().__init__(dimension)
+        self.pin = f"word-tokens-{dimension}@1"
+
+    def read(self, passages: Sequence[Passage], progress: Progress | None = None) -> list[Reading]:
+        return [
+            Reading(self._vector(passage), pack(self._tokens(passage.text, passage.before))) for passage in passages
+        ]
+
+    def read_question(self, question: str) -> QuestionReading:
+        tokens = self._tokens(question, "")
+        weights = np.full(len(tokens), 1 / max(1, len(tokens)), dtype=np.float32)
+        spans = tuple(found.span() for found in _TOKEN.finditer(question))
+        return QuestionReading(self.embed([question])[0], tokens, weights, spans)
+
+    def spans(self, passage: Passage) -> list[tuple[Span, bool]]:
+        texts = ((passage.text, False), (passage.before, True))
+        return [(found.span(), before) for text, before in texts for found in _TOKEN.finditer(text)]
+
+    def _vector(self, passage: Passage) -> Vector:
+        """That of the text, a little nearer to what was said before."""
+        own, before = self.embed([passage.text, passage.before])
+        vector: Vector = unit((own + 0.1 * before)[None])[0] if passage.before else own
+        return vector
+
+    def _tokens(self, *texts: str) -> Matrix:
+        words = [_direction(word, self.width) for text in texts for word in _TOKEN.findall(text)]
+        return np.stack(words) if words else np.empty((0, self.width), dtype=np.float32)
 
 
 class Embedded:

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from itertools import pairwise
+from math import ceil
 
 from fivefold.text.lexemes import lexemes
 from fivefold.values.memory import ROLES, Facet, Memory
+from fivefold.values.reading import Passage, Span
 from fivefold.values.times import spoken_date
 from fivefold.values.vectors import VectorField
+
+LONGEST = 1_000
+"""Characters of a text that is read at once: about what a model of 256 word pieces takes with speaker and date."""
+
+PASSAGE = 800
+"""Characters of a passage of a longer text."""
+
+BEFORE = 300
+"""Characters of what was said before that are read along; models take no more than the end of them."""
+
+WIDE = 4
+"""Characters that one counts for in a script of which models read every letter apart."""
+
+_WIDE = re.compile(r"[^\x00-\u024f\u2000-\u206f]")
+_ENDS = tuple(map(re.compile, (r"\n\s*\n\s*", r"\n\s*", r"[.!?][\"'”’)\]]*\s+|[。！？]", r"\s+")))
+"""Where a passage may end, the better place first: a paragraph, a line, a sentence, a word."""
+
+PassageTexts = dict[VectorField, tuple[Passage, ...]]
+"""The passages of each field that gets a vector; a field of several passages gets their centre."""
 
 
 def attributed_text(memory: Memory, text: str) -> str:
@@ -17,20 +40,80 @@ def attributed_text(memory: Memory, text: str) -> str:
     return f"{memory.speaker} ({when}): {text}" if is_person else f"{when} {text}"
 
 
-def texts_to_embed(memory: Memory, facets: Mapping[Facet, str]) -> dict[VectorField, str]:
-    """The text of each field that gets a vector; a field without a text gets none (M1)."""
-    texts: dict[VectorField, str] = {"full": attributed_text(memory, memory.content)}
-    if memory.user_text:
-        texts["user"] = attributed_text(memory, memory.user_text)
-    if memory.assistant_text:
-        texts["assistant"] = attributed_text(memory, memory.assistant_text)
+def texts_to_embed(memory: Memory, facets: Mapping[Facet, str], before: str = "") -> PassageTexts:
+    """The passages of each field that gets a vector; a field without a text gets none (M1)."""
+    content = passages_of(memory, before)
+    texts: PassageTexts = {"full": content}
+    roles: tuple[tuple[VectorField, str | None], ...] = (
+        ("user", memory.user_text),
+        ("assistant", memory.assistant_text),
+    )
+    for field, text in roles:
+        if text:
+            texts[field] = content if text == memory.content else (Passage(attributed_text(memory, text)),)
     if memory.next_user_text:
-        texts["next_user"] = memory.next_user_text
-    texts.update({facet: attributed_text(memory, text) for facet, text in facets.items()})
+        texts["next_user"] = (Passage(memory.next_user_text),)
+    texts.update({facet: (Passage(attributed_text(memory, text)),) for facet, text in facets.items()})
     return texts
+
+
+def passages_of(memory: Memory, before: str) -> tuple[Passage, ...]:
+    """The content as a model reads it, each passage with the end of what stands before it."""
+    content, spans = memory.content, passage_spans(memory.content)
+    befores = [before, *(content[start:end] for start, end in spans)]
+    return tuple(
+        Passage(attributed_text(memory, content[start:end]), end_of(text))
+        for (start, end), text in zip(spans, befores, strict=False)
+    )
+
+
+def passage_span(content: str, part: int) -> Span:
+    """The characters of one passage of a text, counted from 0."""
+    return passage_spans(content)[part]
+
+
+def passage_spans(content: str) -> list[Span]:
+    """The passages of a text, of about equal length; they end with a paragraph, a sentence or a word where they can.
+
+    Only the text decides, so that passages can be found again by their number.
+    """
+    size = len(content) + (WIDE - 1) * len(_WIDE.findall(content))
+    if size <= LONGEST:
+        return [(0, len(content))]
+    most = PASSAGE * len(content) / size
+    ends, start = [0], 0
+    while start < len(content):
+        parts = ceil((len(content) - start) / most)
+        start = _end_of_passage(content, start, (len(content) - start) / parts) if parts > 1 else len(content)
+        ends.append(start)
+    spans = [_without_space(content, start, end) for start, end in pairwise(ends)]
+    return [(start, end) for start, end in spans if start < end]
+
+
+def end_of(text: str) -> str:
+    """The last words of a text, as many as are read along."""
+    if len(text) <= BEFORE:
+        return text
+    end = text[-BEFORE:]
+    return end if text[-BEFORE - 1].isspace() else end[end.find(" ", 0, BEFORE // 4) + 1 :]
 
 
 def lexemes_to_index(memory: Memory) -> tuple[list[str], list[str]]:
     """The lexemes of the predicate and of the content, the latter with task tag and tags."""
     labels = " ".join((memory.task_tag or "", *memory.tags))
     return lexemes(memory.predicate or ""), lexemes(f"{attributed_text(memory, memory.content)} {labels}")
+
+
+def _end_of_passage(content: str, start: int, size: float) -> int:
+    """Where the passage that begins at `start` ends: the last good place around `size` characters on."""
+    low, high = start + int(0.6 * size), start + int(1.2 * size)
+    for end in _ENDS:
+        places = [found.end() for found in end.finditer(content, low, high)]
+        if places:
+            return places[-1]
+    return start + max(1, int(size))
+
+
+def _without_space(content: str, start: int, end: int) -> Span:
+    text = content[start:end]
+    return start + len(text) - len(text.lstrip()), start + len(text.rstrip())

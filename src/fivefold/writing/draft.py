@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from fivefold.models.embedders import Embedder
 from fivefold.stores.protocol import Entry
-from fivefold.text import passages
+from fivefold.text.passages import texts_to_embed
 from fivefold.values.extraction import Extraction, Extractor
 from fivefold.values.ids import content_hash, new_id
 from fivefold.values.memory import Memory, Record
 from fivefold.values.reports import Link
-from fivefold.values.vectors import Vector, VectorField
-from fivefold.writing.indexing import embed_fields, index_entry
+from fivefold.writing.indexing import NO_VECTORS, MemoryVectors, index_entry, read_texts
 
 
 @dataclass(slots=True)
@@ -25,8 +24,17 @@ class Draft:
     memory: Memory
     extraction: Extraction
     content_hash: bytes
-    vectors: Mapping[VectorField, Vector] = field(default_factory=dict)
+    vectors: MemoryVectors = NO_VECTORS
     links: tuple[Link, ...] = ()
+    before: Draft | Memory | None = None
+    """The turn before it in its session, which is read along."""
+    inserted: bool = False
+    """Whether it came after turns that follow it in its session."""
+
+    @property
+    def text_before(self) -> str:
+        before = self.before.memory if isinstance(self.before, Draft) else self.before
+        return "" if before is None else before.content
 
     def entry(self) -> Entry:
         return index_entry(self.memory, self.extraction, self.content_hash, self.vectors)
@@ -70,6 +78,6 @@ def draft(record: Record, namespace: str, extractor: Extractor, now: datetime) -
 
 def embed_drafts(drafts: Sequence[Draft], model: Embedder) -> None:
     """Give the drafts their vectors."""
-    texts = [passages.texts_to_embed(item.memory, item.extraction.facets) for item in drafts]
-    for item, vectors in zip(drafts, embed_fields(texts, model), strict=True):
+    texts = [texts_to_embed(item.memory, item.extraction.facets, item.text_before) for item in drafts]
+    for item, vectors in zip(drafts, read_texts(texts, model), strict=True):
         item.vectors = vectors

@@ -16,6 +16,7 @@ from fivefold.writing.pipeline import embed, extract, merge_or_add
 from fivefold.writing.report import ReportBuilder
 from fivefold.writing.sessions import follow_change, refresh_sessions
 from fivefold.writing.supersession import replace_statements
+from fivefold.writing.turns import follow_changed_turn, follow_new_turns
 
 _CHANGEABLE = RecordChanges.__annotations__.keys()
 
@@ -35,6 +36,7 @@ def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]
         raise InvalidInput("a session memory follows its turns; update those")
     model = namespace.embedder()
     item = _redraft(namespace, old, changes)
+    item.before = _turn_before(namespace, old)
     embed_drafts([item], model)
     with namespace.transaction(model) as txn:
         if txn.memories.get(old.id) != old:
@@ -44,8 +46,17 @@ def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]
         txn.statements.end_superseded(old.row)
         replace_statements(item, txn, ReportBuilder())
         if old.session_id:
+            follow_new_turns([item], txn, model)
+            if item.memory.content != old.content:
+                follow_changed_turn(txn.sessions.turn_after(old.session_id, old.row), namespace, txn)
             follow_change(old.session_id, old.content, item, namespace, txn)
     return True
+
+
+def _turn_before(namespace: Namespace, turn: Memory) -> Memory | None:
+    reader = namespace.reader
+    row, _ = reader.sessions.neighbours([turn.row]).get(turn.row, (None, None))
+    return None if row is None else reader.memories.fetch([row]).get(row)
 
 
 def _redraft(namespace: Namespace, old: Memory, changes: Mapping[str, object]) -> Draft:
@@ -93,6 +104,7 @@ def supersede(namespace: Namespace, old_id: str, record: Record) -> Report:
             raise NotFound(f"namespace {namespace.name!r} has no memory {old_id!r}")
         _check_supersedable(old)
         merge_or_add(item, txn, report, model)
+        follow_new_turns([item], txn, model)
         new = txn.memories.get(item.memory.id) if item.memory.id in report.stored else None
         if new is None:
             raise InvalidInput("the new record says the same as a memory already stored; nothing was changed")
@@ -129,8 +141,10 @@ def forget(namespace: Namespace, id: str) -> Memory:
             raise InvalidInput(
                 f"{id} is the memory of session {memory.session_id!r}; forget its turns, or the whole session"
             )
+        after = txn.sessions.turn_after(memory.session_id, memory.row) if memory.session_id else None
         txn.memories.remove(memory.row)
         if memory.session_id:
+            follow_changed_turn(after, namespace, txn)
             follow_change(memory.session_id, memory.content, None, namespace, txn)
     namespace.store.checkpoint()
     return memory

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from fivefold.models.embedders import Embedder, embed_texts
+import numpy as np
+
+from fivefold.models.embedders import Embedder, read_passages, unit
 from fivefold.stores.protocol import Entry, Writer
 from fivefold.text import passages
+from fivefold.text.passages import PassageTexts
 from fivefold.values.extraction import Extraction
 from fivefold.values.memory import Memory
-from fivefold.values.vectors import Vector, VectorField
+from fivefold.values.reading import Passage, Reading
+from fivefold.values.vectors import PassageVectors, Vector, VectorField
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryVectors:
+    """What a model reads from one memory: a vector for each of its fields, and the passages of its content."""
+
+    fields: Mapping[VectorField, Vector] = field(default_factory=dict)
+    passages: tuple[PassageVectors, ...] = ()
+
+
+NO_VECTORS = MemoryVectors()
 
 
 def index_entry(
-    memory: Memory,
-    extraction: Extraction,
-    content_hash: bytes = b"",
-    vectors: Mapping[VectorField, Vector] | None = None,
+    memory: Memory, extraction: Extraction, content_hash: bytes = b"", vectors: MemoryVectors = NO_VECTORS
 ) -> Entry:
     """The memory with its lexemes; hash and vectors only where the memory is stored and not just indexed again."""
     predicate, content = passages.lexemes_to_index(memory)
@@ -26,7 +39,8 @@ def index_entry(
         content_hash=content_hash,
         predicate_lexemes=predicate,
         content_lexemes=content,
-        vectors=vectors or {},
+        vectors=vectors.fields,
+        passages=vectors.passages,
     )
 
 
@@ -40,8 +54,24 @@ def all_entries(txn: Writer, advance: Callable[[int], None] = lambda done: None)
         advance(len(batch))
 
 
-def embed_fields(texts: Sequence[Mapping[VectorField, str]], model: Embedder) -> list[dict[VectorField, Vector]]:
-    """The vectors of each memory's fields; a text that occurs more than once is embedded once."""
-    unique = list(dict.fromkeys(text for fields in texts for text in fields.values()))
-    vector_of = dict(zip(unique, embed_texts(model, unique), strict=True)) if unique else {}
-    return [{field: vector_of[text] for field, text in fields.items()} for fields in texts]
+def read_texts(texts: Sequence[PassageTexts], model: Embedder) -> list[MemoryVectors]:
+    """The vectors of each memory's fields and passages; a passage that occurs more than once is read once."""
+    unique = list(dict.fromkeys(passage for fields in texts for read in fields.values() for passage in read))
+    reading_of = dict(zip(unique, read_passages(model, unique), strict=True))
+    return [_memory_vectors(fields, reading_of) for fields in texts]
+
+
+def centre(vectors: Sequence[Vector]) -> Vector:
+    """What several texts are about together: the mean of their vectors, at unit length."""
+    if len(vectors) == 1:
+        return vectors[0]
+    mean: Vector = unit(np.stack(vectors).mean(axis=0, keepdims=True, dtype=np.float32))[0]
+    return mean
+
+
+def _memory_vectors(fields: PassageTexts, reading_of: Mapping[Passage, Reading]) -> MemoryVectors:
+    vectors = {field: centre([reading_of[passage].vector for passage in read]) for field, read in fields.items()}
+    full = [reading_of[passage] for passage in fields["full"]]
+    if len(full) == 1:
+        return MemoryVectors(vectors, tuple(PassageVectors(only.tokens) for only in full if only.tokens))
+    return MemoryVectors(vectors, tuple(PassageVectors(reading.tokens, reading.vector) for reading in full))

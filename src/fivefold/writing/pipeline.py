@@ -25,9 +25,11 @@ from fivefold.values.records import record_of
 from fivefold.values.reports import Report
 from fivefold.writing.draft import Draft, draft, embed_drafts
 from fivefold.writing.duplicates import link_equal_turn, merge, new_drafts
+from fivefold.writing.indexing import NO_VECTORS
 from fivefold.writing.report import ReportBuilder
 from fivefold.writing.sessions import backfill_previous, log_turn, refresh_sessions
 from fivefold.writing.supersession import corrected_statement, replace_statements
+from fivefold.writing.turns import find_turns_before, follow_new_turns
 
 BATCH = 1_000
 """Records that are stored together; each batch is one transaction."""
@@ -82,7 +84,8 @@ def extract(records: Iterable[Record], namespace: Namespace) -> list[Draft]:
 def embed(
     drafts: Sequence[Draft], reader: Reader, model: Embedder, advance: Callable[[int], None] = lambda done: None
 ) -> None:
-    """Give vectors to the drafts that are not stored yet."""
+    """Give vectors to the drafts that are not stored yet; a turn is read with the one before it."""
+    find_turns_before(drafts, reader, model)
     for start in range(0, len(drafts), EMBEDDED):
         part = drafts[start : start + EMBEDDED]
         embed_drafts(new_drafts(part, reader), model)
@@ -98,13 +101,14 @@ def store(drafts: Sequence[Draft], namespace: Namespace, model: Embedder) -> Rep
             txn.memories.preload(mentions, [item.content_hash for item in drafts if item.memory.kind == "note"])
             for item in drafts:
                 merge_or_add(item, txn, report, model)
+            follow_new_turns(drafts, txn, model)
             refresh_sessions(report.sessions, namespace, txn)
     except EmbedderMismatch:
         current = namespace.embedder()
         if current.pin == model.pin:
             raise
         for item in drafts:
-            item.vectors = {}
+            item.vectors = NO_VECTORS
         embed(drafts, namespace.reader, current)
         return store(drafts, namespace, current)
     return report
@@ -116,7 +120,7 @@ def merge_or_add(item: Draft, txn: Writer, report: ReportBuilder, model: Embedde
     if merged := merge(item, txn):
         report.merged.append(merged)
         return
-    if not item.vectors:
+    if item.vectors is NO_VECTORS:
         embed_drafts([item], model)  # it was stored when the drafts were embedded, and is forgotten since
     if item.memory.kind == "turn":
         log_turn(item, txn)

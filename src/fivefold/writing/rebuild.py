@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from fivefold.errors import NotFound
-from fivefold.models.embedders import Embedder, embed_texts
+from fivefold.models.embedders import Embedder, embed_texts, gives_tokens
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.namespace import Namespace
 from fivefold.stores.protocol import SpaceState, Writer
-from fivefold.text import passages
 from fivefold.text.progress import bar
-from fivefold.values.extraction import Extraction
 from fivefold.values.memory import Memory
-from fivefold.values.vectors import VectorField
-from fivefold.writing.indexing import all_entries, embed_fields
-from fivefold.writing.sessions import centre
+from fivefold.writing.indexing import all_entries, centre, read_texts
+from fivefold.writing.turns import stored_texts
 
 BATCH = 128
 """Memories that are embedded together."""
@@ -59,7 +56,7 @@ def _fill_second_space(namespace: Namespace, model: Embedder, advance: Advance) 
             txn.vectors.drop_space("building")
             building = None
         if building is None:
-            txn.vectors.open_space(model.pin, model.dimension, "building")
+            txn.vectors.open_space(model.pin, model.dimension, "building", gives_tokens(model))
     fill(namespace, model, "building", advance, then=lambda txn: txn.vectors.switch_space())
 
 
@@ -83,25 +80,15 @@ def fill(
                 _fill_sessions(txn, [memory for memory, _ in pending], state, model)
                 advance(len(pending))
                 continue
-            texts = [_fields(txn, memory, extraction) for memory, extraction in own]
-        vectors = embed_fields(texts, model)
+            texts = [stored_texts(txn, memory, extraction) for memory, extraction in own]
+        read = read_texts(texts, model)
         with namespace.transaction() as txn:
-            unchanged = {memory.row: memory for memory, _ in txn.vectors.missing(state, BATCH)}
-            for (memory, _), fields in zip(own, vectors, strict=True):
-                if unchanged.get(memory.row) == memory:
-                    txn.vectors.put(memory, fields, state)
+            missing = {memory.row: (memory, extraction) for memory, extraction in txn.vectors.missing(state, BATCH)}
+            for (memory, _), given, vectors in zip(own, texts, read, strict=True):
+                current = missing.get(memory.row)
+                if current is not None and stored_texts(txn, *current) == given:
+                    txn.vectors.put(current[0], vectors.fields, state, vectors.passages)
         advance(len(own))
-
-
-def _fields(txn: Writer, memory: Memory, extraction: Extraction) -> Mapping[VectorField, str]:
-    """As when the memory was written: the reply has the layout of the turn it comes from."""
-    fields = passages.texts_to_embed(memory, extraction.facets)
-    after = (
-        txn.sessions.turn_after(memory.session_id, memory.row) if memory.session_id and "next_user" in fields else None
-    )
-    if after is not None and after.content == memory.next_user_text:
-        fields["next_user"] = passages.attributed_text(after, after.content)
-    return fields
 
 
 def _fill_sessions(txn: Writer, sessions: Sequence[Memory], state: SpaceState, model: Embedder) -> None:

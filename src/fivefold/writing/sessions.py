@@ -6,9 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-import numpy as np
-
-from fivefold.models.embedders import unit
 from fivefold.namespace import Namespace
 from fivefold.stores.protocol import Entry, Writer
 from fivefold.values.extraction import Extraction
@@ -16,7 +13,7 @@ from fivefold.values.ids import content_hash, new_id
 from fivefold.values.memory import Memory
 from fivefold.values.vectors import Vector
 from fivefold.writing.draft import Draft
-from fivefold.writing.indexing import index_entry
+from fivefold.writing.indexing import MemoryVectors, centre, index_entry
 
 SESSION_REFRESH = 64
 """A session memory is built again with each turn up to this number of turns, then whenever a tenth is new."""
@@ -31,6 +28,8 @@ def log_turn(item: Draft, txn: Writer) -> None:
     next_index = txn.sessions.log_turn(item.memory.session_id, item.memory.event_at)
     if item.memory.turn_index is None:
         item.memory = replace(item.memory, turn_index=next_index)
+    else:
+        item.inserted = item.memory.turn_index < next_index
 
 
 def backfill_previous(item: Draft, txn: Writer) -> None:
@@ -41,12 +40,12 @@ def backfill_previous(item: Draft, txn: Writer) -> None:
         return
     before = txn.sessions.turn_before(memory.session_id, memory.row)
     if before is not None and before.next_user_text is None and before.speaker != memory.speaker:
-        txn.sessions.set_next_text(before.row, memory.content, item.vectors["full"])
+        txn.sessions.set_next_text(before.row, memory.content, item.vectors.fields["full"])
 
 
 def follow_change(session_id: str, old: str, new: Draft | None, namespace: Namespace, txn: Writer) -> None:
     """After a turn's text `old` has changed to `new` or is gone: the turn before it and its session follow."""
-    text, vector = (None, None) if new is None else (new.memory.content, new.vectors["full"])
+    text, vector = (None, None) if new is None else (new.memory.content, new.vectors.fields["full"])
     for turn in txn.sessions.turns_followed_by(session_id, old):
         txn.sessions.set_next_text(turn.row, text, vector)
     txn.sessions.recount(session_id)
@@ -79,12 +78,6 @@ def refresh_session(session_id: str, namespace: Namespace, txn: Writer, *, at_on
     known = None if row is None else txn.memories.by_row(row)
     row = txn.memories.add(entry) if known is None else _replace(known, entry, txn)
     txn.sessions.mark_built(session_id, row, turns)
-
-
-def centre(vectors: Sequence[Vector]) -> Vector:
-    """What a session is about: the mean of what its turns are about, at unit length."""
-    mean: Vector = unit(np.stack(vectors).mean(axis=0, keepdims=True, dtype=np.float32))[0]
-    return mean
 
 
 def _replace(known: Memory, entry: Entry, txn: Writer) -> int:
@@ -131,4 +124,4 @@ def _session_entry(session_id: str, namespace: str, turns: Sequence[Memory], vec
         last_accessed_at=None,
         metadata={},
     )
-    return index_entry(memory, Extraction(), content_hash(session_id, content), {"session": vector})
+    return index_entry(memory, Extraction(), content_hash(session_id, content), MemoryVectors({"session": vector}))

@@ -75,8 +75,8 @@ class PassageTokenizer:
         """Which pieces of a batch have a stored vector: not separators, punctuation or whole words to skip."""
         following = np.zeros_like(ids)
         following[:, :-1] = ids[:, 1:]
-        skipped: Flags = self._never[ids] | (self._skipped[ids] & ~self._inner[following])
-        return (mask == 1) & ~skipped
+        skipped = self._never[ids] | (self._skipped[ids] & ~self._inner[following])
+        return np.asarray((mask == 1) & ~skipped, dtype=np.bool_)
 
     def _split(self, texts: Sequence[str]) -> list[Encoding]:
         return self._pieces.encode_batch(list(texts), add_special_tokens=False) if texts else []

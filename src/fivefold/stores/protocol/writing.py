@@ -91,6 +91,9 @@ class VectorWriter(Protocol):
         replaces all passages. A space without token vectors stores none.
         """
 
+    def drop_fields(self, row: int, fields: Sequence[VectorField], state: SpaceState) -> None:
+        """Delete the vectors of these fields of a memory in one space, if there is one, with their token vectors."""
+
     def get(self, rows: Sequence[int], where: VectorField, state: SpaceState = "active") -> dict[int, Vector]:
         """The vectors of one field of these memories, by row."""
 
