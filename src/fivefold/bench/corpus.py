@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 
 from fivefold import sample
-from fivefold.models.embedders import DEFAULT, Matrix, Progress, embedder, unit
+from fivefold.models.embedders import DEFAULT, Matrix, Progress, embedder, read_passages, read_question, unit
+from fivefold.values.reading import Passage, QuestionReading, Reading, Span
+
+Readings = tuple[Matrix, list[bytes]]
+"""Vectors, and the token vectors of each as they are stored."""
+
+WORDS = 30
+SESSION = 20
+"""Words of a turn and turns of a session where writing with the model is measured."""
 
 START = datetime(2015, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -33,25 +41,67 @@ def records(count: int, seed: int = 5) -> Iterator[dict[str, Any]]:
         }
 
 
-class VariedSample:
-    """Vectors without a model's cost: a real one of the sample, moved a little. For timing only."""
+def turns(count: int, seed: int = 7) -> Iterator[dict[str, Any]]:
+    """Turns of 30 words in sessions of 20, user and assistant in turn, made of the sample's words."""
+    chance = random.Random(seed)
+    words = [word for item in sample.memories() for word in item["content"].split()]
+    for number in range(count):
+        session, place = divmod(number, SESSION)
+        yield {
+            "content": f"{' '.join(chance.choice(words) for _ in range(WORDS - 1))} {number}",
+            "speaker": "assistant" if place % 2 else "user",
+            "session_id": f"session {session}",
+            "turn_index": place,
+            "event_at": START + (60 * session + place) * MINUTE,
+        }
 
-    pin = "bench-varied-sample@1"
+
+def new_questions(count: int, seed: int = 11) -> list[str]:
+    """The sample's questions, each with a word of its own at the end, so that no two are equal."""
+    chance = random.Random(seed)
+    queries = [question.query for question in sample.questions()]
+    words = [word for item in sample.memories() for word in item["content"].split()]
+    return [f"{chance.choice(queries)} {chance.choice(words)} {number}" for number in range(count)]
+
+
+class VariedSample:
+    """Readings without a model's cost: a real one of the sample, moved a little. Questions are really read.
+
+    For timing only: what a memory holds, vector and token vectors, has its real size, and a recall its real work.
+    """
+
+    pin = "bench-varied-sample@2"
     dimension = 384
 
-    def __init__(self, real: Matrix | None = None) -> None:
-        """`real` are the sample's vectors where they are at hand; else they are made once."""
+    def __init__(self, real: Readings | None = None) -> None:
+        """`real` are the sample's readings where they are at hand; else they are made once."""
         self._given = real
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
+        vectors, _ = self._varied(texts)
+        return vectors
+
+    def read(self, passages: Sequence[Passage], progress: Progress | None = None) -> list[Reading]:
+        vectors, tokens = self._varied([passage.text for passage in passages])
+        return [Reading(vector, packed) for vector, packed in zip(vectors, tokens, strict=True)]
+
+    def read_question(self, question: str) -> QuestionReading:
+        return read_question(embedder(DEFAULT), question)
+
+    def spans(self, passage: Passage) -> list[tuple[Span, bool]]:
+        """A reading here is another text's, so that no token has characters of its own."""
+        return []
+
+    def _varied(self, texts: Sequence[str]) -> Readings:
         chance = np.random.default_rng(len(texts) + len(texts[0]) if texts else 0)
-        real = real_vectors() if self._given is None else self._given
-        base = real[chance.integers(len(real), size=len(texts))]
-        moved = base + 0.04 * chance.standard_normal(base.shape, dtype=np.float32)
-        return unit(moved)
+        vectors, tokens = real_readings() if self._given is None else self._given
+        chosen = chance.integers(len(vectors), size=len(texts))
+        moved = vectors[chosen] + 0.04 * chance.standard_normal((len(texts), self.dimension), dtype=np.float32)
+        return unit(moved), [tokens[place] for place in chosen]
 
 
 @cache
-def real_vectors() -> Matrix:
+def real_readings() -> Readings:
     """By the default embedder, which the plain install has."""
-    return embedder(DEFAULT).embed([item["content"] for item in sample.memories()])
+    readings = read_passages(embedder(DEFAULT), [Passage(item["content"]) for item in sample.memories()])
+    return np.stack([reading.vector for reading in readings]), [reading.tokens for reading in readings]

@@ -1,8 +1,8 @@
-"""What every measurement of speed shares: a figure, a corpus written, a recall timed."""
+"""What every measurement of speed shares: a figure, a corpus written, a call timed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from time import perf_counter
@@ -10,25 +10,45 @@ from time import perf_counter
 import numpy as np
 
 from fivefold import sample
-from fivefold.bench.corpus import records
+from fivefold.bench.corpus import new_questions, records
 from fivefold.engine import Engine
 from fivefold.text.progress import bar
 from fivefold.values.serialize import Value
 
 BATCH = 2_000
 
+WARM = 5
+"""Calls that are made first and not counted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Measure(Value):
-    """One figure, its limit, and whether it meets the limit."""
+    """One figure, its limit, and whether it meets the limit. Only times have a tail."""
 
     what: str
     memories: int
     p50: float
     p95: float | None
+    p99: float | None
     unit: str
     bar: str
     ok: bool | None
+
+
+def figure(what: str, memories: int, value: float, unit: str, bar: str = "", ok: bool | None = None) -> Measure:
+    """A rate or a size."""
+    return Measure(what, memories, value, None, None, unit, bar, ok)
+
+
+def times(
+    what: str, memories: int, ms: Sequence[float], limit: float | None = None, limit_p99: float | None = None
+) -> Measure:
+    """The middle and the tail of some calls; a limit is for the middle, another may be for the tail."""
+    p50, p95, p99 = (float(value) for value in np.percentile(ms, (50, 95, 99)))
+    limits = [(p50, limit), (p99, limit_p99)]
+    bar = " / ".join(f"≤ {most:g}" for _, most in limits if most is not None)
+    ok = all(value <= most for value, most in limits if most is not None) if bar else None
+    return Measure(what, memories, p50, p95, p99, "ms", bar, ok)
 
 
 def write_rate(engine: Engine, size: int, progress: bool) -> float:
@@ -52,10 +72,22 @@ def timed_recall(engine: Engine, recipe: str, question: str) -> float:
     return whole - sum(timing.ms for timing in answer.timings if timing.stage in {"encode", "rerank"})
 
 
-def spread(once: Callable[[str], float], rounds: int) -> tuple[float, float]:
-    """Middle and tail of what `once` gives for the sample's questions, after a few to warm up."""
+def whole_recall(engine: Engine, recipe: str, question: str) -> float:
+    """Milliseconds of a recall from call to answer, with encoding and ranking."""
+    start = perf_counter()
+    engine.recall(question, recipe=recipe)
+    return (perf_counter() - start) * 1000
+
+
+def ask_rounds(once: Callable[[str], float], rounds: int) -> list[float]:
+    """What `once` gives for the sample's questions, after a few to warm up."""
     questions = [question.query for question in sample.questions()]
-    for question in questions[:5]:
+    for question in questions[:WARM]:
         once(question)
-    times = [once(questions[i % len(questions)]) for i in range(rounds)]
-    return float(np.percentile(times, 50)), float(np.percentile(times, 95))
+    return [once(questions[i % len(questions)]) for i in range(rounds)]
+
+
+def ask_new(once: Callable[[str], float], rounds: int) -> list[float]:
+    """The same with questions that were never asked before, so that no cached reading or score helps."""
+    asked = [once(question) for question in new_questions(WARM + rounds)]
+    return asked[WARM:]

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fivefold import sample
-from fivefold.bench.corpus import VariedSample, real_vectors, records
-from fivefold.bench.measures import Measure, spread, timed_recall, write_rate
+from fivefold.bench.corpus import Readings, VariedSample, real_readings, records
+from fivefold.bench.measures import Measure, ask_rounds, figure, timed_recall, times, write_rate
 from fivefold.bench.speed import warm_up
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, MissingExtra
-from fivefold.models.embedders import Matrix
 from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.stores import POSTGRES
 from fivefold.stores.postgres.keys import namespace_key
@@ -85,19 +84,18 @@ def _own_store(dsn: str) -> Iterator[tuple[PostgresStore, str]]:
 
 def _measure_one(engine: Engine, store: PostgresStore, size: int, rounds: int, progress: bool) -> Iterator[Measure]:
     rate = write_rate(engine, size, progress)
-    yield Measure("write, no embedding", size, rate, None, "/s", "", None)
+    yield figure("write, no embedding", size, rate, "/s")
     start = perf_counter()
     for _ in store.maintain():
         pass
     if store.indexes:
-        yield Measure("HNSW index built", size, perf_counter() - start, None, "s", "", None)
-    yield Measure("room on disk", size, store.size() / size / 1024, None, "KB each", "", None)
+        yield figure("HNSW index built", size, perf_counter() - start, "s")
+    yield figure("room on disk", size, store.size() / size / 1024, "KB each")
     yield from _nearest(engine, store, size, rounds)
     limited = size == 100_000
     for recipe in known_recipes():
-        p50, p95 = spread(partial(timed_recall, engine, recipe), rounds)
-        limit, ok = (f"≤ {LIMIT_MS}", p50 <= LIMIT_MS) if limited else ("", None)
-        yield Measure(f"recall {recipe}", size, p50, p95, "ms", limit, ok)
+        ms = ask_rounds(partial(timed_recall, engine, recipe), rounds)
+        yield times(f"recall {recipe}", size, ms, LIMIT_MS if limited else None)
 
 
 def _nearest(engine: Engine, store: PostgresStore, size: int, rounds: int) -> Iterator[Measure]:
@@ -113,8 +111,7 @@ def _nearest(engine: Engine, store: PostgresStore, size: int, rounds: int) -> It
         reader.search.dense(space, "full", vectors[place[question]], 10, Filter())
         return (perf_counter() - start) * 1000
 
-    p50, p95 = spread(once, rounds)
-    yield Measure("baseline: pgvector alone", size, p50, p95, "ms", "", None)
+    yield times("baseline: pgvector alone", size, ask_rounds(once, rounds))
     shares = []
     for vector in vectors:
         sql = "SELECT memory FROM vectors WHERE namespace = :ns AND space = :space AND field = :field "
@@ -129,7 +126,7 @@ def _nearest(engine: Engine, store: PostgresStore, size: int, rounds: int) -> It
         )
         hits = reader.search.dense(space, "full", vector, 10, Filter())
         shares.append(len({row for (row,) in true} & {hit.row for hit in hits}) / max(1, len(true)))
-    yield Measure("found of the true ten nearest", size, float(np.mean(shares)), None, "", "", None)
+    yield figure("found of the true ten nearest", size, float(np.mean(shares)), "")
 
 
 def _crowd(store: PostgresStore, location: str, crowd: Crowd, progress: bool) -> Iterator[Measure]:
@@ -141,20 +138,19 @@ def _crowd(store: PostgresStore, location: str, crowd: Crowd, progress: bool) ->
     for _ in store.maintain():
         pass
     what, total = f"{crowd.namespaces} namespaces, {crowd.clients} clients", crowd.namespaces * crowd.memories
-    arguments = (location, crowd.namespaces, real_vectors())
+    arguments = (location, crowd.namespaces, real_readings())
     with ProcessPoolExecutor(crowd.clients, get_context("spawn"), _open, arguments) as pool:
         list(pool.map(_wait_until, [time.time() + crowd.seconds / 2] * crowd.clients))  # all are up before any begins
         for writes, label in ((0.0, "recalls"), (0.1, "recalls, one in ten a write")):
             begin = time.time() + 0.5
             with bar("Clients at work", crowd.clients, show=progress) as advance:
-                times: list[float] = []
+                ms: list[float] = []
                 work = partial(_client, writes=writes, begin=begin, end=begin + crowd.seconds)
                 for of_client in pool.map(work, range(crowd.clients)):
-                    times += of_client
+                    ms += of_client
                     advance(1)
-            yield Measure(f"{what}: {label}", total, len(times) / crowd.seconds, None, "/s", "", None)
-            p50, p95 = float(np.percentile(times, 50)), float(np.percentile(times, 95))
-            yield Measure(f"{what}: {label}", total, p50, p95, "ms", "", None)
+            yield figure(f"{what}: {label}", total, len(ms) / crowd.seconds, "/s")
+            yield times(f"{what}: {label}", total, ms)
 
 
 def _name(number: int) -> str:
@@ -165,11 +161,11 @@ _engines: list[Engine] = []
 """The namespaces as one client's process has them open."""
 
 
-def _open(location: str, namespaces: int, vectors: Matrix) -> None:
+def _open(location: str, namespaces: int, real: Readings) -> None:
     from fivefold.stores.postgres.store import PostgresStore
 
     store = PostgresStore(location)
-    _engines.extend(Engine(store, _name(number), VariedSample(vectors)) for number in range(namespaces))
+    _engines.extend(Engine(store, _name(number), VariedSample(real)) for number in range(namespaces))
 
 
 def _wait_until(moment: float) -> None:
@@ -180,7 +176,7 @@ def _client(number: int, writes: float, begin: float, end: float) -> list[float]
     """Ask random namespaces for a while; returns the milliseconds of each call."""
     questions = [question.query for question in sample.questions()]
     chance = random.Random(number)
-    times: list[float] = []
+    ms: list[float] = []
     for question in questions[:3]:
         _engines[number % len(_engines)].recall(question, overrides=_WITHOUT)
     _wait_until(begin)
@@ -190,8 +186,8 @@ def _client(number: int, writes: float, begin: float, end: float) -> list[float]
             engine.remember(f"{chance.choice(questions)} {chance.random()}", speaker="user")
         else:
             engine.recall(chance.choice(questions), overrides=_WITHOUT)
-        times.append((perf_counter() - start) * 1000)
-    return times
+        ms.append((perf_counter() - start) * 1000)
+    return ms
 
 
 _WITHOUT = {"rerank.cross_encoder.on": False}

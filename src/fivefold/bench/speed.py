@@ -6,22 +6,28 @@ import random
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from time import perf_counter
 
-import numpy as np
-
 from fivefold import sample
-from fivefold.bench.corpus import MINUTE, START, VariedSample, records
+from fivefold.bench.corpus import MINUTE, SESSION, START, VariedSample, records, turns
 from fivefold.bench.entity_crowd import add_entities, name
-from fivefold.bench.measures import Measure, spread, timed_recall, write_rate
+from fivefold.bench.measures import Measure, ask_new, ask_rounds, figure, timed_recall, times, whole_recall, write_rate
 from fivefold.engine import Engine
-from fivefold.models.embedders import DEFAULT, embedder
+from fivefold.models.embedders import DEFAULT, embedder, read_question
 from fivefold.models.rerankers import Passage, reranker
 from fivefold.retrieval.routes import ROUTES, SearchContext
 from fivefold.stores.queries import Filter
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.stores.sqlite.vectors import knn
+from fivefold.text.progress import bar
+
+MIDDLE = 10_000
+"""The size up to which a whole recall has limits."""
+
+WRITTEN = 1_000
+"""Turns written with the model, or fewer where all namespaces are smaller."""
 
 LARGE = 100_000
 """The size from which the parse and its routes have limits."""
@@ -42,6 +48,7 @@ def measure(sizes: Sequence[int], rounds: int, progress: bool = False) -> Iterat
                 yield from _measure_one(engine, store, size, rounds, progress)
             finally:
                 engine.close()
+    yield _writing(min(WRITTEN, max(sizes)), progress)
     yield _encoding(rounds)
     yield from _reranking(min(rounds, 60))
 
@@ -55,16 +62,18 @@ def warm_up(model: VariedSample) -> None:
 
 def _measure_one(engine: Engine, store: SqliteStore, size: int, rounds: int, progress: bool) -> Iterator[Measure]:
     rate = write_rate(engine, size, progress)
-    yield Measure("write, no embedding", size, rate, None, "/s", "≥ 2,000", rate >= 2000)
+    yield figure("write, no embedding", size, rate, "/s", "≥ 2,000", rate >= 2000)
     with store.connections.writer() as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     room = store.size() / size / 1024
-    yield Measure(
-        "room on disk", size, room, None, "KB each", "≤ 6" if size >= 1000 else "", room <= 6 if size >= 1000 else None
-    )
-    limit = 5 if size <= 1000 else 15
+    yield figure("room on disk", size, room, "KB each", "≤ 4.5", room <= 4.5)
+    limit = 5 if size <= 1000 else 15 if size <= LARGE else None
     for recipe in ("default", "dense", "lexical"):
-        yield _recall(engine, recipe, size, rounds, limit)
+        ms = ask_rounds(partial(timed_recall, engine, recipe), rounds)
+        yield times(f"recall {recipe}", size, ms, limit if recipe == "default" else None)
+    limits = (9, 20) if size <= MIDDLE else (None, None)
+    ms = ask_new(partial(whole_recall, engine, "default"), rounds)
+    yield times("recall default, encoding and ranking included", size, ms, *limits)
     yield _plain_knn(engine, store, size, rounds)
     yield from _understanding(engine, store, size, rounds)
 
@@ -92,22 +101,12 @@ def _understanding(engine: Engine, store: SqliteStore, size: int, rounds: int) -
 def _time_calls(what: str, size: int, limit: float | None, calls: Sequence[Callable[[], object]]) -> Measure:
     for call in calls[:3]:
         call()
-    times = []
+    ms = []
     for call in calls:
         start = perf_counter()
         call()
-        times.append((perf_counter() - start) * 1000)
-    p50, p95 = float(np.percentile(times, 50)), float(np.percentile(times, 95))
-    bar = "" if limit is None else f"≤ {limit:g}"
-    return Measure(what, size, p50, p95, "ms", bar, None if limit is None else p50 <= limit)
-
-
-def _recall(engine: Engine, recipe: str, size: int, rounds: int, limit: float) -> Measure:
-    p50, p95 = spread(partial(timed_recall, engine, recipe), rounds)
-    limited = recipe == "default" and size <= 100_000
-    return Measure(
-        f"recall {recipe}", size, p50, p95, "ms", f"≤ {limit:g}" if limited else "", p50 <= limit if limited else None
-    )
+        ms.append((perf_counter() - start) * 1000)
+    return times(what, size, ms, limit)
 
 
 def _plain_knn(engine: Engine, store: SqliteStore, size: int, rounds: int) -> Measure:
@@ -122,8 +121,28 @@ def _plain_knn(engine: Engine, store: SqliteStore, size: int, rounds: int) -> Me
             knn(connection, space, "full", vectors[hash(question) % len(vectors)], 10, Filter())
         return (perf_counter() - start) * 1000
 
-    p50, p95 = spread(once, rounds)
-    return Measure("baseline: vec0 alone", size, p50, p95, "ms", "", None)
+    return times("baseline: vec0 alone", size, ask_rounds(once, rounds))
+
+
+def _writing(count: int, progress: bool) -> Measure:
+    """Turns a second with the real model, ten sessions at a time, nothing cached."""
+    batch = 10 * SESSION
+    with tempfile.TemporaryDirectory() as folder:
+        engine = Engine(SqliteStore(str(Path(folder) / "writing.db")), embedder=embedder(DEFAULT))
+        try:
+            engine.remember_many(list(turns(SESSION, seed=1)))
+            source = turns(count)
+            seconds = 0.0
+            with bar(f"Writing {count:,} turns with {DEFAULT}", count, show=progress) as advance:
+                while part := list(islice(source, batch)):
+                    start = perf_counter()
+                    engine.remember_many(part)
+                    seconds += perf_counter() - start
+                    advance(len(part))
+        finally:
+            engine.close()
+    rate = count / seconds
+    return figure(f"write with {DEFAULT}, batches", count, rate, "turns/s", "≥ 120", rate >= 120)
 
 
 def _encoding(rounds: int) -> Measure:
@@ -131,11 +150,10 @@ def _encoding(rounds: int) -> Measure:
 
     def once(question: str) -> float:
         start = perf_counter()
-        model.embed([question])
+        read_question(model, question)
         return (perf_counter() - start) * 1000
 
-    p50, p95 = spread(once, rounds)
-    return Measure(f"encode a question, {DEFAULT}", 0, p50, p95, "ms", "≤ 5", p50 <= 5)
+    return times(f"encode a question, {DEFAULT}", 0, ask_rounds(once, rounds), 5)
 
 
 def _reranking(rounds: int) -> Iterator[Measure]:
@@ -152,5 +170,4 @@ def _reranking(rounds: int) -> Iterator[Measure]:
             model.scores(question, passages, timeout_s=60.0)
             return (perf_counter() - start) * 1000
 
-        p50, p95 = spread(once, rounds)
-        yield Measure(f"rerank {count} turns", 0, p50, p95, "ms", f"≤ {limit}", p50 <= limit)
+        yield times(f"rerank {count} turns", 0, ask_rounds(once, rounds), limit)

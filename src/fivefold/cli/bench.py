@@ -29,7 +29,7 @@ def _bench() -> None:
 
 @bench.command()
 def speed(
-    sizes: Annotated[str, typer.Option(help="Memories in the namespace, comma separated")] = "1000,100000",
+    sizes: Annotated[str, typer.Option(help="Memories in the namespace, comma separated")] = "1000,10000,100000",
     rounds: Annotated[int, typer.Option(help="Recalls measured at each size")] = 200,
     dsn: Annotated[
         str | None, typer.Option(help="Measure a PostgreSQL server instead, in a schema of its own, dropped afterwards")
@@ -76,7 +76,7 @@ def _show(found: list[Measure]) -> None:
 
     values = [item for item in found if item.p95 is None]
     times = [item for item in found if item.p95 is not None]
-    right = ("memories", "value", "p50", "p95")
+    right = ("memories", "value", "p50", "p95", "p99")
     terminal.table(
         ("measure", "memories", "value", "", "bar", ""),
         [(item.what, _count(item), f"{item.p50:,.2f}", item.unit, item.bar, _mark(item)) for item in values],
@@ -84,13 +84,14 @@ def _show(found: list[Measure]) -> None:
     )
     terminal.line("")
     terminal.table(
-        ("measure", "memories", "p50", "p95", "", "bar", ""),
-        [
-            (item.what, _count(item), f"{item.p50:,.2f}", f"{item.p95:,.2f}", item.unit, item.bar, _mark(item))
-            for item in times
-        ],
+        ("measure", "memories", "p50", "p95", "p99", "", "bar", ""),
+        [(item.what, _count(item), *_spread(item), item.unit, item.bar, _mark(item)) for item in times],
         right,
     )
+
+
+def _spread(item: Measure) -> tuple[str, ...]:
+    return tuple(f"{value:,.2f}" for value in (item.p50, item.p95, item.p99) if value is not None)
 
 
 def _count(item: Measure) -> str:
