@@ -16,6 +16,7 @@ _HOME = {
     "DiskFull": "errors",
     "EmbedderError": "errors",
     "EmbedderMismatch": "errors",
+    "RetiredEmbedder": "errors",
     "FivefoldError": "errors",
     "InvalidFile": "errors",
     "InvalidInput": "errors",
@@ -135,6 +136,7 @@ if TYPE_CHECKING:
     from fivefold.errors import PluginError as PluginError
     from fivefold.errors import ReadOnly as ReadOnly
     from fivefold.errors import RerankerError as RerankerError
+    from fivefold.errors import RetiredEmbedder as RetiredEmbedder
     from fivefold.errors import ServerAway as ServerAway
     from fivefold.errors import StoreClosed as StoreClosed
     from fivefold.errors import StoreError as StoreError

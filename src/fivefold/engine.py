@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Unpack
 
 from fivefold import observers
-from fivefold.errors import InvalidInput
+from fivefold.errors import InvalidInput, RetiredEmbedder
 from fivefold.learning.background_training import BackgroundTraining
 from fivefold.learning.feedback import give_feedback
 from fivefold.learning.from_use import LearnedFromUse, learned_from_use, unlearn
@@ -99,7 +100,8 @@ class Engine(Browser):
         self._pool = pool or ThreadPoolExecutor(max_workers=8, thread_name_prefix="fivefold-route")
         self._training = BackgroundTraining(self._namespace)
         if embedder is not None:
-            self._namespace.embedder()
+            with suppress(RetiredEmbedder):  # the next write moves the namespace
+                self._namespace.embedder()
 
     # writing
 
@@ -311,7 +313,7 @@ class Engine(Browser):
         """Check the store and this namespace; with `repair`, first rebuild all that can be derived."""
         if repair and self.exists():
             rebuild.rebuild(self._namespace, progress=progress)
-        return list(self.store.check(self.namespace))
+        return [*self.store.check(self.namespace), *self._namespace.check_embedder()]
 
     def check_drift(self, *, progress: bool = False) -> Drift:
         """Compare the vocabulary with that of the last check; if it differs much, rebuild the lexical index."""

@@ -168,6 +168,19 @@ class EmbedderMismatch(FivefoldError):
         )
 
 
+class RetiredEmbedder(EmbedderMismatch):
+    """The namespace has vectors of an earlier version of its model, which is no longer there to search them."""
+
+    def __init__(self, namespace: str, pinned: str, requested: str) -> None:
+        super().__init__(namespace, pinned, requested)
+        FivefoldError.__init__(
+            self,
+            f"namespace {namespace!r} has vectors of {pinned!r}, a model that this version no longer has",
+            advice=f"{{call}} moves it to {requested!r}, and so does the next write or a repair",
+            call=self.call,
+        )
+
+
 class StoreError(FivefoldError):
     """The store could not be opened, read or written."""
 

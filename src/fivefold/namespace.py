@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from fivefold.errors import EmbedderError, EmbedderMismatch, InvalidInput, NotFound
-from fivefold.models.embedders import DEFAULT, Embedder, choice_of, gives_tokens, is_remote
+from fivefold.errors import EmbedderError, EmbedderMismatch, InvalidInput, NotFound, RetiredEmbedder
+from fivefold.models.embedders import DEFAULT, RETIRED, Embedder, choice_of, gives_tokens, is_remote
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.settings import Settings, settings_of
 from fivefold.stores.protocol import Reader, Store, VectorSpace, Writer
 from fivefold.values.extraction import Extraction, Extractor
 from fivefold.values.memory import Memory
+from fivefold.values.reports import Finding
 from fivefold.values.serialize import plain
 from fivefold.values.validate import checked_name
 
@@ -73,8 +74,17 @@ class Namespace:
         """The model for vectors of that space."""
         model = self._chosen_model(pinned)
         if pinned is not None and pinned.embedder != model.pin:
-            raise EmbedderMismatch(self.name, pinned.embedder, model.pin)
+            replaced = RETIRED.get(pinned.embedder) == choice_of(model.pin)
+            mismatch = RetiredEmbedder if replaced else EmbedderMismatch
+            raise mismatch(self.name, pinned.embedder, model.pin)
         return model
+
+    def check_embedder(self) -> Iterator[Finding]:
+        """A finding where the vectors are those of a model that this version no longer has."""
+        pinned = self.reader.search.vector_space()
+        if pinned is not None and pinned.embedder in RETIRED:
+            detail = f"this version no longer has {pinned.embedder}; a repair or the next write makes new vectors"
+            yield Finding("embedder", False, detail)
 
     def _chosen_model(self, pinned: VectorSpace | None) -> Embedder:
         if self.embedder_choice is not None:

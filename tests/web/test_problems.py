@@ -53,6 +53,7 @@ def test_every_error_of_the_library_has_a_kind(error: Exception, status: int, ki
 def test_no_error_of_the_library_is_without_one() -> None:
     made = {
         errors.EmbedderMismatch: ("a", "b@1", "c@2"),
+        errors.RetiredEmbedder: ("a", "b@1", "b@2"),
         errors.DamagedStore: ("x", "y"),
         errors.InvalidFile: ("x", "y"),
         errors.MissingExtra: ("x", "y"),

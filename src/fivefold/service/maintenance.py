@@ -7,20 +7,29 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from fivefold.errors import StoreClosed, StoreError
+from fivefold.errors import FivefoldError, StoreClosed, StoreError
+from fivefold.models.embedders import RETIRED
+from fivefold.namespace import Namespace
 from fivefold.stores.protocol import Store
 from fivefold.text.progress import bar
 from fivefold.values.reports import MaintenanceResult
 from fivefold.values.times import utc_now
 from fivefold.writing import drift
+from fivefold.writing.extract import extractor
+from fivefold.writing.rebuild import writing_model
 
 DAY_S = 86_400.0
 
 _log = logging.getLogger("fivefold")
 
 
-def maintain(store: Store, now: datetime, progress: bool = False) -> Iterator[MaintenanceResult]:
-    """Check the vocabulary of each namespace, then let the store maintain itself; a part that fails stops no other."""
+def maintain(
+    store: Store, now: datetime, progress: bool = False, ended: Callable[[], bool] = lambda: False
+) -> Iterator[MaintenanceResult]:
+    """Look after vectors and vocabulary of each namespace, then let the store maintain itself.
+
+    A part that fails stops no other; one that takes long ends early once `ended` says so.
+    """
     try:
         namespaces = store.namespaces()
     except StoreClosed:
@@ -30,6 +39,7 @@ def maintain(store: Store, now: datetime, progress: bool = False) -> Iterator[Ma
         return
     with bar("Maintaining the store", len(namespaces) + 1, show=progress) as advance:
         for namespace in namespaces:
+            yield from _vectors(store, namespace, ended)
             yield _vocabulary(store, namespace, now)
             advance(1)
         try:
@@ -39,6 +49,31 @@ def maintain(store: Store, now: datetime, progress: bool = False) -> Iterator[Ma
         except StoreError as error:
             yield MaintenanceResult("store", False, str(error), ok=False)
         advance(1)
+
+
+class _Ended(Exception):
+    """The maintenance ends before its part is done; the next round goes on."""
+
+
+def _vectors(store: Store, namespace: str, ended: Callable[[], bool]) -> Iterator[MaintenanceResult]:
+    """Vectors of a model that is no longer there are made again; otherwise nothing is done or said."""
+
+    def go_on(done: int) -> None:
+        if ended():
+            raise _Ended
+
+    try:
+        pinned = store.reader(namespace).search.vector_space()
+        if pinned is None or pinned.embedder not in RETIRED:
+            return
+        model = writing_model(Namespace(store, namespace, None, extractor("rules"), utc_now), go_on)
+        yield MaintenanceResult("vectors", True, f"moved from {pinned.embedder} to {model.pin}", namespace)
+    except StoreClosed:
+        raise
+    except _Ended:
+        yield MaintenanceResult("vectors", True, "part of them was made again; the next round goes on", namespace)
+    except FivefoldError as error:
+        yield MaintenanceResult("vectors", False, str(error), namespace, ok=False)
 
 
 def _vocabulary(store: Store, namespace: str, now: datetime) -> MaintenanceResult:
@@ -100,7 +135,7 @@ class Maintenance:
             self._ended.wait(self._every_s)
 
     def _round(self, progress: bool) -> Iterator[MaintenanceResult]:
-        for item in maintain(self._store, self._clock(), progress):
+        for item in maintain(self._store, self._clock(), progress, self._ended.is_set):
             yield item
             if self._ended.is_set():
                 return

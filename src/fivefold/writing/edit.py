@@ -13,6 +13,7 @@ from fivefold.values.reports import BY_HAND, Link, Report
 from fivefold.values.validate import checked_name
 from fivefold.writing.draft import Draft, embed_drafts
 from fivefold.writing.pipeline import embed, extract, merge_or_add
+from fivefold.writing.rebuild import writing_model
 from fivefold.writing.report import ReportBuilder
 from fivefold.writing.sessions import follow_change, refresh_sessions
 from fivefold.writing.supersession import replace_statements
@@ -34,7 +35,7 @@ def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]
     """Whether the memory was still `old` when the transaction began."""
     if old.kind == "session":
         raise InvalidInput("a session memory follows its turns; update those")
-    model = namespace.embedder()
+    model = writing_model(namespace)
     item = _redraft(namespace, old, changes)
     item.before = _turn_before(namespace, old)
     embed_drafts([item], model)
@@ -94,7 +95,7 @@ def _changed_record(old: Memory, changes: Mapping[str, object]) -> Record:
 
 def supersede(namespace: Namespace, old_id: str, record: Record) -> Report:
     """Store `record` as what replaces `old_id`."""
-    report, model = ReportBuilder(), namespace.embedder()
+    report, model = ReportBuilder(), writing_model(namespace)
     (item,) = extract([record], namespace)
     _check_supersedable(namespace.get(old_id))
     embed([item], namespace.reader, model)

@@ -26,6 +26,7 @@ from fivefold.values.reports import Report
 from fivefold.writing.draft import Draft, draft, embed_drafts
 from fivefold.writing.duplicates import link_equal_turn, merge, new_drafts
 from fivefold.writing.indexing import NO_VECTORS
+from fivefold.writing.rebuild import writing_model
 from fivefold.writing.report import ReportBuilder
 from fivefold.writing.sessions import backfill_previous, log_turn, refresh_sessions
 from fivefold.writing.supersession import corrected_statement, replace_statements
@@ -52,7 +53,7 @@ def write_checked(namespace: Namespace, records: Iterable[Record], count: int, *
     with bar("Remembering", count, show=progress) as advance:
         for batch in batches(records):
             drafts = extract(batch, namespace)
-            model = namespace.embedder()
+            model = writing_model(namespace)
             embed(drafts, namespace.reader, model, advance)
             report.include(store(drafts, namespace, model))
     return report.build()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 
-from fivefold.errors import NotFound
-from fivefold.models.embedders import Embedder, embed_texts, gives_tokens
+from fivefold.errors import NotFound, RetiredEmbedder
+from fivefold.models.embedders import RETIRED, Embedder, embed_texts, gives_tokens
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.namespace import Namespace
 from fivefold.stores.protocol import SpaceState, Writer
@@ -19,10 +20,12 @@ BATCH = 128
 
 Advance = Callable[[int], None]
 
+_log = logging.getLogger("fivefold")
+
 
 def rebuild(namespace: Namespace, *, progress: bool = False) -> None:
     """Derive lexemes, links, statements and missing vectors again from the memory rows."""
-    model = namespace.embedder()
+    model = writing_model(namespace)
     with bar("Rebuilding", namespace.reader.admin.stats().memories, show=progress) as advance:
         with namespace.transaction(model) as txn:
             txn.index.clear()
@@ -46,6 +49,19 @@ def reembed(namespace: Namespace, choice: str | Embedder, *, progress: bool = Fa
             txn.vectors.drop_space("building")  # a move to another model that was started and is no longer wanted
     namespace.embedder_choice = choice
     return model.pin
+
+
+def writing_model(namespace: Namespace, advance: Advance = lambda done: None) -> Embedder:
+    """The namespace's model. Vectors of a version that is no longer there are first made again, as nothing reads them.
+
+    `advance` may end this by an exception; the next call goes on where it stopped.
+    """
+    try:
+        return namespace.embedder()
+    except RetiredEmbedder as error:
+        _log.warning("namespace %r moves from %s to %s", namespace.name, error.pinned, error.requested)
+        _fill_second_space(namespace, load_embedder(RETIRED[error.pinned]), advance)
+        return namespace.embedder()
 
 
 def _fill_second_space(namespace: Namespace, model: Embedder, advance: Advance) -> None:

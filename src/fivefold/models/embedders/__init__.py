@@ -21,6 +21,9 @@ from fivefold.values.reading import Passage, QuestionReading, Reading
 
 DEFAULT = "fivefold-minilm"
 
+RETIRED = {"fivefold-minilm@1": "fivefold-minilm"}
+"""Models of earlier versions, and the choice that takes their place."""
+
 _BUILTIN = {
     "fivefold-minilm": ("fivefold.models.embedders.fivefold_minilm", "FivefoldMiniLM"),
     "minilm": ("fivefold.models.embedders.minilm", "MiniLM"),
@@ -110,6 +113,7 @@ def _load_class(module: str, name: str) -> Callable[..., Embedder]:
 
 __all__ = [
     "DEFAULT",
+    "RETIRED",
     "Embedder",
     "Matrix",
     "Progress",
