@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Unpack
 
 from fivefold import observers
-from fivefold.errors import InvalidInput, RetiredEmbedder
+from fivefold.errors import InvalidInput
 from fivefold.learning.background_training import BackgroundTraining
 from fivefold.learning.feedback import give_feedback
 from fivefold.learning.from_use import LearnedFromUse, learned_from_use, unlearn
@@ -100,8 +99,7 @@ class Engine(Browser):
         self._pool = pool or ThreadPoolExecutor(max_workers=8, thread_name_prefix="fivefold-route")
         self._training = BackgroundTraining(self._namespace)
         if embedder is not None:
-            with suppress(RetiredEmbedder):  # the next write moves the namespace
-                self._namespace.embedder()
+            self._namespace.check_choice()
 
     # writing
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -78,6 +78,11 @@ class Namespace:
             mismatch = RetiredEmbedder if replaced else EmbedderMismatch
             raise mismatch(self.name, pinned.embedder, model.pin)
         return model
+
+    def check_choice(self) -> None:
+        """Refuse an embedder that is not the namespace's; one that takes the place of a retired one may come."""
+        with suppress(RetiredEmbedder):
+            self.embedder()
 
     def check_embedder(self) -> Iterator[Finding]:
         """A finding where the vectors are those of a model that this version no longer has."""
