@@ -14,6 +14,7 @@ import pytest
 import fivefold
 from fivefold.stores import open_store
 from fivefold.stores.postgres import schema
+from fivefold.testing.passages import Stored, all_tokens
 from tests.support.own_database import OwnDatabase, opened
 from tests.support.postgres import Server
 
@@ -149,6 +150,27 @@ def test_an_older_schema_is_migrated_once_by_many(database: OwnDatabase, monkeyp
     monkeypatch.undo()
     with pytest.raises(fivefold.NewerSchema, match=f"version {NEXT[0]}"):
         open_store(database.dsn())
+
+
+def test_a_schema_without_passages_gets_room_for_them_and_answers_as_before(database: OwnDatabase) -> None:
+    with opened(database.dsn()) as engine:
+        engine.remember_many([f"Sarah drinks tea number {number}" for number in range(30)])
+        before = [(hit.memory.id, hit.score) for hit in engine.recall("tea number 7", recipe="dense")]
+    database.run(
+        "SET search_path = fivefold, public",
+        "DROP TABLE tokens; DROP TABLE vectors_passage; ALTER TABLE spaces DROP COLUMN tokens",
+        "ALTER TABLE vectors DROP COLUMN part; ALTER TABLE vectors ADD PRIMARY KEY (namespace, space, field, memory)",
+        "UPDATE fivefold_version SET version = 3",
+    )
+    with opened(database.dsn()) as engine:
+        assert [(hit.memory.id, hit.score) for hit in engine.recall("tea number 7", recipe="dense")] == before
+        assert all(finding.ok for finding in engine.doctor())
+        space = engine.store.reader(engine.namespace).search.vector_space()
+        assert space is not None
+        assert not space.tokens
+        stored = Stored(engine.store)
+        assert stored.tokens() == all_tokens()
+        assert stored.nearest("the mast of the boat", 1) == [("long", 1)]
 
 
 def test_a_migration_that_fails_says_why_and_changes_nothing(

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from fivefold.stores.protocol import Entry, Store, VectorSpace, Writer
-from fivefold.stores.queries import Filter
+from fivefold.stores.queries import Arm, Filter
 from fivefold.testing.fixtures import StoreFixtures
 from fivefold.testing.store_pair import NOW, new_namespace
 from fivefold.testing.vectors import WordVectors
@@ -162,6 +162,15 @@ class PassageLaws(StoreFixtures):
         assert hits[0].row == stored.rows["boat"]
         assert {hit.part for hit in hits} == {0}
         assert len(hits) == len(TEXTS)
+
+    def test_in_a_fused_search_the_nearest_passage_of_a_memory_counts(self, stored: Stored) -> None:
+        arms = (Arm("passages", 20, 1.0, "passage"), Arm("texts", 5, 0.5, "full"))
+        mast = vector_of("the mast of the boat")
+        hits = stored.store.reader(stored.name).search.rrf(stored.space, mast, (), arms, 10.0)
+        among_passages = [(hit.row, hit.rank) for hit in hits if hit.route == "passages"]
+        assert among_passages == [(stored.rows["long"], 1), (stored.rows["longer"], 2)]
+        assert next(hit.score for hit in hits) == pytest.approx(1.0, abs=1e-5)
+        assert len(hits) == 2 + len(TEXTS)
 
     def test_equal_passages_come_in_the_order_of_their_parts(self, stored: Stored) -> None:
         with stored.store.write(stored.name) as txn:

@@ -51,11 +51,18 @@ def rrf(
         arm_queries.append(sql)
         parts.append(
             f"SELECT {i} AS arm, memory, rank, score, :weight{i}::float8 / (:k::float8 + rank) AS share FROM "
-            f"(SELECT *, row_number() OVER (ORDER BY score DESC, memory) AS rank FROM arm{i}) ranked"
+            f"(SELECT *, row_number() OVER (ORDER BY score DESC, memory) AS rank FROM {_memories(arm, i)}) ranked"
         )
     if not parts:
         return None
     return f"WITH {','.join(arm_queries)}, shares AS MATERIALIZED ({' UNION ALL '.join(parts)}) {_TOTAL}", values
+
+
+def _memories(arm: Arm, i: int) -> str:
+    """What an arm has found, each memory once: of a long text the nearest passage counts."""
+    if arm.field != "passage":
+        return f"arm{i}"
+    return f"(SELECT memory, max(score) AS score FROM arm{i} GROUP BY memory) best{i}"
 
 
 _TOTAL = (

@@ -71,7 +71,10 @@ class SearchReader(Protocol):
     def rrf(
         self, space: VectorSpace | None, vector: Vector | None, lexemes: Sequence[str], arms: Sequence[Arm], k: float
     ) -> list[FusedHit]:
-        """Search all arms and fuse them by reciprocal rank, weight / (k + rank), in the store itself (M3)."""
+        """Search all arms and fuse them by reciprocal rank, weight / (k + rank), in the store itself (M3).
+
+        Where an arm searches passages, a memory has the rank of its nearest one.
+        """
 
     def composite(self, space: VectorSpace, vector: Vector, how: Composite) -> list[FusedHit]:
         """The nearest memories scored by similarity, recency and frequency in the store itself (D1, D9)."""

@@ -39,7 +39,9 @@ def offer_nearest(connection: apsw.Connection, cache: VectorCache) -> None:
     def nearest(space: int, dimension: int, field: int, vector: bytes, depth: int) -> Iterator[tuple[int, float, int]]:
         query = np.frombuffer(vector, dtype=np.float32)
         hits = cache.search(connection, VectorSpace(space, "", dimension), FIELDS[field], query, depth, Filter())
-        return ((hit.row, hit.score, rank) for rank, hit in enumerate(hits, 1))
+        best = {hit.row: hit.score for hit in reversed(hits)}  # the nearest passage of a memory counts
+        memories = dict.fromkeys(hit.row for hit in hits)
+        return ((row, best[row], rank) for rank, row in enumerate(memories, 1))
 
     nearest.columns = ("row", "score", "rank")  # type: ignore[attr-defined]
     nearest.column_access = apsw.ext.VTColumnAccess.By_Index  # type: ignore[attr-defined]
