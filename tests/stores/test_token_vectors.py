@@ -76,7 +76,7 @@ def test_token_vectors_that_belong_to_nothing_are_found_and_dropped(stored: Stor
     assert findings["token vectors"].detail == "0 memories have none, 1 belong to no memory"
     assert findings["passages"].detail == "1 memories disagree with their passages"
     with store.write(stored.name) as txn:
-        txn.vectors.drop_stray_vectors()  # type: ignore[attr-defined]
+        txn.vectors.drop_stray_vectors()
         assert stored.missing(txn) == ["longer"]
     assert stored.tokens() == all_tokens("longer")
     findings = stored.findings()
