@@ -26,7 +26,7 @@ from fivefold.text.progress import bar
 MIDDLE = 10_000
 """The size up to which a whole recall has limits."""
 
-WRITTEN = 1_000
+WRITTEN = 400
 """Turns written with the model, or fewer where all namespaces are smaller."""
 
 LARGE = 100_000
