@@ -14,7 +14,7 @@ import pytest
 import fivefold
 from fivefold.stores import open_store
 from fivefold.stores.postgres import schema
-from fivefold.testing.passages import Stored, all_tokens
+from fivefold.testing.passages import Stored, all_tokens, entry_of
 from tests.support.own_database import OwnDatabase, opened
 from tests.support.postgres import Server
 
@@ -171,6 +171,32 @@ def test_a_schema_without_passages_gets_room_for_them_and_answers_as_before(data
         stored = Stored(engine.store)
         assert stored.tokens() == all_tokens()
         assert stored.nearest("the mast of the boat", 1) == [("long", 1)]
+
+
+def test_passages_and_token_vectors_that_are_lost_are_found_and_read_again(database: OwnDatabase) -> None:
+    with opened(database.dsn()) as engine:
+        stored = Stored(engine.store)
+        database.run(
+            "SET search_path = fivefold, public",
+            "DELETE FROM vectors WHERE part = 29",
+            "DELETE FROM tokens WHERE part = 1 AND octet_length(tokens) < 2000",
+            "UPDATE tokens SET memory = 999 WHERE octet_length(tokens) = 0",
+        )
+        found = {name: finding.detail for name, finding in stored.findings().items() if not finding.ok}
+        assert found == {
+            "vectors": "0 memories have none, 1 are lost",
+            "passages": "2 memories disagree with their passages",
+            "token vectors": "1 memories have none, 2 belong to no memory",
+        }
+        with engine.store.write(stored.name) as txn:
+            txn.index.clear()
+            lost = txn.vectors.missing("active", 9)
+            assert [memory.id for memory, _ in lost] == ["long", "empty", "longer"]
+            for memory, _ in lost:
+                entry = entry_of(memory.id, stored.name)
+                txn.vectors.put(memory, entry.vectors, "active", entry.passages)
+        assert stored.tokens() == all_tokens()
+        assert all(finding.ok for name, finding in stored.findings().items() if "lexical" not in name)
 
 
 def test_a_migration_that_fails_says_why_and_changes_nothing(

@@ -84,6 +84,17 @@ def test_token_vectors_that_belong_to_nothing_are_found_and_dropped(stored: Stor
     assert findings["passages"].ok
 
 
+def test_a_passage_whose_vector_is_lost_is_read_again_with_all_others(stored: Stored, store: SqliteStore) -> None:
+    with store.connections.transaction() as connection:
+        connection.execute("DELETE FROM vec_32 WHERE rowid = (SELECT max(id) FROM vectors WHERE part = 29)")
+    assert stored.findings()["vectors"].detail == "0 memories have none, 1 are lost"
+    with store.write(stored.name) as txn:
+        txn.vectors.drop_stray_vectors()
+        assert stored.missing(txn) == ["longer"]
+    assert set(stored.vectors()) == {"long"}
+    assert stored.tokens() == all_tokens("longer")
+
+
 # in memory
 
 

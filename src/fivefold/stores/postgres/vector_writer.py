@@ -101,15 +101,15 @@ class PostgresVectorWriter(SqlVectorWriter):
 
     def drop_stray_vectors(self) -> None:
         """Vectors whose memory or space was deleted, or whose passages do not agree; all others are counted again."""
-        for space in self._space_keys():
-            for row in unsound_passages(self._txn.db.rows, self._txn.sql, self._txn.key, space):
-                self._drop(row, [space], FIELDS)
         self._txn.run(
             "DELETE FROM vectors WHERE namespace = ?1 AND (NOT EXISTS (SELECT 1 FROM memories m "
             "WHERE m.namespace = ?1 AND m.row = vectors.memory) OR NOT space = ANY(?2))",
             self._txn.key,
             self._space_keys(),
         )
+        for space in self._space_keys():
+            for row in unsound_passages(self._txn.db.rows, self._txn.sql, self._txn.key, space):
+                self._drop(row, [space], FIELDS)
         self._txn.run(f"DELETE FROM tokens AS t WHERE namespace = ? AND {WITHOUT_VECTOR}", self._txn.key)
         self._txn.run("DELETE FROM held WHERE namespace = ?", self._txn.key)
         self._txn.run(

@@ -85,23 +85,25 @@ class SqliteVectorWriter(SqlVectorWriter):
 
     def drop_stray_vectors(self) -> None:
         """Also all vectors of a memory whose passages do not agree, so that it gets new ones."""
-        for space in self._txn.rows("SELECT key FROM spaces WHERE namespace = ?", self._txn.key):
-            for row in unsound_passages(self._txn.db.rows, self._txn.sql, self._txn.key, *space):
-                self._drop_where(row, "v.space = ?", *space)
         for (dimension,) in self._txn.rows("SELECT DISTINCT dimension FROM spaces WHERE namespace = ?", self._txn.key):
             table = vectors.table_of(dimension)
             mine = "SELECT key FROM spaces WHERE namespace = ? AND dimension = ?"
             strays = self._txn.rows(
-                f"SELECT id, space, field FROM vectors WHERE space IN ({mine}) "
+                f"SELECT id, space, field, memory FROM vectors WHERE space IN ({mine}) "
                 f"AND id NOT IN (SELECT rowid FROM {table})",
                 self._txn.key,
                 dimension,
             )
-            for id, space, field in strays:
+            for id, space, field, memory in strays:
                 self._drop_vector(id, space, field, dimension)
+                if field == FIELDS.index("passage"):
+                    self._drop_where(memory, "v.space = ?", space)
             stray = self._txn.rows(f"SELECT rowid FROM {table} WHERE rowid NOT IN (SELECT id FROM vectors)")
             self._txn.db.many(f"DELETE FROM {table} WHERE rowid = ?", stray)
         token_rows.drop(self._txn, [id for (id,) in self._txn.rows(token_rows.STRAY)])
+        for (key,) in self._txn.rows("SELECT key FROM spaces WHERE namespace = ?", self._txn.key):
+            for row in unsound_passages(self._txn.db.rows, self._txn.sql, self._txn.key, key):
+                self._drop_where(row, "v.space = ?", key)
 
     def clear(self) -> None:
         spaces = self._txn.rows("SELECT key, dimension FROM spaces WHERE namespace = ?", self._txn.key)
