@@ -38,7 +38,7 @@ def overall(results: Json) -> tuple[list[str], list[Row]]:
 
 
 def reported(results: Json) -> tuple[list[str], list[Row]]:
-    """The measures that the authors of the benchmark report, under their names."""
+    """The measures that only this benchmark has: those its authors report, under their names, and choices."""
     names = list(results["measures"])
     values = {name: [each["overall"][metric] for metric in names] for name, each in results["recipes"].items()}
     return names, _rows(values, times=0)
@@ -108,7 +108,7 @@ def markdown(results: Json) -> str:
     lines = [f"# {results['dataset']}", "", *_markdown(("recipe", *columns), rows)]
     if results["measures"]:
         columns, rows = reported(results)
-        lines += ["", "## As the benchmark's authors measure", "", *_markdown(("recipe", *columns), rows)]
+        lines += ["", "## Measures of this benchmark alone", "", *_markdown(("recipe", *columns), rows)]
     if len(results["categories"]) > 1:
         columns, rows = categories(results)
         lines += ["", "## Recall@10 by category", "", *_markdown(("recipe", *columns), rows)]

@@ -35,7 +35,7 @@ def show_results(results: Json, out: Path | None, files: Sequence[Path]) -> None
     _table("recipe", *tables.overall(results))
     if results["measures"]:
         terminal.line("")
-        terminal.line("as the benchmark's authors measure", "bold")
+        terminal.line("measures of this benchmark alone", "bold")
         _table("recipe", *tables.reported(results))
     if len(results["categories"]) > 1:
         terminal.line("")
