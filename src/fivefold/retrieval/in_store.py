@@ -16,6 +16,7 @@ from fivefold.retrieval.routes.lexical import LexicalOptions, words
 from fivefold.retrieval.routes.signals import RecencyOptions
 from fivefold.stores.queries import Arm, Composite, FusedHit
 from fivefold.values.decay import Decay
+from fivefold.values.reading import QuestionReading
 from fivefold.values.recall_trace import Plan, RouteHit, RoutePlan, RouteRun
 from fivefold.values.vectors import Vector
 
@@ -64,7 +65,7 @@ def _reason(part: RoutePlan, context: SearchContext) -> str:
 
 def _encoding_error(part: RoutePlan, context: SearchContext) -> FivefoldError | None:
     """Why a route that compares vectors has no vector."""
-    return context.vector if ROUTES[part.search].encodes and isinstance(context.vector, FivefoldError) else None
+    return context.question if ROUTES[part.search].encodes and isinstance(context.question, FivefoldError) else None
 
 
 def _rrf(parts: Sequence[RoutePlan], context: SearchContext, fusion: FusionSpec) -> list[FusedHit]:
@@ -107,4 +108,4 @@ def _route_weight(part: RoutePlan | None) -> tuple[str, float] | None:
 
 
 def _vector(context: SearchContext) -> Vector | None:
-    return None if isinstance(context.vector, FivefoldError) else context.vector
+    return context.question.vector if isinstance(context.question, QuestionReading) else None

@@ -17,10 +17,11 @@ from time import perf_counter
 
 from fivefold.errors import EmbedderError, FivefoldError
 from fivefold.learning.training import learned_reranker
-from fivefold.models.embedders import embed_texts
+from fivefold.models.embedders import read_question
 from fivefold.namespace import Namespace
 from fivefold.retrieval.effort import at_effort
 from fivefold.retrieval.fuse import fuse, name_top_hits
+from fivefold.retrieval.matched_words import with_matched_words
 from fivefold.retrieval.plan import plan
 from fivefold.retrieval.recipe import Recipe
 from fivefold.retrieval.request import RecallRequest
@@ -34,9 +35,9 @@ from fivefold.settings import Settings
 from fivefold.stores.protocol import VectorSpace
 from fivefold.values.ids import new_id
 from fivefold.values.query import Query
+from fivefold.values.reading import QuestionReading
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Plan, Timing
-from fivefold.values.vectors import Vector
 
 
 class Stopwatch:
@@ -81,14 +82,14 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
     prepared = prepare(request, namespace)
     recipe, settings, watch = prepared.recipe, prepared.settings, prepared.watch
     query, planned = prepared.query, prepared.plan
-    vector = encode_question(query, planned, namespace, space)
+    question = encode_question(query, planned, namespace, space)
     watch.stage("encode")
     if recipe.fusion.weights == "learned":
-        weights = predict_weights(query, vector, space, reader)
+        weights = predict_weights(query, question, space, reader)
         query, planned = replace(query, weights=weights), apply_weights(planned, weights)
         watch.stage("weigh")
     id = new_id()
-    context = SearchContext(query, reader, settings, space, vector, request.k, id, recipe.unit, planned, learned)
+    context = SearchContext(query, reader, settings, space, question, request.k, id, recipe.unit, planned, learned)
     runs = retrieve(planned, context, threads, recipe.fusion)
     watch.stage("retrieve")
     fused = fuse(runs, planned, recipe.fusion, reader.memories.fetch)
@@ -101,6 +102,7 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
     watch.stage("rerank")
     pool = run_stages(pool, context, recipe.select)
     hits, dropped = select(pool, request.k, recipe.unit)
+    hits = with_matched_words(hits, context, namespace)
     watch.stage("select")
     turns = settings.recent_turns if request.recent_turns is None else request.recent_turns
     recent = reader.sessions.last_turns(request.session_id, request.now, turns) if turns else []
@@ -123,14 +125,13 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
 
 def encode_question(
     query: Query, planned: Plan, namespace: Namespace, space: VectorSpace | None
-) -> Vector | FivefoldError | None:
-    """The question's vector if a route needs it; a failing embedder fails those routes, not the recall."""
+) -> QuestionReading | FivefoldError | None:
+    """The question as the model reads it, if a route needs that; a failing model fails those routes, not the recall."""
     if not any(part.run and ROUTES[part.search].encodes for part in planned.routes):
         return None
     try:
-        vector: Vector = embed_texts(namespace.embedder_of(space), [query.text])[0]
+        return read_question(namespace.embedder_of(space), query.text)
     except FivefoldError as error:
         return error
     except Exception as error:
         return EmbedderError(f"the question could not be encoded: {type(error).__name__}: {error}")
-    return vector

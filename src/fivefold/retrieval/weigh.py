@@ -8,20 +8,22 @@ from fivefold.errors import FivefoldError
 from fivefold.learning.adaptation import adapt, load_adaptation
 from fivefold.stores.protocol import Reader, VectorSpace
 from fivefold.values.query import Query, Weights
+from fivefold.values.reading import QuestionReading
 from fivefold.values.recall_trace import Plan
-from fivefold.values.vectors import Vector
 
 
 def predict_weights(
-    query: Query, vector: Vector | FivefoldError | None, space: VectorSpace | None, reader: Reader
+    query: Query, question: QuestionReading | FivefoldError | None, space: VectorSpace | None, reader: Reader
 ) -> Weights:
     """The weights a model reads out of the question, corrected by the namespace's feedback (D3, D12)."""
     from fivefold.models.weights import predict, without
 
-    if space is None or vector is None or isinstance(vector, FivefoldError):
+    if space is None or not isinstance(question, QuestionReading):
         return without("the question has no vector")
     return adapt(
-        predict(query.text, vector, space.embedder), load_adaptation(reader.admin.learned_value("weights")), query.now
+        predict(query.text, question.vector, space.embedder),
+        load_adaptation(reader.admin.learned_value("weights")),
+        query.now,
     )
 
 

@@ -107,6 +107,43 @@ class Evidence(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class WordMatch(Value):
+    """A word of the question and the word of the memory that it came nearest to.
+
+    `start` and `end` are its characters in the memory's content; both are −1 for a word that is not in it, such as one
+    of the speaker's name, the date or the turn before.
+    """
+
+    question: str
+    memory: str
+    similarity: float
+    start: int = -1
+    end: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class PassageMatch(Value):
+    """The passage of a memory that comes nearest to the question, token by token (late interaction).
+
+    `start` and `end` are the passage's characters in the memory's content.
+    """
+
+    score: float
+    part: int
+    parts: int
+    start: int
+    end: int
+    words: tuple[WordMatch, ...] = ()
+    tokens: bytes = hidden(default=b"")
+
+    def describe(self) -> str:
+        """Which words met which, and where, in one line."""
+        words = ", ".join(f"“{word.question}” ~ “{word.memory}” {word.similarity:.2f}" for word in self.words)
+        where = f"passage {self.part + 1} of {self.parts}" if self.parts > 1 else ""
+        return "; ".join(filter(None, (where, words)))
+
+
+@dataclass(frozen=True, slots=True)
 class Step(Value):
     """What one later stage did to a candidate's score."""
 
@@ -140,10 +177,16 @@ class Candidate(Value):
     steps: tuple[Step, ...] = ()
     support: Support | None = None
     neighbours: tuple[Memory, ...] = ()
+    passage: PassageMatch | None = None
 
     @property
     def score(self) -> float:
         return self.steps[-1].after if self.steps else self.fused
+
+    def with_evidence(self, evidence: Evidence) -> Candidate:
+        """The candidate with a further share of its fused score, before any step."""
+        assert not self.steps, "evidence is added up before the first step"
+        return replace(self, evidence=(*self.evidence, evidence), fused=self.fused + evidence.contribution)
 
     def with_step(self, stage: str, after: float, why: str) -> Candidate:
         return replace(self, steps=(*self.steps, Step(stage, self.score, after, why)))

@@ -6,6 +6,7 @@ from fivefold.retrieval.routes.associative import Associative
 from fivefold.retrieval.routes.base import Route, SearchContext
 from fivefold.retrieval.routes.dense import Dense
 from fivefold.retrieval.routes.graph import Graph
+from fivefold.retrieval.routes.late import Late
 from fivefold.retrieval.routes.lexical import Lexical
 from fivefold.retrieval.routes.signals import Frequency, Recency
 from fivefold.retrieval.routes.temporal import Temporal
@@ -14,6 +15,7 @@ from fivefold.values.plugins import Registry, members_of
 _BUILTIN: dict[str, Route] = {
     "dense": Dense(),
     "lexical": Lexical(),
+    "late": Late(),
     "graph": Graph(),
     "temporal": Temporal(),
     "associative": Associative(),

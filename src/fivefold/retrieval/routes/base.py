@@ -12,6 +12,7 @@ from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader, VectorSpace
 from fivefold.stores.queries import Filter
 from fivefold.values.query import Query
+from fivefold.values.reading import QuestionReading
 from fivefold.values.recall_trace import Plan, RouteHit
 from fivefold.values.vectors import Vector
 
@@ -23,24 +24,27 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class SearchContext:
-    """What a route may look at: the question, its vector, and one namespace of the store with its settings."""
+    """What a route may look at: the question, as a model reads it, and one namespace of the store with its settings."""
 
     query: Query
     reader: Reader
     settings: Settings
     space: VectorSpace | None
-    vector: Vector | FivefoldError | None
+    question: QuestionReading | FivefoldError | None
     k: int = 10
     recall_id: str = ""
     unit: str = "memory"
     plan: Plan | None = None
     learned: LearnedReranker | None = None
 
+    def question_read(self) -> QuestionReading:
+        if isinstance(self.question, Exception):
+            raise self.question
+        assert self.question is not None, "the plan encodes the question before a route that needs it"
+        return self.question
+
     def question_vector(self) -> Vector:
-        if isinstance(self.vector, Exception):
-            raise self.vector
-        assert self.vector is not None, "the plan encodes the question before a dense route runs"
-        return self.vector
+        return self.question_read().vector
 
 
 class BaseRoute:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
+from fivefold.retrieval.chance import chance
 from fivefold.retrieval.routes.base import BaseRoute, SearchContext
 from fivefold.stores.queries import Filter
 from fivefold.values.field_types import About
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import VectorField
+
+SPREAD = 0.095
+"""The standard deviation of the cosine over passages that have nothing to do with a question, as measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,35 @@ class Dense(BaseRoute):
     def search(self, context: SearchContext, depth: int, keep: Filter, options: DenseOptions) -> list[RouteHit]:
         if context.space is None:
             return []
-        return context.reader.search.dense(context.space, options.field, context.question_vector(), depth, keep)
+        search, vector = context.reader.search.dense, context.question_vector()
+        hits = search(context.space, options.field, vector, depth, keep)
+        if options.field != "full":
+            return hits
+        return _with_passages(hits, search(context.space, "passage", vector, depth, keep), context, depth)
 
     def normalize(self, scores: Sequence[float]) -> list[float]:
         return [min(1.0, max(0.0, score)) for score in scores]
+
+
+def _with_passages(
+    hits: list[RouteHit], passages: list[RouteHit], context: SearchContext, depth: int
+) -> list[RouteHit]:
+    """A long text counts as a whole or by its best passage, less what the best of many gains by chance."""
+    if not passages or context.space is None:
+        return hits
+    best = {hit.row: hit for hit in reversed(passages)}
+    counts = context.reader.search.passage_vectors(context.space, list(best))
+    lowered = [
+        replace(
+            hit,
+            score=hit.score - chance(len(counts[row]), SPREAD),
+            note=f"passage {hit.part + 1} of {len(counts[row])}",
+        )
+        for row, hit in best.items()
+        if row in counts
+    ]
+    found: dict[int, RouteHit] = {}
+    for hit in (*hits, *lowered):
+        if hit.row not in found or hit.score > found[hit.row].score:
+            found[hit.row] = hit
+    return sorted(found.values(), key=lambda hit: (-hit.score, hit.row))[:depth]

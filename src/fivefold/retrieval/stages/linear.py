@@ -1,0 +1,97 @@
+"""A linear model: the weighted sum of all that is known about a candidate, as its share among all candidates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from fivefold.retrieval.routes import SearchContext
+from fivefold.retrieval.stages.base import Pool
+from fivefold.retrieval.stages.features import FEATURES, feature_table
+from fivefold.values.field_types import About, Between
+from fivefold.values.recall_trace import Candidate
+from fivefold.values.serialize import Value
+from fivefold.values.vectors import Vector
+
+LINEAR = "linear"
+
+SHOWN = 6
+"""How many parts of a sum its explanation names: those that set the candidate apart from the others most."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinearConstants(Value):
+    """A weight for each feature."""
+
+    late: Annotated[float, Between(-100, 100), About("Late interaction, ten times its distance to the best")] = 0.0
+    late_peak: Annotated[float, Between(-100, 100), About("Late interaction near the best: 1 for the best, soon 0")] = (
+        0.0
+    )
+    dense: Annotated[float, Between(-100, 100), About("Cosine, ten times its distance to the best")] = 0.0
+    dense_peak: Annotated[float, Between(-100, 100), About("Cosine near the best")] = 0.0
+    lexical: Annotated[float, Between(-100, 100), About("BM25 as a share of the best")] = 0.0
+    window: Annotated[float, Between(-100, 100), About("Within the time asked about")] = 0.0
+    dense_before: Annotated[float, Between(-100, 100), About("Cosine of the turn before, 0..1")] = 0.0
+    dense_after: Annotated[float, Between(-100, 100), About("Cosine of the turn after, 0..1")] = 0.0
+    late_before: Annotated[float, Between(-100, 100), About("Late interaction of the turn before, 0..1")] = 0.0
+    late_after: Annotated[float, Between(-100, 100), About("Late interaction of the turn after, 0..1")] = 0.0
+    session_words: Annotated[float, Between(-100, 100), About("BM25 of its session, 0..1")] = 0.0
+    session_best: Annotated[float, Between(-100, 100), About("Twice the fused score of its session's best turn")] = 0.0
+    general_session_words: Annotated[
+        float, Between(-100, 100), About("Added to `session_words` where the question is about what holds in general")
+    ] = 0.0
+    general_session_best: Annotated[
+        float, Between(-100, 100), About("Added to `session_best` where the question is about what holds in general")
+    ] = 0.0
+    named: Annotated[
+        float, Between(-100, 100), About("The question names its speaker (1) or only another one (−1)")
+    ] = 0.0
+    user: Annotated[float, Between(-100, 100), About("Said by the user (1) or by the assistant (−1)")] = 0.0
+    user_mine: Annotated[float, Between(-100, 100), About("Added to `user` where the user asks about themselves")] = 0.0
+    assistant_yours: Annotated[
+        float,
+        Between(-100, 100),
+        About("Said by the assistant (1) or the user (−1) where the question asks what “you” said"),
+    ] = 0.0
+    asks: Annotated[float, Between(-100, 100), About("The memory is a question itself")] = 0.0
+    length: Annotated[float, Between(-100, 100), About("Logarithm of its characters, less 5")] = 0.0
+    time: Annotated[float, Between(-100, 100), About("It names a time, where the question asks when")] = 0.0
+    number: Annotated[float, Between(-100, 100), About("It has a number, where the question asks how many")] = 0.0
+    chat_asks: Annotated[
+        float, Between(-100, 100), About("Added to `asks` in talks between a user and an assistant")
+    ] = 0.0
+    chat_length: Annotated[float, Between(-100, 100), About("Added to `length` in such talks")] = 0.0
+    chat_before: Annotated[float, Between(-100, 100), About("Added to `dense_before` in such talks")] = 0.0
+    chat_after: Annotated[float, Between(-100, 100), About("Added to `dense_after` in such talks")] = 0.0
+    alone: Annotated[float, Between(-100, 100), About("The memory belongs to no session")] = 0.0
+
+    def weights(self) -> Vector:
+        return np.array([getattr(self, name) for name in FEATURES], dtype=np.float32)
+
+
+def linear(pool: Pool, context: SearchContext, by: LinearConstants) -> Pool:
+    """exp(weights · features) of a candidate over the sum of all: how likely it is the one that answers."""
+    if not pool.candidates:
+        return pool
+    parts = feature_table(pool, context) * by.weights()
+    sums = parts.sum(axis=1, dtype=np.float64)
+    odds = np.exp(sums - sums.max())
+    shares = (odds / odds.sum()).tolist()
+    apart = parts - parts.mean(axis=0)
+    best = set(np.argsort(-sums, kind="stable")[: 2 * context.k].tolist())
+    return pool.with_candidates(
+        _with_share(candidate, shares[i], float(sums[i]), apart[i] if i in best else None)
+        for i, candidate in enumerate(pool.candidates)
+    )
+
+
+def _with_share(candidate: Candidate, share: float, total: float, apart: Vector | None) -> Candidate:
+    if apart is None:
+        return candidate.with_step(LINEAR, share, f"{share:.2%} of all candidates by a sum of {total:.2f}")
+    most = [i for i in np.argsort(-np.abs(apart), kind="stable")[:SHOWN].tolist() if abs(apart[i]) >= 0.01]
+    why = ", ".join(f"{FEATURES[i].replace('_', ' ')} {apart[i]:+.2f}" for i in most)
+    return candidate.with_step(
+        LINEAR, share, f"{share:.2%} of all candidates by a sum of {total:.2f}; compared with their mean: {why}"
+    )
