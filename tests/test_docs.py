@@ -21,7 +21,7 @@ from fivefold.cli.recipes import overrides_of
 from fivefold.retrieval.recipe import RACED, FusionSpec, RouteSpec
 from fivefold.retrieval.recipe_file import parse_recipe
 from fivefold.retrieval.stages import STAGES
-from fivefold.values.limits import MAX_K, MAX_NAME, MAX_TAGS, MAX_TEXT
+from fivefold.values.limits import MAX_CONTENT, MAX_EXTRACTED, MAX_K, MAX_NAME, MAX_TAGS, MAX_TEXT
 from tests.support.field_tables import TABLES, Table
 from tests.support.postgres import Server
 
@@ -316,5 +316,5 @@ def test_the_learning_page_has_all_its_figures_and_names_what_is_shipped() -> No
 
 def test_the_table_of_limits_has_the_limits() -> None:
     text = (ROOT / "docs" / "python.md").read_text("utf-8").split("\n## Limits\n", 1)[1].split("\n## ", 1)[0]
-    for limit in (MAX_TEXT, MAX_NAME, MAX_TAGS, MAX_K):
+    for limit in (MAX_CONTENT, MAX_EXTRACTED, MAX_TEXT, MAX_NAME, MAX_TAGS, MAX_K):
         assert re.search(rf"\| {limit:,}\b", text), limit

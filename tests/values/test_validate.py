@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fivefold.errors import InvalidInput
 from fivefold.values.field_types import Count
 from fivefold.values.fields import check
-from fivefold.values.limits import MAX_K, MAX_NAME, MAX_TAGS, MAX_TEXT
+from fivefold.values.limits import MAX_CONTENT, MAX_K, MAX_NAME, MAX_TAGS, MAX_TEXT
 from fivefold.values.memory import KINDS, TYPES, Record
 from fivefold.values.records import record_of
 from fivefold.values.validate import checked_history, checked_name, checked_text
@@ -71,13 +71,14 @@ def test_a_part_without_anything_to_see_makes_no_content(field: str) -> None:
 
 @pytest.mark.parametrize("field", TEXTS)
 def test_too_long_a_text_is_refused_by_field_with_both_lengths(field: str) -> None:
-    message = refusal(given_with(**{field: "x" * (MAX_TEXT + 1)}))
-    assert message == f"{field} has 100,001 characters, the most is 100,000; remember it in parts"
+    most, advice = (MAX_TEXT, "make it shorter") if field == "predicate" else (MAX_CONTENT, "remember it in parts")
+    message = refusal(given_with(**{field: "x" * (most + 1)}))
+    assert message == f"{field} has {most + 1:,} characters, the most is {most:,}; {advice}"
 
 
 def test_content_made_of_its_parts_is_no_longer_than_any_other() -> None:
-    message = refusal({"user_text": "x" * MAX_TEXT, "assistant_text": "y" * MAX_TEXT})
-    assert re.search(r"^content has 200,001 characters", message)
+    message = refusal({"user_text": "x" * (MAX_CONTENT - 5), "assistant_text": "y" * 5})
+    assert re.search(r"^content has 100,000,001 characters", message)
 
 
 @pytest.mark.parametrize("field", [*TEXTS, *NAMES])
@@ -249,7 +250,7 @@ def test_k_within_range_is_taken(k: int) -> None:
         "?",
         "0",
         "line one\nline two",
-        "x" * MAX_TEXT,
+        "x" * 10 * MAX_TEXT,
     ],
 )
 def test_any_visible_text_is_taken_as_it_is(text: str) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
 from fivefold.errors import InvalidInput
+from fivefold.values.limits import MAX_CONTENT
 from fivefold.values.serialize import Json
 from fivefold.values.validate import checked_name, checked_text
 
@@ -59,7 +60,7 @@ class Fields:
         return self.data[name]
 
     def text(self, name: str, *, empty: bool = False) -> str:
-        return self.checked(name, partial(checked_text, empty=empty), self.value(name), name)
+        return self.checked(name, partial(checked_text, empty=empty, most=MAX_CONTENT), self.value(name), name)
 
     def name(self, name: str) -> str:
         return self.checked(name, checked_name, self.value(name), name)

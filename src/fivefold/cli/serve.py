@@ -48,7 +48,7 @@ class LimitOptions:
 
     max_body: Annotated[int, typer.Option("--max-body", min=1_000, help="Bytes in one body")] = 10_000_000
     max_import: Annotated[int, typer.Option("--max-import", min=1_000, help="Bytes in one import")] = 100_000_000
-    max_text: Annotated[int, typer.Option("--max-text", min=1, max=100_000, help="Characters in one text")] = 100_000
+    max_text: Annotated[int, typer.Option("--max-text", min=1, help="Characters in one text")] = 1_000_000
     max_k: Annotated[int, typer.Option("--max-k", min=1, max=1_000, help="Memories in one recall")] = 100
     max_batch: Annotated[int, typer.Option("--max-batch", min=1, help="Records in one batch")] = 1_000
     rate: Annotated[int, typer.Option("--rate", min=0, help="Requests a minute of one key; 0 for no limit")] = 1_200

@@ -52,7 +52,7 @@ def remember(action: Action, numbers: SourceNumbers, request: arguments.Remember
 
 def recall(action: Action, numbers: SourceNumbers, request: arguments.Recall) -> ToolResult:
     action.service.limits.check_k(request.k)
-    action.service.limits.check_text(request.question, "question")
+    action.service.limits.check_question(request.question)
     answer = action.engine.recall(
         request.question,
         request.k,
@@ -80,7 +80,7 @@ def _counter(answer: Recall, ids: bool) -> Count:
 
 def explain(action: Action, numbers: SourceNumbers, request: arguments.Explain) -> ToolResult:
     action.service.limits.check_k(request.k)
-    action.service.limits.check_text(request.question, "question")
+    action.service.limits.check_question(request.question)
     recipe = recipe_named(request.recipe, still=True)
     answer = action.engine.recall(request.question, request.k, recipe=recipe, now=request.now, effort=request.effort)
     numbers.record(action.engine.namespace, answer.id, [hit.memory.id for hit in answer])

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fivefold.errors import FivefoldError, InvalidInput
+from fivefold.values.limits import MAX_TEXT
 
 WINDOW_S = 60
 """Rates are per minute."""
@@ -41,7 +42,8 @@ class Limits:
 
     body_bytes: int = 10_000_000
     import_bytes: int = 100_000_000
-    text_chars: int = 100_000
+    text_chars: int = 1_000_000
+    """Of a text to remember; a question has at most as many as the library takes, if those are fewer."""
     k: int = 100
     batch: int = 1_000
     page: int = 1_000
@@ -54,14 +56,13 @@ class Limits:
 
     def check_text(self, text: str | None, field: str) -> None:
         if text is not None:
-            self.check_length(len(text), field)
+            _check_length(len(text), field, self.text_chars, "send it in parts")
 
-    def check_length(self, chars: int, what: str) -> None:
-        if chars > self.text_chars:
-            message = (
-                f"{what} has {chars:,} characters, this server takes at most {self.text_chars:,}; send it in parts"
-            )
-            raise LimitExceeded("text-too-long", self.text_chars, message)
+    def check_question(self, question: str, history: Sequence[str] = (), field: str = "question") -> None:
+        most = min(self.text_chars, MAX_TEXT)
+        _check_length(len(question), field, most, "make it shorter")
+        both = sum(map(len, (question, *history)))
+        _check_length(both, "question and history together", most, "give the last turns only")
 
     def check_batch(self, size: int) -> None:
         if size > self.batch:
@@ -110,6 +111,12 @@ class Rates:
         if not enough:
             raise RateExceeded(self.per_minute, _up((1 - level) / per_second))
         return Allowance(self.per_minute, int(level), _up((self.per_minute - level) / per_second))
+
+
+def _check_length(chars: int, what: str, most: int, advice: str) -> None:
+    if chars > most:
+        message = f"{what} has {chars:,} characters, this server takes at most {most:,}; {advice}"
+        raise LimitExceeded("text-too-long", most, message)
 
 
 def _up(seconds: float) -> int:

@@ -19,6 +19,9 @@ LONGEST = 1_000
 PASSAGE = 800
 """Characters of a passage of a longer text."""
 
+MOST = 4 * LONGEST
+"""Characters that are read of a text with a single vector."""
+
 BEFORE = 300
 """Characters of what was said before that are read along; models take no more than the end of them."""
 
@@ -50,9 +53,9 @@ def texts_to_embed(memory: Memory, facets: Mapping[Facet, str], before: str = ""
     )
     for field, text in roles:
         if text:
-            texts[field] = content if text == memory.content else (Passage(attributed_text(memory, text)),)
+            texts[field] = content if text == memory.content else (Passage(attributed_text(memory, text[:MOST])),)
     if memory.next_user_text:
-        texts["next_user"] = (Passage(memory.next_user_text),)
+        texts["next_user"] = (Passage(memory.next_user_text[:MOST]),)
     texts.update({facet: (Passage(attributed_text(memory, text)),) for facet, text in facets.items()})
     return texts
 

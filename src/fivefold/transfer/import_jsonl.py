@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -16,8 +17,10 @@ from fivefold.values.memory import Record
 from fivefold.values.reports import Link, Merged, Report
 from fivefold.writing.draft import Draft
 from fivefold.writing.pipeline import batches, write_checked
-from fivefold.writing.rebuild import fill
+from fivefold.writing.rebuild import fill, writing_model
 from fivefold.writing.report import ReportBuilder
+from fivefold.writing.sessions import log_turn
+from fivefold.writing.turns import drop_readings_after
 
 T = TypeVar("T", Draft, Record)
 
@@ -44,7 +47,7 @@ def restore(
 
     `read_drafts` starts with the first of them each time, so that they need not all fit in memory.
     """
-    report, model = ReportBuilder(), namespace.embedder()
+    report, model = ReportBuilder(), writing_model(namespace)
     links: list[Link] = []
     for sessions in (False, True):
         for batch in batches(item for item in read_drafts() if (item.memory.kind == "session") == sessions):
@@ -72,14 +75,16 @@ def _restore_batch(namespace: Namespace, model: Embedder, batch: Sequence[Draft]
         with namespace.transaction(model) as txn:
             for item in new:
                 _restore_one(txn, item, report)
+            drop_readings_after(new, txn)
 
 
 def _restore_one(txn: Writer, item: Draft, report: ReportBuilder) -> None:
     memory = item.memory
     if memory.kind == "turn" and memory.session_id:
-        txn.sessions.log_turn(memory.session_id, memory.event_at)
+        log_turn(item, txn)
         report.sessions.setdefault(memory.session_id)
     row = txn.memories.add(item.entry())
+    item.memory = replace(item.memory, row=row)
     if memory.kind == "session" and memory.session_id:
         turns, _, _ = txn.sessions.size(memory.session_id)
         txn.sessions.mark_built(memory.session_id, row, turns)

@@ -17,7 +17,7 @@ from fivefold.values.extraction import Extraction
 from fivefold.values.extraction_json import extraction_data, extraction_of
 from fivefold.values.fields import build, fields_of
 from fivefold.values.ids import content_hash, replay_id
-from fivefold.values.limits import MAX_DEPTH, MAX_NAME
+from fivefold.values.limits import MAX_CONTENT, MAX_DEPTH, MAX_NAME
 from fivefold.values.memory import KINDS, Memory, Record
 from fivefold.values.records import RECORD_FIELDS, record_of
 from fivefold.values.reports import LINK_KINDS, Link
@@ -170,7 +170,7 @@ def _draft(data: Json, namespace: str) -> Draft:
     kind = checked_choice(values["kind"], KINDS, "kind")
     if kind != "note" and "session_id" not in values:
         raise refusal("session_id", f"is missing; a {kind} belongs to a session")
-    checked_text(values["content"], "content", empty=kind == "session")
+    checked_text(values["content"], "content", empty=kind == "session", most=MAX_CONTENT)
     own = {name: values.get(name, _ABSENT.get(name)) for name in _MEMORY}
     memory = build(Memory, {**own, "namespace": namespace})
     record = Record(**{name: getattr(memory, name) for name in RECORD_FIELDS})

@@ -11,7 +11,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-from fivefold.values.limits import MAX_INDEX, MAX_K, MAX_NAME, MAX_RECENT, MAX_TAGS, MAX_TALLY, MAX_TEXT, MAX_TOKENS
+from fivefold.values.limits import (
+    MAX_CONTENT,
+    MAX_INDEX,
+    MAX_K,
+    MAX_NAME,
+    MAX_RECENT,
+    MAX_TAGS,
+    MAX_TALLY,
+    MAX_TEXT,
+    MAX_TOKENS,
+)
 
 T = TypeVar("T")
 
@@ -66,6 +76,9 @@ class About:
 Text = Annotated[str, Chars(MAX_TEXT)]
 VisibleText = Annotated[str, Chars(MAX_TEXT, visible=True)]
 StoredText = Annotated[str, Chars(MAX_TEXT, exact=True)]
+Content = Annotated[str, Chars(MAX_CONTENT)]
+VisibleContent = Annotated[str, Chars(MAX_CONTENT, visible=True)]
+StoredContent = Annotated[str, Chars(MAX_CONTENT, exact=True)]
 Name = Annotated[str, Chars(MAX_NAME, visible=True, line=True)]
 Names = Annotated[tuple[Name, ...], Items(MAX_K)]
 Tags = Annotated[tuple[Name, ...], Items(MAX_TAGS, distinct=True)]

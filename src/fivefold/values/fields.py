@@ -10,7 +10,7 @@ import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -203,9 +203,11 @@ def _with_rule(inner: Check, rule: Rule) -> Check:
 def _text(chars: Chars | None) -> Check:
     if chars is None:
         return _any_text
-    if chars.line or chars.exact:
-        return checked_name if chars.line else exact_text
-    return checked_text if chars.visible else lambda value, path: checked_text(value, path, empty=True)
+    if chars.line:
+        return checked_name
+    if chars.exact:
+        return partial(exact_text, most=chars.most)
+    return partial(checked_text, empty=not chars.visible, most=chars.most)
 
 
 def _any_text(value: Any, path: str) -> str:

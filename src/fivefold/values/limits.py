@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 MAX_TEXT = 100_000
-"""Characters in one text. Longer material is better remembered in parts: a part can be recalled, a book cannot."""
+"""Characters in a question with its history, a predicate or the metadata."""
+
+MAX_CONTENT = 100_000_000
+"""Characters in a text that is remembered: about what a row of a store can hold. It is stored whole."""
+
+MAX_EXTRACTED = 100_000
+"""Characters at the beginning of a text from which entities, statements and the rest are extracted."""
 
 MAX_NAME = 200
 """Characters in an id, a speaker, a session, a namespace or a tag."""

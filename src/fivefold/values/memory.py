@@ -9,16 +9,18 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeAlias, Typed
 
 from fivefold.values.field_types import (
     About,
+    Content,
     Index,
     Metadata,
     Name,
     Share,
+    StoredContent,
     StoredTags,
     StoredText,
     Tags,
     Tally,
     Text,
-    VisibleText,
+    VisibleContent,
 )
 from fivefold.values.serialize import Value, hidden
 
@@ -39,7 +41,7 @@ class Record(Value):
     """What a caller wants to remember. Only `content` is needed, or a user's and an assistant's text."""
 
     content: Annotated[
-        VisibleText, About("The text to remember", left_out="user_text and assistant_text, one under the other")
+        VisibleContent, About("The text to remember", left_out="user_text and assistant_text, one under the other")
     ] = ""
     id: Annotated[
         Name | None,
@@ -62,10 +64,10 @@ class Record(Value):
         Text | None,
         About("The statement in a few words, such as: badge id is E-47821", left_out="read from the wording"),
     ] = None
-    user_text: Annotated[Text | None, About("What the user said, where question and answer are one memory")] = None
-    assistant_text: Annotated[Text | None, About("What the assistant said")] = None
+    user_text: Annotated[Content | None, About("What the user said, where question and answer are one memory")] = None
+    assistant_text: Annotated[Content | None, About("What the assistant said")] = None
     next_user_text: Annotated[
-        Text | None, About("What the user said next", left_out="filled when the next turn of the session comes")
+        Content | None, About("What the user said next", left_out="filled when the next turn of the session comes")
     ] = None
     tags: Annotated[Tags, About("Short words to search and filter by")] = ()
     task_tag: Annotated[Name | None, About("The task it belongs to; it can be searched by")] = None
@@ -125,16 +127,16 @@ class Memory(Value):
 
     id: Name
     namespace: Name
-    content: StoredText
+    content: StoredContent
     kind: Kind
     type: Type
     speaker: Name | None
     session_id: Name | None
     turn_index: Index | None
     predicate: StoredText | None
-    user_text: StoredText | None
-    assistant_text: StoredText | None
-    next_user_text: StoredText | None
+    user_text: StoredContent | None
+    assistant_text: StoredContent | None
+    next_user_text: StoredContent | None
     tags: StoredTags
     task_tag: Name | None
     event_at: datetime

@@ -9,7 +9,7 @@ from typing import Any
 
 from fivefold.errors import InvalidInput
 from fivefold.values.fields import fields_of
-from fivefold.values.limits import MAX_TEXT
+from fivefold.values.limits import MAX_CONTENT, MAX_NAME
 from fivefold.values.memory import Record
 from fivefold.values.times import as_utc
 from fivefold.values.validate import checked_text, refusal
@@ -17,7 +17,7 @@ from fivefold.values.validate import checked_text, refusal
 RECORD_FIELDS = fields_of(Record)
 """What a caller may say of a memory."""
 
-TEXT_FIELDS = tuple(name for name, spec in RECORD_FIELDS.items() if spec.type is str and spec.max_length == MAX_TEXT)
+TEXT_FIELDS = tuple(name for name, spec in RECORD_FIELDS.items() if spec.type is str and spec.max_length != MAX_NAME)
 """Fields with a whole text, not a name."""
 
 _TIMES = tuple(name for name, spec in RECORD_FIELDS.items() if spec.type is datetime)
@@ -61,7 +61,7 @@ def _from_parts(fields: Mapping[str, Any]) -> str:
     parts = [fields[name] for name in ("user_text", "assistant_text") if fields.get(name)]
     if not parts:
         raise refusal("content", "is empty; say something to remember")
-    return checked_text("\n".join(parts), "content")
+    return checked_text("\n".join(parts), "content", most=MAX_CONTENT)
 
 
 def _check_times(data: Mapping[str, Any], fields: dict[str, Any]) -> tuple[str, ...]:

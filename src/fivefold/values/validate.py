@@ -22,7 +22,7 @@ def refusal(field: str, reason: str) -> InvalidInput:
     return InvalidInput(reason, field=field)
 
 
-def checked_text(value: object, field: str, *, empty: bool = False) -> str:
+def checked_text(value: object, field: str, *, empty: bool = False, most: int = MAX_TEXT) -> str:
     """Text that can be stored, without the white space around it."""
     if not isinstance(value, str):
         raise refusal(field, f"must be text, not {type(value).__name__}")
@@ -33,16 +33,17 @@ def checked_text(value: object, field: str, *, empty: bool = False) -> str:
     except UnicodeEncodeError as error:
         reason = f"holds half a surrogate pair at position {error.start}; it is not valid Unicode text"
         raise refusal(field, reason) from None
-    if len(value) > MAX_TEXT:
-        raise refusal(field, f"has {len(value):,} characters, the most is {MAX_TEXT:,}; remember it in parts")
+    if len(value) > most:
+        advice = "remember it in parts" if most > MAX_TEXT else "make it shorter"
+        raise refusal(field, f"has {len(value):,} characters, the most is {most:,}; {advice}")
     if not empty and not visible(value):
         raise refusal(field, "is empty; say something to remember or to ask")
     return value.strip()
 
 
-def exact_text(value: object, field: str) -> str:
+def exact_text(value: object, field: str, *, most: int = MAX_TEXT) -> str:
     """Text that can be stored, white space included."""
-    checked_text(value, field, empty=True)
+    checked_text(value, field, empty=True, most=most)
     assert isinstance(value, str)
     return value
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 from fivefold.errors import FivefoldError
 from fivefold.models.embedders import Embedder, gives_tokens
 from fivefold.namespace import Namespace
-from fivefold.stores.protocol import Reader, Writer
+from fivefold.stores.protocol import Reader, SpaceState, Writer
 from fivefold.text.passages import PassageTexts, passages_of, texts_to_embed
 from fivefold.values.extraction import Extraction
 from fivefold.values.memory import Memory
@@ -22,6 +22,7 @@ READ_WITH_BEFORE: tuple[VectorField, ...] = ("full", "user", "assistant", "passa
 """Vectors that depend on the turn before."""
 
 _END_OF_TIME = datetime.max.replace(tzinfo=UTC)
+_STATES: tuple[SpaceState, ...] = ("active", "building")
 _log = logging.getLogger("fivefold")
 
 
@@ -89,8 +90,23 @@ def follow_changed_turn(after: Memory | None, namespace: Namespace, txn: Writer)
         _read_again([after], txn, namespace.embedder_of(space))
     except FivefoldError as error:
         _log.warning("the turn after a changed one has no vectors now: %s", error)
-        for state in ("active", "building"):
-            txn.vectors.drop_fields(after.row, READ_WITH_BEFORE, state)
+        _drop_readings(after, txn)
+
+
+def drop_readings_after(drafts: Sequence[Draft], txn: Writer) -> None:
+    """Delete the vectors of turns that were stored before and follow one of these now, to be made again."""
+    space = txn.vectors.space("active")
+    added = {item.memory.row for item in drafts}
+    for item in drafts if space is not None and space.tokens else ():
+        if item.inserted and item.memory.session_id:
+            after = txn.sessions.turn_after(item.memory.session_id, item.memory.row)
+            if after is not None and after.row not in added:
+                _drop_readings(after, txn)
+
+
+def _drop_readings(turn: Memory, txn: Writer) -> None:
+    for state in _STATES:
+        txn.vectors.drop_fields(turn.row, READ_WITH_BEFORE, state)
 
 
 def stored_texts(txn: Writer, memory: Memory, extraction: Extraction) -> PassageTexts:

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.transfer.importers.records import source_id, stored_digest, text_records
-from fivefold.values.limits import MAX_TEXT
 from fivefold.values.validate import visible
 
 ANYTHING = st.text(st.characters(), max_size=20)
@@ -32,9 +31,6 @@ def test_ids_differ_where_their_keys_do(one: str, other: str) -> None:
         assert source_id("mem0", one) != source_id("mem0", other)
 
 
-def test_a_text_too_long_for_one_memory_is_cut_between_words() -> None:
+def test_a_very_long_text_is_one_record() -> None:
     text = "\n\n".join(f"paragraph {number} of a very long letter" for number in range(6_000))
-    parts = list(text_records("claude", ("a",), text))
-    assert [part.id for part in parts] == ["claude:a", "claude:a#2", "claude:a#3"]
-    assert all(len(part.content) <= MAX_TEXT for part in parts)
-    assert "\n\n".join(part.content for part in parts) == text
+    assert [(record.id, record.content) for record in text_records("claude", ("a",), text)] == [("claude:a", text)]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from fivefold.values.limits import MAX_NAME, MAX_TAGS, MAX_TEXT
+from fivefold.values.limits import MAX_NAME, MAX_TAGS
 from fivefold.values.memory import Memory, Record
 from fivefold.values.records import record_of
 from fivefold.values.validate import visible
@@ -18,8 +18,6 @@ IMPORTED = "imported"
 
 _BROKEN = re.compile("[\x00\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
-_PART = 10
-"""Room that the number of a part takes at the end of an id."""
 
 
 def text_records(
@@ -34,32 +32,34 @@ def text_records(
     tags: Iterable[str] = (),
     **about: Any,
 ) -> Iterator[Record]:
-    """One record, or several where the text is longer than a memory may be; no record where nothing in it is visible.
+    """One record, or none where nothing in the text is visible.
 
     A time that is not `stated` in the source, such as a file's, does not count as a change of it.
     """
     labels = tuple(dict.fromkeys(filter(visible, map(one_line, tags))))[:MAX_TAGS]
     teller = one_line(speaker or "")
     metadata = {name: _storable(value) for name, value in about.items() if value not in (None, "", [], {})}
-    for number, part in enumerate(_parts(storable_text(text)), 1):
-        stamp = digest(part, teller, *labels, at.isoformat() if at and stated else "")
-        yield record_of(
-            {
-                "id": source_id(source, *key) + (f"#{number}" if number > 1 else ""),
-                "content": part,
-                "speaker": teller if visible(teller) else None,
-                "event_at": at,
-                "tags": labels,
-                "session_id": source_id(source, *session) if session else None,
-                "metadata": {IMPORTED: {"from": source, "digest": stamp}, **metadata},
-            }
-        )
+    content = storable_text(text)
+    if not visible(content):
+        return
+    stamp = digest(content, teller, *labels, at.isoformat() if at and stated else "")
+    yield record_of(
+        {
+            "id": source_id(source, *key),
+            "content": content,
+            "speaker": teller if visible(teller) else None,
+            "event_at": at,
+            "tags": labels,
+            "session_id": source_id(source, *session) if session else None,
+            "metadata": {IMPORTED: {"from": source, "digest": stamp}, **metadata},
+        }
+    )
 
 
 def source_id(source: str, *key: str) -> str:
     """The id a part of a source has here: its own where that can be an id, else one made from it."""
     readable = ":".join((source, *key))
-    if len(readable) <= MAX_NAME - _PART and not _CONTROL.search(readable) and readable == readable.strip():
+    if len(readable) <= MAX_NAME and not _CONTROL.search(readable) and readable == readable.strip():
         return readable
     return f"{source}:{digest(*key)}"
 
@@ -95,14 +95,3 @@ def _storable(value: Any) -> Any:
 def one_line(text: str) -> str:
     """A speaker or tag on one line, no longer than a name may be."""
     return _CONTROL.sub(" ", text).strip()[:MAX_NAME].strip()
-
-
-def _parts(text: str) -> Iterator[str]:
-    """Cut before the limit, at the end of a paragraph, line or word where there is one in the last half."""
-    while len(text) > MAX_TEXT:
-        ends = (text.rfind(mark, MAX_TEXT // 2, MAX_TEXT) for mark in ("\n\n", "\n", " "))
-        end = next((end for end in ends if end > 0), MAX_TEXT)
-        yield text[:end].strip()
-        text = text[end:].strip()
-    if visible(text):
-        yield text

@@ -48,7 +48,7 @@ class Question:
             return ""
 
     def recall(self, engine: Engine, limits: Limits, recipe: Recipe) -> Recall:
-        limits.check_text(self.q, "the question")
+        limits.check_question(self.q, field="the question")
         k = _integer(self.k, "k")
         limits.check_k(k)
         if self.effort not in EFFORTS:

@@ -86,8 +86,7 @@ class Question(Body):
     history: Annotated[list[str], described(REQUEST["history"])] = []
 
     def check(self, limits: Limits) -> None:
-        limits.check_text(self.question, "question")
-        limits.check_length(sum(map(len, (self.question, *self.history))), "question and history together")
+        limits.check_question(self.question, self.history)
 
 
 class PlanBody(Question):

@@ -15,7 +15,7 @@ from fivefold.service.limits import Limits
 from fivefold.service.responses import Unlearned
 from fivefold.settings import Settings
 from fivefold.transfer.jsonl import objects
-from fivefold.values.limits import MAX_TEXT
+from fivefold.values.limits import MAX_CONTENT
 from fivefold.values.records import TEXT_FIELDS
 from fivefold.values.reports import Report, Stats
 from fivefold.web.rest.operations import IN, JSON, Current, Example, operation
@@ -106,7 +106,7 @@ def import_(action: Current, lines: Annotated[Path, Depends(lines_of)]) -> Repor
 
 def _check_texts(lines: Path, limits: Limits) -> None:
     """No text longer than the server takes, where it takes less than the library."""
-    if limits.text_chars >= MAX_TEXT:
+    if limits.text_chars >= MAX_CONTENT:
         return
     for number, data in objects(lines):
         for name in TEXT_FIELDS:

@@ -12,7 +12,7 @@ from fivefold.models.remote import RemoteError, post
 from fivefold.values.extraction import Extraction, Mention
 from fivefold.values.memory import FACETS, TYPES, Record
 from fivefold.values.validate import checked_text
-from fivefold.writing.extract.rules import Rules
+from fivefold.writing.extract.rules import Rules, beginning
 
 _log = logging.getLogger("fivefold")
 
@@ -43,7 +43,8 @@ class ModelExtractor:
             return replace(ruled, source=f"rules, because {self.name} failed")
 
     def _ask(self, record: Record, ruled: Extraction) -> dict[str, Any]:
-        message = f"{record.speaker}: {record.content}" if record.speaker else record.content
+        text = beginning(record.content)
+        message = f"{record.speaker}: {text}" if record.speaker else text
         answer = post(
             "/chat/completions",
             {

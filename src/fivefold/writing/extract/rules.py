@@ -5,6 +5,7 @@ from __future__ import annotations
 from fivefold.text.names import mentions
 from fivefold.text.time_grammar.dates import dates_in
 from fivefold.values.extraction import Extraction
+from fivefold.values.limits import MAX_EXTRACTED, MAX_NAME
 from fivefold.values.memory import Record
 from fivefold.values.times import utc_now
 from fivefold.writing.extract import importance
@@ -19,7 +20,7 @@ class Rules:
     name = "rules"
 
     def extract(self, record: Record) -> Extraction:
-        text = record.content
+        text = beginning(record.content)
         mentioned = mentions(text, record.speaker)
         facts = statements(text, record.speaker)
         kind = record.type or type_of(text)
@@ -35,3 +36,11 @@ class Rules:
             facets=facets_of(text),
             refers_back=refers_back(text),
         )
+
+
+def beginning(content: str) -> str:
+    """What is read of a long text, to the end of a word: names of a whole book would be linked to each other."""
+    if len(content) <= MAX_EXTRACTED:
+        return content
+    end = content.rfind(" ", MAX_EXTRACTED - MAX_NAME, MAX_EXTRACTED)
+    return content[: end if end > 0 else MAX_EXTRACTED]
