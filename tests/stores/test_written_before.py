@@ -31,11 +31,7 @@ DATA = Path(__file__).parents[1] / "data" / "written_before"
 ANSWERS: dict[str, Any] = json.loads((DATA / "answers.json").read_text("utf-8"))
 AT = datetime(2025, 12, 20, 9, tzinfo=UTC)
 NO_MODEL: dict[str, object] = {"rerank.cross_encoder.on": False}
-STEADY: dict[str, Mapping[str, object]] = {
-    "default": NO_MODEL,
-    "five-stage": NO_MODEL,
-    "engram": {**NO_MODEL, "select.noise.seed": 1},
-}
+STEADY: dict[str, Mapping[str, object]] = {"five-stage": NO_MODEL, "engram": {**NO_MODEL, "select.noise.seed": 1}}
 """A cross-encoder's scores depend on the batch, and so on the time at hand; noise depends on the recall's id."""
 
 
