@@ -54,16 +54,13 @@ def _apply_effort(same: _ByIdentity, effort: Effort) -> tuple[Recipe, Mapping[st
 
 
 def _low(recipe: Recipe) -> dict[str, object]:
-    """Shorter lists, and no model reads the candidates."""
+    """Shorter lists; stages that need more effort do not run."""
     overrides: dict[str, object] = {}
     for route in recipe.routes:
         if not ROUTES[route.search].of_candidates:
             overrides[f"routes.{route.name}.depth"] = max(min(LEAST, route.depth), route.depth // SHALLOW)
             if route.depth_per_k:
                 overrides[f"routes.{route.name}.depth_per_k"] = max(1, route.depth_per_k // SHALLOW)
-    for stage in recipe.rerank:
-        if stage.name == "cross_encoder":
-            overrides[f"rerank.{stage.name}.on"] = False
     return overrides
 
 

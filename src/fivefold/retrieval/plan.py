@@ -21,7 +21,8 @@ def plan(
 ) -> Plan:
     """Routes that cannot help this question are skipped, with the reason; `by_effort` has changed the recipe."""
     routes = tuple(_route(spec, query, recipe, k, settings) for spec in recipe.routes)
-    stages = tuple(stage.name for stage in (*recipe.boosts, *recipe.rerank, *recipe.select))
+    staged = (*recipe.boosts, *recipe.rerank, *recipe.select)
+    stages = tuple(stage.name for stage in staged if stage.runs_at(effort))
     return Plan(recipe.name, k, routes, _describe_fusion(recipe.fusion), stages, effort, dict(by_effort or {}))
 
 

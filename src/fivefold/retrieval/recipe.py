@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from fivefold.values.field_types import About, Between
 from fivefold.values.fields import data_of
+from fivefold.values.recall_trace import EFFORTS, Effort
 from fivefold.values.serialize import Json, Value
 
 Method = Literal["rrf", "score-rrf", "convex", "composite"]
@@ -76,6 +77,10 @@ class StageSpec(Value):
     name: str
     constants: Any
     ids: tuple[str, ...] = ()
+    effort: Annotated[Effort, About("The least effort at which it runs", left_out="the stage's own")] = "low"
+
+    def runs_at(self, effort: Effort) -> bool:
+        return EFFORTS.index(effort) >= EFFORTS.index(self.effort)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,5 +124,8 @@ def recipe_data(recipe: Recipe) -> dict[str, Any]:
     data["fusion"] = {"method": recipe.fusion.method, **data_of(recipe.fusion)}
     for group in STAGED:
         parts: tuple[StageSpec, ...] = getattr(recipe, group)
-        data[group] = [{"name": part.name, **data_of(part.constants), "ids": list(part.ids)} for part in parts]
+        data[group] = [
+            {"name": part.name, **data_of(part.constants), "effort": part.effort, "ids": list(part.ids)}
+            for part in parts
+        ]
     return data

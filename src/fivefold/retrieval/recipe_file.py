@@ -128,7 +128,9 @@ def _stage(group: str, item: dict[str, Any], at: str) -> StageSpec:
     if not isinstance(name, str) or name not in STAGES or STAGES[name].group != group:
         known = [key for key in STAGES.names() if STAGES[key].group == group]
         raise refusal(f"{at}.name", f"{short_repr(name)} is unknown; it is one of {', '.join(known)}")
-    return build(StageSpec, {"name": name, "constants": build(STAGES[name].constants, item, at), "ids": ids}, at)
+    effort = item.pop("effort", STAGES[name].effort)
+    constants = build(STAGES[name].constants, item, at)
+    return build(StageSpec, {"name": name, "constants": constants, "ids": ids, "effort": effort}, at)
 
 
 def _check_names_in_groups(recipe: Recipe) -> None:

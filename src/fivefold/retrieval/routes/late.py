@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fivefold.retrieval.late import late_scores
 from fivefold.retrieval.routes.base import BaseRoute, SearchContext
+from fivefold.retrieval.routes.late_scores import late_scores
 from fivefold.retrieval.routes.lexical import words
 from fivefold.stores.queries import Filter
 from fivefold.values.recall_trace import RouteHit

@@ -34,7 +34,7 @@ _BUILTIN: dict[str, Stage] = {
     "scale": Stage(boosts.scale, NoConstants, "boosts"),
     "support": Stage(support.support, support.SupportConstants, "boosts"),
     "session_first": Stage(sessions.session_first, sessions.SessionFirst, "boosts"),
-    "cross_encoder": Stage(rerank.cross_encoder, rerank.CrossEncoder, "rerank"),
+    "cross_encoder": Stage(rerank.cross_encoder, rerank.CrossEncoder, "rerank", effort="normal"),
     "linear": Stage(linear.linear, linear.LinearConstants, "rerank"),
     "learned": Stage(learned.learned, learned.LearnedConstants, "rerank"),
     "ended": Stage(superseded.superseded, superseded.Superseded, "select"),
@@ -48,8 +48,11 @@ STAGES = Registry("stages", _BUILTIN, members_of(Stage))
 
 
 def run_stages(pool: Pool, context: SearchContext, specs: Sequence[StageSpec]) -> Pool:
-    """The recipe's stages in its order."""
+    """The recipe's stages in its order, those that run at the effort of the plan."""
+    effort = context.plan.effort if context.plan else "normal"
     for spec in specs:
+        if not spec.runs_at(effort):
+            continue
         pool = STAGES[spec.name].run(pool, context, spec.constants)
     return pool
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from fivefold.retrieval.routes import SearchContext
-from fivefold.values.recall_trace import Candidate, Dropped, StageNote
+from fivefold.values.recall_trace import Candidate, Dropped, Effort, StageNote
 from fivefold.values.serialize import Value
 
 
@@ -48,6 +48,8 @@ class Stage:
     run: Callable[[Pool, SearchContext, Any], Pool]
     constants: type[Any]
     group: Literal["boosts", "rerank", "select"]
+    effort: Effort = "low"
+    """The least effort at which it runs, where a recipe says nothing else."""
 
 
 def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:

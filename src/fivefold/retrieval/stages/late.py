@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fivefold.errors import FivefoldError
-from fivefold.retrieval.late import LateScore, late_scores
 from fivefold.retrieval.routes import SearchContext
+from fivefold.retrieval.routes.late_scores import LateScore, late_scores
 from fivefold.retrieval.stages.base import Pool
 from fivefold.text.passages import passage_span
 from fivefold.values.field_types import About, Between

@@ -1,4 +1,4 @@
-"""A linear model: the weighted sum of all that is known about a candidate, as its share among all candidates."""
+"""A linear model: the weighted sum of all that is known about a candidate, compared with the best of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
 from fivefold.retrieval.stages.features import FEATURES, feature_table
 from fivefold.values.field_types import About, Between
-from fivefold.values.recall_trace import Candidate
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Vector
 
@@ -19,6 +18,13 @@ LINEAR = "linear"
 
 SHOWN = 6
 """How many parts of a sum its explanation names: those that set the candidate apart from the others most."""
+
+
+LEAST = 0.01
+"""Smaller parts are not named."""
+
+SOFTNESS = 3.0
+"""A sum that is less by this much leaves about a third of the score, so that later stages still see the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +78,24 @@ class LinearConstants(Value):
 
 
 def linear(pool: Pool, context: SearchContext, by: LinearConstants) -> Pool:
-    """exp(weights · features) of a candidate over the sum of all: how likely it is the one that answers."""
+    """e^((sum − best sum) / softness): 1 for the best, and less the further its sum is from that."""
     if not pool.candidates:
         return pool
     parts = feature_table(pool, context) * by.weights()
     sums = parts.sum(axis=1, dtype=np.float64)
-    odds = np.exp(sums - sums.max())
-    shares = (odds / odds.sum()).tolist()
+    scores = np.exp((sums - sums.max()) / SOFTNESS).tolist()
     apart = parts - parts.mean(axis=0)
-    best = set(np.argsort(-sums, kind="stable")[: 2 * context.k].tolist())
+    explained = set(np.argsort(-sums, kind="stable")[: 2 * context.k].tolist())
     return pool.with_candidates(
-        _with_share(candidate, shares[i], float(sums[i]), apart[i] if i in best else None)
+        candidate.with_step(LINEAR, scores[i], _why(sums[i], sums.max(), apart[i] if i in explained else None))
         for i, candidate in enumerate(pool.candidates)
     )
 
 
-def _with_share(candidate: Candidate, share: float, total: float, apart: Vector | None) -> Candidate:
+def _why(total: float, best: float, apart: Vector | None) -> str:
+    why = f"e^(({total:.2f} − {best:.2f}) / {SOFTNESS:g})"
     if apart is None:
-        return candidate.with_step(LINEAR, share, f"{share:.2%} of all candidates by a sum of {total:.2f}")
-    most = [i for i in np.argsort(-np.abs(apart), kind="stable")[:SHOWN].tolist() if abs(apart[i]) >= 0.01]
-    why = ", ".join(f"{FEATURES[i].replace('_', ' ')} {apart[i]:+.2f}" for i in most)
-    return candidate.with_step(
-        LINEAR, share, f"{share:.2%} of all candidates by a sum of {total:.2f}; compared with their mean: {why}"
-    )
+        return why
+    most = [i for i in np.argsort(-np.abs(apart), kind="stable")[:SHOWN].tolist() if abs(apart[i]) >= LEAST]
+    parts = ", ".join(f"{FEATURES[i].replace('_', ' ')} {apart[i]:+.2f}" for i in most)
+    return f"{why}; compared with the mean candidate: {parts}"
