@@ -78,6 +78,11 @@ def test_turns_one_at_a_time_are_read_with_the_last_one_stored(engine: Engine) -
     assert befores(engine) == {"one": "", "two": "one", "three": "two"}
 
 
+def test_a_text_without_any_token_is_complete(engine: Engine) -> None:
+    engine.remember_many([turn("\U0001fae8" * 3), {"content": "\U0001fae8", "event_at": AT}])
+    assert all(finding.ok for finding in engine.doctor())
+
+
 def test_notes_and_other_sessions_are_not_read_along(engine: Engine, model: Recorder) -> None:
     engine.remember_many([turn("one"), "a note", turn("other", session_id="t"), turn("two")])
     befores_read = {passage.text.rpartition(" ")[2]: passage.before for passage in model.passages}

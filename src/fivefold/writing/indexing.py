@@ -73,5 +73,5 @@ def _memory_vectors(fields: PassageTexts, reading_of: Mapping[Passage, Reading])
     vectors = {field: centre([reading_of[passage].vector for passage in read]) for field, read in fields.items()}
     full = [reading_of[passage] for passage in fields["full"]]
     if len(full) == 1:
-        return MemoryVectors(vectors, tuple(PassageVectors(only.tokens) for only in full if only.tokens))
+        return MemoryVectors(vectors, (PassageVectors(full[0].tokens),))
     return MemoryVectors(vectors, tuple(PassageVectors(reading.tokens, reading.vector) for reading in full))
