@@ -54,7 +54,7 @@ def test_the_doctor_finds_damage_and_repairs_it(store_path: str, damage: str, ch
         repaired = {hit.memory.id: hit.score for hit in engine.recall("rye flour for Bertil")}
     assert list(repaired) == list(healthy)
     # Texts embedded in another company differ a little: int8 takes its scale from the whole batch.
-    assert repaired == pytest.approx(healthy, abs=1e-2)
+    assert repaired == pytest.approx(healthy, abs=3e-2)
 
 
 def test_a_repair_changes_no_answer(sample_path: str, tmp_path: Path) -> None:
