@@ -26,23 +26,26 @@ def test_efforts_differ_in_depth_and_in_what_a_model_reads(name: str) -> None:
         else:
             assert shallow.depth <= usual.depth <= deep.depth
             assert deep.depth > usual.depth or usual.depth == 4096
-    assert "cross_encoder" not in [stage.name for stage in low.rerank]
-    for usual_stage, deep_stage in zip(normal.rerank, high.rerank, strict=True):
+    for stage, usual_stage, deep_stage in zip(low.rerank, normal.rerank, high.rerank, strict=True):
         if usual_stage.name == "cross_encoder":
+            assert not stage.runs_at("low")
+            assert deep_stage.runs_at("high")
             assert deep_stage.constants.depth == 3 * usual_stage.constants.depth
             assert deep_stage.constants.budget_ms == 0
 
 
 def test_the_plan_and_the_trace_show_it(sample_engine: Engine) -> None:
     plan = sample_engine.plan(QUESTION, effort="low")
-    assert (plan.effort, plan.stages) == ("low", ("support", "learned", "ended"))
-    assert plan.by_effort["rerank.cross_encoder.on"] is False
+    assert (plan.effort, plan.stages) == ("low", ("next_turns", "late", "linear", "learned", "ended"))
+    assert plan.by_effort["routes.dense.depth"] == 50
     answer = sample_engine.recall(QUESTION, effort="low")
     assert answer.plan == plan
-    assert "convex over 64, low effort" in answer.explain()
+    assert "convex over 200, low effort" in answer.explain()
     assert RERANKED not in [note.stage for note in answer.notes]
     usual = sample_engine.plan(QUESTION)
     assert (usual.effort, usual.by_effort) == ("normal", {})
+    assert "cross_encoder" not in usual.stages
+    assert "cross_encoder" in sample_engine.plan(QUESTION, effort="high").stages
     assert "effort" not in sample_engine.recall(QUESTION).explain()
 
 

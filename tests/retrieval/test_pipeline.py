@@ -83,7 +83,7 @@ def test_a_failing_route_is_named_and_the_other_answers(sample_engine: Engine, m
     assert answer.degraded == ("lexical", "session_lexical")
     assert "index gone" in next(run.reason for run in answer.routes if run.route == "lexical")
     assert len(answer) == 10
-    assert {item.route for hit in answer for item in hit.candidate.evidence} == {"dense"}
+    assert {item.route for hit in answer for item in hit.candidate.evidence} == {"dense", "late"}
 
 
 def test_a_failing_embedder_leaves_the_lexical_answer(engine: Engine, store_path: str) -> None:
@@ -98,7 +98,7 @@ def test_a_failing_embedder_leaves_the_lexical_answer(engine: Engine, store_path
 
     with fivefold.open(store_path, embedder=Failing()) as broken:
         answer = broken.recall("badge E-47821")
-    assert answer.degraded == ("dense", "session_dense")
+    assert answer.degraded == ("dense",)
     assert answer[0].memory.content == "My badge ID is E-47821"
 
 
@@ -151,6 +151,7 @@ def test_the_trace_is_plain_json_and_frozen(sample_engine: Engine) -> None:
         "steps",
         "support",
         "neighbours",
+        "passage",
         "explain",
     }
     assert shown["hits"][0]["memory"]["id"] == answer[0].memory.id
@@ -183,7 +184,7 @@ def test_understand_gives_the_query_of_the_recall(sample_engine: Engine) -> None
 
 def test_an_unknown_recipe_lists_the_known(sample_engine: Engine) -> None:
     with pytest.raises(
-        fivefold.UnknownRecipe, match="default, dense, ditto, engram, five-stage, lexical, memsense, recall"
+        fivefold.UnknownRecipe, match="default, dense, ditto, engram, five-stage, late, lexical, memsense, recall"
     ):
         sample_engine.recall("x y", recipe="nope")
 
@@ -226,8 +227,8 @@ def test_a_superseded_memory_steps_back_but_not_before_its_time(engine: Engine) 
     stepped_back, took_over = (
         next(step for step in hit.candidate.steps if step.stage == "superseded") for hit in (old, new)
     )
-    assert stepped_back.why.startswith("× 0.5, replaced by")
-    assert stepped_back.after == stepped_back.before * 0.5
+    assert stepped_back.why.startswith("× 0.3, replaced by")
+    assert stepped_back.after == stepped_back.before * 0.3
     assert took_over.after == stepped_back.before
     lawful(after)
     before = engine.recall("where do I live, in Leeds?", now="2025-03-01T00:00:00Z")

@@ -355,6 +355,11 @@ def _taken_back(path: str) -> None:
     for name in ("learned", "api_keys", "audit", "answers"):
         connection.execute(f"DROP TABLE {name}")
     connection.execute("DROP INDEX memories_latest")
+    connection.execute("DROP TABLE tokens")
+    connection.execute("DROP INDEX vectors_memory")
+    connection.execute("ALTER TABLE spaces DROP COLUMN tokens")
+    connection.execute("ALTER TABLE vectors DROP COLUMN part")
+    connection.execute("CREATE UNIQUE INDEX vectors_memory ON vectors (memory, space, field)")
     connection.execute("ALTER TABLE feedback DROP COLUMN used")
     for name in ("links", "edge_memories"):
         connection.execute(f"ALTER TABLE {name} DROP COLUMN namespace")
@@ -363,7 +368,7 @@ def _taken_back(path: str) -> None:
     connection.execute("PRAGMA user_version = 1")
     fresh = connect(":memory:")
     fresh.execute(migrations()[0][1])
-    for table in ("recalls", "feedback", "memories", "links", "edge_memories"):
+    for table in ("recalls", "feedback", "memories", "links", "edge_memories", "spaces", "vectors"):
         columns = [[row[1] for row in db.execute(f"PRAGMA table_info({table})")] for db in (connection, fresh)]
         assert columns[0] == columns[1]
     connection.close()

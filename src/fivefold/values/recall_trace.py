@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import fsum
 from typing import Any, Literal, get_args
 
 from fivefold.values.memory import Memory, Type
@@ -186,7 +187,8 @@ class Candidate(Value):
     def with_evidence(self, evidence: Evidence) -> Candidate:
         """The candidate with a further share of its fused score, before any step."""
         assert not self.steps, "evidence is added up before the first step"
-        return replace(self, evidence=(*self.evidence, evidence), fused=self.fused + evidence.contribution)
+        parts = (*self.evidence, evidence)
+        return replace(self, evidence=parts, fused=fsum(part.contribution for part in parts))
 
     def with_step(self, stage: str, after: float, why: str) -> Candidate:
         return replace(self, steps=(*self.steps, Step(stage, self.score, after, why)))

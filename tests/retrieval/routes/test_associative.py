@@ -20,6 +20,7 @@ from fivefold.stores.sqlite.vectors import CachedVectors
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import Vector, VectorField
+from tests.support.readings import read_as
 from tests.support.stage_pool import NOW
 
 BREAD = [
@@ -83,7 +84,7 @@ def top(engine: Engine, question: str, route: str, k: int) -> list[str]:
 
 @pytest.mark.parametrize(
     ("question", "k"),
-    [("What do I do with a razor?", 5), ("what takes six hours?", 10), ("what did I leave overnight?", 10)],
+    [("What do I do with a razor?", 5), ("what takes six hours?", 10), ("how long did I knead?", 10)],
 )
 def test_e7_it_completes_a_cue_to_what_belongs_with_it_where_dense_does_not(
     kitchen: Engine, question: str, k: int
@@ -159,7 +160,7 @@ class Recording:
 
 def associate(reader: Recording, cue: Vector, depth: int = 10, **options: Any) -> list[RouteHit]:
     space = VectorSpace(1, "made@1", len(cue))
-    search = SearchContext(Query("?", NOW, ()), cast(Reader, reader), Settings(), space, cue)
+    search = SearchContext(Query("?", NOW, ()), cast(Reader, reader), Settings(), space, read_as(cue))
     return ROUTES["associative"].search(search, depth, Filter(), AssociativeOptions(**options))
 
 

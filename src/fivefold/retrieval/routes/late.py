@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from fivefold.retrieval.routes.base import BaseRoute, SearchContext
@@ -24,6 +25,8 @@ class Late(BaseRoute):
         near = search.dense(context.space, "full", context.question_vector(), depth, keep)
         worded = search.lexical(words(context.query), depth, keep)
         scores = late_scores(context, list(dict.fromkeys(hit.row for hit in (*near, *worded))))
+        if not scores:
+            return [replace(hit, note="by its vector: it has no token vectors") for hit in near]
         ranked = sorted(scores.items(), key=lambda item: (-item[1].score, item[0]))
         return [RouteHit(row, found.score, part=found.part) for row, found in ranked[:depth]]
 

@@ -1,0 +1,12 @@
+"""Questions as a model without token vectors reads them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fivefold.values.reading import QuestionReading
+from fivefold.values.vectors import Vector
+
+
+def read_as(vector: Vector) -> QuestionReading:
+    return QuestionReading(vector, np.empty((0, 0), np.float32), np.empty(0, np.float32), ())
