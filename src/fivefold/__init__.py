@@ -97,6 +97,7 @@ _HOME = {
     "Dropped": "values.recall_trace",
     "Effort": "values.recall_trace",
     "Evidence": "values.recall_trace",
+    "PassageMatch": "values.recall_trace",
     "Plan": "values.recall_trace",
     "RouteHit": "values.recall_trace",
     "RoutePlan": "values.recall_trace",
@@ -106,6 +107,7 @@ _HOME = {
     "Support": "values.recall_trace",
     "Timing": "values.recall_trace",
     "TopHit": "values.recall_trace",
+    "WordMatch": "values.recall_trace",
     "Drift": "values.reports",
     "Finding": "values.reports",
     "Link": "values.reports",
@@ -207,6 +209,7 @@ if TYPE_CHECKING:
     from fivefold.values.recall_trace import Dropped as Dropped
     from fivefold.values.recall_trace import Effort as Effort
     from fivefold.values.recall_trace import Evidence as Evidence
+    from fivefold.values.recall_trace import PassageMatch as PassageMatch
     from fivefold.values.recall_trace import Plan as Plan
     from fivefold.values.recall_trace import RouteHit as RouteHit
     from fivefold.values.recall_trace import RoutePlan as RoutePlan
@@ -216,6 +219,7 @@ if TYPE_CHECKING:
     from fivefold.values.recall_trace import Support as Support
     from fivefold.values.recall_trace import Timing as Timing
     from fivefold.values.recall_trace import TopHit as TopHit
+    from fivefold.values.recall_trace import WordMatch as WordMatch
     from fivefold.values.reports import Drift as Drift
     from fivefold.values.reports import Finding as Finding
     from fivefold.values.reports import Link as Link

@@ -55,8 +55,11 @@ def test_explain_shows_the_arithmetic(small: Small, command: Command) -> None:
     ran = command("explain", "what is my badge ID?", "-k", "1", "--store", small.path)
     assert re.search(r"dense +hits", ran.out)
     assert re.search(r"^#1  \d\.\d{4}  My badge ID is E-47821$", ran.out, re.MULTILINE)
-    dense, lexical, fused = map(float, re.search(r"fused +([\d.]+) \+ ([\d.]+) = ([\d.]+)", ran.out).groups())  # type: ignore[union-attr]
-    assert abs(dense + lexical - fused) < 2e-4
+    sums = re.search(r"fused +([\d.]+) \+ ([\d.]+) \+ ([\d.]+) = ([\d.]+)", ran.out)
+    assert sums is not None
+    dense, lexical, late, fused = map(float, sums.groups())
+    assert abs(dense + lexical + late - fused) < 2e-4
+    assert re.search(r"^    late +rank 1 .*\(.*“badge” ~ “badge” 0\.\d\d", ran.out, re.MULTILINE)
     assert "dropped nod at select: rank 2 of" in ran.out
 
 

@@ -17,10 +17,10 @@ from fivefold.models.embedders import Embedder, Matrix, Progress, TokenEmbedder,
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.retrieval.recipe import Recipe
 from fivefold.stores import open_store
+from fivefold.values.explain import explain_hit
 from fivefold.values.memory import ROLES, Memory
 from fivefold.values.reading import Passage, QuestionReading, Reading, Span
 from fivefold.values.recall import Hit
-from fivefold.values.shorten import shorten
 
 EXPLAINED = 3
 """First hits of each recall whose arithmetic is stored with that of the gold, to explain why two runs differ."""
@@ -178,7 +178,7 @@ def _explanations(hits: Mapping[str, Hit], gold: Sequence[str]) -> Iterator[tupl
     """The arithmetic of the first hits and of the gold, each with a glimpse of its text."""
     for place, (id, hit) in enumerate(hits.items()):
         if place < EXPLAINED or id in gold:
-            yield id, hit.explain().replace(hit.memory.content, shorten(hit.memory.content, SHOWN_TEXT), 1)
+            yield id, explain_hit(hit.rank, hit.candidate, SHOWN_TEXT)
 
 
 def ask_all(

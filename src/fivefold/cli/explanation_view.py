@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
-from fivefold.cli.recall_view import route_colours
+from fivefold.cli.recall_view import marked_text, route_colours
 from fivefold.cli.terminal import hang
 from fivefold.retrieval.routes import ROUTES
-from fivefold.text.display import brief, visible
-from fivefold.values.recall import Hit, Recall
+from fivefold.text.display import visible
+from fivefold.values.explain import explain_rest, explain_score, explain_search
+from fivefold.values.recall import Recall
 
+_FAILED = re.compile(r"^  [\w-]+ +(failed|late) ")
 _ROUTE = re.compile(r"^ +(?:route )?([\w-]+)")
-_HIT = re.compile(r"^#\d+  [\d.]+")
 
 
 def explain(answer: Recall, full: bool = False, still: bool = False) -> None:
-    """`Recall.explain()`, line by line, wrapped to the terminal, and the models that had a say.
+    """What `Recall.explain()` says, wrapped to the terminal, words that met marked, and the models that had a say.
 
     `still` says that noise was left out.
     """
-    shortened = replace(answer, hits=tuple(_shorten(hit, full) for hit in answer.hits))
-    lines, colours = visible(shortened.explain()).split("\n"), route_colours(answer)
-    for number, line in enumerate(lines, 1):
-        text = line.lstrip(" ")
-        lead = len(line) - len(text)
-        style = "bold cyan" if number == 1 else "dim" if number == len(lines) else ""
-        hang(" " * lead, _styled(line, text, colours), style, further=lead + 4)
+    colours = route_colours(answer)
+    question, *search = _lines(explain_search(answer.query, answer.plan, answer.routes, answer.notes))
+    _print(question, colours, "bold cyan")
+    for line in (*search, ""):
+        _print(line, colours)
+    for hit in answer.hits:
+        heading = Text(f"#{hit.rank}  {hit.score:.4f}", style="bold")
+        hang("", Text.assemble(heading, "  ", marked_text(hit, full)), further=4)
+        for line in _lines(explain_score(hit.candidate)):
+            _print(line, colours)
+    *rest, times = _lines(explain_rest(answer.recent, answer.dropped, answer.timings))
+    for line in rest:
+        _print(line, colours)
+    _print(times, colours, "dim")
     hang("  ", f"models: {', '.join(models(answer)) or 'none'}", "dim", further=6)
     if still:
         hang("  ", "the recipe's noise is left out here, so that the explanation can be repeated", "dim")
@@ -45,21 +52,25 @@ def models(answer: Recall) -> list[str]:
     return names + [f"{note.model} ({note.stage})" for note in answer.notes if note.status == "done" and note.model]
 
 
-def _shorten(hit: Hit, full: bool) -> Hit:
-    memory = replace(hit.memory, content=brief(hit.memory.content, full))
-    return replace(hit, candidate=replace(hit.candidate, memory=memory))
+def _lines(parts: Sequence[str]) -> list[str]:
+    return visible("\n".join(parts)).split("\n")
+
+
+def _print(line: str, colours: Mapping[str, str], style: str = "") -> None:
+    text = line.lstrip(" ")
+    lead = len(line) - len(text)
+    hang(" " * lead, _styled(line, text, colours), style, further=lead + 4)
 
 
 def _styled(line: str, text: str, colours: Mapping[str, str]) -> Text:
-    """Ranks and scores stand out, each route has its colour, what was dropped steps back."""
+    """Results stand out, each route has its colour, what was dropped steps back."""
     styled = Text(text)
-    if hit := _HIT.match(line):
-        styled.stylize("bold", 0, hit.end())
-    elif text.startswith(("dropped ", "… and ")):
+    if text.startswith(("dropped ", "… and ")):
         styled.stylize("dim")
     elif route := _ROUTE.match(line):
         lead = len(line) - len(text)
         styled.stylize(colours.get(route[1], ""), 0, route.end() - lead)
         styled.highlight_regex(r"= -?[\d.]+|→ -?[\d.]+", "bold")
-        styled.highlight_regex(r" (?:failed|late) ", "red")
+        if failed := _FAILED.match(line):
+            styled.stylize("red", failed.start(1) - lead, failed.end(1) - lead)
     return styled

@@ -11,11 +11,12 @@ from rich.text import Text
 from fivefold.cli.app import complain
 from fivefold.cli.terminal import COLOURS, console, counted, hang, line, table
 from fivefold.retrieval.prompt import Context
-from fivefold.text.display import brief, visible
+from fivefold.text.display import SHOWN, brief, visible
+from fivefold.values.excerpt import mark_words, marked_line
 from fivefold.values.explain import SHOWN_TEXT
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Hit, Recall
-from fivefold.values.recall_trace import Evidence, Plan
+from fivefold.values.recall_trace import Evidence, Plan, Step
 from fivefold.values.shorten import shorten
 
 BAR = 24
@@ -32,7 +33,7 @@ def recall(answer: Recall, full: bool = False) -> None:
     room = min((_room(hit) for hit in answer), default=BAR)
     colours = route_colours(answer)
     for hit in answer:
-        hang(f"{hit.rank:>2}. ", brief(hit.memory.content, full))
+        hang(f"{hit.rank:>2}. ", marked_text(hit, full))
         hang("    ", _origin(hit.memory))
         if room >= SHORTEST_BAR:
             hang("    ", Text("  ").join(_parts(hit, best, room, colours)))
@@ -52,8 +53,21 @@ def recall(answer: Recall, full: bool = False) -> None:
 
 
 def route_colours(answer: Recall) -> dict[str, str]:
-    """The colour of each route of a recall, whatever the recipe calls it."""
-    return {part.route: COLOURS.get(part.search, "white") for part in answer.plan.routes}
+    """The colour of each route of a recall, whatever the recipe calls it, and of stages that add evidence."""
+    stages = {name: COLOURS[name] for name in answer.plan.stages if name in COLOURS}
+    return stages | {part.route: COLOURS.get(part.search, "white") for part in answer.plan.routes}
+
+
+def marked_text(hit: Hit, full: bool) -> Text:
+    """The memory, whole or in brief; a word that met one of the question is underlined, and bold where it is near."""
+    content, match = hit.memory.content, hit.passage
+    words = match.words if match else ()
+    segments = mark_words(content, words) if full else marked_line(content, match, SHOWN)
+    text = Text()
+    for segment in segments:
+        style = ("", "underline", "bold underline", "bold underline")[segment.strength]
+        text.append(visible(segment.text), style)
+    return text
 
 
 def _origin(memory: Memory) -> Text:
@@ -72,7 +86,7 @@ def _parts(hit: Hit, best: float, room: int, colours: Mapping[str, str]) -> Iter
         part.append(visible(f" {item.route} #{item.rank} {item.contribution:.3f}"), style="dim")
         yield part
     for step in hit.candidate.steps:
-        yield Text(visible(f"{step.stage} {step.why}"), style="yellow")
+        yield Text(visible(f"{step.stage} {_reason(step)}"), style="yellow")
     yield Text(f"= {hit.score:.3f}", style="bold")
 
 
@@ -87,9 +101,14 @@ def _stacked(hit: Hit, best: float, colours: Mapping[str, str]) -> None:
         part = Text(figures, style="dim").append(_bar(item, best, room), style=f"not dim {colours.get(item.route, '')}")
         hang("    ", part)
     for step in steps:
-        text = Text(visible(f"{set_cell_size(step.stage, names)} {step.why}"), style="yellow")
+        text = Text(visible(f"{set_cell_size(step.stage, names)} {_reason(step)}"), style="yellow")
         hang("    ", text, further=min(names + 5, console.width // 2))
     hang("    ", Text(f"{set_cell_size('=', names)} {hit.score:.3f}", style="bold"))
+
+
+def _reason(step: Step) -> str:
+    """The first part of the reason; `explain` has all of it."""
+    return step.why.partition("; ")[0]
 
 
 def _bar(item: Evidence, best: float, room: int) -> str:

@@ -23,6 +23,7 @@ COLOURS = {
     "recency": "yellow",
     "frequency": "green",
     "associative": "bright_cyan",
+    "late": "bright_red",
 }
 """One colour for each kind of search, in every view (D10)."""
 

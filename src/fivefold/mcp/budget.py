@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from fivefold.text.tokens import tokens
+from fivefold.values.excerpt import excerpt
 from fivefold.values.explain import SHOWN_TEXT
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Hit, Recall
-from fivefold.values.shorten import shorten
+from fivefold.values.recall_trace import PassageMatch
 
 LINE = 300
 """Characters of a memory where it is one of several lines."""
@@ -61,7 +62,7 @@ def fit_trace(recall: Recall, budget: int, closing: Callable[[Sequence[str]], st
 def _shorter(recall: Recall) -> Iterator[tuple[Recall, list[str]]]:
     yield recall, []
     short = replace(recall, hits=tuple(map(_shorten_hit, recall.hits)))
-    cut = ["memories after their first words"] if short != recall else []
+    cut = ["memories to a few words"] if short != recall else []
     yield short, cut
     if any(hit.neighbours for hit in short):
         short = replace(short, hits=tuple(_without_neighbours(hit) for hit in short))
@@ -82,7 +83,7 @@ def _shorter(recall: Recall) -> Iterator[tuple[Recall, list[str]]]:
 def _shorten_hit(hit: Hit) -> Hit:
     short = replace(
         hit.candidate,
-        memory=_shorten_memory(hit.memory),
+        memory=_shorten_memory(hit.memory, hit.passage),
         neighbours=tuple(_shorten_memory(memory) for memory in hit.neighbours),
     )
     return replace(hit, candidate=short)
@@ -92,15 +93,15 @@ def _without_neighbours(hit: Hit) -> Hit:
     return replace(hit, candidate=replace(hit.candidate, neighbours=()))
 
 
-def _shorten_memory(memory: Memory) -> Memory:
+def _shorten_memory(memory: Memory, match: PassageMatch | None = None) -> Memory:
     return replace(
         memory,
-        content=_first(memory.content),
-        user_text=memory.user_text and _first(memory.user_text),
-        assistant_text=memory.assistant_text and _first(memory.assistant_text),
-        next_user_text=memory.next_user_text and _first(memory.next_user_text),
+        content=_shorten(memory.content, match),
+        user_text=memory.user_text and _shorten(memory.user_text),
+        assistant_text=memory.assistant_text and _shorten(memory.assistant_text),
+        next_user_text=memory.next_user_text and _shorten(memory.next_user_text),
     )
 
 
-def _first(text: str) -> str:
-    return text if len(text) <= SHOWN_TEXT else shorten(text, SHOWN_TEXT)
+def _shorten(text: str, match: PassageMatch | None = None) -> str:
+    return text if len(text) <= SHOWN_TEXT else excerpt(text, match, SHOWN_TEXT)

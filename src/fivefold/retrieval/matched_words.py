@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from fivefold.models.embedders import Embedder, TokenEmbedder, gives_tokens
@@ -10,6 +10,7 @@ from fivefold.models.embedders.skipped_words import SKIPPED_WORDS
 from fivefold.models.token_vectors import similarities
 from fivefold.namespace import Namespace
 from fivefold.retrieval.routes import SearchContext
+from fivefold.retrieval.routes.late_scores import late_scores
 from fivefold.text.passages import passages_of
 from fivefold.values.memory import Memory
 from fivefold.values.reading import Passage, QuestionReading, Span
@@ -25,13 +26,34 @@ NEAR = 0.35
 
 def with_matched_words(hits: Sequence[Hit], context: SearchContext, namespace: Namespace) -> list[Hit]:
     """The hits of a late interaction, each with the pairs of words that count most."""
-    if not isinstance(context.question, QuestionReading) or not any(hit.candidate.passage for hit in hits):
+    if not isinstance(context.question, QuestionReading):
+        return list(hits)
+    routes = context.plan.routes if context.plan else ()
+    names = {"late", *(part.route for part in routes if part.search == "late")}
+    hits = _with_passages(hits, context, names)
+    if not any(hit.passage for hit in hits):
         return list(hits)
     model: Embedder = namespace.embedder_of(context.space)
     if not gives_tokens(model):
         return list(hits)
     before = _turns_before([hit.memory for hit in hits], context)
-    return [_with_words(hit, context.query.text, context.question, model, before) for hit in hits]
+    return [_with_words(hit, context.query.text, context.question, model, before, names) for hit in hits]
+
+
+def _with_passages(hits: Sequence[Hit], context: SearchContext, names: Collection[str]) -> list[Hit]:
+    """The hits of a route of late interaction with the passage that it found; the stage `late` has named its own."""
+    rows = [
+        hit.memory.row
+        for hit in hits
+        if hit.passage is None and any(item.route in names for item in hit.candidate.evidence)
+    ]
+    found = late_scores(context, rows)
+    return [
+        replace(hit, candidate=replace(hit.candidate, passage=found[hit.memory.row].match(hit.memory.content)))
+        if hit.memory.row in found
+        else hit
+        for hit in hits
+    ]
 
 
 def _turns_before(memories: Sequence[Memory], context: SearchContext) -> dict[int, str]:
@@ -42,8 +64,15 @@ def _turns_before(memories: Sequence[Memory], context: SearchContext) -> dict[in
     return {row: fetched[other].content for row, other in rows.items() if other in fetched}
 
 
-def _with_words(hit: Hit, text: str, question: QuestionReading, model: TokenEmbedder, before: Mapping[int, str]) -> Hit:
-    found = hit.candidate.passage
+def _with_words(
+    hit: Hit,
+    text: str,
+    question: QuestionReading,
+    model: TokenEmbedder,
+    before: Mapping[int, str],
+    names: Collection[str],
+) -> Hit:
+    found = hit.passage
     if found is None:
         return hit
     memory = hit.memory
@@ -52,7 +81,7 @@ def _with_words(hit: Hit, text: str, question: QuestionReading, model: TokenEmbe
     words = matched_words(text, question, passage, spans, found, memory)
     note = replace(found, words=words, tokens=b"")
     evidence = tuple(
-        replace(item, note=note.describe() or None) if item.route == "late" else item for item in hit.candidate.evidence
+        replace(item, note=note.describe() or None) if item.route in names else item for item in hit.candidate.evidence
     )
     return Hit(hit.rank, replace(hit.candidate, passage=note, evidence=evidence))
 

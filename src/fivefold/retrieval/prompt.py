@@ -13,7 +13,8 @@ from datetime import datetime
 from functools import cache
 
 from fivefold.values.memory import Memory
-from fivefold.values.recall import Recall
+from fivefold.values.reading import Span
+from fivefold.values.recall import Hit, Recall
 from fivefold.values.serialize import Value
 from fivefold.values.times import MONTHS, WEEKDAYS
 
@@ -80,6 +81,8 @@ class Item:
     score: float | None
     recent: bool
     text: str
+    passage: Span = (0, 0)
+    """The characters of the content to keep where not all fits: those of the passage that matched."""
     shortened: bool = False
 
 
@@ -90,7 +93,7 @@ def compose(recall: Recall, budget: int, count: Count) -> Context:
     last = [Item(turn, scores.get(turn.id), True, _indent_lines(turn.content)) for turn in recall.recent]
     seen = {item.memory.id for item in last}
     best = [
-        Item(hit.memory, hit.score, False, _indent_lines(hit.memory.content))
+        Item(hit.memory, hit.score, False, _indent_lines(hit.memory.content), _passage(hit))
         for hit in recall
         if hit.memory.id not in seen
     ]
@@ -187,17 +190,17 @@ class Block:
         return selection
 
     def _shorten(self, item: Item, allowed: int) -> Item | None:
-        """The beginning of a memory, as long as fits."""
+        """The passage that matched and what stands around it, or the beginning of a memory, as long as fits."""
         if allowed - self.cost(replace(item, text="")) < SHORTEST:
             return None
-        low, high = 0, min(len(item.text), allowed * TOKEN_LENGTH)
+        low, high = 0, min(len(item.memory.content), allowed * TOKEN_LENGTH)
         while low < high:
             middle = (low + high + 1) // 2
-            if self.cost(replace(item, text=_beginning(item.text, middle))) <= allowed:
+            if self.cost(replace(item, text=_part(item, middle))) <= allowed:
                 low = middle
             else:
                 high = middle - 1
-        return replace(item, text=_beginning(item.text, low), shortened=True) if low else None
+        return replace(item, text=_part(item, low), shortened=True) if low else None
 
     def cost(self, item: Item) -> int:
         return self.count(self.line(item) + "\n")
@@ -242,13 +245,34 @@ def _indent_lines(text: str) -> str:
     return INDENT.join(text.splitlines())
 
 
-def _beginning(text: str, length: int) -> str:
-    """The first characters, back to the last whole word where one is near, and a sign that more follows."""
-    if length >= len(text):
+def _passage(hit: Hit) -> Span:
+    found = hit.passage
+    return (found.start, found.end) if found is not None and found.parts > 1 else (0, 0)
+
+
+def _part(item: Item, length: int) -> str:
+    """So many characters: from the start of the passage, and where it has room to spare on both sides of it."""
+    content, (first, last) = item.memory.content, item.passage
+    start = max(0, first - max(0, length - (last - first)) // 2)
+    start = min(start, max(0, len(content) - length))
+    text = _end_with_a_word(content[start : start + length], start + length < len(content))
+    if start not in (0, first):
+        text = _begin_with_a_word(text)
+    return _indent_lines(f"… {text}" if start else text)
+
+
+def _end_with_a_word(text: str, goes_on: bool) -> str:
+    """Back to the last whole word where one is near, and a sign that more follows."""
+    if not goes_on:
         return text
-    start = text[:length]
-    space = max(start.rfind(" "), start.rfind("\n"))
-    return (start[:space] if space > length // 2 else start).rstrip() + " …"
+    space = max(text.rfind(" "), text.rfind("\n"))
+    return (text[:space] if space > len(text) // 2 else text).rstrip() + " …"
+
+
+def _begin_with_a_word(text: str) -> str:
+    """On to the first whole word where one is near."""
+    space = min((at for at in (text.find(" "), text.find("\n")) if at >= 0), default=-1)
+    return (text[space:] if 0 <= space < len(text) // 4 else text).lstrip()
 
 
 def _moment(moment: datetime) -> str:

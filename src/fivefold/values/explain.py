@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from fivefold.values.excerpt import LONG, excerpt
 from fivefold.values.memory import Memory
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import Candidate, Dropped, Plan, RouteRun, StageNote, Timing
@@ -12,6 +13,9 @@ from fivefold.values.shorten import shorten
 SHOWN_TEXT = 100
 """Characters of a memory where only its beginning is shown."""
 
+SHOWN_LONG = 300
+"""Characters of a long memory in the heading of its explanation: where words met."""
+
 SHOWN_DROPPED = 5
 """How many dropped candidates an explanation names; `Recall.dropped` has all that reached selection."""
 
@@ -19,11 +23,20 @@ COLUMN = 10
 """The least width of the column of names."""
 
 
-def explain_hit(rank: int, candidate: Candidate) -> str:
+def explain_hit(rank: int, candidate: Candidate, length: int | None = None) -> str:
+    """The memory and the arithmetic behind its score; what is longer than `length` is cut to where words met."""
+    content = candidate.memory.content
+    if length is None and len(content) > LONG:
+        length = SHOWN_LONG
+    text = content if length is None else excerpt(content, candidate.passage, length)
+    return "\n".join((f"#{rank}  {candidate.score:.4f}  {text}", *explain_score(candidate)))
+
+
+def explain_score(candidate: Candidate) -> list[str]:
     """The arithmetic behind a score, one line for each route and each step."""
     names = [item.route for item in candidate.evidence] + [step.stage for step in candidate.steps]
     wide = max((COLUMN, *map(len, names)))
-    lines = [f"#{rank}  {candidate.score:.4f}  {candidate.memory.content}"]
+    lines = []
     for item in candidate.evidence:
         note = f"  ({item.note})" if item.note else ""
         lines.append(f"    {item.route:<{wide}} rank {item.rank:<3} {item.arithmetic} = {item.contribution:.4f}{note}")
@@ -31,7 +44,7 @@ def explain_hit(rank: int, candidate: Candidate) -> str:
     lines.append(f"    {'fused':<{wide}} {parts} = {candidate.fused:.4f}")
     lines += [f"    {step.stage:<{wide}} {step.before:.4f} → {step.after:.4f}  {step.why}" for step in candidate.steps]
     lines += [f"    {'beside':<{wide}} {shorten(memory.content, SHOWN_TEXT)}" for memory in candidate.neighbours]
-    return "\n".join(lines)
+    return lines
 
 
 def explain_search(query: Query, plan: Plan, routes: Sequence[RouteRun], notes: Iterable[StageNote]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from fivefold.values.explain import explain_hit, explain_rest, explain_search
 from fivefold.values.memory import Memory
 from fivefold.values.query import Query
-from fivefold.values.recall_trace import Candidate, Dropped, Plan, RouteRun, StageNote, Support, Timing
+from fivefold.values.recall_trace import Candidate, Dropped, PassageMatch, Plan, RouteRun, StageNote, Support, Timing
 from fivefold.values.serialize import Json, Value
 
 
@@ -52,6 +52,17 @@ class Hit(Value):
     def neighbours(self) -> tuple[Memory, ...]:
         """The turns just before and after, where the recipe brings them along (M7)."""
         return self.candidate.neighbours
+
+    @property
+    def passage(self) -> PassageMatch | None:
+        """The passage that came nearest to the question and the words that met, where words were compared."""
+        return self.candidate.passage
+
+    @property
+    def text(self) -> str:
+        """The passage that came nearest to the question; all of a memory that is one passage or was not compared."""
+        found, content = self.passage, self.memory.content
+        return content if found is None else content[found.start : found.end]
 
     def explain(self) -> str:
         """The arithmetic behind the score, one line for each route and each step."""

@@ -91,7 +91,7 @@ def test_every_figure_is_read_off_the_recall(browser_page: Page, served: Served,
     assert cards.count() == len(answer) == 4
     for hit, card in zip(answer, cards.all(), strict=True):
         assert card.get_attribute("data-id") == hit.memory.id
-        card.locator("summary").click()
+        card.locator(".sums > summary").click()
         lines = card.locator("table tr")
         rows = [[cell.strip() for cell in row.locator("th, td").all_inner_texts()] for row in lines.all()]
         fused = hit.candidate.fused
@@ -124,7 +124,7 @@ def test_each_signal_has_its_colour_and_its_length(browser_page: Page, served: S
 def test_a_card_opens_to_the_turns_beside_it(browser_page: Page) -> None:
     browser_page.goto(address("ask", "JIRA-9921", recipe="lexical", k=1))
     card = browser_page.locator("article[data-card]")
-    card.locator("summary").click()
+    card.locator(".sums > summary").click()
     expect(card.get_by_role("heading", name="Before and after it")).to_be_visible()
     assert card.locator(".context-turn").count() in {1, 2}
 

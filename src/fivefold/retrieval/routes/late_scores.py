@@ -15,7 +15,9 @@ from fivefold.models.token_vectors import best_matches
 from fivefold.retrieval.chance import chance
 from fivefold.retrieval.routes.base import SearchContext
 from fivefold.stores.protocol import VectorSpace
+from fivefold.text.passages import passage_span
 from fivefold.values.reading import QuestionReading
+from fivefold.values.recall_trace import PassageMatch
 from fivefold.values.vectors import Matrix
 
 PASSAGES = 4
@@ -33,6 +35,11 @@ class LateScore:
     part: int
     parts: int
     tokens: bytes
+
+    def match(self, content: str) -> PassageMatch:
+        """The passage within the text of its memory."""
+        start, end = passage_span(content, self.part) if self.parts > 1 else (0, len(content))
+        return PassageMatch(self.score, self.part, self.parts, start, end, tokens=self.tokens)
 
 
 def late_scores(context: SearchContext, rows: Sequence[int]) -> dict[int, LateScore]:

@@ -9,9 +9,8 @@ from fivefold.errors import FivefoldError
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.routes.late_scores import LateScore, late_scores
 from fivefold.retrieval.stages.base import Pool
-from fivefold.text.passages import passage_span
 from fivefold.values.field_types import About, Between
-from fivefold.values.recall_trace import Candidate, Evidence, PassageMatch, StageNote
+from fivefold.values.recall_trace import Candidate, Evidence, StageNote
 from fivefold.values.serialize import Value
 
 LATE = "late"
@@ -50,9 +49,5 @@ def late(pool: Pool, context: SearchContext, by: LateConstants) -> Pool:
 def _with_late(candidate: Candidate, found: LateScore, rank: int, low: float, span: float, weight: float) -> Candidate:
     share = (found.score - low) / span if span > 0 else 1.0
     arithmetic = f"{weight:g} · ({found.score:.4g} − {low:.4g}) / {span:.4g}" if span > 0 else f"{weight:g} · 1"
-    start, end = (
-        passage_span(candidate.memory.content, found.part) if found.parts > 1 else (0, len(candidate.memory.content))
-    )
-    passage = PassageMatch(found.score, found.part, found.parts, start, end, tokens=found.tokens)
     evidence = Evidence(LATE, rank, found.score, weight, weight * share, arithmetic)
-    return replace(candidate.with_evidence(evidence), passage=passage)
+    return replace(candidate.with_evidence(evidence), passage=found.match(candidate.memory.content))

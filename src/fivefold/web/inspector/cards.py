@@ -34,7 +34,8 @@ class Card:
     @property
     def paths(self) -> list[Evidence]:
         """The evidence with a note on how the route reached the memory, such as a path through the graph."""
-        return [share.evidence for share in self.shares if share.evidence.note]
+        met = self.hit.passage and self.hit.passage.describe()
+        return [share.evidence for share in self.shares if share.evidence.note not in (None, "", met)]
 
     def stack(self) -> list[tuple[str, float]]:
         return [(share.kind, share.part * self.whole) for share in self.shares]
@@ -50,8 +51,9 @@ def make_cards(answer: Recall) -> list[Card]:
 
 
 def kinds_of(plan: Plan) -> dict[str, str]:
-    """The kind of search of each route, which gives it its colour (D10)."""
-    return {part.route: part.search if part.search in ROUTES else "other" for part in plan.routes}
+    """The kind of search of each route and of stages with evidence of their own, which gives it its colour (D10)."""
+    stages = {name: name if name in ROUTES else "other" for name in plan.stages}
+    return stages | {part.route: part.search if part.search in ROUTES else "other" for part in plan.routes}
 
 
 def make_legend(answers: Sequence[Recall]) -> list[tuple[str, str]]:

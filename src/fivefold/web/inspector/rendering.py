@@ -20,6 +20,7 @@ from fivefold.service.session import Session
 from fivefold.text.display import visible
 from fivefold.values.shorten import shorten as shorten_text
 from fivefold.version import VERSION
+from fivefold.web.inspector import shown_text
 from fivefold.web.paths import quoted
 
 FOLDER = Path(__file__).parent
@@ -27,6 +28,18 @@ STATIC = FOLDER / "static"
 
 VIEWS = ("ask", "why", "compare", "memories", "sessions", "graph", "learn", "settings")
 """The pages, in the order of the navigation; each has a path of its own."""
+
+SHOWN_TEXT = (
+    shown_text.is_long,
+    shown_text.is_inline,
+    shown_text.line_of,
+    shown_text.passage_of,
+    shown_text.around_passage,
+    shown_text.question_of,
+    shown_text.met_by,
+    shown_text.meets,
+)
+"""How templates show memories."""
 
 MOST_CHOICES = 200
 """With more namespaces than this, a text field replaces the list."""
@@ -80,6 +93,7 @@ def environment() -> Environment:
         "segment": lambda text: quoted(str(text)),
         "iso": _iso,
         **{format.__name__: format for format in (day, moment, pct, figure, ms, plural, shorten, stack)},
+        **{shown.__name__: shown for shown in SHOWN_TEXT},
     }
     environment.globals |= {"to": to, "static": static, "views": VIEWS, "version": VERSION}
     environment.globals["most_choices"] = MOST_CHOICES

@@ -57,16 +57,21 @@ function walk(step) {
   }
 }
 
+// How its score comes about, or the whole of a long text.
+function detailsOf(card) {
+  return card.querySelector("details.sums") || card.querySelector("details");
+}
+
 function open() {
   const card = document.activeElement.closest("[data-card]");
-  const details = card && (card.matches("details") ? card : card.querySelector("details"));
+  const details = card && (card.matches("details") ? card : detailsOf(card));
   if (details) details.open = !details.open;
 }
 
 // A click on a card opens it, unless the click is on a control or selects text.
 document.addEventListener("click", (event) => {
   const card = event.target.closest("article[data-card]");
-  const details = card && card.querySelector("details");
+  const details = card && detailsOf(card);
   const elsewhere = event.target.closest("a, button, input, label, form, details") || !getSelection().isCollapsed;
   if (details && !elsewhere) details.open = !details.open;
 });
