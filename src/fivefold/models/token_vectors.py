@@ -17,7 +17,10 @@ LEVELS = 7
 """Codes go from −7 to 7."""
 
 BLOCK = 1_024
-"""Tokens that are unpacked at once: few enough to stay in the processor's cache."""
+"""Tokens that are unpacked at once at most: few enough to stay in the processor's cache."""
+
+PRODUCT = 250_000
+"""Multiplications of one matrix product. Larger ones are shared among threads, which take longer to wake up."""
 
 _ZERO = 8
 """What is added to a code, so that four bits without a sign hold it."""
@@ -68,10 +71,11 @@ def similarities(question: Matrix, packed: bytes) -> Matrix:
     rows = _rows(packed, question.shape[1])
     half = question.shape[1] // 2
     scores = np.empty((len(rows), len(question)), dtype=np.float32)
-    codes = np.empty((min(BLOCK, len(rows)), 2 * half), dtype=np.float32)
     turned = np.ascontiguousarray(question.T)
-    for start in range(0, len(rows), BLOCK):
-        block = rows[start : start + BLOCK]
+    size = max(1, min(BLOCK, PRODUCT // max(1, turned.size)))
+    codes = np.empty((min(size, len(rows)), 2 * half), dtype=np.float32)
+    for start in range(0, len(rows), size):
+        block = rows[start : start + size]
         some = codes[: len(block)]
         np.bitwise_and(block[:, :half], 15, out=some[:, :half], casting="unsafe")
         np.right_shift(block[:, :half], 4, out=some[:, half:], casting="unsafe")

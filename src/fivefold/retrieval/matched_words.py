@@ -11,7 +11,7 @@ from fivefold.models.token_vectors import similarities
 from fivefold.namespace import Namespace
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.routes.late_scores import late_scores
-from fivefold.text.passages import passages_of
+from fivefold.text.passages import passage_span, passages_of
 from fivefold.values.memory import Memory
 from fivefold.values.reading import Passage, QuestionReading, Span
 from fivefold.values.recall import Hit
@@ -47,13 +47,17 @@ def _with_passages(hits: Sequence[Hit], context: SearchContext, names: Collectio
         for hit in hits
         if hit.passage is None and any(item.route in names for item in hit.candidate.evidence)
     ]
-    found = late_scores(context, rows)
-    return [
-        replace(hit, candidate=replace(hit.candidate, passage=found[hit.memory.row].match(hit.memory.content)))
-        if hit.memory.row in found
-        else hit
-        for hit in hits
-    ]
+    found = {row: score.match("") for row, score in late_scores(context, rows).items()}
+    return [_with_place(hit, found.get(hit.memory.row, hit.passage)) for hit in hits]
+
+
+def _with_place(hit: Hit, found: PassageMatch | None) -> Hit:
+    """The hit with its passage, and where that lies in the memory's text."""
+    if found is None:
+        return hit
+    content = hit.memory.content
+    start, end = passage_span(content, found.part) if found.parts > 1 else (0, len(content))
+    return replace(hit, candidate=replace(hit.candidate, passage=replace(found, start=start, end=end)))
 
 
 def _turns_before(memories: Sequence[Memory], context: SearchContext) -> dict[int, str]:

@@ -83,8 +83,7 @@ def top(engine: Engine, question: str, route: str, k: int) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("question", "k"),
-    [("What do I do with a razor?", 5), ("what takes six hours?", 10), ("what bubbled over?", 10)],
+    ("question", "k"), [("What do I do with a razor?", 5), ("what takes six hours?", 10), ("what bubbled over?", 10)]
 )
 def test_e7_it_completes_a_cue_to_what_belongs_with_it_where_dense_does_not(
     kitchen: Engine, question: str, k: int

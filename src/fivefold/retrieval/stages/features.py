@@ -45,7 +45,6 @@ FEATURES = (
     "chat_length",
     "chat_before",
     "chat_after",
-    "alone",
 )
 """The names of the features, in their order."""
 
@@ -102,15 +101,16 @@ def feature_table(pool: Pool, context: SearchContext) -> Matrix:
     question = Question.of(context.query.text)
     chat = float(_is_chat(memories))
     dense, late = _scores(candidates, "dense"), _scores(candidates, "late")
+    lexical = _share(_scores(candidates, "lexical", missing=0.0))
     columns = {
         "late": SCALE * (late - late.max()),
         "late_peak": np.exp(SHARPNESS * (late - late.max())),
         "dense": SCALE * (dense - dense.max()),
         "dense_peak": np.exp(SHARPNESS * (dense - dense.max())),
-        "lexical": _share(_scores(candidates, "lexical", missing=0.0)),
+        "lexical": lexical,
         "window": _scores(candidates, "temporal", missing=0.0),
         **_neighbour_columns(memories, _stretched(dense), _stretched(late)),
-        **_session_columns(pool, context, memories),
+        **_session_columns(pool, context, lexical),
         **_speaker_columns(memories, context, question),
         **_text_columns(memories, question),
     }
@@ -157,20 +157,20 @@ def _neighbour_columns(memories: Sequence[Memory], dense: Vector, late: Vector) 
     return columns
 
 
-def _session_columns(pool: Pool, context: SearchContext, memories: Sequence[Memory]) -> dict[str, Vector]:
-    """How well the session answers by its words, and how well its best turn does."""
-    best: dict[str, float] = {}
+def _session_columns(pool: Pool, context: SearchContext, lexical: Vector) -> dict[str, Vector]:
+    """How well the session answers by its words, and how well its best turn does; a note is a session of its own."""
+    scores: dict[str, float] = {}
     for candidate in pool.candidates:
         if session := candidate.memory.session_id:
-            best[session] = max(best.get(session, 0.0), candidate.score)
-    rows = context.reader.sessions.memory_rows(list(best)) if pool.supporting else {}
-    words = {session: pool.supporting.get(row, 0.0) for session, row in rows.items()}
-    sessions = [memory.session_id or "" for memory in memories]
-    return {
-        "session_words": np.array([words.get(session, 0.0) for session in sessions]),
-        "session_best": np.array([2 * best.get(session, 0.0) for session in sessions]),
-        "alone": np.array([0.0 if session else 1.0 for session in sessions]),
-    }
+            scores[session] = max(scores.get(session, 0.0), candidate.score)
+    rows = context.reader.sessions.memory_rows(list(scores)) if pool.supporting else {}
+    said = {session: pool.supporting.get(row, 0.0) for session, row in rows.items()}
+    words, best = [], []
+    for candidate, share in zip(pool.candidates, lexical.tolist(), strict=True):
+        session = candidate.memory.session_id
+        words.append(said.get(session, 0.0) if session else share)
+        best.append(2 * (scores[session] if session else candidate.score))
+    return {"session_words": np.array(words), "session_best": np.array(best)}
 
 
 def _speaker_columns(memories: Sequence[Memory], context: SearchContext, question: Question) -> dict[str, Vector]:

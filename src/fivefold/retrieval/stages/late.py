@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 from fivefold.errors import FivefoldError
@@ -50,4 +50,4 @@ def _with_late(candidate: Candidate, found: LateScore, rank: int, low: float, sp
     share = (found.score - low) / span if span > 0 else 1.0
     arithmetic = f"{weight:g} · ({found.score:.4g} − {low:.4g}) / {span:.4g}" if span > 0 else f"{weight:g} · 1"
     evidence = Evidence(LATE, rank, found.score, weight, weight * share, arithmetic)
-    return replace(candidate.with_evidence(evidence), passage=found.match(candidate.memory.content))
+    return candidate.with_evidence(evidence, found.match(candidate.memory.content))

@@ -71,7 +71,6 @@ class LinearConstants(Value):
     chat_length: Annotated[float, Between(-100, 100), About("Added to `length` in such talks")] = 0.0
     chat_before: Annotated[float, Between(-100, 100), About("Added to `dense_before` in such talks")] = 0.0
     chat_after: Annotated[float, Between(-100, 100), About("Added to `dense_after` in such talks")] = 0.0
-    alone: Annotated[float, Between(-100, 100), About("The memory belongs to no session")] = 0.0
 
     def weights(self) -> Vector:
         return np.array([getattr(self, name) for name in FEATURES], dtype=np.float32)
