@@ -177,8 +177,8 @@ def _speaker_columns(memories: Sequence[Memory], context: SearchContext, questio
     """Whether the speaker is whom the question names, or has the role it asks of."""
     words = {word.casefold() for word in re.findall(r"\w+", context.query.text)}
     speakers = {memory.speaker or "" for memory in memories}
-    people = {speaker for speaker in speakers if speaker.casefold() not in ROLES}
-    named = {speaker for speaker in people if speaker.casefold().split()[:1] and speaker.casefold().split()[0] in words}
+    people = {speaker for speaker in speakers if speaker.strip() and speaker.casefold() not in ROLES}
+    named = {speaker for speaker in people if speaker.casefold().split()[0] in words}
     other = -1.0 if len(named) == 1 else 0.0
     value = {
         speaker: 0.0 if not named or speaker not in people else 1.0 if speaker in named else other

@@ -1,0 +1,114 @@
+"""Late interaction with the shipped model: in a recipe of its own, as a stage, over long texts, and where it is off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from math import log, sqrt
+
+import pytest
+
+import fivefold
+from fivefold.engine import Engine
+from fivefold.retrieval.chance import SHARE, chance
+from fivefold.retrieval.routes import SearchContext
+from fivefold.retrieval.routes.late_scores import SPREAD, late_scores
+from fivefold.values.recall import Recall
+from tests.support.toy_engine import toy
+
+LONG = " ".join(f"Section {i} is about the usual upkeep of shelf {i} and says nothing else of note." for i in range(60))
+KEY = "The spare key of the boathouse hangs behind the blue paint can."
+
+
+@pytest.fixture(scope="module")
+def boathouse() -> Iterator[Engine]:
+    with fivefold.open(":memory:") as engine:
+        engine.remember_many(
+            [
+                {"content": f"{LONG} {KEY} {LONG}", "id": "manual"},
+                {"content": "We painted the boat green in June.", "id": "boat"},
+                {"content": "Which colour did you paint it?", "speaker": "Ben", "session_id": "s", "id": "asked"},
+                {"content": "Dark green, like my grandmother's.", "speaker": "Ana", "session_id": "s", "id": "told"},
+                {"content": "The cat slept on the shelf all day.", "id": "cat"},
+            ]
+        )
+        yield engine
+
+
+def late_line(answer: Recall, id: str) -> str:
+    hit = next(hit for hit in answer if hit.memory.id == id)
+    return next(item.note or "" for item in hit.candidate.evidence if item.route == "late")
+
+
+def test_the_default_recipe_names_the_words_that_met(boathouse: Engine) -> None:
+    answer = boathouse.recall("what colour is the boat?")
+    assert "“colour” ~ " in late_line(answer, "boat")
+    hit = next(hit for hit in answer if hit.memory.id == "boat")
+    assert hit.candidate.passage is not None
+    for word in hit.candidate.passage.words:
+        if word.start >= 0:
+            assert hit.memory.content[word.start : word.end] == word.memory
+
+
+def test_what_was_said_before_is_read_along(boathouse: Engine) -> None:
+    """The answer shares no word with the question; the turn before it does."""
+    answer = boathouse.recall("Which colour was it painted?", recipe="late")
+    assert "asked" in [hit.memory.id for hit in answer]
+    assert [hit.memory.id for hit in answer].index("told") < [hit.memory.id for hit in answer].index("cat")
+
+
+def test_of_a_long_text_the_passage_that_matched_is_shown(boathouse: Engine) -> None:
+    answer = boathouse.recall("where is the spare key of the boathouse?")
+    hit = answer[0]
+    assert hit.memory.id == "manual"
+    found = hit.candidate.passage
+    assert found is not None
+    assert found.parts > 8
+    assert "The spare key of the boathouse" in hit.memory.content[found.start : found.end]
+
+
+def test_a_long_text_is_one_hit_and_not_found_for_being_long(boathouse: Engine) -> None:
+    for recipe in ("default", "late", "dense"):
+        answer = boathouse.recall("where did the cat sleep?", recipe=recipe)
+        ids = [hit.memory.id for hit in answer]
+        assert len(ids) == len(set(ids))
+        assert ids[0] == "cat"
+
+
+def test_more_passages_are_lowered_by_what_the_best_of_many_gains() -> None:
+    assert chance(1, SPREAD) == 0.0
+    assert chance(8, 0.1) == pytest.approx(SHARE * 0.1 * sqrt(2 * log(8)))
+    gains = [chance(count, SPREAD) for count in range(1, 40)]
+    assert all(first < second for first, second in pairwise(gains))
+
+
+def test_the_same_question_gives_the_same_scores(boathouse: Engine) -> None:
+    first, second = (boathouse.recall("the green boat", recipe="late") for _ in range(2))
+    assert [(hit.memory.id, hit.score) for hit in first] == [(hit.memory.id, hit.score) for hit in second]
+
+
+def test_an_embedder_without_token_vectors_leaves_the_fused_order(store_path: str) -> None:
+    with toy(store_path) as engine:
+        engine.remember_many(["green tea", "black tea", "a boat"])
+        answer = engine.recall("green tea")
+        note = next(note for note in answer.notes if note.stage == "late")
+        assert (note.status, note.why) == ("off", "the namespace has no token vectors")
+        assert answer[0].memory.content == "green tea"
+        alone = engine.recall("green tea", recipe="late")
+        assert alone[0].memory.content == "green tea"
+        assert alone[0].candidate.evidence[0].note == "by its vector: it has no token vectors"
+
+
+def test_memories_without_token_vectors_have_no_score(boathouse: Engine) -> None:
+    reader = boathouse.store.reader("default")
+    context = SearchContext(
+        boathouse.understand("x"), reader, boathouse.settings, reader.search.vector_space(), boathouse_question()
+    )
+    assert late_scores(context, [987_654]) == {}
+    assert late_scores(context, []) == {}
+
+
+def boathouse_question() -> fivefold.QuestionReading:
+    from fivefold.models.embedders import embedder, read_question
+
+    return read_question(embedder("fivefold-minilm"), "the boat")
