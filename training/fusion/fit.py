@@ -1,6 +1,6 @@
 """Fit the weights of the default recipe's linear model, cross-validated over conversations.
 
-    python training/fusion/fit.py --locomo locomo.json --longmemeval longmemeval.json --beam FOLDER
+    python -m training.fusion.fit --locomo locomo.json --longmemeval longmemeval.json --beam FOLDER
 
 Every question is asked once, and the features of its candidates are recorded. For each fold the weights are fitted on
 the other folds and scored on this one: that is what they are worth on conversations they have not seen. Then they are
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from listwise import Lists, fit, scores_of
+from training.fusion.listwise import Lists, fit, scores_of
 
 from fivefold.bench import beam, locomo, longmemeval
 from fivefold.bench.cache import cached
