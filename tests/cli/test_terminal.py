@@ -107,3 +107,22 @@ def test_a_piped_explanation_is_that_of_the_library(small: Small) -> None:
     ran = process("explain", "what is my badge ID?", "--store", small.path, folder=small.folder)
     assert ran.out.startswith("what is my badge ID?")
     assert not [line for line in ran.out.splitlines() if line != line.rstrip()]
+
+
+@pytest.mark.parametrize("name", ["recall", "explain"])
+def test_words_that_met_are_marked_in_a_terminal(name: str, small: Small) -> None:
+    shown = terminal(name, "what is my badge ID?", "-k", "1", "--store", small.path, folder=small.folder)
+    assert re.search("\x1b\\[1;4mbadge\x1b\\[0m", shown)
+
+
+@pytest.mark.parametrize("name", ["recall", "explain"])
+def test_of_a_long_memory_what_matched_is_shown(name: str, small: Small) -> None:
+    text = "We walked along the river again. " * 60 + "I am allergic to penicillin, says the doctor."
+    process("add", text, "--store", small.path, folder=small.folder)
+    args = (name, "which medicine am I allergic to?", "-k", "1", "--store", small.path)
+    (line,) = [
+        line for line in process(*args, folder=small.folder).out.splitlines() if "allergic to penicillin" in line
+    ]
+    assert "…" in line
+    assert len(line) < 400
+    assert text in process(*args, "--full", folder=small.folder).out

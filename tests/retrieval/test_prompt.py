@@ -159,3 +159,19 @@ def test_a_sliver_of_a_memory_is_not_told() -> None:
         first = 20 + shortest.index(1)
         told = engine.context("tea", token_budget=first, now=NOW).sources[0].content
     assert tokens(told) >= SHORTEST - 2
+
+
+def test_a_long_memory_is_cut_to_the_passage_that_matched() -> None:
+    filler = "We looked at the vineyard paths and compared the prices of the hotels. " * 9
+    said = "The doctor says that I am allergic to penicillin."
+    with fivefold.open(":memory:") as engine:
+        engine.remember(f"{filler}\n\n{filler}\n\n{said} {filler}\n\n{filler}", id="long")
+        engine.remember("I take my tea without milk", id="tea")
+        blocks = [engine.context("What am I allergic to?", token_budget=budget) for budget in (160, 600, 2_000)]
+    texts = [next(source for source in block.sources if source.id == "long") for block in blocks]
+    assert [said in source.content for source in texts] == [True, True, True]
+    assert [source.shortened for source in texts] == [True, True, False]
+    assert texts[0].content.startswith(f"… {said}")
+    assert texts[0].content.endswith(" …")
+    assert not texts[1].content.startswith(f"… {said}"), "with more room, what stands before it is there too"
+    assert [block.tokens <= block.budget for block in blocks] == [True, True, True]

@@ -233,3 +233,57 @@ def test_a_route_that_failed_is_named(browser_page: Page, served: Served) -> Non
     browser_page.goto("/ask?namespace=foreign&q=Where+are+the+bees%3F&recipe=five-stage")
     expect(browser_page.locator(".notice-warn")).to_contain_text("Route dense failed")
     expect(browser_page.locator("article[data-card]")).to_contain_text("orchard")
+
+
+LONG = "\n\n".join(
+    (
+        "We walked <b>along</b> the river again. " * 25,
+        "<script>document.title = 'owned'</script> & I am allergic to <i>penicillin</i>. " + "It rained. " * 50,
+        "Then we went home. " * 50 + "The end.",
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def long_memory(served: Served) -> str:
+    with fivefold.open(served.path, namespace="long") as mem:
+        mem.remember(LONG, id="long", speaker="user", event_at="2025-05-01T09:00:00Z")
+        mem.remember("Tea without milk, please", id="tea", speaker="user", event_at="2025-05-01T09:00:00Z")
+    return "long"
+
+
+@pytest.mark.parametrize("view", ["ask", "why"])
+def test_words_that_met_are_marked_and_nothing_runs(browser_page: Page, long_memory: str, view: str) -> None:
+    browser_page.goto(address(view, "What am I allergic to?", namespace=long_memory, k=1))
+    assert browser_page.title() != "owned"
+    mark = browser_page.locator("[data-card] mark.met").filter(has_text="allergic").first
+    expect(mark).to_have_class(re.compile("met-3"))
+    expect(mark).to_have_attribute("title", re.compile(r"^met “allergic”, 0\.\d\d"))
+    assert browser_page.locator("main :is(script, b, i)").count() == 0
+
+
+def test_of_a_long_memory_the_passage_is_shown_and_the_rest_can_be_opened(browser_page: Page, long_memory: str) -> None:
+    browser_page.goto(address("ask", "What am I allergic to?", namespace=long_memory, k=1))
+    card = browser_page.locator("article[data-card]")
+    expect(card.locator(".text").first).to_have_text(
+        re.compile(r"^… .*</script> & I am allergic to <i>.* …$", re.DOTALL)
+    )
+    expect(card.locator(".text").first).not_to_contain_text("The end.")
+    whole = card.locator("details.whole")
+    expect(whole.locator(".text")).not_to_be_visible()
+    whole.locator("summary").click()
+    expect(whole.locator(".text")).to_be_visible()
+    assert whole.locator(".text").text_content() == LONG
+    assert "allergic" in (whole.locator(".passage").text_content() or "")
+    expect(card.locator("details.sums")).not_to_have_attribute("open", "")
+    card.locator(".sums > summary").click()
+    met = card.locator(".met-pairs li").filter(has_text="“allergic” met “allergic”")
+    expect(met).to_be_visible()
+    expect(card.locator("mark.met", has_text="allergic").last).to_have_attribute("title", re.compile("met “allergic”"))
+
+
+def test_lists_show_the_beginning_of_a_long_memory(served: Served, long_memory: str) -> None:
+    text = served.client.get("/memories", params={"namespace": long_memory}).text
+    assert "We walked &lt;b&gt;along" in text
+    assert "Then we went home" not in text
+    assert f"The whole text, {len(LONG):,} characters" in text
