@@ -34,11 +34,11 @@ def written(path: Path, talks: int = 40) -> Path:
 
 
 def corpus(modules: SimpleNamespace, folder: Path) -> Any:
-    return modules.corpus.read_corpus(written(folder / "talks.json.xz"), VOCABULARY, "cpu", made=0.0)
+    return modules.corpus.read_corpus([written(folder / "talks.json.xz")], VOCABULARY, "cpu", made=0.0)
 
 
-def encoder(modules: SimpleNamespace, layers: int = 2) -> Any:
+def encoder(modules: SimpleNamespace, layers: int = 2, width: int = 384) -> Any:
     """A shallow encoder with random weights, always the same."""
     with torch.random.fork_rng():
         torch.manual_seed(3)
-        return modules.model.Encoder(layers, inner=128)
+        return modules.model.Encoder(layers, width, inner=128)

@@ -14,7 +14,7 @@ sys.path.append(str(Path(__file__).parents[1] / "embedder"))
 import numpy as np
 import torch
 from benchmarks import averages, measures
-from corpus import folder, word_pieces
+from corpus import vocabulary_file, word_pieces
 from model import Rows, published
 from pairs import BEFORE, TEXT, written_pairs
 from scorer import load, scores
@@ -107,9 +107,7 @@ def main() -> None:
     parser.add_argument("--scores", type=Path, help="an .npz file to keep all scores in")
     parser.add_argument("--text", type=int, default=TEXT)
     parser.add_argument("--before", type=int, default=BEFORE)
-    parser.add_argument(
-        "--vocabulary", type=Path, default=folder().parents[1] / "src/fivefold/models/data/bert-uncased-vocab.txt"
-    )
+    parser.add_argument("--vocabulary", type=Path, default=vocabulary_file())
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     given = parser.parse_args()
     words, kept = published(given.weights).words.weight.data, {}

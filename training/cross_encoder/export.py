@@ -13,7 +13,7 @@ import onnx
 import torch
 from batches import scene
 from calibrate import Calibration, calibrated
-from corpus import Corpus, folder, read_corpus
+from corpus import Corpus, read_corpus, vocabulary_file
 from evaluate import onnx_score
 from graph import Graph, calmed, encoder, mean
 from loudness import loudness
@@ -62,14 +62,12 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="memory-qa.json.xz, over whose texts int8 is measured")
     parser.add_argument("output", type=Path, help="the ONNX file to write")
     parser.add_argument("--float32", action="store_true", help="without int8, to compare with")
-    parser.add_argument(
-        "--vocabulary", type=Path, default=folder().parents[1] / "src/fivefold/models/data/bert-uncased-vocab.txt"
-    )
+    parser.add_argument("--vocabulary", type=Path, default=vocabulary_file())
     given = parser.parse_args()
     torch.set_num_threads(1)
     model = load(given.trained, published(given.weights).words.weight.data)
     calibration, before, after = calibrated(given.trained.parent / "judged.npz", given.trained.stem)
-    pairs = real_pairs(read_corpus(given.data, given.vocabulary, "cpu", limit=60))
+    pairs = real_pairs(read_corpus([given.data], given.vocabulary, "cpu", limit=60))
     onnx.save(written(model, calibration, None if given.float32 else pairs), given.output)
     assert pairs.parts is not None
     with torch.no_grad():

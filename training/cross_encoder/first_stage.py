@@ -12,10 +12,10 @@ sys.path.append(str(Path(__file__).parents[1] / "embedder"))
 import apsw
 import numpy as np
 from benchmarks import Namespace, averages, locomo, longmemeval, measures
-from corpus import folder
-from vectors import Vectors, onnx_vectors
+from vectors import Heads, onnx_heads, read_memories, read_questions
 
 from fivefold.text.lexemes import lexemes
+from fivefold.values.reading import Passage
 
 DEPTH = 50
 
@@ -41,10 +41,11 @@ def lexical(space: Namespace) -> np.ndarray:
     return found
 
 
-def lists(space: Namespace, vectors: Vectors) -> list[dict[str, object]]:
+def lists(space: Namespace, heads: Heads) -> list[dict[str, object]]:
     """For each question the best memories by fused score, with the texts a cross-encoder reads."""
-    memory = vectors([turn.told() for turn in space.turns])
-    dense = vectors([asked.text for asked in space.asked]) @ memory.T
+    memories = read_memories(heads, [Passage(turn.told(), turn.before) for turn in space.turns])
+    questions = read_questions(heads, [asked.text for asked in space.asked])
+    dense = np.stack([asked.vector for asked in questions]) @ np.stack([memory.vector for memory in memories]).T
     words = lexical(space)
     found: list[dict[str, object]] = []
     for number, asked in enumerate(space.asked):
@@ -69,21 +70,16 @@ def main() -> None:
     parser.add_argument("benchmarks", type=Path, help="folder with locomo-dev.json and longmemeval-oracle-dev.json")
     parser.add_argument("embedder", type=Path, help="fivefold-minilm.onnx")
     parser.add_argument("output", type=Path, help="folder for locomo.json and longmemeval.json")
-    parser.add_argument(
-        "--vocabulary", type=Path, default=folder().parents[1] / "src/fivefold/models/data/bert-uncased-vocab.txt"
-    )
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
-    vectors = onnx_vectors(given.embedder, given.vocabulary)
+    heads = onnx_heads(given.embedder)
     sets = {
         "locomo": locomo(given.benchmarks / "locomo-dev.json"),
         "longmemeval": longmemeval(given.benchmarks / "longmemeval-oracle-dev.json"),
     }
     for name, spaces in sets.items():
         found = [
-            item
-            for number, space in enumerate(spaces)
-            for item in (x | {"space": number} for x in lists(space, vectors))
+            item for number, space in enumerate(spaces) for item in (x | {"space": number} for x in lists(space, heads))
         ]
         rows = [measures([*item["keys"], *item["rest"]], item["gold"]) for item in found]  # type: ignore[misc,arg-type]
         print(name, {key: round(value, 4) for key, value in averages(rows).items()}, flush=True)

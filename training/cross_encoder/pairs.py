@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from batches import Scene
 from corpus import CLS, SEP, Corpus
-from layout import compact, given_names, heading, squeezed
+from layout import compact, ending, given_names, heading, squeezed
 from model import Rows
 from tokenizers import Tokenizer
 from torch import Tensor
@@ -48,7 +48,7 @@ def told_pairs(corpus: Corpus, told: Scene, with_before: Tensor) -> Rows:
     asked[asked == SEP] = 0
     asked = squeezed(asked, QUESTION).repeat_interleave(each, 0)
     shown = (docs > corpus.begin[docs]) & ~told.joined.flatten() & with_before.repeat_interleave(each)
-    before = given_names(corpus, ending(corpus.docs[(docs - 1).clamp(min=0)].long()), people) * shown[:, None]
+    before = given_names(corpus, ending(corpus.docs[(docs - 1).clamp(min=0)].long(), BEFORE), people) * shown[:, None]
     edge = torch.full_like(docs, SEP)[:, None]
     ids = torch.cat([torch.full_like(edge, CLS), asked, edge, body, edge, before, edge * shown[:, None]], 1)
     ids = compact(ids, QUESTION + TEXT + BEFORE + 4)
@@ -60,12 +60,6 @@ def masked(rows: Rows, share: float, dice: torch.Generator) -> Rows:
     hidden = torch.rand(rows.ids.shape, device=rows.ids.device, generator=dice) < share
     usual = (rows.ids != 0) & (rows.ids != CLS) & (rows.ids != SEP)
     return Rows(torch.where(hidden & usual, MASK, rows.ids), rows.parts)
-
-
-def ending(ids: Tensor) -> Tensor:
-    """The last few pieces of each row."""
-    start = ((ids != 0).sum(1) - BEFORE).clamp(min=0)
-    return ids.gather(1, (start[:, None] + torch.arange(BEFORE, device=ids.device)).clamp(max=ids.shape[1] - 1))
 
 
 def written_pairs(

@@ -1,7 +1,7 @@
 """Trains the cross-encoder: a teacher of six layers, then students of fewer that learn its scores.
 
 One question is read with the memory that answers it and with seven that do not: found by words, by vectors, or in the
-same talk. The teacher learns to tell them apart; the students learn its scores, all in one pass; last the embedder.
+same talk. The teacher learns to tell them apart; the students learn its scores, all in one pass.
 """
 
 from __future__ import annotations
@@ -20,17 +20,16 @@ sys.path.append(str(Path(__file__).parents[1] / "embedder"))
 
 import numpy as np
 import torch
-from batches import Mixture, Scene, batch, scene
-from corpus import Corpus, folder, read_corpus
-from heldout import reciprocal_ranks, spaces
+from batches import Mixture, Scene, draw_before, scene
+from corpus import Corpus, read_corpus, vocabulary_file
 from lexical import lexical_misses
-from losses import distilled, embedder_loss, listwise
+from losses import distilled, listwise
 from mining import near_misses, plain_vectors
-from model import Embedder
+from model import Embedder, published
 from pairs import masked, told_pairs
 from scorer import Scorer, cut, save, scores
 from torch import Tensor
-from vectors import keep, tuned
+from vectors import trained
 
 STUDENTS = {"student-3": ((0, 3, 5), 1536), "student-3-narrow": ((0, 3, 5), 768), "student-2": ((0, 5), 1536)}
 """Layers each student takes from the teacher, and how wide their inner part stays."""
@@ -51,10 +50,8 @@ class Settings:
     batch: int = 128
     teacher: Plan = Plan(2.0)
     students: Plan = Plan(1.6)
-    embedder: Plan = Plan(1.0)
     teacher_rate: float = 1e-4
     student_rate: float = 2.5e-4
-    embedder_rate: float = 3e-5
     warm_up: float = 0.05
     decay: float = 0.01
     single: float = 0.2
@@ -98,20 +95,14 @@ def read_scenes(
             break
         if step % max(1, len(batches) // 12) == 0:
             print(f"  {label} {step}/{len(batches)} {seconds:.0f} s", flush=True)
-        shown = with_before(corpus, asked, settings.with_before, dice)
+        shown = draw_before(corpus, asked, settings.with_before, settings.with_before / 2, dice)
         yield done, scene(corpus, asked, mined, settings.mixture, dice), shown
-
-
-def with_before(corpus: Corpus, asked: Tensor, share: float, dice: torch.Generator) -> Tensor:
-    """For which questions the turn before is read: half as often where it is the very question in other words."""
-    echoed = corpus.source[asked] == (corpus.sources.index("spc_ask") if "spc_ask" in corpus.sources else -1)
-    return torch.rand(len(asked), device=corpus.device, generator=dice) < torch.where(echoed, share / 2, share)
 
 
 class Pace:
     """An optimiser with warm-up and linear decay for one model, its word table left as it is."""
 
-    def __init__(self, model: Scorer | Embedder, rate: float, settings: Settings) -> None:
+    def __init__(self, model: Scorer, rate: float, settings: Settings) -> None:
         model.encoder.words.requires_grad_(False)
         self.parameters = [value for value in model.parameters() if value.requires_grad]
         self.optimiser = torch.optim.AdamW(self.parameters, lr=rate, weight_decay=settings.decay)
@@ -170,24 +161,6 @@ def school(corpus: Corpus, teacher: Scorer, mined: Tensor, settings: Settings, s
     return {name: student.eval() for name, student in students.items()}
 
 
-def lesson(corpus: Corpus, start: Embedder, teacher: Scorer, mined: Tensor, settings: Settings, seed: int) -> Embedder:
-    """The embedder taught by the teacher's lists as well; kept apart, for held-out data to say whether it is better."""
-    dice = torch.Generator(corpus.device).manual_seed(seed + 2)
-    pupil, tests = copy.deepcopy(start), spaces(corpus)
-    print("before the lesson", reciprocal_ranks(pupil, tests), flush=True)
-    alike = plain_vectors(start, corpus)[0]
-    pace = Pace(pupil, settings.embedder_rate, settings)
-    wide = dataclasses.replace(settings, batch=4 * settings.batch, with_before=0.0)
-    for done, told, shown in read_scenes(corpus, mined, wide, settings.embedder, "embedder", dice):
-        with torch.no_grad(), precision(corpus):
-            taught = scores(teacher, told_pairs(corpus, told, shown)).view_as(told.docs)
-        with precision(corpus):
-            loss = embedder_loss(pupil, start, batch(corpus, told, alike, settings.mixture), taught, told.valid)
-        pace.step(loss, done)
-    print("after the lesson", reciprocal_ranks(pupil.eval(), tests), flush=True)
-    return pupil
-
-
 @torch.no_grad()
 def judged(corpus: Corpus, models: dict[str, Scorer], mined: Tensor, settings: Settings) -> dict[str, np.ndarray]:
     """Scores of held-out pairs by every model, and which of them answer, to calibrate by."""
@@ -197,7 +170,7 @@ def judged(corpus: Corpus, models: dict[str, Scorer], mined: Tensor, settings: S
     mix = dataclasses.replace(settings.mixture, mined=12, same_talk=4)
     found: dict[str, list[Tensor]] = {name: [] for name in (*models, "answers", "valid", "source")}
     for part in asked.split(settings.batch):
-        shown = with_before(corpus, part, settings.with_before, dice)
+        shown = draw_before(corpus, part, settings.with_before, settings.with_before / 2, dice)
         told = scene(corpus, part, mined, mix, dice)
         rows = told_pairs(corpus, told, shown)
         for name, model in models.items():
@@ -216,13 +189,11 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="memory-qa.json.xz: texts and questions, see README.md")
     parser.add_argument("weights", type=Path, help="model.safetensors of all-MiniLM-L6-v2")
     parser.add_argument("output", type=Path, help="folder for the weights")
-    parser.add_argument("--tuned", type=Path, help="tuned.safetensors of the embedder, to start from and to mine with")
-    parser.add_argument(
-        "--vocabulary", type=Path, default=folder().parents[1] / "src/fivefold/models/data/bert-uncased-vocab.txt"
-    )
+    parser.add_argument("--trained", type=Path, help="trained.safetensors of the embedder, to start and to mine with")
+    parser.add_argument("--vocabulary", type=Path, default=vocabulary_file())
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--batch", type=int, default=Settings.batch)
-    for name in ("teacher", "students", "embedder"):
+    for name in ("teacher", "students"):
         plan = getattr(Settings, name)
         parser.add_argument(
             f"--{name}", type=float, nargs=2, default=(plan.epochs, plan.seconds), metavar=("EPOCHS", "SECONDS")
@@ -232,11 +203,12 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=0, help="use so many questions only, for a quick try")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     given = parser.parse_args()
-    settings = Settings(given.batch, Plan(*given.teacher), Plan(*given.students), Plan(*given.embedder))
+    settings = Settings(given.batch, Plan(*given.teacher), Plan(*given.students))
     mixture = dataclasses.replace(settings.mixture, mistaken=given.mistaken)
     settings = dataclasses.replace(settings, masked=given.masked, mixture=mixture)
-    corpus = read_corpus(given.data, given.vocabulary, given.device, given.limit, leave_out=settings.leave_out)
-    start = tuned(given.weights, given.tuned).to(given.device)
+    corpus = read_corpus([given.data], given.vocabulary, given.device, given.limit, leave_out=settings.leave_out)
+    encoder = trained(given.weights, given.trained).encoder if given.trained else published(given.weights)
+    start = Embedder(encoder).to(given.device).eval()
     began, mined = time.monotonic(), mined_for(start, corpus)
     each, seconds = float((mined >= 0).sum(1).float().mean()), time.monotonic() - began
     print(f"{len(corpus.questions)} questions, {each:.1f} misleading memories each, {seconds:.0f} s", flush=True)
@@ -248,9 +220,6 @@ def main() -> None:
     for name in STUDENTS:
         save(models[name], given.output / f"{name}.safetensors")
     np.savez_compressed(given.output / "judged.npz", **judged(corpus, models, mined, settings))  # type: ignore[arg-type]
-    if settings.embedder.epochs:
-        pupil = lesson(corpus, start, teacher, mined, settings, given.seed)
-        keep(pupil, given.output / "embedder.safetensors")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 from corpus import NAMED, ROLE, Corpus
-from layout import memories, neighbours, questions
+from layout import memories, neighbours, questions, with_before
 from model import Rows
 from torch import Tensor
 
@@ -51,11 +51,16 @@ class Scene:
 
 @dataclass(frozen=True)
 class Batch:
-    """Each question's memories stand together, the answering one first; `open` says which pairs count."""
+    """Each question's memories stand together, the answering one first; `open` says which pairs count.
+
+    `memories` are read with the turn before, `plain` without it, as the models that teach read them.
+    """
 
     questions: Rows
     memories: Rows
+    plain: Rows
     open: Tensor
+    who: Tensor
 
 
 def scene(corpus: Corpus, asked: Tensor, mined: Tensor | None, mix: Mixture, dice: torch.Generator) -> Scene:
@@ -88,18 +93,27 @@ def scene(corpus: Corpus, asked: Tensor, mined: Tensor | None, mix: Mixture, dic
     )
 
 
-def batch(corpus: Corpus, told: Scene, alike: Tensor, mix: Mixture) -> Batch:
-    """The scene as token ids. `alike` holds vectors of all questions, by which near-twins are told."""
-    ids = memories(
-        corpus,
-        told.docs.flatten(),
-        told.people.flatten(0, 1),
-        told.manner.flatten(),
-        told.day.flatten(),
-        mix.width,
-        told.beside,
+def draw_before(corpus: Corpus, asked: Tensor, share: float, echo: float, dice: torch.Generator) -> Tensor:
+    """For which questions the turn before is read: by the share `echo` where it is the question in other words."""
+    echoes = corpus.source[asked] == (corpus.sources.index("spc_ask") if "spc_ask" in corpus.sources else -1)
+    return torch.rand(len(asked), device=corpus.device, generator=dice) < torch.where(echoes, echo, share)
+
+
+def batch(corpus: Corpus, told: Scene, alike: Tensor, mix: Mixture, shown: Tensor) -> Batch:
+    """The scene as token ids. `alike` has vectors of all questions, by which near-twins are known.
+
+    `shown` says for which questions the turn before is read; joined texts and the first turns have none.
+    """
+    docs, people = told.docs.flatten(), told.people.flatten(0, 1)
+    ids = memories(corpus, docs, people, told.manner.flatten(), told.day.flatten(), mix.width, told.beside)
+    shown = shown.repeat_interleave(told.docs.shape[1]) & (docs > corpus.begin[docs]) & ~told.joined.flatten()
+    return Batch(
+        Rows(told.questions),
+        with_before(corpus, docs, people, ids, shown),
+        Rows(ids),
+        _open(corpus, told, alike[told.asked], mix.alike),
+        told.who,
     )
-    return Batch(Rows(told.questions), Rows(ids), _open(corpus, told, alike[told.asked], mix.alike))
 
 
 def _chance(count: int, share: float, dice: torch.Generator) -> Tensor:

@@ -27,7 +27,7 @@ DOC_TOKENS, QUESTION_TOKENS = 80, 40
 HELD_OUT_IN = 20
 """One conversation in so many is kept from training, to choose settings by."""
 
-UNSEEN = ("molweni", "nq", "selqa")
+UNSEEN = ("molweni", "nq", "selqa", "friends_test")
 """Sources kept from training altogether: settings are chosen by what carries over to other people's questions."""
 
 MONTHS = "January February March April May June July August September October November December".split()
@@ -82,12 +82,15 @@ def padded(tokenizer: Tokenizer, texts: list[str], width: int, dtype: torch.dtyp
 
 
 def read_corpus(
-    data: Path, vocabulary: Path, device: str, limit: int = 0, made: float = 0.03, leave_out: Sequence[str] = ()
+    data: Sequence[Path],
+    vocabulary: Path,
+    device: str,
+    limit: int = 0,
+    made: float = 0.03,
+    leave_out: Sequence[str] = (),
 ) -> Corpus:
-    """The corpus on `device`; with a `limit`, its first so many questions and the conversations they need."""
-    with lzma.open(data) as file:
-        held = json.load(file)
-    docs, questions = [tuple(doc) for doc in held["docs"]], [tuple(question) for question in held["q"]]
+    """The corpus of several files on `device`; with a `limit`, that many questions and the conversations they need."""
+    docs, questions = joined_files(data)
     questions = [
         ("rough", *q[1:]) if q[0] == "spc_stmt" and not is_clean(q[1], docs[q[2]][3]) else q for q in questions
     ]
@@ -130,6 +133,18 @@ def read_corpus(
     return Corpus(**tensors, sources=sources, marks=marks)
 
 
+def joined_files(paths: Sequence[Path]) -> tuple[list[tuple], list[tuple]]:  # type: ignore[type-arg]
+    """The texts and questions of all files; a question's number of a text counts through all of them."""
+    docs: list[tuple] = []  # type: ignore[type-arg]
+    questions: list[tuple] = []  # type: ignore[type-arg]
+    for path in paths:
+        with lzma.open(path) as file:
+            found = json.load(file)
+        questions += [(source, question, len(docs) + doc) for source, question, doc in found["q"]]
+        docs += [tuple(doc) for doc in found["docs"]]
+    return docs, questions
+
+
 def needed(docs: list[tuple], questions: list[tuple]) -> tuple[list[tuple], list[tuple]]:  # type: ignore[type-arg]
     """Only the conversations that the questions are about."""
     asked = {docs[question[2]][:2] for question in questions}
@@ -146,6 +161,10 @@ def borders(conversation: Tensor) -> tuple[Tensor, Tensor]:
 
 def folder() -> Path:
     return Path(__file__).parent
+
+
+def vocabulary_file() -> Path:
+    return folder().parents[1] / "src/fivefold/models/data/bert-uncased-vocab.txt"
 
 
 def slotted(text: str) -> str:

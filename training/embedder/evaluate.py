@@ -1,60 +1,62 @@
-"""Dense retrieval on LoCoMo and LongMemEval with the published, the tuned or the exported model."""
+"""Dense retrieval and late interaction on LoCoMo and LongMemEval, with PyTorch weights or the exported graph."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import torch
 from benchmarks import Namespace, averages, locomo, longmemeval, measures
-from corpus import folder
-from vectors import Vectors, onnx_vectors, torch_vectors, tuned
+from vectors import Heads, Memory, Question, onnx_heads, read_memories, read_questions, torch_heads, trained
+
+from fivefold.models.token_vectors import best_matches
+from fivefold.values.reading import Passage
 
 
-def dense(vectors: Vectors, spaces: list[Namespace], dated: bool) -> dict[str, float]:
-    """Averages over all questions of all namespaces, by cosine alone."""
-    rows = []
+def all_scores(question: Question, memories: list[Memory]) -> Iterator[tuple[str, np.ndarray]]:
+    """By the vector; by the memories' own tokens; by these and those of the turn before."""
+    yield "dense", np.stack([memory.vector for memory in memories]) @ question.vector
+    for name, tokens in (
+        ("late, own tokens", [memory.own_tokens for memory in memories]),
+        ("late", [memory.tokens for memory in memories]),
+    ):
+        yield name, best_matches(question.tokens, tokens) @ question.weights
+
+
+def results(heads: Heads, spaces: list[Namespace]) -> dict[str, dict[str, float]]:
+    """Averages over all questions of all namespaces, for each way to score."""
+    rows: dict[str, list[dict[str, float]]] = {}
     for space in spaces:
-        memory = vectors([turn.told(dated) for turn in space.turns])
-        scores = vectors([asked.text for asked in space.asked]) @ memory.T
-        for asked, row in zip(space.asked, scores, strict=True):
-            ranked = [space.turns[i].key for i in np.argsort(-row, kind="stable")]
-            rows.append(measures(ranked, asked.gold))
-    return averages(rows)
-
-
-def report(vectors: Vectors, benchmarks: Path) -> dict[str, dict[str, float]]:
-    """All four tables, printed as they come."""
-    found = {}
-    sets = {
-        "LoCoMo": locomo(benchmarks / "locomo-dev.json"),
-        "LongMemEval": longmemeval(benchmarks / "longmemeval-oracle-dev.json"),
-    }
-    for name, spaces in sets.items():
-        for dated in (False, True):
-            label = f"{name}, {'dated' if dated else 'undated'}"
-            found[label] = dense(vectors, spaces, dated)
-            print(f"{label:22s} " + "  ".join(f"{key} {value:.4f}" for key, value in found[label].items()), flush=True)
-    return found
+        memories = read_memories(heads, [Passage(turn.told(), turn.before) for turn in space.turns])
+        questions = read_questions(heads, [asked.text for asked in space.asked])
+        for asked, question in zip(space.asked, questions, strict=True):
+            for name, scores in all_scores(question, memories):
+                ranked = [space.turns[i].key for i in np.argsort(-scores, kind="stable")]
+                rows.setdefault(name, []).append(measures(ranked, asked.gold))
+    return {name: averages(found) for name, found in rows.items()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("weights", type=Path, help="model.safetensors of all-MiniLM-L6-v2")
     parser.add_argument("benchmarks", type=Path, help="folder with locomo-dev.json and longmemeval-oracle-dev.json")
-    parser.add_argument("--tuned", type=Path, help="tuned.safetensors of a training run")
-    parser.add_argument("--onnx", type=Path, help="the exported graph, instead of PyTorch weights")
-    parser.add_argument(
-        "--vocabulary", type=Path, default=folder().parents[1] / "src/fivefold/models/data/bert-uncased-vocab.txt"
-    )
+    parser.add_argument("model", type=Path, help="the exported graph, or trained.safetensors of a training run")
+    parser.add_argument("--weights", type=Path, help="model.safetensors of all-MiniLM-L6-v2, for a training run")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     given = parser.parse_args()
-    if given.onnx:
-        report(onnx_vectors(given.onnx, given.vocabulary), given.benchmarks)
+    if given.model.suffix == ".onnx":
+        heads = onnx_heads(given.model)
     else:
-        model = tuned(given.weights, given.tuned).to(given.device)
-        report(torch_vectors(model, given.vocabulary, given.device), given.benchmarks)
+        heads = torch_heads(trained(given.weights, given.model).to(given.device), given.device)
+    sets = {
+        "LoCoMo": locomo(given.benchmarks / "locomo-dev.json"),
+        "LongMemEval": longmemeval(given.benchmarks / "longmemeval-oracle-dev.json"),
+    }
+    for benchmark, spaces in sets.items():
+        for name, found in results(heads, spaces).items():
+            figures = "  ".join(f"{measure} {value:.4f}" for measure, value in found.items())
+            print(f"{benchmark:12s} {name:17s} {figures}", flush=True)
 
 
 if __name__ == "__main__":

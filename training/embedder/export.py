@@ -1,72 +1,101 @@
-"""Writes the tuned embedder as ONNX and says how near its vectors are to PyTorch's."""
+"""Writes the trained embedder as ONNX and says how near its vectors are to PyTorch's."""
 
 from __future__ import annotations
 
 import argparse
-import json
-import lzma
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import onnx
 import torch
-from corpus import folder
-from graph import Graph, calmed, encoder, mean
+from corpus import joined_files
+from graph import Graph, calmed, encoder, mean, unit
 from loudness import loudness
-from model import Embedder
-from vectors import onnx_vectors, token_rows, torch_vectors, tuned
+from model import TokenEmbedder
+from vectors import onnx_heads, token_rows, torch_heads, trained
 
-SAMPLE = [
-    "When did Priya move to Lisbon?",
-    "Priya (7 May 2023): I finally moved to Lisbon last week, the flat is tiny but the view is worth it!",
-    "7 May 2023 I've been meaning to ask: which of the two running shoes did I say were too narrow?",
-    "What is the name of my sister's dog?",
-    "The committee met in 1987, and its report, published two years later, changed how rivers are dammed.",
-]
+from fivefold.models.bert import MAX_TOKENS
+from fivefold.models.embedders.passage_tokens import BEFORE_TOKENS, PassageTokenizer
+from fivefold.values.reading import Passage
 
-
-def real_texts(data: Path, vocabulary: Path, count: int = 256) -> torch.Tensor:
-    """Token ids of some texts and questions of the training data."""
-    with lzma.open(data) as file:
-        held = json.load(file)
-    texts = [f"Ana (3 June 2021): {doc[3]}" for doc in held["docs"]] + [question[1] for question in held["q"]]
-    some = [text.replace("{A}", "Ana").replace("{B}", "Paul") for text in texts[:: len(texts) // count]]
-    return torch.from_numpy(token_rows(vocabulary, some))
+SAMPLE = (
+    Passage("When did Priya move to Lisbon?"),
+    Passage("Priya (7 May 2023): I finally moved to Lisbon last week, it is tiny!", "Where do you live now?"),
+    Passage("7 May 2023 I've been meaning to ask: which of the two running shoes did I say were too narrow?"),
+    Passage("What is the name of my sister's dog?"),
+    Passage("The committee met in 1987, and its report changed how rivers are dammed.", "Who looked into the floods?"),
+)
 
 
-def written(model: Embedder, texts: torch.Tensor | None) -> onnx.ModelProto:
-    """Token ids and mask in, one unit vector a row out; int8 measured over `texts`, or float32 without any."""
+def real_passages(data: Sequence[Path], count: int = 400) -> list[Passage]:
+    """Texts of the training data with the turn before, and questions without one, half and half."""
+    docs, questions = joined_files(data)
+    step = max(1, 2 * len(docs) // count)
+    texts = [Passage(f"Ana (3 June 2021): {docs[i][3]}", docs[i - 1][3]) for i in range(1, len(docs), step)]
+    asked = [Passage(question[1]) for question in questions[:: max(1, 2 * len(questions) // count)]]
+    return [Passage(with_names(passage.text), with_names(passage.before)) for passage in texts + asked]
+
+
+def with_names(text: str) -> str:
+    return text.replace("{A}", "Ana").replace("{B}", "Paul")
+
+
+def written(model: TokenEmbedder, texts: torch.Tensor | None) -> onnx.ModelProto:
+    """Ids, mask and own tokens in; vector, tokens and weights out. int8 measured over `texts`, or float32 without."""
     weights = {name: value.numpy() for name, value in model.encoder.state_dict().items()}
-    if int8 := texts is not None:
+    if texts is not None:
         weights = calmed(weights, loudness(model.encoder, texts))
-    graph = Graph(int8)
-    vector = mean(graph, encoder(graph, weights, len(model.encoder.layers)))
-    length = graph.add("ReduceL2", vector, graph.integers(1), keepdims=1)
-    graph.add("Div", vector, length, name="vector")
-    about = {"model": "fivefold-minilm", "base": "all-MiniLM-L6-v2 (Apache-2.0)", "max_tokens": "256"}
-    shape = ("rows", model.encoder.words.weight.shape[1])
-    return graph.model(["input_ids", "attention_mask"], {"vector": shape}, about)
+    graph = Graph(texts is not None)
+    hidden = encoder(graph, weights, len(model.encoder.layers))
+    unit(graph, mean(graph, hidden, "own"), 1, "vector")
+    head = {name: value.numpy() for name, value in model.state_dict().items() if not name.startswith("encoder.")}
+    unit(graph, graph.add("MatMul", hidden, graph.constant("head", head["head.weight"].T)), 2, "tokens")
+    weighed = graph.add("MatMul", hidden, graph.constant("weigh", head["weigh.weight"].T))
+    weighed = graph.add("Add", weighed, graph.constant("weigh.bias", head["weigh.bias"]))
+    graph.add("Squeeze", graph.add("Softplus", weighed), graph.integers(2), name="weights")
+    width, dimension = model.encoder.words.weight.shape[1], len(head["head.weight"])
+    about = {
+        "model": "fivefold-minilm",
+        "version": "2",
+        "base": "all-MiniLM-L6-v2 (Apache-2.0)",
+        "max_tokens": str(MAX_TOKENS),
+        "before_tokens": str(BEFORE_TOKENS),
+    }
+    results = {"vector": ("rows", width), "tokens": ("rows", "length", dimension), "weights": ("rows", "length")}
+    return graph.model(["input_ids", "attention_mask", "own"], results, about)
+
+
+def nearness(model: TokenEmbedder, path: Path) -> dict[str, float]:
+    """The least cosine of vectors and tokens to PyTorch's over the sample, and the largest difference of weights."""
+    ids, own = token_rows(PassageTokenizer(), SAMPLE)
+    exact, found = torch_heads(model)(ids, own), onnx_heads(path)(ids, own)
+    return {
+        "vector": float((exact[0] * found[0]).sum(-1).min()),
+        "tokens": float((exact[1] * found[1]).sum(-1)[ids != 0].min()),
+        "weights": float(np.abs(exact[2] - found[2]).max()),
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("weights", type=Path, help="model.safetensors of all-MiniLM-L6-v2")
-    parser.add_argument("tuned", type=Path, help="tuned.safetensors of a training run")
-    parser.add_argument("data", type=Path, help="memory-qa.json.xz, whose texts int8 is measured over")
+    parser.add_argument("trained", type=Path, help="trained.safetensors of a training run")
     parser.add_argument("output", type=Path, help="the ONNX file to write")
+    parser.add_argument("data", type=Path, nargs="+", help="files of texts and questions, which int8 is measured over")
     parser.add_argument("--float32", action="store_true", help="without int8, to compare with")
-    parser.add_argument(
-        "--vocabulary", type=Path, default=folder().parents[1] / "src/fivefold/models/data/bert-uncased-vocab.txt"
-    )
     given = parser.parse_args()
     torch.set_num_threads(1)
-    model = tuned(given.weights, given.tuned)
-    onnx.save(written(model, None if given.float32 else real_texts(given.data, given.vocabulary)), given.output)
-    near = np.sum(
-        onnx_vectors(given.output, given.vocabulary)(SAMPLE) * torch_vectors(model, given.vocabulary, "cpu")(SAMPLE),
-        axis=1,
+    model = trained(given.weights, given.trained)
+    texts = None
+    if not given.float32:
+        texts = torch.from_numpy(token_rows(PassageTokenizer(), real_passages(given.data))[0])
+    onnx.save(written(model, texts), given.output)
+    print(f"{given.output}: {given.output.stat().st_size / 1e6:.1f} MB")
+    near = nearness(model, given.output)
+    print(
+        "cosine to PyTorch at least {vector:.4f}, of tokens {tokens:.4f}; weights off by {weights:.4f}".format(**near)
     )
-    print(f"{given.output}: {given.output.stat().st_size / 1e6:.1f} MB, cosine to PyTorch at least {near.min():.5f}")
 
 
 if __name__ == "__main__":

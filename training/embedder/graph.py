@@ -144,8 +144,13 @@ def layer(graph: Graph, x: str, bias: str, name: str, weights: Weights) -> str:
     return graph.norm(graph.add("Add", x, graph.linear(inner, f"{name}.down", weights)), f"{name}.settled", weights)
 
 
-def mean(graph: Graph, hidden: str) -> str:
-    """The mean of the token vectors, padding left out."""
-    seen = graph.add("Unsqueeze", graph.add("Cast", "attention_mask", to=TensorProto.FLOAT), graph.integers(2))
+def mean(graph: Graph, hidden: str, mask: str = "attention_mask") -> str:
+    """The mean of the token vectors that the mask names."""
+    seen = graph.add("Unsqueeze", graph.add("Cast", mask, to=TensorProto.FLOAT), graph.integers(2))
     total = graph.add("ReduceSum", graph.add("Mul", hidden, seen), graph.integers(1), keepdims=0)
     return graph.add("Div", total, graph.add("ReduceSum", seen, graph.integers(1), keepdims=0))
+
+
+def unit(graph: Graph, x: str, axis: int, name: str) -> str:
+    """Vectors along `axis` at length one, as the result `name`."""
+    return graph.add("Div", x, graph.add("ReduceL2", x, graph.integers(axis), keepdims=1), name=name)

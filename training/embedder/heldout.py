@@ -6,16 +6,19 @@ from dataclasses import dataclass
 
 import torch
 from corpus import NAMED, ROLE, UNSEEN, Corpus
-from layout import memories, neighbours, questions
-from model import Embedder, Rows, encode
+from late import StoredPieces, four_bits, gather_tokens, late_scores
+from layout import memories, neighbours, questions, with_before
+from model import Reading, Rows, TokenEmbedder, read
 from torch import Tensor
 
 TALKS = 28
-"""Conversations told by the same two people, so that a space is as large as months of real talk."""
+"""Conversations given to the same two people, so that a space is as large as months of real talk."""
 
 POOL = 200
 TALK = ("dated", "undated", "own", "molweni")
-"""What counts half of the mean, prose being the other half."""
+"""What counts half of the mean; prose and passages are the other half."""
+
+MEASURES = ("dense", "late, own tokens", "late")
 
 MADE = ("keywords", "rule", "rough", "spc_stmt")
 """Questions made by rule from the answer's own words: too easy to choose by."""
@@ -26,7 +29,7 @@ class Space:
     """Memories of one namespace, what groups them (itself or its session), and the questions asked of it."""
 
     kind: str
-    memories: Tensor
+    memories: Rows
     group: Tensor
     questions: Tensor
     gold: Tensor
@@ -71,11 +74,12 @@ def _talk(corpus: Corpus, talks: Tensor, asked: Tensor, dice: torch.Generator, w
     group = group.to(corpus.device)
     gold = torch.searchsorted(docs, corpus.gold[mine])
     pair = people.expand(len(docs), 2)
-    told = {"dated": day, "undated": torch.full_like(day, -1)}
-    return [
-        Space(kind, memories(corpus, docs, pair, manner, when, width), group, asking, gold)
-        for kind, when in told.items()
-    ]
+    found = []
+    for kind, when in (("dated", day), ("undated", torch.full_like(day, -1))):
+        ids = memories(corpus, docs, pair, manner, when, width)
+        rows = with_before(corpus, docs, pair, ids, docs > corpus.begin[docs])
+        found.append(Space(kind, rows, group, asking, gold))
+    return found
 
 
 def _own(corpus: Corpus, talks: Tensor, asked: Tensor, dice: torch.Generator, width: int) -> Space:
@@ -90,7 +94,7 @@ def _own(corpus: Corpus, talks: Tensor, asked: Tensor, dice: torch.Generator, wi
     ids = memories(corpus, docs, people.expand(len(docs), 2), one * ROLE, day, width, beside)
     return Space(
         "own",
-        ids,
+        Rows(ids),
         corpus.conversation[docs],
         _asked(corpus, mine, people, True),
         corpus.conversation[corpus.gold[mine]],
@@ -111,24 +115,54 @@ def _prose(corpus: Corpus, asked: Tensor, name: str, width: int) -> list[Space]:
     beside = neighbours(corpus, heads, 5, run, 0 * run, 5 * run)
     joined = memories(corpus, heads, people.expand(len(heads), 2), run * ROLE, -run, width, beside)
     return [
-        Space(name, single, torch.arange(len(docs), device=corpus.device), asking, gold),
-        Space(f"{name}+", joined, torch.arange(len(heads), device=corpus.device), asking, passage[gold]),
+        Space(name, Rows(single), torch.arange(len(docs), device=corpus.device), asking, gold),
+        Space(f"{name}+", Rows(joined), torch.arange(len(heads), device=corpus.device), asking, passage[gold]),
     ]
 
 
 @torch.no_grad()
-def reciprocal_ranks(model: Embedder, all_spaces: list[Space]) -> dict[str, float]:
-    """Mean of one over the rank of the answering memory or session; `mean` is what settings are chosen by."""
-    hits: dict[str, list[Tensor]] = {}
+def reciprocal_ranks(
+    model: TokenEmbedder, all_spaces: list[Space], pieces: StoredPieces
+) -> dict[str, dict[str, float]]:
+    """For each measure the mean of one over the rank of the answer, by kind of space; settings are chosen by `mean`."""
+    hits: dict[str, dict[str, list[Tensor]]] = {measure: {} for measure in MEASURES}
     for space in all_spaces:
-        with torch.autocast(space.memories.device.type, torch.bfloat16, enabled=space.memories.is_cuda):
-            memory, asking = encode(model, Rows(space.memories)).float(), encode(model, Rows(space.questions)).float()
-        groups, place = space.group.unique(return_inverse=True)
-        best = torch.full((len(asking), len(groups)), -2.0, device=asking.device)
-        best.scatter_reduce_(1, place.expand(len(asking), -1), asking @ memory.T, "amax")
-        gold = torch.searchsorted(groups, space.gold)
-        rank = (best > best.gather(1, gold[:, None])).sum(1)
-        hits.setdefault(space.kind, []).append(1.0 / (1.0 + rank.float()))
-    found = {kind: float(torch.cat(values).mean()) for kind, values in hits.items()}
-    halves = [[value for kind, value in found.items() if (kind in TALK) is talk] for talk in (True, False)]
-    return found | {"mean": sum(sum(half) / max(1, len(half)) for half in halves) / 2}
+        for measure, scores in zip(MEASURES, _scores(model, space, pieces), strict=True):
+            hits[measure].setdefault(space.kind, []).append(1.0 / (1.0 + _ranks(space, scores).float()))
+    found = {
+        measure: {kind: float(torch.cat(values).mean()) for kind, values in kinds.items()}
+        for measure, kinds in hits.items()
+    }
+    return {measure: kinds | {"mean": _mean(kinds)} for measure, kinds in found.items()}
+
+
+def _scores(model: TokenEmbedder, space: Space, pieces: StoredPieces) -> list[Tensor]:
+    """By the vectors, by the memories' own tokens, and by all; tokens at four bits."""
+    rows = space.memories
+    with torch.autocast(rows.ids.device.type, torch.bfloat16, enabled=rows.ids.is_cuda):
+        memory, asking = read(model, rows), read(model, Rows(space.questions))
+        stored = pieces.of(rows.ids)
+        late = [_late(asking, memory.tokens, mask & stored) for mask in (rows.own_mask, rows.ids != 0)]
+    return [asking.vectors.float() @ memory.vectors.float().T, *late]
+
+
+def _late(asking: Reading, tokens: Tensor, chosen: Tensor, chunk: int = 256) -> Tensor:
+    parts = []
+    for some, mask in zip(tokens.split(chunk), chosen.split(chunk), strict=True):
+        near, present = gather_tokens(some, mask)
+        parts.append(late_scores(asking, four_bits(near), present, chunk=16))
+    return torch.cat(parts, 1).float()
+
+
+def _ranks(space: Space, scores: Tensor) -> Tensor:
+    """How many groups come before the one that answers."""
+    groups, place = space.group.unique(return_inverse=True)
+    best = torch.full((len(scores), len(groups)), -2.0, device=scores.device)
+    best.scatter_reduce_(1, place.expand(len(scores), -1), scores, "amax")
+    gold = torch.searchsorted(groups, space.gold)
+    return (best > best.gather(1, gold[:, None])).sum(1)
+
+
+def _mean(kinds: dict[str, float]) -> float:
+    halves = [[value for kind, value in kinds.items() if (kind in TALK) is talk] for talk in (True, False)]
+    return sum(sum(half) / max(1, len(half)) for half in halves) / 2

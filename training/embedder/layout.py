@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import torch
 from corpus import CLS, NAMED, SEP, WORDS, Corpus
+from model import Rows
 from torch import Tensor
+
+from fivefold.models.embedders.passage_tokens import BEFORE_TOKENS
+
+
+def packed_left(present: Tensor) -> Tensor:
+    """For each row the places where something is present, in order, before all others."""
+    return (~present).to(torch.uint8).argsort(dim=1, stable=True)
 
 
 def squeezed(ids: Tensor, width: int) -> Tensor:
     """The pieces of each row moved together, padding last, cut to `width` and to what is needed."""
-    held = ids != 0
-    ids = ids.gather(1, (~held).to(torch.uint8).argsort(dim=1, stable=True))
-    longest = int(held.sum(1).max()) if len(ids) else 0
+    present = ids != 0
+    ids = ids.gather(1, packed_left(present))
+    longest = int(present.sum(1).max()) if len(ids) else 0
     return ids[:, : max(1, min(width, longest))].contiguous()
 
 
@@ -59,6 +67,25 @@ def memories(
     return compact(
         torch.cat([edge, heading(corpus, doc, people, manner, day), body, torch.full_like(edge, SEP)], 1), width
     )
+
+
+def with_before(corpus: Corpus, doc: Tensor, people: Tensor, ids: Tensor, shown: Tensor) -> Rows:
+    """Memories followed, where `shown`, by the end of the turn before: `[CLS] text [SEP] before [SEP]`."""
+    before = ending(corpus.docs[(doc - 1).clamp(min=0)].long(), BEFORE_TOKENS)
+    before = squeezed(given_names(corpus, before, people) * shown[:, None], BEFORE_TOKENS)
+    closing = (torch.full_like(doc, SEP) * shown)[:, None]
+    whole = torch.cat([ids, before, closing], 1)
+    own = torch.zeros_like(whole, dtype=torch.bool)
+    own[:, : ids.shape[1]] = ids != 0
+    present = whole != 0
+    order, width = packed_left(present), int(present.sum(1).max())
+    return Rows(whole.gather(1, order)[:, :width], own=own.gather(1, order)[:, :width])
+
+
+def ending(ids: Tensor, count: int) -> Tensor:
+    """The last `count` pieces of each row."""
+    start = ((ids != 0).sum(1) - count).clamp(min=0)
+    return ids.gather(1, (start[:, None] + torch.arange(count, device=ids.device)).clamp(max=ids.shape[1] - 1))
 
 
 def questions(corpus: Corpus, asked: Tensor, people: Tensor, own: Tensor, when: Tensor, whole_day: Tensor) -> Tensor:

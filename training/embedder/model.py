@@ -1,10 +1,11 @@
-"""MiniLM in plain PyTorch, small enough to read at once: the same code trains, teaches, distils and exports."""
+"""MiniLM in plain PyTorch, with the heads of fivefold-minilm: the same code trains, teaches, distils and exports."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -74,6 +75,37 @@ class Embedder(nn.Module):
         return F.normalize(mean_of(self.encoder(ids, mask), mask), dim=-1)
 
 
+class TokenEmbedder(nn.Module):
+    """Two heads over one pass: the mean of a text's own tokens, and for each token a small vector, all at unit length.
+
+    `weigh` gives how much each token of a question counts.
+    """
+
+    def __init__(self, encoder: Encoder, dimension: int = 64) -> None:
+        super().__init__()
+        width = encoder.words.weight.shape[1]
+        self.encoder = encoder
+        self.head = nn.Linear(width, dimension, bias=False)
+        self.weigh = nn.Linear(width, 1)
+
+    def forward(self, ids: Tensor, own: Tensor) -> Reading:
+        mask = ids != 0
+        hidden = self.encoder(ids, mask)
+        return Reading(
+            F.normalize(mean_of(hidden, own), dim=-1),
+            F.normalize(self.head(hidden), dim=-1) * mask[..., None],
+            F.softplus(self.weigh(hidden).squeeze(-1)) * mask,
+        )
+
+
+class Reading(NamedTuple):
+    """What the two heads give: a vector a row, and for each token of a row a vector and a weight."""
+
+    vectors: Tensor
+    tokens: Tensor
+    weights: Tensor
+
+
 def mean_of(hidden: Tensor, mask: Tensor) -> Tensor:
     weights = mask.unsqueeze(-1).to(hidden.dtype)
     return (hidden * weights).sum(1) / weights.sum(1).clamp(min=1.0)
@@ -81,14 +113,19 @@ def mean_of(hidden: Tensor, mask: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Rows:
-    """Padded token ids of many texts; 0 is padding."""
+    """Padded token ids of many texts; 0 is padding. `own` marks a text's own tokens; without it all are."""
 
     ids: Tensor
     parts: Tensor | None = None
+    own: Tensor | None = None
 
     @property
     def lengths(self) -> Tensor:
         return (self.ids != 0).sum(1)
+
+    @property
+    def own_mask(self) -> Tensor:
+        return self.ids != 0 if self.own is None else self.own
 
 
 def encode(model: Embedder, rows: Rows, chunk: int = 1024) -> Tensor:
@@ -102,20 +139,36 @@ def encode(model: Embedder, rows: Rows, chunk: int = 1024) -> Tensor:
     return torch.cat(found)[order.argsort()]
 
 
-def published(path: Path, keep: Sequence[int] = range(6)) -> Encoder:
-    """The encoder with the weights of all-MiniLM-L6-v2 as published, of the layers kept."""
-    encoder = Encoder(len(keep))
-    encoder.load_state_dict(renamed(load_file(path), keep))
+def read(model: TokenEmbedder, rows: Rows, chunk: int = 512) -> Reading:
+    """What both heads give for all rows, in chunks of like length; tokens are padded to the width of the rows."""
+    lengths, own, width = rows.lengths, rows.own_mask, rows.ids.shape[1]
+    order = lengths.argsort()
+    found = []
+    for part in order.split(chunk):
+        longest = max(1, int(lengths[part].max()))
+        vectors, tokens, weights = model(rows.ids[part, :longest], own[part, :longest])
+        missing = width - longest
+        found.append((vectors, F.pad(tokens, (0, 0, 0, missing)), F.pad(weights, (0, missing))))
+    back = order.argsort()
+    return Reading(*(torch.cat(parts)[back] for parts in zip(*found, strict=True)))
+
+
+def published(path: Path) -> Encoder:
+    """An encoder with published weights, such as those of all-MiniLM-L6-v2, with as many layers as the file has."""
+    weights = load_file(path)
+    layers = 1 + max(int(name.split("layer.")[1].split(".")[0]) for name in weights if "encoder.layer." in name)
+    encoder = Encoder(layers)
+    encoder.load_state_dict(renamed(weights, layers))
     return encoder
 
 
-def renamed(weights: dict[str, Tensor], keep: Sequence[int]) -> dict[str, Tensor]:
+def renamed(weights: Mapping[str, Tensor], layers: int) -> dict[str, Tensor]:
     """Published names to ours, in float32."""
     weights = {name.removeprefix("bert."): value.float() for name, value in weights.items()}
     ours = {}
     for kind in ("weight", "bias"):
-        for to, layer in enumerate(keep):
-            old, new = f"encoder.layer.{layer}.", f"layers.{to}."
+        for layer in range(layers):
+            old, new = f"encoder.layer.{layer}.", f"layers.{layer}."
             heads = [weights[f"{old}attention.self.{part}.{kind}"] for part in ("query", "key", "value")]
             ours[f"{new}qkv.{kind}"] = torch.cat(heads)
             ours |= {f"{new}{name}.{kind}": weights[f"{old}{full}.{kind}"] for full, name in LAYER_NAMES.items()}
