@@ -34,7 +34,7 @@ SHOTS = {
     "ask": Shot(f"/ask?{urlencode({**ALLERGIC, 'k': 3})}", 1110),
     "ask-dark": Shot(f"/ask?{urlencode({**BERLIN, 'recipe': 'ditto', 'k': 3})}", 940, dark=True),
     "ask-phone": Shot(f"/ask?{urlencode({**BERLIN, 'k': 2})}", 844, 390, dark=True),
-    "card": Shot(f"/ask?{urlencode({**BERLIN, 'k': 1})}", 1080, opened=1),
+    "card": Shot(f"/ask?{urlencode({**BERLIN, 'k': 1})}", 1420, opened=1),
     "why": Shot(f"/why?{urlencode({**BERLIN, 'k': 3})}", 1260),
     "compare": Shot(f"/compare?{urlencode({**KESTREL, 'left': 'default', 'right': 'five-stage'})}", 1160),
     "memories": Shot("/memories?q=Berlin", 900),
