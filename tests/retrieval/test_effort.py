@@ -37,7 +37,7 @@ def test_efforts_differ_in_depth_and_in_what_a_model_reads(name: str) -> None:
 def test_the_plan_and_the_trace_show_it(sample_engine: Engine) -> None:
     plan = sample_engine.plan(QUESTION, effort="low")
     assert (plan.effort, plan.stages) == ("low", ("next_turns", "late", "linear", "learned", "ended"))
-    assert plan.by_effort["routes.dense.depth"] == 37
+    assert plan.by_effort["routes.dense.depth"] == 40
     answer = sample_engine.recall(QUESTION, effort="low")
     assert answer.plan == plan
     assert "convex over 120, low effort" in answer.explain()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import pickle
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +34,7 @@ from fivefold.text.progress import bar
 from fivefold.values.vectors import Matrix
 
 FOLDS = 5
-"""LongMemEval's folds; every set counts alike in the fit."""
+"""LongMemEval's folds."""
 
 LEAST = 0.005
 """Weights nearer to zero are left out of the recipe."""
@@ -98,11 +98,13 @@ def measured(sample: Sample, weights: Matrix) -> tuple[float, float, float, floa
     return len(gold & five) / len(gold), len(gold & set(ranked)) / len(gold), gain / ideal, float(gold <= five)
 
 
-def cross_validated(samples: Sequence[Sample], active: Matrix, penalty: float) -> dict[int, tuple[float, ...]]:
+def cross_validated(
+    samples: Sequence[Sample], active: Matrix, penalty: float, shares: Mapping[str, float]
+) -> dict[int, tuple[float, ...]]:
     """The measures of every question under weights that were fitted without its fold."""
     found: dict[int, tuple[float, ...]] = {}
     for fold in sorted({sample.fold for sample in samples}):
-        weights = fit(Lists.of([s for s in samples if s.fold != fold]), active, penalty)
+        weights = fit(Lists.of([s for s in samples if s.fold != fold], shares), active, penalty)
         found |= {i: measured(sample, weights) for i, sample in enumerate(samples) if sample.fold == fold}
     return found
 
@@ -122,6 +124,7 @@ def main() -> None:
     parser.add_argument("--locomo", type=Path)
     parser.add_argument("--longmemeval", type=Path)
     parser.add_argument("--beam", type=Path, help="the folder of BEAM's files")
+    parser.add_argument("--beam-share", type=float, default=0.1, help="how much BEAM counts against 1 of the others")
     parser.add_argument("--embedder", default="fivefold-minilm")
     parser.add_argument("--penalty", type=float, default=1e-3, help="how much large weights cost")
     parser.add_argument("--keep", type=Path, help="a file in which the recorded features are kept between runs")
@@ -138,8 +141,9 @@ def main() -> None:
         if given.keep:
             given.keep.write_bytes(pickle.dumps(samples))
     active = np.array([name not in given.without for name in FEATURES], dtype=np.float32)
-    print_table(samples, cross_validated(samples, active, given.penalty))
-    weights = fit(Lists.of(samples), active, given.penalty)
+    shares = {"beam": given.beam_share}
+    print_table(samples, cross_validated(samples, active, given.penalty, shares))
+    weights = fit(Lists.of(samples, shares), active, given.penalty)
     print('\n[[rerank]]\nname = "linear"')
     print(
         "\n".join(f"{name} = {value:.2f}" for name, value in zip(FEATURES, weights, strict=True) if abs(value) > LEAST)

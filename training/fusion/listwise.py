@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,8 +32,8 @@ class Lists:
     weight: Array
 
     @classmethod
-    def of(cls, samples: Sequence[Any]) -> Lists:
-        """Lists in which nothing relevant was found teach nothing; every data set counts alike."""
+    def of(cls, samples: Sequence[Any], shares: Mapping[str, float]) -> Lists:
+        """Lists in which nothing relevant was found teach nothing; a data set counts by its share, 1 unless given."""
         usable = [s for s in samples if s.relevant & set(s.keys)]
         width, columns = max(len(s.keys) for s in usable), usable[0].table.shape[1]
         features = np.zeros((len(usable), width, columns), np.float32)
@@ -48,7 +48,7 @@ class Lists:
             wanted = sample.relevant & set(sample.keys)
             target[i, [number[key] for key in wanted]] = 1 / len(wanted)
         count = {name: sum(s.data == name for s in usable) for name in {s.data for s in usable}}
-        weight = np.array([1 / count[s.data] for s in usable], np.float32)
+        weight = np.array([shares.get(s.data, 1.0) / count[s.data] for s in usable], np.float32)
         return cls(features, present, group, target, weight / weight.sum())
 
 
