@@ -1,4 +1,4 @@
-"""Questions with the memory that answers each, others of the same talk, and mined ones that mislead, told anew."""
+"""Questions with the memory that answers each, others of the same talk, and mined ones that mislead, laid out afresh."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Mixture:
-    """How many memories a question gets, and how often a text is told in which way.
+    """How many memories a question gets, and how often a text is laid out in which way.
 
     A `mistaken` question names the other of the two: people do mix up who said what, and still mean that memory.
     """

@@ -33,7 +33,7 @@ UNSEEN = ("molweni", "nq", "selqa", "friends_test")
 MONTHS = "January February March April May June July August September October November December".split()
 YEARS = range(2008, 2027)
 NAMED, ROLE = 0, 1
-"""How a turn is told: "Mia (7 May 2023): …" for a person, "7 May 2023 …" for a part in the talk or for prose."""
+"""How a turn is laid out: "Mia (7 May 2023): …" for a person, "7 May 2023 …" for a part in the talk or for prose."""
 
 
 @dataclass(frozen=True)
