@@ -1,4 +1,4 @@
-"""Questions with the memory that answers each, others of the same talk, and mined ones that mislead, laid out afresh."""
+"""Questions with the memory that answers each, others of the same talk and mined ones that mislead, laid out afresh."""
 
 from __future__ import annotations
 
