@@ -27,6 +27,9 @@ _TEXT_CHARS = 16 * MAX_TOKENS
 _BEFORE_CHARS = 16 * BEFORE_TOKENS
 _NOWHERE = (0, 0)
 
+FEW = 4
+"""Texts that are split one by one: for so few, threads take longer to start than to work."""
+
 Flags = npt.NDArray[np.bool_]
 
 
@@ -79,7 +82,9 @@ class PassageTokenizer:
         return np.asarray((mask == 1) & ~skipped, dtype=np.bool_)
 
     def _split(self, texts: Sequence[str]) -> list[Encoding]:
-        return self._pieces.encode_batch(list(texts), add_special_tokens=False) if texts else []
+        if len(texts) <= FEW:
+            return [self._pieces.encode(text, add_special_tokens=False) for text in texts]
+        return self._pieces.encode_batch(list(texts), add_special_tokens=False)
 
     def _row(self, text: Encoding, before: Encoding | None, before_start: int) -> Row:
         end = [] if before is None else before.ids[-BEFORE_TOKENS:]
