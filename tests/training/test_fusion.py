@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from training.fusion.listwise import SHARP, Lists, fit, gradient, scores_of
 
@@ -33,7 +35,7 @@ def asked(sessions: bool, count: int = 40) -> list[Question]:
     return made
 
 
-def loss(lists: Lists, weights: Matrix) -> float:
+def loss(lists: Lists, weights: npt.NDArray[np.floating[Any]]) -> float:
     """The cross entropy, written plainly."""
     total = 0.0
     for i in range(len(lists.features)):
