@@ -36,11 +36,11 @@ def test_efforts_differ_in_depth_and_in_what_a_model_reads(name: str) -> None:
 
 def test_the_plan_and_the_trace_show_it(sample_engine: Engine) -> None:
     plan = sample_engine.plan(QUESTION, effort="low")
-    assert (plan.effort, plan.stages) == ("low", ("next_turns", "late", "linear", "learned", "ended"))
+    assert (plan.effort, plan.stages) == ("low", ("linear", "learned", "ended"))
     assert plan.by_effort["routes.dense.depth"] == 40
     answer = sample_engine.recall(QUESTION, effort="low")
     assert answer.plan == plan
-    assert "convex over 120, low effort" in answer.explain()
+    assert "convex over 100, low effort" in answer.explain()
     assert RERANKED not in [note.stage for note in answer.notes]
     usual = sample_engine.plan(QUESTION)
     assert (usual.effort, usual.by_effort) == ("normal", {})

@@ -98,7 +98,7 @@ def test_a_failing_embedder_leaves_the_lexical_answer(engine: Engine, store_path
 
     with fivefold.open(store_path, embedder=Failing()) as broken:
         answer = broken.recall("badge E-47821")
-    assert answer.degraded == ("dense",)
+    assert answer.degraded == ("dense", "late")
     assert answer[0].memory.content == "My badge ID is E-47821"
 
 

@@ -103,10 +103,7 @@ def test_the_parts_of_a_recipe_are_named_by_group() -> None:
         (f"{PLAIN}[fusion]\nkk = 3", ": fusion: unknown field 'kk'; known are ids, k, method,"),
         (f"{PLAIN}[fusion]\nstore = true", ": fusion.store needs a fusion.method that a store can compute: rrf"),
         (f'boosts = ["decay"]\n{PLAIN}', ": boosts must be a list of tables, each beginning with [[boosts]]"),
-        (
-            f'{PLAIN}[[boosts]]\nname = "louder"',
-            ": boosts[0].name 'louder' is unknown; it is one of next_turns, late, superseded,",
-        ),
+        (f'{PLAIN}[[boosts]]\nname = "louder"', ": boosts[0].name 'louder' is unknown; it is one of superseded,"),
         (f'{PLAIN}[[boosts]]\nname = "mmr"', ": boosts[0].name 'mmr' is unknown"),
         (f"{PLAIN}[[boosts]]\nfactor = 1", ": boosts[0].name None is unknown"),
         (f'{PLAIN}[[boosts]]\nname = "access"\nshare = 1', ": boosts[0]: unknown field 'share'; known are weight"),

@@ -57,13 +57,15 @@ def score_rrf(hits: Sequence[RouteHit], route: str, weight: float, k: float, dep
 def convex(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: int) -> list[Part]:
     """weight · (score − floor) / (best − floor), best first.
 
-    The floor is what a memory that is not on the list may have scored: the lowest of a list cut off at its depth,
-    and nothing (0) on a list that was not. A list of equals counts in full.
+    The floor is what a memory that is not on the list may have scored: the lowest of a list cut off at its depth or of
+    one that scores what others found, and nothing (0) on a list that was not cut. A list of equals counts in full.
     """
     if not hits:
         return []
     high = max(hit.score for hit in hits)
-    low = min(hit.score for hit in hits) if len(hits) >= depth else min(0.0, *(hit.score for hit in hits))
+    low = min(hit.score for hit in hits)
+    if len(hits) < depth and not ROUTES[route].rescores:
+        low = min(0.0, low)
     span = high - low
     return [
         Part(
@@ -106,6 +108,32 @@ def fuse(
     runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, fetch: Callable[[Sequence[int]], dict[int, Memory]]
 ) -> Fused:
     """The best `pool` candidates; one that was forgotten while the recall ran is no longer there to fetch."""
+    parts, supporting = _shares(runs, plan, spec)
+    fused = {row: math.fsum([share.contribution for _, share in shares]) for row, shares in parts.items()}
+    best = sorted(fused, key=lambda row: (-fused[row], row))[: max(spec.pool, spec.pool_per_k * plan.k, plan.k)]
+    memories = fetch(best)
+    weights = {part.route: part.weight for part in plan.routes}
+    candidates = [
+        Candidate(
+            memories[row], tuple([_evidence(route, share, weights[route]) for route, share in parts[row]]), fused[row]
+        )
+        for row in best
+        if row in memories
+    ]
+    return Fused(candidates, supporting)
+
+
+def rows_by_share(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec) -> list[int]:
+    """The rows that these routes found, in the order in which they are fused."""
+    parts, _ = _shares(runs, plan, spec)
+    fused = {row: math.fsum([share.contribution for _, share in shares]) for row, shares in parts.items()}
+    return sorted(fused, key=lambda row: (-fused[row], row))
+
+
+def _shares(
+    runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec
+) -> tuple[dict[int, list[tuple[str, Part]]], dict[int, float]]:
+    """By row, what each route adds to a candidate; and what routes that only support others give."""
     planned = {part.route: part for part in plan.routes}
     formula = FORMULAS[spec.method]
     parts: dict[int, list[tuple[str, Part]]] = {}
@@ -117,19 +145,7 @@ def fuse(
                 supporting[share.hit.row] = supporting.get(share.hit.row, 0.0) + share.contribution
             else:
                 parts.setdefault(share.hit.row, []).append((run.route, share))
-    fused = {row: math.fsum(share.contribution for _, share in shares) for row, shares in parts.items()}
-    best = sorted(fused, key=lambda row: (-fused[row], row))[: max(spec.pool, spec.pool_per_k * plan.k, plan.k)]
-    memories = fetch(best)
-    candidates = [
-        Candidate(
-            memories[row],
-            tuple(_evidence(route, share, planned[route].weight) for route, share in parts[row]),
-            fused[row],
-        )
-        for row in best
-        if row in memories
-    ]
-    return Fused(candidates, supporting)
+    return parts, supporting
 
 
 def name_top_hits(run: RouteRun, candidates: Sequence[Candidate]) -> RouteRun:

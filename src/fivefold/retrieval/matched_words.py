@@ -10,7 +10,7 @@ from fivefold.models.embedders.skipped_words import SKIPPED_WORDS
 from fivefold.models.token_vectors import similarities
 from fivefold.namespace import Namespace
 from fivefold.retrieval.routes import SearchContext
-from fivefold.retrieval.routes.late_scores import late_scores
+from fivefold.retrieval.routes.late_scores import LateScore, late_scores
 from fivefold.text.passages import passage_span, passages_of
 from fivefold.values.memory import Memory
 from fivefold.values.reading import Passage, QuestionReading, Span
@@ -29,7 +29,7 @@ def with_matched_words(hits: Sequence[Hit], context: SearchContext, namespace: N
     if not isinstance(context.question, QuestionReading):
         return list(hits)
     routes = context.plan.routes if context.plan else ()
-    names = {"late", *(part.route for part in routes if part.search == "late")}
+    names = {part.route for part in routes if part.search == "late"}
     hits = _with_passages(hits, context, names)
     if not any(hit.passage for hit in hits):
         return list(hits)
@@ -41,23 +41,17 @@ def with_matched_words(hits: Sequence[Hit], context: SearchContext, namespace: N
 
 
 def _with_passages(hits: Sequence[Hit], context: SearchContext, names: Collection[str]) -> list[Hit]:
-    """The hits of a route of late interaction with the passage that it found; the stage `late` has named its own."""
-    rows = [
-        hit.memory.row
-        for hit in hits
-        if hit.passage is None and any(item.route in names for item in hit.candidate.evidence)
-    ]
-    found = {row: score.match("") for row, score in late_scores(context, rows).items()}
-    return [_with_place(hit, found.get(hit.memory.row, hit.passage)) for hit in hits]
+    """The hits of a route of late interaction, each with the passage that it found and where that lies in the text."""
+    rows = [hit.memory.row for hit in hits if any(item.route in names for item in hit.candidate.evidence)]
+    scores = late_scores(context, rows)
+    return [_with_passage(hit, scores[hit.memory.row]) if hit.memory.row in scores else hit for hit in hits]
 
 
-def _with_place(hit: Hit, found: PassageMatch | None) -> Hit:
-    """The hit with its passage, and where that lies in the memory's text."""
-    if found is None:
-        return hit
+def _with_passage(hit: Hit, found: LateScore) -> Hit:
     content = hit.memory.content
     start, end = passage_span(content, found.part) if found.parts > 1 else (0, len(content))
-    return replace(hit, candidate=replace(hit.candidate, passage=replace(found, start=start, end=end)))
+    passage = PassageMatch(found.score, found.part, found.parts, start, end, tokens=found.tokens)
+    return replace(hit, candidate=replace(hit.candidate, passage=passage))
 
 
 def _turns_before(memories: Sequence[Memory], context: SearchContext) -> dict[int, str]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import TypeVar
 
 from fivefold.errors import ServerAway, StoreClosed
+from fivefold.retrieval.fuse import rows_by_share
 from fivefold.retrieval.in_store import search_in_store
 from fivefold.retrieval.recipe import FusionSpec
 from fivefold.retrieval.routes import ROUTES, SearchContext
@@ -28,8 +30,25 @@ def retrieve(plan: Plan, context: SearchContext, pool: ThreadPoolExecutor, fusio
     if fusion.store:
         together = _begin(pool, partial(search_in_store, plan, context, fusion))
         return _in_time(plan, together, start)
-    futures = {part.route: _begin(pool, partial(_run, part, context)) for part in plan.routes if part.run}
-    return [_outcome(part, futures[part.route], start) if part.run else _skipped(part) for part in plan.routes]
+    first = [part for part in plan.routes if part.run and not ROUTES[part.search].rescores]
+    futures = {part.route: _begin(pool, partial(_run, part, context)) for part in first}
+    runs = {route: _outcome(part, futures[route], start) for part in first if (route := part.route)}
+    for part in plan.routes:
+        if part.route not in runs:
+            runs[part.route] = (
+                _rescore(part, list(runs.values()), plan, context, fusion) if part.run else _skipped(part)
+            )
+    return [runs[part.route] for part in plan.routes]
+
+
+def _rescore(
+    part: RoutePlan, runs: Sequence[RouteRun], plan: Plan, context: SearchContext, fusion: FusionSpec
+) -> RouteRun:
+    """A route that scores what the others found, in the order in which they would be fused."""
+    unavailable = ROUTES[part.search].unavailable(context)
+    if unavailable:
+        return RouteRun(part.route, "skipped", unavailable, 0, 0.0)
+    return _run(part, replace(context, candidates=rows_by_share(runs, plan, fusion)))
 
 
 def _begin(pool: ThreadPoolExecutor, work: Callable[[], Answer]) -> Future[Answer]:

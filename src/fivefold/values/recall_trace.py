@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import fsum
 from typing import Any, Literal, get_args
 
 from fivefold.values.memory import Memory, Type
@@ -183,13 +182,6 @@ class Candidate(Value):
     @property
     def score(self) -> float:
         return self.steps[-1].after if self.steps else self.fused
-
-    def with_evidence(self, evidence: Evidence, passage: PassageMatch | None = None) -> Candidate:
-        """The candidate with a further share of its fused score, before any step."""
-        assert not self.steps, "evidence is added up before the first step"
-        parts = (*self.evidence, evidence)
-        fused = fsum([part.contribution for part in parts])
-        return Candidate(self.memory, parts, fused, (), self.support, self.neighbours, passage or self.passage)
 
     def with_step(self, stage: str, after: float, why: str) -> Candidate:
         steps = (*self.steps, Step(stage, self.score, after, why))

@@ -45,7 +45,7 @@ def test_a_damaged_file_leaves_the_answer_by_words(
         with pytest.raises(EmbedderError, match="install fivefold again"):
             broken.remember("The boiler was mended")
     assert answer[0].memory.content == TOLD[2]
-    assert answer.degraded == ("dense",)
+    assert answer.degraded == ("dense", "late")
     assert all("install fivefold again" in run.reason for run in answer.routes if run.status == "failed")
 
 

@@ -275,7 +275,7 @@ def order(answer: Recall) -> list[str]:
 def test_a_hosted_reranker_orders_the_answer(stocked: Engine, service: Service) -> None:
     answer = hosted(stocked, depth=30, weight=100.0)
     assert order(answer) == TOLD[:-11:-1]
-    assert (answer.degraded, answer.notes[-1].model) == ((), "jina:small")
+    assert (answer.degraded, answer.notes[0].model) == ((), "jina:small")
     assert "jina:small  read the best 30, 30 of them for the first time" in answer.explain()
 
 
@@ -285,8 +285,8 @@ def test_a_service_that_refuses_leaves_the_fused_order(stocked: Engine, service:
     answer = hosted(stocked, depth=30, weight=100.0)
     assert order(answer) == order(plain)
     assert answer.degraded == ("cross-encoder",)
-    assert "HTTP 401: bad key" in answer.notes[-1].why
-    assert answer.to_dict()["notes"][-1]["status"] == "failed"
+    assert "HTTP 401: bad key" in answer.notes[0].why
+    assert answer.to_dict()["notes"][0]["status"] == "failed"
 
 
 def test_a_service_that_is_late_leaves_the_fused_order(stocked: Engine, service: Service) -> None:
@@ -295,7 +295,7 @@ def test_a_service_that_is_late_leaves_the_fused_order(stocked: Engine, service:
     answer = hosted(stocked, depth=30, weight=100.0, timeout_ms=200)
     assert order(answer) == order(plain)
     assert answer.degraded == ("cross-encoder",)
-    assert "ReadTimeout" in answer.notes[-1].why
+    assert "ReadTimeout" in answer.notes[0].why
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_a_model_that_is_not_there_leaves_the_fused_order(stocked: Engine, model
     answer = stocked.recall("tea?", recipe=reranked("default", model=model))
     assert order(answer) == order(plain)
     assert answer.degraded == ("cross-encoder",)
-    assert re.match(why, answer.notes[-1].why)
+    assert re.match(why, answer.notes[0].why)
 
 
 # The law, whatever the recipe
@@ -343,7 +343,7 @@ def test_our_own_model_answers_plain_questions_first(store_path: str) -> None:
             answer = engine.recall(question, recipe=recipe)
             lawful(answer)
             assert answer[0].memory.id == wanted
-            assert (answer.degraded, answer.notes[-1].model) == ((), "local@1")
+            assert (answer.degraded, answer.notes[0].model) == ((), "local@1")
 
 
 def test_alone_its_score_is_the_score_and_what_was_not_read_stays_below(judge: Judge) -> None:

@@ -36,6 +36,8 @@ class SearchContext:
     unit: str = "memory"
     plan: Plan | None = None
     learned: LearnedReranker | None = None
+    candidates: Sequence[int] = ()
+    """The rows that the other routes found, best first, for a route that ranks them again."""
 
     def question_read(self) -> QuestionReading:
         if isinstance(self.question, Exception):
@@ -52,12 +54,16 @@ class BaseRoute:
 
     encodes = False
     of_candidates = False
+    rescores = False
     options: type[Any] = Options
 
     def finds_sessions(self, options: Any) -> bool:
         return False
 
     def skip_reason(self, query: Query, optimize: bool) -> str | None:
+        return None
+
+    def unavailable(self, context: SearchContext) -> str | None:
         return None
 
     def describe_limits(self, query: Query, settings: Settings) -> str:
@@ -76,6 +82,9 @@ class Route(Protocol):
     of_candidates: bool
     """Whether it finds nothing by itself and scores what another route found (D2)."""
 
+    rescores: bool
+    """Whether it runs after the others and scores what they found."""
+
     options: type[Any]
     """The constants a recipe may set for it."""
 
@@ -84,6 +93,9 @@ class Route(Protocol):
 
     def skip_reason(self, query: Query, optimize: bool) -> str | None:
         """Why this route does not run: it has nothing to search by or, with `optimize`, would not help (R2)."""
+
+    def unavailable(self, context: SearchContext) -> str | None:
+        """Why this route cannot run in this namespace; None where it can."""
 
     def describe_limits(self, query: Query, settings: Settings) -> str:
         """What limits the search in addition to its depth, in words; empty when nothing does."""

@@ -1,34 +1,53 @@
-"""The route of late interaction: the memories nearest by vector or by words, ranked token by token."""
+"""The route of late interaction: what the other routes found, ranked again token by token."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated
 
+from fivefold.errors import FivefoldError
 from fivefold.retrieval.routes.base import BaseRoute, SearchContext
 from fivefold.retrieval.routes.late_scores import late_scores
-from fivefold.retrieval.routes.lexical import words
+from fivefold.settings import Settings
 from fivefold.stores.queries import Filter
+from fivefold.values.field_types import About, Between
+from fivefold.values.query import Query
 from fivefold.values.recall_trace import RouteHit
 
 
+@dataclass(frozen=True, slots=True)
+class LateOptions:
+    """An answer is often the turn next to the one that shares the question's words."""
+
+    next_turns: Annotated[
+        int, Between(0, 4_096), About("How many of the best candidates bring the turns before and after them along")
+    ] = 0
+
+
 class Late(BaseRoute):
-    """Its candidates are the best `depth` of dense and of lexical search; a score is a weighted mean of cosines."""
+    """A score is a weighted mean of cosines: of each token of the question with its nearest in the memory."""
 
     encodes = True
+    rescores = True
+    options = LateOptions
 
-    def search(self, context: SearchContext, depth: int, keep: Filter, options: Any) -> list[RouteHit]:
-        if context.space is None:
-            return []
-        search = context.reader.search
-        near = search.dense(context.space, "full", context.question_vector(), depth, keep)
-        worded = search.lexical(words(context.query), depth, keep)
-        scores = late_scores(context, list(dict.fromkeys(hit.row for hit in (*near, *worded))))
-        if not scores:
-            return [replace(hit, note="by its vector: it has no token vectors") for hit in near]
-        ranked = sorted(scores.items(), key=lambda item: (-item[1].score, item[0]))
-        return [RouteHit(row, found.score, part=found.part) for row, found in ranked[:depth]]
+    def unavailable(self, context: SearchContext) -> str | None:
+        if context.space is None or not context.space.tokens:
+            return "the namespace has no token vectors"
+        return None
+
+    def describe_limits(self, query: Query, settings: Settings) -> str:
+        return "of what the other routes found"
+
+    def search(self, context: SearchContext, depth: int, keep: Filter, options: LateOptions) -> list[RouteHit]:
+        if isinstance(context.question, FivefoldError):
+            raise context.question
+        rows = list(context.candidates[:depth])
+        pairs = context.reader.sessions.neighbours(rows[: options.next_turns]) if options.next_turns else {}
+        rows = list(dict.fromkeys([*rows, *(row for pair in pairs.values() for row in pair if row is not None)]))
+        ranked = sorted(late_scores(context, rows).items(), key=lambda item: (-item[1].score, item[0]))
+        return [RouteHit(row, found.score, part=found.part) for row, found in ranked]
 
     def normalize(self, scores: Sequence[float]) -> list[float]:
         return [min(1.0, max(0.0, score)) for score in scores]

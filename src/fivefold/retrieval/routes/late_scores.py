@@ -16,7 +16,6 @@ from fivefold.retrieval.chance import chance
 from fivefold.retrieval.routes.base import SearchContext
 from fivefold.stores.protocol import VectorSpace
 from fivefold.values.reading import QuestionReading
-from fivefold.values.recall_trace import PassageMatch
 from fivefold.values.vectors import Matrix
 
 PASSAGES = 4
@@ -24,9 +23,6 @@ PASSAGES = 4
 
 SPREAD = 0.07
 """The standard deviation of the score over passages that have nothing to do with a question, as measured."""
-
-UNKNOWN = (-1, -1)
-"""The span of a passage that was not looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +33,6 @@ class LateScore:
     part: int
     parts: int
     tokens: bytes
-
-    def match(self, content: str) -> PassageMatch:
-        """The passage; where it lies in a long text is looked up for hits only, since that takes a while."""
-        start, end = (0, len(content)) if self.parts == 1 else UNKNOWN
-        return PassageMatch(self.score, self.part, self.parts, start, end, tokens=self.tokens)
 
 
 def late_scores(context: SearchContext, rows: Sequence[int]) -> dict[int, LateScore]:

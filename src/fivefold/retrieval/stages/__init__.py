@@ -6,25 +6,11 @@ from collections.abc import Sequence
 
 from fivefold.retrieval.recipe import StageSpec
 from fivefold.retrieval.routes import SearchContext
-from fivefold.retrieval.stages import (
-    boosts,
-    diversity,
-    late,
-    learned,
-    linear,
-    next_turns,
-    noise,
-    rerank,
-    sessions,
-    superseded,
-    support,
-)
+from fivefold.retrieval.stages import boosts, diversity, learned, linear, noise, rerank, sessions, superseded, support
 from fivefold.retrieval.stages.base import NoConstants, Pool, Stage, best_first
 from fivefold.values.plugins import Registry, members_of
 
 _BUILTIN: dict[str, Stage] = {
-    "next_turns": Stage(next_turns.next_turns, next_turns.NextTurns, "boosts"),
-    "late": Stage(late.late, late.LateConstants, "boosts"),
     "superseded": Stage(superseded.superseded, superseded.Superseded, "boosts"),
     "decay": Stage(boosts.decay, boosts.DecayByType, "boosts"),
     "episodic": Stage(boosts.episodic, boosts.Episodic, "boosts"),

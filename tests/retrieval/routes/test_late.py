@@ -1,4 +1,4 @@
-"""Late interaction with the shipped model: in a recipe of its own, as a stage, over long texts, and where it is off."""
+"""Late interaction with the shipped model: in its own recipe, in the default, over long texts, and where it is off."""
 
 from __future__ import annotations
 
@@ -91,12 +91,12 @@ def test_an_embedder_without_token_vectors_leaves_the_fused_order(store_path: st
     with toy(store_path) as engine:
         engine.remember_many(["green tea", "black tea", "a boat"])
         answer = engine.recall("green tea")
-        note = next(note for note in answer.notes if note.stage == "late")
-        assert (note.status, note.why) == ("off", "the namespace has no token vectors")
+        run = next(run for run in answer.routes if run.route == "late")
+        assert (run.status, run.reason) == ("skipped", "the namespace has no token vectors")
+        assert not answer.degraded
         assert answer[0].memory.content == "green tea"
         alone = engine.recall("green tea", recipe="late")
         assert alone[0].memory.content == "green tea"
-        assert alone[0].candidate.evidence[0].note == "by its vector: it has no token vectors"
 
 
 def test_memories_without_token_vectors_have_no_score(boathouse: Engine) -> None:
@@ -112,3 +112,16 @@ def boathouse_question() -> fivefold.QuestionReading:
     from fivefold.models.embedders import embedder, read_question
 
     return read_question(embedder("fivefold-minilm"), "the boat")
+
+
+def test_the_turns_next_to_the_best_become_candidates() -> None:
+    """Dense search brings one turn, and late interaction the one next to it."""
+    with fivefold.open(":memory:") as engine:
+        engine.remember_many([f"note number {i} about gardens and hedges" for i in range(30)])
+        engine.remember("What is the name of your boat?", speaker="Ben", session_id="s", id="asked")
+        engine.remember("Kittiwake.", speaker="Ana", session_id="s", id="told")
+        narrow = {"routes.dense.depth": 1, "routes.lexical.on": False, "routes.session_lexical.on": False}
+        question = "what is the name of the boat?"
+        for turns, found in ((0, 1), (1, 2)):
+            answer = engine.recall(question, 1, overrides=narrow | {"routes.late.next_turns": turns})
+            assert {run.route: run.found for run in answer.routes}["late"] == found
