@@ -34,7 +34,17 @@ VECTOR = WordVectors().embed([QUESTION])[0]
 LEXEMES = ("met", "sarah", "tea", "march")
 FOUND = Filter()
 
-MOST = {"dense": 6, "lexical": 6, "ditto": 7, "five-stage": 8, "memsense": 9, "recall": 9, "engram": 15, "default": 16}
+MOST = {
+    "dense": 6,
+    "lexical": 6,
+    "late": 12,
+    "ditto": 7,
+    "five-stage": 8,
+    "memsense": 9,
+    "recall": 9,
+    "engram": 15,
+    "default": 16,
+}
 """How often a whole recall waits at most; routes that run side by side share one connection here."""
 
 

@@ -30,8 +30,16 @@ def to_toml(recipe: Recipe) -> str:
     lines += ["", "[fusion]", *_pairs(constants(recipe.fusion))]
     for group in STAGED:
         for stage in getattr(recipe, group):
-            lines += ["", f"[[{group}]]", *_pairs({"name": stage.name, **constants(stage.constants), "ids": stage.ids})]
+            lines += ["", f"[[{group}]]", *_pairs(_stage_table(stage))]
     return "\n".join(lines) + "\n"
+
+
+def _stage_table(stage: Any) -> dict[str, Any]:
+    """A stage's constants, and its effort where that is not the stage's own."""
+    from fivefold.retrieval.stages import STAGES
+
+    effort = {} if stage.effort == STAGES[stage.name].effort else {"effort": stage.effort}
+    return {"name": stage.name, **constants(stage.constants), **effort, "ids": stage.ids}
 
 
 def route_constants(route: Any) -> dict[str, Any]:
