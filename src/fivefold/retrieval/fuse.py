@@ -125,7 +125,8 @@ def fuse(
 
 def rows_by_share(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec) -> list[int]:
     """The rows that these routes found, in the order in which they are fused."""
-    parts, _ = _shares(runs, plan, spec)
+    only_support = {part.route for part in plan.routes if part.supports}
+    parts, _ = _shares([run for run in runs if run.route not in only_support], plan, spec)
     fused = {row: math.fsum([share.contribution for _, share in shares]) for row, shares in parts.items()}
     return sorted(fused, key=lambda row: (-fused[row], row))
 
