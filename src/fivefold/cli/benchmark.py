@@ -37,7 +37,7 @@ UnitOption = Annotated[
 EmbedderOption = Annotated[
     str, typer.Option("--embedder", help="fivefold-minilm, minilm, wordllama, fastembed:NAME, openai:MODEL, …")
 ]
-LimitOption = Annotated[int | None, typer.Option("--limit", help="Ask only so many questions [default: all]")]
+LimitOption = Annotated[int | None, typer.Option("--limit", help="How many questions to ask [default: all]")]
 JobsOption = Annotated[int, typer.Option("--jobs", help="Processes that ask side by side")]
 OutOption = Annotated[Path | None, typer.Option("--out", help="Folder for results, tables, plots and TREC files")]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="Draws the questions of --limit, and feeds the tests")]
