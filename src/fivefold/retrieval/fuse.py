@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from typing import overload
 
 from fivefold.retrieval.recipe import FusionSpec, Method
 from fivefold.retrieval.routes import ROUTES
@@ -14,83 +15,90 @@ from fivefold.values.recall_trace import SHOWN_TOP, Candidate, Evidence, Plan, R
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One hit's share in the fused score, and its arithmetic, written out only when needed."""
+    """One hit's share in the fused score, and its arithmetic."""
 
     hit: RouteHit
     rank: int
     contribution: float
-    arithmetic: Callable[[], str]
+    arithmetic: str
 
 
-Formula = Callable[[Sequence[RouteHit], str, float, float, int], list[Part]]
+@dataclass(frozen=True, slots=True)
+class Shares(Sequence[Part]):
+    """What each hit of a list adds to the fused score. Parts are made, and written out, when they are looked at."""
+
+    hits: Sequence[RouteHit]
+    contributions: Sequence[float]
+    arithmetic: Callable[[int], str]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    @overload
+    def __getitem__(self, place: int) -> Part: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Part]: ...
+    def __getitem__(self, place: int | slice) -> Part | list[Part]:
+        if isinstance(place, slice):
+            return [self[i] for i in range(len(self))[place]]
+        return Part(self.hits[place], place + 1, self.contributions[place], self.arithmetic(place))
 
 
-def rrf(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: int) -> list[Part]:
+Formula = Callable[[Sequence[RouteHit], str, float, float, int], Shares]
+
+
+def rrf(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: int) -> Shares:
     """weight / (k + rank), rank from 1: M3 with k 15, F3 and E2 with k 60."""
-    return [
-        Part(
-            hit,
-            rank,
-            weight * hit.factor / (k + rank) if hit.contribution is None else hit.contribution,
-            lambda rank=rank, w=weight * hit.factor: f"{w:g} / ({k:g} + {rank})",  # type: ignore[misc]
-        )
-        for rank, hit in enumerate(hits, 1)
-    ]
+    return Shares(
+        hits,
+        [
+            weight * hit.factor / (k + rank) if hit.contribution is None else hit.contribution
+            for rank, hit in enumerate(hits, 1)
+        ],
+        lambda i: f"{weight * hits[i].factor:g} / ({k:g} + {i + 1})",
+    )
 
 
-def score_rrf(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: int) -> list[Part]:
+def score_rrf(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: int) -> Shares:
     """weight · √score / (k + rank), the score mapped into 0..1 first (R10)."""
     shares = ROUTES[route].normalize([hit.score for hit in hits])
-    return [
-        Part(
-            hit,
-            rank,
-            weight * hit.factor * math.sqrt(share) / (k + rank),
-            lambda rank=rank, share=share, w=weight * hit.factor: (  # type: ignore[misc]
-                f"{w:g} · √{share:.4f} / ({k:g} + {rank})"
-            ),
-        )
-        for rank, (hit, share) in enumerate(zip(hits, shares, strict=True), 1)
-    ]
+    return Shares(
+        hits,
+        [
+            weight * hit.factor * math.sqrt(share) / (k + rank)
+            for rank, (hit, share) in enumerate(zip(hits, shares, strict=True), 1)
+        ],
+        lambda i: f"{weight * hits[i].factor:g} · √{shares[i]:.4f} / ({k:g} + {i + 1})",
+    )
 
 
-def convex(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: int) -> list[Part]:
+def convex(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: int) -> Shares:
     """weight · (score − floor) / (best − floor), best first.
 
     The floor is what a memory that is not on the list may have scored: the lowest of a list cut off at its depth or of
     one that scores what others found, and nothing (0) on a list that was not cut. A list of equals counts in full.
     """
-    if not hits:
-        return []
-    high = max(hit.score for hit in hits)
-    low = min(hit.score for hit in hits)
+    high = max((hit.score for hit in hits), default=0.0)
+    low = min((hit.score for hit in hits), default=0.0)
     if len(hits) < depth and not ROUTES[route].rescores:
         low = min(0.0, low)
     span = high - low
-    return [
-        Part(
-            hit,
-            rank,
-            weight * hit.factor * ((hit.score - low) / span if span > 0 else 1.0),
-            lambda score=hit.score, w=weight * hit.factor: (  # type: ignore[misc]
-                f"{w:g} · ({score:.4g} − {low:.4g}) / {span:.4g}" if span > 0 else f"{w:g} · 1"
-            ),
-        )
-        for rank, hit in enumerate(hits, 1)
-    ]
+    return Shares(
+        hits,
+        [weight * hit.factor * ((hit.score - low) / span if span > 0 else 1.0) for hit in hits],
+        lambda i: (
+            f"{weight * hits[i].factor:g} · " + (f"({hits[i].score:.4g} − {low:.4g}) / {span:.4g}" if span > 0 else "1")
+        ),
+    )
 
 
-def composite(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: int) -> list[Part]:
+def composite(hits: Sequence[RouteHit], route: str, weight: float, k: float, depth: int) -> Shares:
     """weight · score (D1); the store has computed it."""
-    return [
-        Part(
-            hit,
-            rank,
-            hit.contribution if hit.contribution is not None else weight * hit.score,
-            lambda score=hit.score: f"{weight:g} · {score:.4f}",  # type: ignore[misc]
-        )
-        for rank, hit in enumerate(hits, 1)
-    ]
+    return Shares(
+        hits,
+        [hit.contribution if hit.contribution is not None else weight * hit.score for hit in hits],
+        lambda i: f"{weight:g} · {hits[i].score:.4f}",
+    )
 
 
 FORMULAS: dict[Method, Formula] = {"rrf": rrf, "score-rrf": score_rrf, "convex": convex, "composite": composite}
@@ -108,45 +116,69 @@ def fuse(
     runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, fetch: Callable[[Sequence[int]], dict[int, Memory]]
 ) -> Fused:
     """The best `pool` candidates; one that was forgotten while the recall ran is no longer there to fetch."""
-    parts, supporting = _shares(runs, plan, spec)
-    fused = {row: math.fsum([share.contribution for _, share in shares]) for row, shares in parts.items()}
-    best = sorted(fused, key=lambda row: (-fused[row], row))[: max(spec.pool, spec.pool_per_k * plan.k, plan.k)]
+    supports = {part.route for part in plan.routes if part.supports}
+    shares = _shares([run for run in runs if run.route not in supports], plan, spec)
+    fused = _sums(shares.values())
+    best = _best_first(fused)[: max(spec.pool, spec.pool_per_k * plan.k, plan.k)]
     memories = fetch(best)
-    weights = {part.route: part.weight for part in plan.routes}
-    candidates = [
-        Candidate(
-            memories[row], tuple([_evidence(route, share, weights[route]) for route, share in parts[row]]), fused[row]
-        )
-        for row in best
-        if row in memories
-    ]
+    evidence = _evidence(shares, {row for row in best if row in memories}, plan)
+    candidates = [Candidate(memories[row], tuple(evidence[row]), fused[row]) for row in best if row in memories]
+    supporting = _sums(_shares([run for run in runs if run.route in supports], plan, spec).values())
     return Fused(candidates, supporting)
 
 
 def rows_by_share(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec) -> list[int]:
     """The rows that these routes found, in the order in which they are fused."""
-    only_support = {part.route for part in plan.routes if part.supports}
-    parts, _ = _shares([run for run in runs if run.route not in only_support], plan, spec)
-    fused = {row: math.fsum([share.contribution for _, share in shares]) for row, shares in parts.items()}
+    supports = {part.route for part in plan.routes if part.supports}
+    return _best_first(_sums(_shares([run for run in runs if run.route not in supports], plan, spec).values()))
+
+
+def _best_first(fused: Mapping[int, float]) -> list[int]:
     return sorted(fused, key=lambda row: (-fused[row], row))
 
 
-def _shares(
-    runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec
-) -> tuple[dict[int, list[tuple[str, Part]]], dict[int, float]]:
-    """By row, what each route adds to a candidate; and what routes that only support others give."""
+def _shares(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec) -> dict[str, Shares]:
+    """By route, what each of its hits adds to the fused score."""
     planned = {part.route: part for part in plan.routes}
-    formula = FORMULAS[spec.method]
-    parts: dict[int, list[tuple[str, Part]]] = {}
-    supporting: dict[int, float] = {}
-    for run in runs:
-        part = planned[run.route]
-        for share in formula(run.hits, part.search, part.weight, spec.k, part.depth):
-            if part.supports:
-                supporting[share.hit.row] = supporting.get(share.hit.row, 0.0) + share.contribution
+    return {
+        run.route: FORMULAS[spec.method](run.hits, part.search, part.weight, spec.k, part.depth)
+        for run in runs
+        if (part := planned[run.route])
+    }
+
+
+def _sums(shares: Iterable[Shares]) -> dict[int, float]:
+    """By row, the sum of what the routes add."""
+    added: dict[int, list[float]] = {}
+    for of_route in shares:
+        for hit, contribution in zip(of_route.hits, of_route.contributions, strict=True):
+            if hit.row in added:
+                added[hit.row].append(contribution)
             else:
-                parts.setdefault(share.hit.row, []).append((run.route, share))
-    return parts, supporting
+                added[hit.row] = [contribution]
+    return {row: math.fsum(parts) for row, parts in added.items()}
+
+
+def _evidence(shares: Mapping[str, Shares], rows: Set[int], plan: Plan) -> dict[int, list[Evidence]]:
+    """By row, its place in each route that found it and what that added."""
+    weights = {part.route: part.weight for part in plan.routes}
+    found: dict[int, list[Evidence]] = {row: [] for row in rows}
+    for route, of_route in shares.items():
+        weight = weights[route]
+        for i, hit in enumerate(of_route.hits):
+            if hit.row in rows:
+                found[hit.row].append(
+                    Evidence(
+                        route,
+                        i + 1,
+                        hit.score,
+                        weight * hit.factor,
+                        of_route.contributions[i],
+                        of_route.arithmetic(i),
+                        hit.note,
+                    )
+                )
+    return found
 
 
 def name_top_hits(run: RouteRun, candidates: Sequence[Candidate]) -> RouteRun:
@@ -158,9 +190,3 @@ def name_top_hits(run: RouteRun, candidates: Sequence[Candidate]) -> RouteRun:
         if hit.row in memories
     ]
     return replace(run, top=tuple(top))
-
-
-def _evidence(route: str, part: Part, weight: float) -> Evidence:
-    return Evidence(
-        route, part.rank, part.hit.score, weight * part.hit.factor, part.contribution, part.arithmetic(), part.hit.note
-    )
