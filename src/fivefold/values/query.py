@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from fivefold.values.demands import Demand, DemandKind
 from fivefold.values.memory import Type
 from fivefold.values.serialize import Value
 
@@ -87,6 +88,17 @@ class Query(Value):
     type_hints: tuple[Type, ...] = ()
     cues: tuple[Cue, ...] = ()
     weights: Weights | None = None
+    demands: tuple[Demand, ...] = ()
+    reading: str = ""
+    """The question as the models read it, where that is not its text: typing errors mended, pronouns replaced."""
+
+    @property
+    def to_read(self) -> str:
+        return self.reading or self.text
+
+    def demand(self, *kinds: DemandKind) -> Demand | None:
+        """The first demand of one of these kinds."""
+        return next((demand for demand in self.demands if demand.kind in kinds), None)
 
     def spans(self) -> list[tuple[int, int, str]]:
         """The stretches of the question that became something, in reading order: start, end, what."""
@@ -96,6 +108,11 @@ class Query(Value):
             spans.append(
                 (start, start + len(self.window.text), f"{self.window.start:%Y-%m-%d}…{self.window.end:%Y-%m-%d}")
             )
+        spans += [
+            (demand.start, demand.start + len(demand.text), demand.kind)
+            for demand in self.demands
+            if demand.text and demand.kind != "window"
+        ]
         spans += [(cue.start, cue.start + len(cue.text), f"{cue.kind}: {cue.value}") for cue in self.cues]
         return sorted(spans)
 
@@ -121,6 +138,9 @@ class Query(Value):
             lines.append(
                 f"  {self.window.text!r} is {self.window.start:%Y-%m-%d %H:%M} to {self.window.end:%Y-%m-%d %H:%M} UTC"
             )
+        lines += [f"  demands {demand.about}" for demand in self.demands]
+        if self.reading:
+            lines.append(f"  read as {self.reading!r}")
         if self.type_hints:
             lines.append(f"  implies memories of type {' or '.join(self.type_hints)}")
         return lines
