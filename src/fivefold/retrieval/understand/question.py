@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 
 from fivefold.retrieval.understand.coreference import refer_back
 from fivefold.retrieval.understand.cues import find_cues, implied_types, main_intent
+from fivefold.retrieval.understand.demands import find_demands
 from fivefold.retrieval.understand.entities import resolve
+from fivefold.retrieval.understand.windows import window_of
 from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader
 from fivefold.text.lexemes import lexemes
-from fivefold.text.time_grammar import find_window
 from fivefold.values.query import Query
-
-_LAST_TALK = re.compile(r"\bsince\b.{0,20}\blast\b", re.IGNORECASE)
 
 
 def understand(question: str, now: datetime, history: Sequence[str], reader: Reader, settings: Settings) -> Query:
-    """The question with its lexemes, entities, window, intent and implied types. It never fails on any text."""
+    """The question with its lexemes, entities, window, intent, types and demands. It never fails on any text."""
     resolved = resolve(question, reader)
     cues = find_cues(question)
-    last_talk = reader.sessions.last_end(now) if _LAST_TALK.search(question) else None
+    window = window_of(question, now, reader, settings)
     return Query(
         text=question,
         now=now,
         lexemes=tuple(dict.fromkeys(lexemes(question))),
         history=tuple(history),
-        window=find_window(question, now, settings.zone, settings, last_talk),
+        window=window,
         entities=(*resolved, *refer_back(question, history, resolved, reader)),
         intent=main_intent(cues),
         type_hints=tuple(
             name for name in implied_types(cues) if reader.memories.has_type(name, max(1, settings.widen_below))
         ),
         cues=cues,
+        demands=find_demands(question, window),
     )

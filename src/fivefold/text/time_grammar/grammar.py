@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fivefold.text.time_grammar import holidays, named, relative, written
+from fivefold.text.time_grammar import ahead, holidays, named, relative, vague, written
 from fivefold.text.time_grammar.parts import around, away, part_of
 from fivefold.text.time_grammar.periods import Calendar
 from fivefold.text.time_grammar.ranges import ranges
 from fivefold.text.time_grammar.readings import Reading, Term
 from fivefold.text.time_grammar.words import RULES, compile_pattern, lower, number, words_of
 
-MODULES = (relative, named, holidays, written)
+MODULES = (relative, named, holidays, written, ahead, vague)
 """The rules register when these load."""
 TRIGGERS = frozenset().union(*(rule.triggers for rule in RULES))
 """Without one of these words there is no expression, and nothing else is tried."""
@@ -22,17 +22,24 @@ MOST_PHRASES = 3
 
 _BEFORE = compile_pattern(
     r"(?<![\w'’])(?:"
-    r"(?P<part>(?:the )?(?:(?:very )?(?P<third>beginning|start|middle|end) of"
+    r"(?P<part>(?:the )?(?:(?:very )?(?P<third>beginning|start|middle|end|(?:first|last|final)(?: few)? days) of"
     r"|(?P<piece>(?:first|second|third|fourth|last|final|1st|2nd|3rd|4th) (?:day|week|quarter|half|{any weekday}))"
     r" (?:of|in)|(?P<whole>morning|afternoon|evening|night|week|weekend|[0-9]{1,2}(?:st|nd|rd|th)) of"
     r"|(?P<near>early|mid|late)))"
     r"|(?P<away>(?:the |{count} )?(?P<unit>day|week|month|year)s? (?P<direction>before|after))"
-    r"|(?P<word>ever since|since|up until|until|till|up to|by|prior to|before|after|from|between|to|and|or|through"
-    r"|throughout|around|in|on|at|during|over|within|of))"
+    r"|(?P<word>ever since|since|up until|until|till|up to|by|prior to|before|after|from|between|to|and|n|or|through"
+    r"|throughout|around|in|on|at|during|over|within|of|for))"
     r"(?P<the> the)?(?: |(?<=mid|rly|ate)-)"
     r"|(?P<dash> ?[-–—] ?)"
 )
-_SAME = {"ever since": "since", "up until": "until", "till": "until", "up to": "until", "prior to": "before"}
+_SAME = {
+    "ever since": "since",
+    "up until": "until",
+    "till": "until",
+    "up to": "until",
+    "prior to": "before",
+    "n": "and",
+}
 _DAY_PART = compile_pattern(r" (?:in the )?(morning|afternoon|evening|night)(?!\w)")
 
 
@@ -63,7 +70,8 @@ def terms_in(text: str, calendar: Calendar) -> list[Term]:
             continue
         finally:
             floor = piece.end
-    return [term for term in ranges(text, terms, calendar) if _allowed(term.reading, calendar)]
+    allowed = [term for term in ranges(text, terms, calendar) if _allowed(term.reading, calendar)]
+    return [term for term in allowed if term.reading.unit != ahead.SOON] or allowed
 
 
 def _allowed(reading: Reading, calendar: Calendar) -> bool:
@@ -123,6 +131,8 @@ def _with_words_before(text: str, piece: Term, before: dict[int, Before], floor:
     if word == "around":
         reading = reading.with_span(lambda span: around(calendar, span, piece.reading.unit), calendar.now)
         return Term(phrase.start, end, reading, sure=reading.counts_after(cue or word))
+    if word == "for" and calendar.reach == "ahead":
+        cue = "between"  # 'planned for July' is July as surely as 'between June and July' is
     cue = cue or (f"{word} the" if phrase.the else word)
     return Term(start, end, reading, word, phrase.start, reading.counts_after(cue))
 

@@ -16,7 +16,7 @@ from fivefold.text.time_grammar.disambiguate import (
     is_year,
 )
 from fivefold.text.time_grammar.parts import part_of
-from fivefold.text.time_grammar.periods import Calendar, Span
+from fivefold.text.time_grammar.periods import INSTANT, Calendar, Span
 from fivefold.text.time_grammar.readings import MONTH, WEEK, Reading, monthly, recurring, weekly, yearly
 from fivefold.text.time_grammar.words import DIGIT, compile_pattern, lower, ordinal, rule
 
@@ -64,11 +64,14 @@ def weekday(match: re.Match[str], calendar: Calendar) -> Reading | None:
 @rule(
     "weekend",
     "(?:the )?(?P<last>weekend before last)"
-    "|(?:the |(?=last|this|past|next|every|each|most)){which}weekend(?! (?:of|trip|bag|house|home|job|away|getaway))",
+    "|(?:the |(?=last|this|past|next|coming|every|each|most)){which}weekend"
+    "(?! (?:of|trip|bag|house|home|job|away|getaway))",
 )
 def weekend(match: re.Match[str], calendar: Calendar) -> Reading | None:
     latest = weekly(calendar, 5, days=2)
     which = "before last" if match["last"] else lower(match["which"])
+    if which == "next" and calendar.reach != "past":
+        return Reading(latest(calendar.whole("week", ahead=1).end - INSTANT), "weekend", explicit=True)
     return recurring(calendar, which, "weekend", latest, period=WEEK)
 
 

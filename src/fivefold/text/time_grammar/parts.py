@@ -8,6 +8,8 @@ from fivefold.text.calendar_words import weekday_number
 from fivefold.text.time_grammar.periods import DAY, DAY_PARTS, Calendar, Span, back, later
 from fivefold.text.time_grammar.words import ordinal
 
+_ENDS = {"first": "beginning", "last": "end", "final": "end"}
+"""Which third "the first days" are."""
 THIRDS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 _STEPS = {"year": (4, 8, 12), "quarter": (1, 2, 3), "season": (1, 2, 3), "decade": (36, 84, 120)}
 """Where the thirds of a unit end, in months."""
@@ -23,6 +25,8 @@ def part_of(calendar: Calendar, span: Span, unit: str, part: str) -> Span:
 
     A unit that has no such part stays whole, so "early last week" is last week.
     """
+    if part.endswith(" days"):
+        part = _ENDS[part.split(maxsplit=1)[0]]
     first = calendar.day_of(span.start)
     if unit == "day" and part in DAY_PARTS:
         return calendar.day_part(first, part)

@@ -5,8 +5,13 @@ from __future__ import annotations
 from calendar import monthrange
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Literal
 
 from fivefold.text.time_grammar.settings import TimeSettings
+
+Reach = Literal["past", "any", "ahead"]
+"""How far a reading goes: the past and what names its year (R8); words of the future and vague ones as well; and what
+comes round read as the coming one."""
 
 EARLIEST = datetime(1, 1, 1, tzinfo=UTC)
 """Where "until" and "before" begin (R8)."""
@@ -33,11 +38,19 @@ class Span:
 class Calendar:
     """The moment a question is asked, in the zone of the person who asks it."""
 
-    __slots__ = ("last_talk", "now", "settings", "today", "wall", "zone")
+    __slots__ = ("last_talk", "now", "reach", "settings", "today", "wall", "zone")
 
-    def __init__(self, now: datetime, zone: tzinfo, settings: TimeSettings, last_talk: datetime | None) -> None:
+    def __init__(
+        self,
+        now: datetime,
+        zone: tzinfo,
+        settings: TimeSettings,
+        last_talk: datetime | None = None,
+        reach: Reach = "past",
+    ) -> None:
         self.now = in_utc(now)
         self.zone = zone
+        self.reach = reach
         self.settings = settings
         self.last_talk = None if last_talk is None else in_utc(last_talk)
         self.wall = self.local(self.now)
@@ -77,8 +90,15 @@ class Calendar:
         return self.months(year, (month - 1) % 12 + 1, 3)
 
     def this(self, unit: str) -> Span:
-        """The running week, month, quarter or year, up to now (R8)."""
+        """The running week, month, quarter or year, up to now (R8); to its end where one looks ahead."""
+        if self.reach == "ahead":
+            return self.whole(unit)
         return self.to_now(self.midnight(self.first(unit)))
+
+    def whole(self, unit: str, ahead: int = 0) -> Span:
+        """The running week, month, quarter or year to its end, or one that lies `ahead`."""
+        first = back(self.first(unit), -ahead, unit)
+        return self.days(first, back(first, -1, unit))
 
     def first(self, unit: str) -> date:
         """The first day of the running week, month, quarter or year."""

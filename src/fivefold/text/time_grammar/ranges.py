@@ -111,10 +111,11 @@ def _bound(text: str, term: Term, calendar: Calendar) -> Term | None:
     if term.word in {"since", "after"}:
         span = _until_now(calendar, term.reading, term.word)
     elif term.word in _CLOSED:
-        span = Span(EARLIEST, term.reading.span.start if term.word == "before" else term.reading.span.end)
+        begin = calendar.now if calendar.reach == "ahead" and term.reading.span.start > calendar.now else EARLIEST
+        span = Span(begin, term.reading.span.start if term.word == "before" else term.reading.span.end)
     else:
         return term
-    return Term(term.word_start, term.end, Reading(span)) if span else None
+    return Term(term.word_start, term.end, Reading(span, explicit=term.reading.explicit)) if span else None
 
 
 def _until_now(calendar: Calendar, reading: Reading, word: str) -> Span | None:

@@ -75,15 +75,26 @@ def recurring(
 ) -> Reading | None:
     """What "June", "this June" and "last June" mean: the last one begun, or the last one over (R8)."""
     span = latest(calendar.now)
+    if which in {"", "this"} and calendar.reach == "ahead" and span.end <= calendar.now:
+        return Reading(_coming(latest, calendar.now, period), unit, accepts=None if which else accepts, explicit=True)
     if which == "":
         return Reading(span, unit, latest, period, accepts)
     if which == "this":
         return Reading(span, unit)
+    if which in {"next", "coming"} and calendar.reach != "past":
+        return Reading(_coming(latest, calendar.now, period), unit, explicit=True)
     if which in {"last", "past", "this past", "previous", "before last"}:
         for _ in range((span.end > calendar.now) + (which == "before last")):
             span = latest(span.start - INSTANT)
         return Reading(span, unit)
     return None
+
+
+def _coming(latest: Latest, now: datetime, period: timedelta) -> Span:
+    """The first occurrence that begins after now."""
+    span = latest(now + period)
+    before = latest(span.start - INSTANT)
+    return before if before.start > now else span
 
 
 def yearly(calendar: Calendar, make: Callable[[int], Span]) -> Latest:

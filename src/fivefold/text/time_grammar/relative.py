@@ -40,10 +40,17 @@ def part_of_today(match: re.Match[str], calendar: Calendar) -> Reading | None:
 @rule("earlier later", "(?P<when>earlier|later) (?:(?P<day>today)|this (?P<unit>week|month|quarter|year))")
 def earlier(match: re.Match[str], calendar: Calendar) -> Reading | None:
     if lower(match["when"]) == "later":
-        return Reading(calendar.day(calendar.today), "day") if match["day"] else None
+        if match["day"]:
+            return Reading(calendar.day(calendar.today), "day")
+        return rest_of(calendar, lower(match["unit"])) if calendar.reach != "past" else None
     if match["day"]:
         return Reading(calendar.to_now(calendar.midnight(calendar.today)))
     return Reading(calendar.this(lower(match["unit"])))
+
+
+def rest_of(calendar: Calendar, unit: str) -> Reading:
+    """From today to the end of the running unit."""
+    return Reading(Span(calendar.midnight(calendar.today), calendar.whole(unit).end), explicit=True)
 
 
 @rule("ago", "{count} {unit} ago")
@@ -98,6 +105,8 @@ def just_gone(match: re.Match[str], calendar: Calendar) -> Reading | None:
 def running(match: re.Match[str], calendar: Calendar) -> Reading | None:
     """Last week is the seven days just gone; last month is the calendar one, "the last month" the rolling one (R8)."""
     which, unit = lower(match["which"]), lower(match["unit"])
+    if which == "next" and calendar.reach != "past":
+        return Reading(calendar.whole(unit, ahead=1), unit, explicit=True)
     if which in {"next", "every", "each"}:
         return None
     if which in {"this", "current"}:

@@ -1,0 +1,150 @@
+"""A question becomes demands: what the answer must be besides alike (`values/demands.py`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fivefold.retrieval.understand.demand_words import lower_case, phrases
+from fivefold.retrieval.understand.subject import subject_words
+from fivefold.values.demands import Demand, DemandKind
+from fivefold.values.query import Window
+
+_ABOUT: dict[DemandKind, str] = {
+    "current": "what holds now",
+    "past": "what held before",
+    "first": "the earliest that answers",
+    "last": "the latest that answers",
+    "next": "the nearest ahead that answers",
+    "just now": "the turns of the running conversation",
+    "last time": "the turns of the conversation before",
+    "list": "everything that answers",
+    "count": "everything that answers, to be counted",
+    "negation": "what is not so, or not wanted",
+    "suggestion": "tastes and dislikes that matter to an advice",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question in lower case, the time it names, and whether it wants an advice."""
+
+    text: str
+    window: Window | None
+    advises: bool
+
+    def find(self, name: str) -> re.Match[str] | None:
+        """The first phrase of that section in the question."""
+        return phrases(name).search(self.text)
+
+
+def find_demands(question: str, window: Window | None) -> tuple[Demand, ...]:
+    """Every demand of the question, those of its conversation and time first."""
+    text = lower_case(question)
+    advises = bool(phrases("suggestion").search(text)) and not phrases("suggested").search(text)
+    asked = _Asked(text, window, advises)
+    talk = list(_of_conversation(asked))
+    timed = [] if talk and talk[0].decides else list(_of_window(asked, question))
+    kinds = {demand.kind for demand in (*talk, *timed)}
+    return (*talk, *timed, *_of_order(asked, kinds), *_of_completeness(asked), *_of_state(asked, kinds))
+
+
+def _made(kind: DemandKind, match: re.Match[str] | None, decides: bool = False) -> Demand:
+    text, start = (match[0].strip(), match.start()) if match else ("", 0)
+    return Demand(kind, text, start, decides, _ABOUT[kind])
+
+
+def _of_conversation(asked: _Asked) -> Iterator[Demand]:
+    """The turns of this conversation, or of the one before it."""
+    match = asked.find("last time")
+    if match:
+        yield _made("last time", match, decides=True)
+        return
+    match = asked.find("bare last time")
+    if match and not subject_words(asked.text):
+        yield _made("last time", match, decides=True)
+        return
+    match = asked.find("talk just now")
+    if match and not (asked.window and _is_day_before(asked.window)):
+        yield _made("just now", match, decides=True)
+        return
+    match = asked.find("just now")
+    if match and asked.text[match.end() :].strip(" ?"):
+        yield _made("just now", match)
+
+
+def _is_day_before(window: Window) -> bool:
+    """Whether the time is one of its own, as in 'what were we talking about on Monday'."""
+    return not re.match(r"(?:today|tonight|this)\b", window.text.casefold())
+
+
+def _of_window(asked: _Asked, question: str) -> Iterator[Demand]:
+    """A time; it decides where nothing else is asked about."""
+    window = asked.window
+    if window is None:
+        return
+    decides = not asked.advises and not subject_words(question, window.text)
+    about = f"{'only ' if decides else ''}what belongs to {window.text!r}"
+    yield Demand("window", window.text, max(0, question.find(window.text)), decides, about)
+
+
+def _of_order(asked: _Asked, kinds: set[DemandKind]) -> Iterator[Demand]:
+    """The first, the last or the next of what answers."""
+    if kinds & {"just now", "last time"}:
+        return
+    orders: tuple[DemandKind, ...] = ("first", "last", "next")
+    for kind in orders:
+        match = asked.find(kind)
+        if match and not _within_window(asked, match) and not (kind == "next" and asked.advises):
+            yield _made(kind, match)
+
+
+def _within_window(asked: _Asked, match: re.Match[str]) -> bool:
+    """Whether the words belong to the time: 'the first week of June' is no first week."""
+    for part in asked.window.text.casefold().split(" … ") if asked.window else ():
+        start = asked.text.find(part)
+        if 0 <= start < match.end() and match.start() < start + len(part):
+            return True
+    return False
+
+
+def _of_completeness(asked: _Asked) -> Iterator[Demand]:
+    count = asked.find("count")
+    if count:
+        yield _made("count", count)
+    match = asked.find("list")
+    if match and not count and not asked.advises:
+        yield _made("list", match)
+    match = asked.find("negation")
+    if match:
+        yield _made("negation", match)
+    if asked.advises:
+        yield _made("suggestion", asked.find("suggestion"))
+
+
+def _of_state(asked: _Asked, kinds: set[DemandKind]) -> Iterator[Demand]:
+    """What holds now or what held: by words that say so, else by the tense."""
+    if kinds & {"just now", "last time"}:
+        return
+    past, now = _past_words(asked), asked.find("now")
+    if past and not now:
+        yield _made("past", past)
+        return
+    if now:
+        yield _made("current", now, decides=not past)
+        return
+    if asked.find("past tense"):
+        match = asked.find("past state")
+        if match:
+            yield _made("past", match)
+        return
+    if "window" in kinds or asked.advises:
+        return
+    if asked.find("present") or asked.find("label"):
+        yield _made("current", None)
+
+
+def _past_words(asked: _Asked) -> re.Match[str] | None:
+    was = asked.find("past tense") or not asked.find("present")
+    return asked.find("past") or asked.find("old" if was else "old and asked")
