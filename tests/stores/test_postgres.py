@@ -15,6 +15,8 @@ import fivefold
 from fivefold.stores import open_store
 from fivefold.stores.postgres import schema
 from fivefold.testing.passages import Stored, all_tokens, entry_of
+from fivefold.testing.times import TIMES
+from fivefold.testing.times import Stored as StoredTimes
 from tests.support.own_database import OwnDatabase, opened
 from tests.support.postgres import Server
 
@@ -152,6 +154,31 @@ def test_an_older_schema_is_migrated_once_by_many(database: OwnDatabase, monkeyp
         open_store(database.dsn())
 
 
+WITHOUT_TIMES = "DROP TABLE memory_times; DROP INDEX memories_said; ALTER TABLE memory_links DROP COLUMN chance"
+
+
+def test_a_schema_without_named_times_gets_those_of_its_memories(database: OwnDatabase) -> None:
+    with opened(database.dsn()) as engine:
+        stored = StoredTimes(engine.store, TIMES)
+        before = stored.named()
+    database.run(
+        "SET search_path = fivefold, public",
+        WITHOUT_TIMES,
+        "ALTER TABLE memory_links DROP CONSTRAINT memory_links_relation_check",
+        "ALTER TABLE memory_links ADD CHECK (relation IN ('equal', 'supersedes'))",
+        "UPDATE fivefold_version SET version = 4",
+    )
+    with opened(database.dsn(), stored.name) as engine:
+        reader = engine.store.reader(stored.name)
+        assert reader.memories.named_times(list(stored.rows.values())) == {
+            stored.rows[id]: times for id, times in before.items()
+        }
+        assert all(finding.ok for finding in engine.doctor())
+        with engine.store.write(stored.name) as txn:
+            txn.memories.link(stored.rows["none"], stored.rows["one"], "likely", "the same attribute", 0.25)
+        assert engine.history("one").links[0].chance == 0.25
+
+
 def test_a_schema_without_passages_gets_room_for_them_and_answers_as_before(database: OwnDatabase) -> None:
     with opened(database.dsn()) as engine:
         engine.remember_many([f"Sarah drinks tea number {number}" for number in range(30)])
@@ -160,6 +187,7 @@ def test_a_schema_without_passages_gets_room_for_them_and_answers_as_before(data
         "SET search_path = fivefold, public",
         "DROP TABLE tokens; DROP TABLE vectors_passage; ALTER TABLE spaces DROP COLUMN tokens",
         "ALTER TABLE vectors DROP COLUMN part; ALTER TABLE vectors ADD PRIMARY KEY (namespace, space, field, memory)",
+        WITHOUT_TIMES,
         "UPDATE fivefold_version SET version = 3",
     )
     with opened(database.dsn()) as engine:

@@ -72,7 +72,7 @@ def report(done: Report, read: Memory | None = None) -> None:
     if len(done.merged) > 5:
         line(f"  … and {len(done.merged) - 5:,} more merged", "dim")
     for link in (*done.superseded[:10], *done.linked[:5]):
-        hang("  ", f"{link.source} {link.relation} {link.target}: {brief(link.why)}", "yellow", further=4)
+        hang("  ", f"{link.source} {link.label} {link.target}: {brief(link.why)}", "yellow", further=4)
     for note in done.notes[:5]:
         hang("  ", f"note: {phrase_note(note)}", "dim", further=4)
 

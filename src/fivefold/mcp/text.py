@@ -24,6 +24,8 @@ def report(done: Report) -> str:
     lines = [f"Remembered as {id}." for id in done.stored]
     lines += [f"Already known as {merge.id}: {merge.why}." for merge in done.merged]
     lines += [f"{link.source} supersedes {link.target}: {link.why}." for link in done.superseded]
+    likely = [link for link in done.linked if link.relation == "likely"]
+    lines += [f"{link.source} {link.label} {link.target}: {link.why}." for link in likely]
     lines += [f"Note: {note}." for note in done.notes]
     return "\n".join(lines)
 

@@ -84,6 +84,11 @@ class AliasMatch:
     part: bool
 
 
+SAID_IN_WINDOW = "said in it"
+NAMES_WINDOW = "names it"
+SAID_AND_NAMES_WINDOW = f"{SAID_IN_WINDOW}, {NAMES_WINDOW}"
+"""The notes of hits of a search by time: the memory was said in the window, or its text names a part of it, or both."""
+
 CONSIDERED_PER_HIT = 10
 """A graph search considers about that many memories for each one it returns."""
 

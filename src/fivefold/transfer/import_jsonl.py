@@ -57,7 +57,7 @@ def restore(
         for link in links:
             source, target = txn.memories.get(link.source), txn.memories.get(link.target)
             if source is not None and target is not None:
-                txn.memories.link(source.row, target.row, link.relation, link.why)
+                txn.memories.link(source.row, target.row, link.relation, link.why, link.chance)
         txn.statements.end_superseded()
     with bar("Embedding", len(report.stored), show=progress) as advance:
         fill(namespace, model, "active", advance)

@@ -22,7 +22,15 @@ from fivefold.values.memory import KINDS, Memory, Record
 from fivefold.values.records import RECORD_FIELDS, record_of
 from fivefold.values.reports import LINK_KINDS, Link
 from fivefold.values.serialize import Json
-from fivefold.values.validate import checked_choice, checked_name, checked_text, exact_text, refusal, too_deep
+from fivefold.values.validate import (
+    checked_choice,
+    checked_name,
+    checked_number,
+    checked_text,
+    exact_text,
+    refusal,
+    too_deep,
+)
 from fivefold.writing.draft import Draft
 
 _RECORD = frozenset(RECORD_FIELDS)
@@ -51,9 +59,15 @@ def export_lines(reader: Reader) -> Iterator[str]:
             del data["namespace"]
             data["metadata"] = memory.metadata
             data["extracted"] = extraction_data(extraction)
-            data["links"] = [[link.relation, link.target, link.why] for link in links.get(memory.row, ())]
+            data["links"] = [_link_data(link) for link in links.get(memory.row, ())]
             yield json.dumps(data, ensure_ascii=False)
         after = batch[-1][0].row
+
+
+def _link_data(link: Link) -> list[object]:
+    """A link without its source; only a likely one has its chance behind."""
+    chance = [link.chance] if link.relation == "likely" else []
+    return [link.relation, link.target, link.why, *chance]
 
 
 def export_jsonl(namespace: Namespace, path: Path) -> int:
@@ -179,16 +193,21 @@ def _draft(data: Json, namespace: str) -> Draft:
 
 
 def _links(memory: Memory, value: object) -> tuple[Link, ...]:
-    if not isinstance(value, list) or not all(isinstance(link, list) and len(link) == 3 for link in value):
-        raise InvalidInput("links must be a list of [relation, target, why]")
-    return tuple(
-        Link(
-            memory.id,
-            checked_name(target, "a link's target"),
-            checked_choice(relation, LINK_KINDS, "a link's relation"),
-            exact_text(why, "a link's reason"),
-        )
-        for relation, target, why in value
+    if not isinstance(value, list) or not all(isinstance(link, list) and len(link) in (3, 4) for link in value):
+        raise InvalidInput("links must be a list of [relation, target, why], and a chance for a likely one")
+    return tuple(_link(memory, *link) for link in value)
+
+
+def _link(memory: Memory, relation: object, target: object, why: object, chance: object = None) -> Link:
+    kind = checked_choice(relation, LINK_KINDS, "a link's relation")
+    if (kind == "likely") != (chance is not None):
+        raise InvalidInput("a link has a chance where its relation is 'likely', and only there")
+    return Link(
+        memory.id,
+        checked_name(target, "a link's target"),
+        kind,
+        exact_text(why, "a link's reason"),
+        1.0 if chance is None else checked_number(chance, "a link's chance", 0, 1),
     )
 
 

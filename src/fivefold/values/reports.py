@@ -18,8 +18,9 @@ class Merged(Value):
     why: str
 
 
-LinkKind = Literal["equal", "supersedes"]
+LinkKind = Literal["equal", "supersedes", "likely"]
 LINK_KINDS: tuple[LinkKind, ...] = get_args(LinkKind)
+"""`likely` is a newer memory that likely replaces an older one; nothing is marked as superseded by it."""
 
 
 BY_HAND = "said so by the caller"
@@ -34,6 +35,13 @@ class Link(Value):
     target: str
     relation: LinkKind
     why: str
+    chance: float = 1.0
+    """How sure the link is; below 1 only where the relation is `likely`."""
+
+    @property
+    def label(self) -> str:
+        """The relation as people read it, with the chance of a likely one."""
+        return f"likely supersedes ({self.chance:.2f})" if self.relation == "likely" else self.relation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from fivefold.stores.postgres.dsn import Options
 TABLES = (
     "memories",
     "memory_links",
+    "memory_times",
     "slots",
     "entities",
     "entity_aliases",

@@ -29,6 +29,7 @@ from fivefold.stores.protocol.values import (
     ReturnedHit,
     SpaceState,
     StoredRequest,
+    Succession,
     VectorSpace,
 )
 from fivefold.stores.protocol.writing import (
@@ -78,6 +79,7 @@ __all__ = [
     "StatementWriter",
     "Store",
     "StoredRequest",
+    "Succession",
     "VectorSpace",
     "VectorWriter",
     "Writer",

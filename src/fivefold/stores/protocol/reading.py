@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from fivefold.stores.protocol.values import Feedback, VectorSpace
+from fivefold.stores.protocol.values import Feedback, Succession, VectorSpace
 from fivefold.stores.queries import AliasMatch, Arm, Composite, Filter, FusedHit, MemoryFilter, Walk
 from fivefold.values.extraction import Extraction
 from fivefold.values.graph import Edge, Entity
@@ -41,10 +41,16 @@ class MemoryReader(Protocol):
         """Whether there are at least that many memories of the type."""
 
     def links(self, rows: Sequence[int]) -> dict[int, list[Link]]:
-        """What each of these memories equals or supersedes, by row, ordered by target and relation."""
+        """What each of these memories equals, supersedes or likely replaces, by row, ordered by target and relation."""
 
     def links_around(self, row: int, among: Sequence[int]) -> list[Link]:
         """All links of a memory in both directions, and those between two of the memories in `among`."""
+
+    def successions(self, rows: Sequence[int]) -> list[Succession]:
+        """Which memory replaces which, surely or likely, where either of them is one of these; by both rows."""
+
+    def named_times(self, rows: Sequence[int]) -> dict[int, tuple[tuple[datetime, datetime], ...]]:
+        """The stretches of time that these memories name, by row, in time order; memories without any are left out."""
 
     def lineage(self, row: int) -> list[Memory]:
         """A memory with all that it supersedes and all that supersedes it, in any number of steps; oldest first."""
@@ -67,6 +73,14 @@ class SearchReader(Protocol):
 
     def temporal(self, start: datetime, end: datetime, depth: int) -> list[RouteHit]:
         """Events of the half-open window, each with score 1: in order, or the nearest to its centre if too many."""
+
+    def within(self, start: datetime, end: datetime, depth: int) -> list[RouteHit]:
+        """Turns and notes of any type that were said in the half-open window, or that name a stretch overlapping it.
+
+        The score is 1; for a stretch more than a day longer than the window, the window's length over the stretch's.
+        The note says which of both. In time order, or the nearest to the window's centre if there are too many; a
+        stretch is as far away as the further of its ends.
+        """
 
     def rrf(
         self, space: VectorSpace | None, vector: Vector | None, lexemes: Sequence[str], arms: Sequence[Arm], k: float
@@ -149,6 +163,9 @@ class SessionReader(Protocol):
 
     def memory_rows(self, session_ids: Sequence[str]) -> dict[str, int]:
         """The rows of the session memories of these sessions; sessions without one are left out."""
+
+    def before(self, now: datetime, limit: int) -> list[Session]:
+        """The sessions that had ended before that time, the last one to end first."""
 
     def last_end(self, before: datetime) -> datetime | None:
         """When the last session ended that had ended before that time."""

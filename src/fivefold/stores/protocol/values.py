@@ -59,6 +59,17 @@ class NewEdge:
 
 
 @dataclass(frozen=True, slots=True)
+class Succession:
+    """A memory that replaces an older one, by their rows: surely, with a chance of 1, or likely."""
+
+    older: int
+    newer: int
+    chance: float
+    newer_at: datetime
+    """The event time of the newer one."""
+
+
+@dataclass(frozen=True, slots=True)
 class ReturnedHit:
     """One memory that a recall returned, with its rank and score."""
 

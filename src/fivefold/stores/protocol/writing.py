@@ -11,6 +11,7 @@ from fivefold.stores.protocol.values import Entry, LoggedRecall, NewEdge, SpaceS
 from fivefold.stores.tables import Family, Row, Table
 from fivefold.values.extraction import Extraction, Mention, Statement
 from fivefold.values.memory import Memory
+from fivefold.values.reports import LinkKind
 from fivefold.values.vectors import PassageVectors, Vector, VectorField
 
 
@@ -21,10 +22,13 @@ class MemoryWriter(Protocol):
         """Look up in one step what a batch will mention and may repeat; may do nothing."""
 
     def add(self, entry: Entry) -> int:
-        """Store a memory with its lexemes, vectors, statements, mentions and relations; gives its row."""
+        """Store a memory with its lexemes, vectors, statements, named times, mentions and relations; gives its row."""
 
     def replace(self, row: int, entry: Entry) -> None:
-        """Store an entry in place of the memory at that row, and derive everything again."""
+        """Store an entry in place of the memory at that row, and derive everything again.
+
+        Its likely links go: they were read out of the text before.
+        """
 
     def remove(self, row: int) -> None:
         """Delete a memory, everything derived from it, and the recalls and stored responses that name it.
@@ -50,8 +54,11 @@ class MemoryWriter(Protocol):
     def count_repeat(self, row: int, tags: Sequence[str]) -> None:
         """A memory was given again: its `seen_count` grows by one and it gets the new tags too."""
 
-    def link(self, source: int, target: int, relation: str, why: str) -> None:
-        """Link two memories; a link that exists stays as it is."""
+    def link(self, source: int, target: int, relation: LinkKind, why: str, chance: float = 1.0) -> None:
+        """Link two memories; a link that exists stays as it is.
+
+        A sure replacement takes the place of a likely one, and a likely one is not added where there is a sure one.
+        """
 
 
 class VectorWriter(Protocol):
@@ -102,7 +109,7 @@ class IndexWriter(Protocol):
     """Everything that can be derived again from the memories and their extraction."""
 
     def clear(self) -> None:
-        """Delete lexemes, mentions, statements, edges that were not made by hand, and vectors without a memory."""
+        """Delete lexemes, mentions, statements, named times, vectors without a memory, and edges not made by hand."""
 
     def add(self, row: int, entry: Entry) -> None:
         """Derive everything of one stored memory."""
@@ -142,7 +149,10 @@ class StatementWriter(Protocol):
         """A memory replaces another, which is valid until the new one's event time."""
 
     def reinstate(self, row: int) -> None:
-        """A superseded memory is current again with all its statements, until the end its caller gave it."""
+        """A superseded memory is current again with all its statements, until the end its caller gave it.
+
+        What was likely to replace it no longer is.
+        """
 
     def reinstate_ended_by(self, row: int) -> None:
         """Reinstate what this memory superseded by its wording; what it replaced by hand stays superseded."""

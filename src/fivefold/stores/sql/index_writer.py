@@ -1,4 +1,4 @@
-"""Writing what is derived from a memory: lexemes, vectors, statements, mentions and relations."""
+"""Writing what is derived from a memory: lexemes, vectors, statements, named times, mentions and relations."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from fivefold.stores.protocol import Entry
 from fivefold.stores.sql.edge_writer import SqlEdgeWriter
 from fivefold.stores.sql.entity_writer import SqlEntityWriter
 from fivefold.stores.sql.lexeme_writer import SqlLexemeWriter
+from fivefold.stores.sql.memory_times import put_times
 from fivefold.stores.sql.session_writer import SqlSessionWriter
 from fivefold.stores.sql.statement_writer import SqlStatementWriter
 from fivefold.stores.sql.transaction import Transaction
@@ -32,6 +33,7 @@ class SqlIndexWriter:
         self.vectors.put_all(row, memory, entry.vectors, entry.passages)
         self.statements.add(row, entry.extraction.statements)
         if memory.kind != "session":
+            put_times(self._txn, row, entry.extraction.dates)
             self.edges.add_co_mentions(self.entities.link(row, entry.extraction.mentions))
             self.edges.add_relations(row, entry.extraction.relations, memory.event_at)
 
@@ -40,16 +42,17 @@ class SqlIndexWriter:
         kind = self._txn.rows("SELECT kind FROM memories WHERE namespace = ? AND row = ?", self._txn.key, row)[0][0]
         self.lexemes.remove(row, kind)
         self.vectors.drop_vectors(row)
-        self._txn.run("DELETE FROM slots WHERE namespace = ? AND memory = ?", self._txn.key, row)
+        for table in ("slots", "memory_times"):
+            self._txn.run(f"DELETE FROM {table} WHERE namespace = ? AND memory = ?", self._txn.key, row)
         self.edges.remove_memory(row)
         self.entities.unlink(row)
 
     def clear(self) -> None:
-        """Delete what can be derived from the memories: lexemes, mentions, statements, stray vectors."""
+        """Delete what can be derived from the memories: lexemes, mentions, statements, named times, stray vectors."""
         self.lexemes.clear()
         key = self._txn.key
-        self._txn.run("DELETE FROM links WHERE namespace = ?", key)
-        self._txn.run("DELETE FROM slots WHERE namespace = ?", key)
+        for table in ("links", "slots", "memory_times"):
+            self._txn.run(f"DELETE FROM {table} WHERE namespace = ?", key)
         self._txn.run("DELETE FROM edges WHERE namespace = ? AND by_hand = 0", key)
         self._txn.run("UPDATE entities SET links = 0 WHERE namespace = ?", key)
         self.entities.forget_names()

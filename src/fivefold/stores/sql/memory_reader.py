@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
+from fivefold.stores.protocol import Succession
 from fivefold.stores.queries import MemoryFilter
 from fivefold.stores.rows import memory_of
 from fivefold.stores.sql.memory_rows import COLUMNS, memories_of, with_extractions
@@ -11,7 +13,7 @@ from fivefold.stores.sql.scoped_reader import ScopedReader
 from fivefold.values.extraction import Extraction
 from fivefold.values.memory import Memory, Type
 from fivefold.values.reports import Link
-from fivefold.values.times import to_micros
+from fivefold.values.times import from_micros, to_micros
 
 
 class SqlMemoryReader:
@@ -110,9 +112,9 @@ class SqlMemoryReader:
         return "(" + " OR ".join(f"{self._sql.position}(content, :{name}_{i}) > 0" for i in range(len(forms))) + ")"
 
     def links(self, rows: Sequence[int]) -> dict[int, list[Link]]:
-        """What each of these memories equals or supersedes, wholly or in part."""
+        """What each of these memories equals or supersedes, wholly or in part, or likely replaces."""
         records = self._scope.rows(
-            "SELECT l.source, a.id, b.id, l.relation, l.why FROM memory_links l "
+            "SELECT l.source, a.id, b.id, l.relation, l.why, l.chance FROM memory_links l "
             "JOIN memories a ON a.namespace = l.namespace AND a.row = l.source "
             "JOIN memories b ON b.namespace = l.namespace AND b.row = l.target "
             f"WHERE l.namespace = :ns AND {self._sql.among('l.source', ':rows')} "
@@ -127,11 +129,11 @@ class SqlMemoryReader:
     def links_around(self, row: int, among: Sequence[int]) -> list[Link]:
         """All links of a memory in both directions, and those between two of the others."""
         side = (
-            "SELECT t.source, t.target, t.relation, t.why FROM memory_links t "
+            "SELECT t.source, t.target, t.relation, t.why, t.chance FROM memory_links t "
             f"WHERE {self._sql.unindexed('t.namespace')} = :ns AND "
         )
         links = self._scope.rows(
-            "SELECT l.source, l.target, a.id, b.id, l.relation, l.why FROM "
+            "SELECT l.source, l.target, a.id, b.id, l.relation, l.why, l.chance FROM "
             f"({side}{self._sql.among('t.source', ':rows')} UNION {side}{self._sql.among('t.target', ':rows')}) l "
             "CROSS JOIN memories a CROSS JOIN memories b "
             f"WHERE a.row = l.source AND {self._sql.unindexed('a.namespace')} = :ns AND b.row = l.target "
@@ -144,6 +146,32 @@ class SqlMemoryReader:
             for source, target, *parts in links
             if row in (source, target) or (source in inside and target in inside)
         ]
+
+    def successions(self, rows: Sequence[int]) -> list[Succession]:
+        """Links of both directions, each once."""
+        side = (
+            "SELECT t.source, t.target, t.chance FROM memory_links t "
+            f"WHERE {self._sql.unindexed('t.namespace')} = :ns AND t.relation IN ('supersedes', 'likely') AND "
+        )
+        links = self._scope.rows(
+            "SELECT l.target, l.source, l.chance, m.event_at FROM "
+            f"({side}{self._sql.among('t.source', ':rows')} UNION {side}{self._sql.among('t.target', ':rows')}) l "
+            f"CROSS JOIN memories m WHERE m.row = l.source AND {self._sql.unindexed('m.namespace')} = :ns "
+            "ORDER BY l.target, l.source",
+            rows=self._scope.as_list(rows),
+        )
+        return [Succession(older, newer, chance, from_micros(at)) for older, newer, chance, at in links]
+
+    def named_times(self, rows: Sequence[int]) -> dict[int, tuple[tuple[datetime, datetime], ...]]:
+        stretches = self._scope.rows(
+            f"SELECT memory, starts_at, ends_at FROM memory_times WHERE {self._sql.among('memory', ':rows')} "
+            f"AND {self._sql.unindexed('namespace')} = :ns ORDER BY memory, starts_at, ends_at",
+            rows=self._scope.as_list(rows),
+        )
+        times: dict[int, tuple[tuple[datetime, datetime], ...]] = {}
+        for row, start, end in stretches:
+            times[row] = (*times.get(row, ()), (from_micros(start), from_micros(end)))
+        return times
 
     def lineage(self, row: int) -> list[Memory]:
         """A memory with all that it supersedes and all that supersedes it, in any number of steps; oldest first."""

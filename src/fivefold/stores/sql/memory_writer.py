@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from fivefold.stores.protocol import Entry
 from fivefold.stores.rows import compact, values_of
 from fivefold.stores.sql.index_writer import SqlIndexWriter
-from fivefold.stores.sql.memory_links import link_memories
+from fivefold.stores.sql.memory_links import link_memories, unlink_likely
 from fivefold.stores.sql.memory_rows import COLUMNS, WRITTEN, with_extractions
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.values.extraction import Extraction, Mention
 from fivefold.values.extraction_json import extraction_data
 from fivefold.values.memory import Memory
+from fivefold.values.reports import LinkKind
 
 _INSERT = (
     f"INSERT INTO memories (row, namespace, content_hash, extracted, {WRITTEN}) "
@@ -54,6 +55,7 @@ class SqlMemoryWriter:
     def replace(self, row: int, entry: Entry) -> None:
         self._txn.notes.clear()
         self._index.remove(row)
+        unlink_likely(self._txn, row)
         extracted = compact(extraction_data(entry.extraction))
         self._txn.run(_UPDATE, entry.content_hash, extracted, *values_of(entry.memory), self._txn.key, row)
         self._index.add(row, entry)
@@ -121,5 +123,5 @@ class SqlMemoryWriter:
             row,
         )
 
-    def link(self, source: int, target: int, relation: str, why: str) -> None:
-        link_memories(self._txn, source, target, relation, why)
+    def link(self, source: int, target: int, relation: LinkKind, why: str, chance: float = 1.0) -> None:
+        link_memories(self._txn, source, target, relation, why, chance)

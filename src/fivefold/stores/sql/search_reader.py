@@ -1,4 +1,4 @@
-"""What the searches of both databases share: the active vector space, and events of a window."""
+"""What the searches of both databases share: the active vector space, and memories of a window."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from abc import abstractmethod
 from datetime import datetime
 
 from fivefold.stores.protocol import SearchReader, VectorSpace
+from fivefold.stores.sql.memory_times import find_within
 from fivefold.stores.sql.scoped_reader import ScopedReader
 from fivefold.stores.sql.spaces import SPACE_COLUMNS, space_of
 from fivefold.values.recall_trace import RouteHit
@@ -42,3 +43,6 @@ class SqlSearchReader(SearchReader):
         if len(rows) <= depth:
             rows.sort(key=lambda item: (item[1], item[0]))
         return [RouteHit(row, 1.0) for row, _ in rows[:depth]]
+
+    def within(self, start: datetime, end: datetime, depth: int) -> list[RouteHit]:
+        return find_within(self._scope, start, end, depth)

@@ -20,14 +20,20 @@ class SqlSessionReader:
 
     def page(self, limit: int, after: tuple[int, str] | None = None) -> list[Session]:
         """Sessions, the last one to end first; `after` is the end and the id of the last one seen."""
-        behind, values = "", {}
-        if after is not None:
-            behind = " AND (s.ended_at < :at OR (s.ended_at = :at AND s.id > :id))"
-            values = {"at": after[0], "id": after[1]}
+        if after is None:
+            return self._latest("", limit)
+        behind = " AND (s.ended_at < :at OR (s.ended_at = :at AND s.id > :id))"
+        return self._latest(behind, limit, at=after[0], id=after[1])
+
+    def before(self, now: datetime, limit: int) -> list[Session]:
+        """The sessions that had ended before that time, the last one to end first."""
+        return self._latest(" AND s.ended_at < :now", limit, now=to_micros(now))
+
+    def _latest(self, condition: str, limit: int, **values: object) -> list[Session]:
         rows = self._scope.rows(
             "SELECT s.id, s.started_at, s.ended_at, s.turns, m.id FROM sessions s "
-            f"LEFT JOIN memories m ON m.namespace = s.namespace AND m.row = s.memory WHERE s.namespace = :ns{behind} "
-            "ORDER BY s.ended_at DESC, s.id LIMIT :limit",
+            "LEFT JOIN memories m ON m.namespace = s.namespace AND m.row = s.memory "
+            f"WHERE s.namespace = :ns{condition} ORDER BY s.ended_at DESC, s.id LIMIT :limit",
             limit=limit,
             **values,
         )

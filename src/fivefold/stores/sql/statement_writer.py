@@ -96,7 +96,7 @@ class SqlStatementWriter:
             BY_HAND,
         )
         for (target,) in ended:
-            self.reinstate(target)
+            self._reinstate(target)
 
     def end_superseded(self, row: int | None = None) -> None:
         """End the statements that a superseding memory states again; of one memory or of the whole namespace."""
@@ -123,7 +123,7 @@ class SqlStatementWriter:
         )
         for target, why in superseded:
             if successor is None:
-                self.reinstate(target)
+                self._reinstate(target)
                 continue
             self._txn.run(
                 "UPDATE memories SET superseded_by = ? WHERE namespace = ? AND row = ? AND superseded_by = ?",
@@ -142,6 +142,13 @@ class SqlStatementWriter:
             link_memories(self._txn, successor.row, target, "supersedes", why)
 
     def reinstate(self, row: int) -> None:
+        """A memory holds again, and what was likely to replace it no longer is."""
+        self._reinstate(row)
+        self._txn.run(
+            "DELETE FROM memory_links WHERE namespace = ? AND target = ? AND relation = 'likely'", self._txn.key, row
+        )
+
+    def _reinstate(self, row: int) -> None:
         """A memory holds again with all its statements, until the end its caller gave it."""
         self._txn.notes.clear()
         self._txn.run(

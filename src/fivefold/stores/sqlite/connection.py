@@ -15,7 +15,7 @@ import apsw
 import sqlite_vec
 
 from fivefold.errors import DamagedStore, DiskFull, ReadOnly, StoreClosed, StoreError
-from fivefold.stores.sqlite.schema import show_passages
+from fivefold.stores.sqlite.schema import show_newest
 
 BUSY_MS = 120_000
 """How long a writer waits for another process's transaction before it gives up."""
@@ -41,7 +41,7 @@ def connect(location: str, *, read_only: bool = False, create: bool = False) -> 
     connection.execute("PRAGMA cache_size = -65536")
     connection.execute("PRAGMA mmap_size = 1073741824")
     if read_only:
-        show_passages(connection)
+        show_newest(connection)
     return connection
 
 

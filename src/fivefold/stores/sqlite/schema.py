@@ -18,6 +18,9 @@ APPLICATION_ID = 0x35464C44
 PASSAGES = 6
 """The version of the schema that first has passages and token vectors."""
 
+TIMES = 7
+"""The version of the schema that first has the times that memories name, and links with a chance."""
+
 
 @cache
 def migrations() -> tuple[tuple[int, str], ...]:
@@ -67,9 +70,15 @@ def version_of(connection: apsw.Connection, location: str, newest: int) -> int:
     return version
 
 
-def show_passages(connection: apsw.Connection) -> None:
-    """Let an older file that can only be read look as a newer one does that has no passages and no token vectors."""
-    if int(connection.pragma("user_version")) < PASSAGES:
+def show_newest(connection: apsw.Connection) -> None:
+    """Let an older file that can only be read look as a newer one does that has nothing of what came later."""
+    version = int(connection.pragma("user_version"))
+    if version < TIMES:
+        connection.execute(
+            "CREATE TEMP TABLE memory_times (namespace INTEGER, memory INTEGER, starts_at INTEGER, ends_at INTEGER); "
+            "CREATE TEMP VIEW memory_links AS SELECT *, 1.0 AS chance FROM main.memory_links"
+        )
+    if version < PASSAGES:
         connection.execute(
             "CREATE TEMP VIEW spaces AS SELECT *, 0 AS tokens FROM main.spaces; "
             "CREATE TEMP VIEW vectors AS SELECT *, 0 AS part FROM main.vectors; "

@@ -30,6 +30,7 @@ _WITHIN = {
     "vectors": "space IN (SELECT key FROM spaces WHERE namespace = ?)",
     "links": "memory IN (SELECT row FROM memories WHERE namespace = ?)",
     "memory_links": "source IN (SELECT row FROM memories WHERE namespace = ?)",
+    "memory_times": "memory IN (SELECT row FROM memories WHERE namespace = ?)",
     "edge_memories": "edge IN (SELECT key FROM edges WHERE namespace = ?)",
 }
 """Tables whose index does not begin with the namespace."""
