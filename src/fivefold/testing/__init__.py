@@ -27,6 +27,8 @@ LAWS = (
     "namespaces",
     "passages",
     "recalls",
+    "successions",
+    "times",
 )
 
 pytest.register_assert_rewrite("fivefold.testing.store_pair", *(f"fivefold.testing.{name}" for name in LAWS))

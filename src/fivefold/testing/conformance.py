@@ -12,6 +12,8 @@ from fivefold.testing.memories import MemoryLaws
 from fivefold.testing.namespaces import NamespaceLaws
 from fivefold.testing.passages import PassageLaws
 from fivefold.testing.recalls import RecallLaws
+from fivefold.testing.successions import SuccessionLaws
+from fivefold.testing.times import TimeLaws
 
 
 class StoreConformance(
@@ -23,6 +25,8 @@ class StoreConformance(
     FeedbackLaws,
     MaintenanceLaws,
     PassageLaws,
+    TimeLaws,
+    SuccessionLaws,
     RecallLaws,
     BrowsingLaws,
 ):
