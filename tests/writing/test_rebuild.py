@@ -14,7 +14,7 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.stores.sqlite.connection import connect
 
-TEXTS = ["The kettle is blue", "Bertil wants rye flour", "Sarah sits in Berlin", "Nightjar boots in two seconds"]
+TEXTS = ["The kettle is blue", "Bertil wants rye flour", "Sarah sits in Berlin", "Nightjar came on 8 May 2025"]
 
 
 def failing(engine: Engine) -> set[str]:
@@ -39,6 +39,8 @@ def test_a_new_namespace_has_no_findings(engine: Engine) -> None:
         ("DELETE FROM links WHERE memory = 3", "entity links"),
         ("UPDATE entities SET links = links + 5", "entity links"),
         ("UPDATE sessions SET turns = 9", "session log"),
+        ("DELETE FROM memory_times", "named times"),
+        ("INSERT INTO memory_times VALUES (1, 2, 5, 6)", "named times"),
     ],
 )
 def test_the_doctor_finds_damage_and_repairs_it(store_path: str, damage: str, check: str) -> None:

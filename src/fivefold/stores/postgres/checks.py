@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fivefold.stores.postgres.dialect import POSTGRES
 from fivefold.stores.postgres.vector_writer import WITHOUT_VECTOR
-from fivefold.stores.sql.checks import Ask, check_entities, check_sessions, check_vectors, count_rows
+from fivefold.stores.sql.checks import Ask, check_entities, check_sessions, check_times, check_vectors, count_rows
 from fivefold.values.reports import Finding
 
 
@@ -43,6 +43,7 @@ def check(ask: Ask, namespace: int) -> Iterator[Finding]:
     )
     yield check_entities(ask, namespace)
     yield check_sessions(ask, namespace)
+    yield check_times(ask, POSTGRES, namespace)
 
 
 def _documents(ask: Ask, namespace: int) -> Finding:

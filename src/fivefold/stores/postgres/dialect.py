@@ -16,6 +16,11 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 _PARAMETER = re.compile(r"\?(\d*)|(?<!:):([a-z_]\w*)|'(?:[^']|'')*'")
 
 
+def _micros(place: str) -> str:
+    """A moment of an extraction in µs."""
+    return f"(extract(epoch FROM (d.value ->> '{place}')::timestamptz) * 1000000)::bigint"
+
+
 class PostgresDialect:
     """Lists go in as arrays."""
 
@@ -24,6 +29,11 @@ class PostgresDialect:
     position = "strpos"
     json_list = "json_agg"
     events = "memories"
+    extracted_times = (
+        f"(SELECT m.row AS memory, {_micros('start')} AS starts_at, {_micros('end')} AS ends_at FROM memories m "
+        "CROSS JOIN json_array_elements(m.extracted::json -> 'dates') AS d(value) "
+        "WHERE m.namespace = ?1 AND m.kind <> 'session' AND strpos(m.extracted, '\"dates\":') > 0)"
+    )
     own_vector = "v.namespace = m.namespace AND v.memory = m.row"
     in_space = "namespace = ?1 AND space = ?2"
     token_rows = "tokens"

@@ -7,6 +7,7 @@ from typing import Any
 
 from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.sql.dialect import Dialect, Values
+from fivefold.stores.sql.memory_times import MOST_TIMES
 from fivefold.stores.sql.spaces import SPACE_COLUMNS, space_of
 from fivefold.values.reports import Finding
 from fivefold.values.vectors import FIELDS
@@ -84,6 +85,20 @@ def check_sessions(ask: Ask, namespace: int) -> Finding:
         namespace,
     )
     return Finding("session log", wrong == 0, f"{wrong} sessions count wrongly" if wrong else "counts agree")
+
+
+def check_times(ask: Ask, sql: Dialect, namespace: int) -> Finding:
+    """Each memory has the stretches of time that were extracted from it, up to the most that are stored."""
+    wrong = count_rows(
+        ask,
+        "(SELECT memory FROM (SELECT memory, starts_at, ends_at, max(named) AS named, max(stored) AS stored FROM ("
+        f"SELECT memory, starts_at, ends_at, 1 AS named, 0 AS stored FROM {sql.extracted_times} AS extracted UNION ALL "
+        "SELECT memory, starts_at, ends_at, 0, 1 FROM memory_times WHERE namespace = ?1) AS both_sides "
+        "GROUP BY memory, starts_at, ends_at) AS stretches "
+        f"GROUP BY memory HAVING sum(stored) <> {sql.least}({MOST_TIMES}, sum(named)) OR min(named) = 0) AS wrong",
+        namespace,
+    )
+    return Finding("named times", wrong == 0, f"{wrong} memories differ" if wrong else "agree with the memories")
 
 
 def check_vectors(

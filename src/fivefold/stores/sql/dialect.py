@@ -32,6 +32,10 @@ class Dialect(Protocol):
         """The memories as a search by time reads them."""
 
     @property
+    def extracted_times(self) -> str:
+        """A table of the stretches of time that turns and notes of the namespace `?1` name, as they were extracted."""
+
+    @property
     def own_vector(self) -> str:
         """The condition that a vector `v` is one of the memory `m`."""
 

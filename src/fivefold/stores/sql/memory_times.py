@@ -46,15 +46,7 @@ def find_within(scope: ScopedReader, start: datetime, end: datetime, depth: int)
         return []
     centre = (first + last) // 2
     found: dict[int, list[Way]] = {}
-    rows = scope.rows(
-        _statement(scope.sql),
-        first=first,
-        last=last,
-        centre=centre,
-        reach=first - LONG,
-        most=depth + 1,
-        stretches=MOST_TIMES * (depth + 1),
-    )
+    rows = scope.rows(statement_of(scope.sql), **parameters_of(first, last, depth))
     for row, said_at, *stretch in rows:
         ways = found.setdefault(row, [])
         if first <= said_at < last:
@@ -80,7 +72,19 @@ def _note(ways: Sequence[Way]) -> str:
     return SAID_IN_WINDOW if True in kinds else NAMES_WINDOW
 
 
-def _statement(sql: Dialect) -> str:
+def parameters_of(first: int, last: int, depth: int) -> dict[str, int]:
+    """The parameters of the statement for a window in µs."""
+    return {
+        "first": first,
+        "last": last,
+        "centre": (first + last) // 2,
+        "reach": first - LONG,
+        "most": depth + 1,
+        "stretches": MOST_TIMES * (depth + 1),
+    }
+
+
+def statement_of(sql: Dialect) -> str:
     """From the centre of the window outwards, so that a long window costs no more than a short one."""
     memories = "SELECT row AS memory FROM memories WHERE namespace = :ns AND kind <> 'session' AND "
     furthest = f"{sql.greatest}(abs(starts_at - :centre), abs(ends_at - :centre))"

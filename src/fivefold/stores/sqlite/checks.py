@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import apsw
 
-from fivefold.stores.sql.checks import check_entities, check_sessions, check_vectors, count_rows
+from fivefold.stores.sql.checks import check_entities, check_sessions, check_times, check_vectors, count_rows
 from fivefold.stores.sqlite import lexical, token_rows, vectors
 from fivefold.stores.sqlite.dialect import SQLITE, SqliteDatabase
 from fivefold.values.reports import Finding
@@ -40,6 +40,7 @@ def check_namespace(connection: apsw.Connection, namespace: int) -> Iterator[Fin
     yield from check_vectors(ask, SQLITE, namespace, stray, lambda: len(ask(token_rows.STRAY, ())))
     yield check_entities(ask, namespace)
     yield check_sessions(ask, namespace)
+    yield check_times(ask, SQLITE, namespace)
 
 
 def _lexical(connection: apsw.Connection, namespace: int) -> Finding:

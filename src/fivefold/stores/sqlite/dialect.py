@@ -12,6 +12,12 @@ from fivefold.stores.sql.dialect import Values
 from fivefold.stores.sqlite.token_rows import PIECE_BITS
 
 
+def _micros(place: str) -> str:
+    """A moment of an extraction in µs; SQLite's own functions know no more than milliseconds."""
+    text = f"d.value ->> '{place}'"
+    return f"CAST(strftime('%s', substr({text}, 1, 19)) AS INTEGER) * 1000000 + CAST(substr({text}, 21, 6) AS INTEGER)"
+
+
 class SqliteDialect:
     """Lists go in as JSON."""
 
@@ -20,6 +26,11 @@ class SqliteDialect:
     position = "instr"
     json_list = "json_group_array"
     events = "memories INDEXED BY memories_events"
+    extracted_times = (
+        f"(SELECT m.row AS memory, {_micros('start')} AS starts_at, {_micros('end')} AS ends_at FROM memories m "
+        "CROSS JOIN json_each(m.extracted, '$.dates') d "
+        "WHERE m.namespace = ?1 AND m.kind <> 'session' AND instr(m.extracted, '\"dates\":') > 0)"
+    )
     own_vector = "v.memory = m.row"
     in_space = "space = ?2"
     token_rows = (
