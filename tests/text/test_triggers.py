@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from fivefold import sample
 from fivefold.text import names
-from fivefold.text.time_grammar import dates
+from fivefold.text.time_grammar.dates.forms import FORMS
 from fivefold.text.triggers import Pattern
 from fivefold.writing.extract import kinds, statements
+from tests.support.date_cases import CASES
 
 SPLIT = re.compile(r"(?<=[.!?])\s+|\n+")
 
@@ -23,7 +24,8 @@ def patterns_of(module: ModuleType) -> Iterator[tuple[str, Pattern]]:
             yield f"{module.__name__.rpartition('.')[2]}.{name}", value
 
 
-PATTERNS = dict(pair for module in (kinds, statements, dates, names) for pair in patterns_of(module))
+PATTERNS = dict(pair for module in (kinds, statements, names) for pair in patterns_of(module))
+PATTERNS |= {f"dates.{form.read.__name__}.{number}": form.pattern for number, form in enumerate(FORMS)}
 TEXTS = [item["content"] for item in sample.memories()] + [question.query for question in sample.questions()]
 SENTENCES = list(dict.fromkeys(sentence for text in TEXTS for sentence in (*SPLIT.split(text), text)))
 WRITTEN = [
@@ -92,13 +94,13 @@ def test_kinds_slots_and_dates_have_patterns() -> None:
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_a_pattern_finds_what_its_bare_expression_finds(name: str) -> None:
-    for text in (*SENTENCES, *WRITTEN):
+    for text in (*SENTENCES, *WRITTEN, *CASES):
         assert_same(PATTERNS[name], text)
 
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_every_pattern_finds_something(name: str) -> None:
-    assert any(PATTERNS[name].search(text) for text in (*SENTENCES, *WRITTEN))
+    assert any(PATTERNS[name].search(text) for text in (*SENTENCES, *WRITTEN, *CASES))
 
 
 WORDS = sorted({word for text in WRITTEN for word in text.split(" ")})

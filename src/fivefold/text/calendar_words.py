@@ -13,8 +13,6 @@ MONTH = "|".join(MONTH_NAMES)
 """A pattern for a month's full name."""
 SHORT_MONTH = "|".join(name for name in SHORT_MONTHS if name != "may").replace("sep", "sept?")
 """A pattern for an abbreviated month; May has no shorter form."""
-MONTH_START = "|".join(SHORT_MONTHS)
-"""A pattern for the first letters of a month."""
 WEEKDAY = f"(?:{'|'.join(name.removesuffix('day') for name in WEEKDAY_NAMES)})day"
 
 MONTH_WORDS = " ".join((*MONTH_NAMES, *(name for name in SHORT_MONTHS if name != "may"), "sept"))

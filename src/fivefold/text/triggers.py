@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-_WORD = re.compile(r"[a-z]+|[@/\\_=:]")
+_WORD = re.compile(r"[^\W\d_]+|[@/\\_=:]")
 _DIGIT = re.compile(r"\d")
 _DATE = re.compile(r"\d-\d")
 
@@ -17,24 +17,25 @@ class Pattern:
     `#` stands for any digit, `#-#` for two of them joined by a hyphen.
     """
 
-    __slots__ = ("_pattern", "_triggers")
+    __slots__ = ("_pattern", "triggers")
 
-    def __init__(self, triggers: str, pattern: str, flags: int = 0) -> None:
-        self._triggers = frozenset(triggers.split())
+    def __init__(self, triggers: str, pattern: str | re.Pattern[str], flags: int = 0) -> None:
+        self.triggers = frozenset(triggers.split())
         self._pattern = re.compile(pattern, flags)
 
     def search(self, text: str) -> re.Match[str] | None:
-        return None if self._triggers.isdisjoint(_words(text)) else self._pattern.search(text)
+        return None if self.triggers.isdisjoint(words_of(text)) else self._pattern.search(text)
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        return iter(()) if self._triggers.isdisjoint(_words(text)) else self._pattern.finditer(text)
+        return iter(()) if self.triggers.isdisjoint(words_of(text)) else self._pattern.finditer(text)
 
     def sub(self, replacement: str, text: str) -> str:
-        return text if self._triggers.isdisjoint(_words(text)) else self._pattern.sub(replacement, text)
+        return text if self.triggers.isdisjoint(words_of(text)) else self._pattern.sub(replacement, text)
 
 
 @lru_cache(maxsize=256)
-def _words(text: str) -> frozenset[str]:
+def words_of(text: str) -> frozenset[str]:
+    """The lower-case words of a text, its signs, and `#` where it has a digit."""
     words = set(_WORD.findall(text.casefold()))
     if _DIGIT.search(text):
         words.add("#")

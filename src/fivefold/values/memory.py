@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeAlias, TypedDict, get_args
 
 from fivefold.values.field_types import (
@@ -88,6 +88,8 @@ class Record(Value):
         default_factory=dict
     )
     notes: tuple[str, ...] = hidden(default=())
+    utc_offset: timedelta | None = hidden(default=None)  # noqa: RUF009
+    """The offset that `event_at` came with: the days that the text names are those of its clock."""
 
 
 class AnyDataclass(Protocol):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from fivefold.errors import InvalidInput
 from fivefold.values.fields import fields_of
 from fivefold.values.limits import MAX_CONTENT, MAX_NAME
 from fivefold.values.memory import Record
-from fivefold.values.times import as_utc
+from fivefold.values.times import as_utc, offset_of
 from fivefold.values.validate import checked_text, refusal
 
 RECORD_FIELDS = fields_of(Record)
@@ -41,7 +41,7 @@ def record_of(value: object) -> Record:
         fields["content"] = _from_parts(fields)
     notes = _check_times(data, fields)
     _check_kind(fields)
-    return Record(**fields, notes=notes)
+    return Record(**fields, notes=notes, utc_offset=_offset(value, data.get("event_at")))
 
 
 def _as_mapping(value: object) -> Mapping[str, Any]:
@@ -76,6 +76,13 @@ def _check_times(data: Mapping[str, Any], fields: dict[str, Any]) -> tuple[str, 
     if start is not None and end is not None and end < start:
         raise InvalidInput("lies before", field="valid_to", other="valid_from")
     return tuple(notes)
+
+
+def _offset(value: object, said_at: datetime | str | None) -> timedelta | None:
+    """The offset of the time as it was given; a record that was checked before still knows it."""
+    if isinstance(value, Record) and value.utc_offset is not None:
+        return value.utc_offset
+    return None if said_at is None else offset_of(said_at)
 
 
 def _check_kind(fields: Mapping[str, Any]) -> None:

@@ -49,6 +49,12 @@ def as_utc(value: datetime | str, field: str = "event_at") -> tuple[datetime, bo
         raise InvalidInput(reason, field=field) from None
 
 
+def offset_of(value: datetime | str) -> timedelta | None:
+    """How far the clock of a time is ahead of UTC, where the time says so; of a checked time only."""
+    moment = datetime.fromisoformat(value.strip()) if isinstance(value, str) else value
+    return moment.utcoffset()
+
+
 def iso(value: datetime) -> str:
     return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
 

@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold.text.time_grammar.dates import dates_in
+from fivefold.values.extraction import Span
+from tests.support.date_cases import CASES, NO_DATES
 
 SAID = datetime(2025, 6, 11, 15, 30, tzinfo=UTC)
 """A Wednesday."""
@@ -90,6 +92,35 @@ def test_a_month_of_a_year_is_all_of_it(text: str, start: str, end: str) -> None
     assert (f"{span.start:%Y-%m-%d}", f"{span.end:%Y-%m-%d}") == (start, end)
 
 
+@pytest.mark.parametrize("text", CASES)
+def test_the_dates_of_everyday_texts(text: str) -> None:
+    assert " ".join(first_and_last(span) for span in dates_in(text, SAID)) == CASES[text]
+
+
+def first_and_last(span: Span) -> str:
+    first, last = span.start.date(), (span.end - timedelta(days=1)).date()
+    return f"{first}" if first == last else f"{first}/{last}"
+
+
+@pytest.mark.parametrize("text", NO_DATES)
+def test_words_that_only_look_like_a_date_are_none(text: str) -> None:
+    assert dates_in(text, SAID) == ()
+
+
+def test_days_are_those_of_the_zone_it_was_said_in() -> None:
+    late = datetime(2025, 6, 11, 23, 30, tzinfo=UTC)
+    (span,) = dates_in("I saw her today", late, timezone(timedelta(hours=2)))
+    assert (span.start, span.end) == (datetime(2025, 6, 11, 22, tzinfo=UTC), datetime(2025, 6, 12, 22, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    "piece", ["Sat ", "the 3 ", "in a week ", "May ", "on Monday ", "12/", "3.5.", "I was ", "mañana "]
+)
+def test_a_text_that_repeats_itself_is_read_in_one_pass(piece: str) -> None:
+    found = dates_in(piece * (60_000 // len(piece)) + ". We met on 2025-06-03", SAID)
+    assert found[-1].text == "2025-06-03"
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -164,7 +195,9 @@ def test_the_ends_of_the_calendar_are_no_stumbling_block(said_at: datetime, text
 
 WORDS = (
     "in on this last next a three 0 3 29 31 999 2024 9999 0000 2024-02-29 2025-99-99 Feb February 3rd of May, day days "
-    "week month years ago yesterday tomorrow Monday sunday tonight ٣ . ,"
+    "week month years ago yesterday tomorrow Monday sunday tonight ٣ . , weekend the 14th Christmas gestern Mai "
+    "mañana pasado "
+    "summer end mid- Q3 from to was will 24.6. 25/12 half two and a"
 ).split()
 
 

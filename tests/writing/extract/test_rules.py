@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +17,7 @@ from fivefold.writing.extract import extractor
 from fivefold.writing.extract.rules import Rules
 
 MONDAY = datetime(2025, 1, 6, 9, tzinfo=UTC)
+NEW_YORK = timezone(timedelta(hours=-5))
 
 
 def read(content: str, speaker: str | None = "user") -> Extraction:
@@ -153,3 +154,15 @@ def _memory(record: Record, found: Extraction) -> Memory:
         last_accessed_at=None,
         metadata={},
     )
+
+
+@pytest.mark.parametrize("said_at", ["2025-06-11T23:30:00-05:00", datetime(2025, 6, 11, 23, 30, tzinfo=NEW_YORK)])
+def test_dates_are_days_of_the_offset_that_the_record_came_with(said_at: str | datetime) -> None:
+    record = record_of({"content": "I saw her today", "event_at": said_at})
+    (span,) = Rules().extract(record_of(record)).dates
+    assert (span.start, span.end) == (datetime(2025, 6, 11, 5, tzinfo=UTC), datetime(2025, 6, 12, 5, tzinfo=UTC))
+
+
+def test_without_an_offset_days_are_those_of_utc() -> None:
+    (span,) = Rules().extract(record_of({"content": "I saw her today", "event_at": "2025-06-11T23:30:00"})).dates
+    assert span.start == datetime(2025, 6, 11, tzinfo=UTC)

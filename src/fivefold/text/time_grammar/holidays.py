@@ -25,7 +25,7 @@ FIXED = {
 """First month, day and length in days (R8): Christmas is 24 to 27 December, New Year its eve and its day."""
 MOVING = {"good friday": (-2, 1), "easter sunday": (0, 1), "easter monday": (1, 1), "easter": (-2, 4)}
 """Days from Easter Sunday, and length; Easter is Good Friday to Easter Monday."""
-_NAMES = (
+HOLIDAY = (
     "christmas (?:eve|day)|christmas|xmas|new year(?:['’]?s)? (?:eve|day)|new year(?:['’]s|s)?|good friday"
     "|easter (?:sunday|monday)|easter|halloween|valentine(?:['’]?s)?(?: day)?|thanksgiving"
 )
@@ -33,17 +33,23 @@ _NAMES = (
 
 @rule(
     "christmas xmas year years friday easter halloween valentine valentines thanksgiving",
-    rf"{{which}}(?P<name>{_NAMES})(?:,? (?:of )?{{year}})?",
+    rf"{{which}}(?P<name>{HOLIDAY})(?:,? (?:of )?{{year}})?",
 )
 def holiday(match: re.Match[str], calendar: Calendar) -> Reading | None:
-    name = re.sub(r"(?<=year|tine)['’]?s", "", lower(match["name"]))
+    name = holiday_name(match["name"])
     if match["year"]:
-        return Reading(_span(calendar, name, int(match["year"])), "holiday", explicit=True)
-    latest = yearly(calendar, lambda year: _span(calendar, name, year))
+        return Reading(holiday_span(calendar, name, int(match["year"])), "holiday", explicit=True)
+    latest = yearly(calendar, lambda year: holiday_span(calendar, name, year))
     return recurring(calendar, lower(match["which"]), "holiday", latest, is_holiday)
 
 
-def _span(calendar: Calendar, name: str, year: int) -> Span:
+def holiday_name(text: str) -> str:
+    """The name under which the tables have a holiday: "New Year's Eve" is "new year eve"."""
+    return re.sub(r"(?<=year|tine)['’]?s", "", lower(text))
+
+
+def holiday_span(calendar: Calendar, name: str, year: int) -> Span:
+    """The days of a holiday of this table in one year."""
     if name == "thanksgiving":
         first, length = _thanksgiving(year), 1
     elif name in MOVING:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from fivefold.text.calendar_words import MONTH_START, MONTH_WORDS, WEEKDAY, WEEKDAY_WORDS
+from fivefold.text.calendar_words import MONTH, MONTH_WORDS, SHORT_MONTH, WEEKDAY, WEEKDAY_WORDS
 from fivefold.text.triggers import Pattern
 from fivefold.values.memory import Facet, Type
 
@@ -36,8 +36,8 @@ _EVENT = Pattern(
 _WHEN = Pattern(
     f"yesterday today tonight tomorrow morning last next ago #-# {WEEKDAY_WORDS} {MONTH_WORDS}",
     r"\b(?:yesterday|today|tonight|tomorrow|this morning|last (?:night|week|weekend|month|year|\w+day)|next \w+|ago"
-    rf"|on {WEEKDAY}|(?:{MONTH_START})\w* \d{{1,2}}"
-    rf"|\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{MONTH_START})\w*|\d{{4}}-\d{{2}}-\d{{2}})\b",
+    rf"|on {WEEKDAY}|(?:{MONTH}|{SHORT_MONTH}) \d{{1,2}}"
+    rf"|\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{MONTH}|{SHORT_MONTH})|\d{{4}}-\d{{2}}-\d{{2}})\b",
     re.IGNORECASE,
 )
 _PLANNED = Pattern(

@@ -66,7 +66,9 @@ def _forms(verb: str, signs: str) -> list[tuple[str, str]]:
 
 def _triggers(phrases: dict[str, _Sense]) -> str:
     """The longest word of each phrase, singular and plural: where none of these occurs, no phrase does."""
-    return " ".join(f"{word} {word}s" for word in (max(re.findall("[a-z]+", s.casefold()), key=len) for s in phrases))
+    return " ".join(
+        f"{word} {word}s" for word in (max(re.findall(r"[^\W\d_]+", s.casefold()), key=len) for s in phrases)
+    )
 
 
 _VERB, _NOUN = (dict(sorted(_senses(column), key=lambda sense: -len(sense[0]))) for column in (0, 1))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, timezone, tzinfo
+
 from fivefold.text.names import mentions
 from fivefold.text.time_grammar.dates import dates_in
 from fivefold.values.extraction import Extraction
@@ -32,10 +34,14 @@ class Rules:
             mentions=mentioned,
             statements=facts,
             relations=relations(text, record.speaker),
-            dates=dates_in(text, record.event_at or utc_now()),
+            dates=dates_in(text, record.event_at or utc_now(), _zone(record)),
             facets=facets_of(text),
             refers_back=refers_back(text),
         )
+
+
+def _zone(record: Record) -> tzinfo:
+    return UTC if record.utc_offset is None else timezone(record.utc_offset)
 
 
 def beginning(content: str) -> str:
