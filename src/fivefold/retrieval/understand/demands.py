@@ -45,9 +45,11 @@ def find_demands(question: str, window: Window | None) -> tuple[Demand, ...]:
     advises = bool(phrases("suggestion").search(text)) and not phrases("suggested").search(text)
     asked = _Asked(text, window, advises)
     talk = list(_of_conversation(asked))
-    timed = [] if talk and talk[0].decides else list(_of_window(asked, question))
-    kinds = {demand.kind for demand in (*talk, *timed)}
-    return (*talk, *timed, *_of_order(asked, kinds), *_of_completeness(asked), *_of_state(asked, kinds))
+    if talk and talk[0].decides:
+        return (talk[0],)
+    timed = (*talk, *_of_window(asked, question))
+    ordered = () if talk else tuple(_of_order(asked))
+    return (*timed, *ordered, *_of_completeness(asked), *_of_state(asked, {item.kind for item in (*timed, *ordered)}))
 
 
 def _made(kind: DemandKind, match: re.Match[str] | None, decides: bool = False) -> Demand:
@@ -84,15 +86,14 @@ def _of_window(asked: _Asked, question: str) -> Iterator[Demand]:
     window = asked.window
     if window is None:
         return
-    decides = not asked.advises and not subject_words(question, window.text)
+    narrowed = asked.advises or asked.find("negation") or asked.find("exactly when")
+    decides = not narrowed and not subject_words(question, window.text)
     about = f"{'only ' if decides else ''}what belongs to {window.text!r}"
     yield Demand("window", window.text, max(0, question.find(window.text)), decides, about)
 
 
-def _of_order(asked: _Asked, kinds: set[DemandKind]) -> Iterator[Demand]:
+def _of_order(asked: _Asked) -> Iterator[Demand]:
     """The first, the last or the next of what answers."""
-    if kinds & {"just now", "last time"}:
-        return
     orders: tuple[DemandKind, ...] = ("first", "last", "next")
     for kind in orders:
         match = asked.find(kind)
@@ -125,8 +126,6 @@ def _of_completeness(asked: _Asked) -> Iterator[Demand]:
 
 def _of_state(asked: _Asked, kinds: set[DemandKind]) -> Iterator[Demand]:
     """What holds now or what held: by words that say so, else by the tense."""
-    if kinds & {"just now", "last time"}:
-        return
     past, now = _past_words(asked), asked.find("now")
     if past and not now:
         yield _made("past", past)
@@ -136,7 +135,7 @@ def _of_state(asked: _Asked, kinds: set[DemandKind]) -> Iterator[Demand]:
         return
     if asked.find("past tense"):
         match = asked.find("past state")
-        if match:
+        if match and not kinds & {"first", "last", "just now"}:
             yield _made("past", match)
         return
     if "window" in kinds or asked.advises:
