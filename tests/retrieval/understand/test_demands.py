@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from fivefold.retrieval.understand.demands import find_demands
-from fivefold.retrieval.understand.windows import reach_of
+from fivefold.retrieval.understand.subject import subject_words
+from fivefold.retrieval.understand.windows import Time, reach_of
 from fivefold.text.time_grammar import find_window
 
 NOW = datetime(2025, 6, 11, 15, 30, tzinfo=UTC)
@@ -22,7 +23,10 @@ def labelled() -> list[tuple[str, frozenset[str]]]:
 
 def demanded(question: str) -> frozenset[str]:
     window = find_window(question, NOW, UTC, reach=reach_of(question))
-    return frozenset(f"{item.kind}{'!' * item.decides}" for item in find_demands(question, window))
+    return frozenset(
+        f"{item.kind}{'!' * item.decides}"
+        for item in find_demands(question, window and Time(window, alone=not subject_words(question, window.text)))
+    )
 
 
 @pytest.mark.parametrize(("question", "demands"), labelled())

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 
 from fivefold.stores.protocol import Reader
 from fivefold.values.memory import Session
-from fivefold.values.times import to_micros
 
 PAUSE = timedelta(hours=2)
 """After such a silence a conversation is over, and the next question begins another one."""
@@ -23,7 +22,7 @@ class Conversations:
 
 def conversations(reader: Reader, now: datetime, session_id: str | None = None) -> Conversations:
     """The sessions by that time; the running one is the caller's, or one that ended a short while before."""
-    sessions = reader.sessions.page(2, after=(to_micros(now) + 1, ""))
+    sessions = reader.sessions.before(now, 2)
     if not sessions:
         return Conversations(None, None)
     latest = sessions[0]

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fivefold.retrieval.understand.demand_words import lower_case, phrases
+from fivefold.retrieval.understand.foreign import foreign_demands
 from fivefold.retrieval.understand.subject import subject_words
+from fivefold.retrieval.understand.windows import Time
 from fivefold.values.demands import Demand, DemandKind
 from fivefold.values.query import Window
 
@@ -31,7 +33,7 @@ class _Asked:
     """A question in lower case, the time it names, and whether it wants an advice."""
 
     text: str
-    window: Window | None
+    time: Time | None
     advises: bool
 
     def find(self, name: str) -> re.Match[str] | None:
@@ -39,11 +41,13 @@ class _Asked:
         return phrases(name).search(self.text)
 
 
-def find_demands(question: str, window: Window | None) -> tuple[Demand, ...]:
+def find_demands(question: str, time: Time | None = None, language: str | None = None) -> tuple[Demand, ...]:
     """Every demand of the question, those of its conversation and time first."""
+    if language is not None:
+        return tuple(_of_foreign(question, time, language))
     text = lower_case(question)
     advises = bool(phrases("suggestion").search(text)) and not phrases("suggested").search(text)
-    asked = _Asked(text, window, advises)
+    asked = _Asked(text, time, advises)
     talk = list(_of_conversation(asked))
     if talk and talk[0].decides:
         return (talk[0],)
@@ -68,7 +72,7 @@ def _of_conversation(asked: _Asked) -> Iterator[Demand]:
         yield _made("last time", match, decides=True)
         return
     match = asked.find("talk just now")
-    if match and not (asked.window and _is_day_before(asked.window)):
+    if match and not (asked.time and _is_day_before(asked.time.window)):
         yield _made("just now", match, decides=True)
         return
     match = asked.find("just now")
@@ -83,13 +87,15 @@ def _is_day_before(window: Window) -> bool:
 
 def _of_window(asked: _Asked, question: str) -> Iterator[Demand]:
     """A time; it decides where nothing else is asked about."""
-    window = asked.window
-    if window is None:
+    if asked.time is None:
         return
     narrowed = asked.advises or asked.find("negation") or asked.find("exactly when")
-    decides = not narrowed and not subject_words(question, window.text)
+    yield _window(question, asked.time.window, decides=asked.time.alone and not narrowed)
+
+
+def _window(question: str, window: Window, decides: bool) -> Demand:
     about = f"{'only ' if decides else ''}what belongs to {window.text!r}"
-    yield Demand("window", window.text, max(0, question.find(window.text)), decides, about)
+    return Demand("window", window.text, max(0, question.find(window.text)), decides, about)
 
 
 def _of_order(asked: _Asked) -> Iterator[Demand]:
@@ -103,7 +109,7 @@ def _of_order(asked: _Asked) -> Iterator[Demand]:
 
 def _within_window(asked: _Asked, match: re.Match[str]) -> bool:
     """Whether the words belong to the time: 'the first week of June' is no first week."""
-    for part in asked.window.text.casefold().split(" … ") if asked.window else ():
+    for part in asked.time.window.text.casefold().split(" … ") if asked.time else ():
         start = asked.text.find(part)
         if 0 <= start < match.end() and match.start() < start + len(part):
             return True
@@ -147,3 +153,12 @@ def _of_state(asked: _Asked, kinds: set[DemandKind]) -> Iterator[Demand]:
 def _past_words(asked: _Asked) -> re.Match[str] | None:
     was = asked.find("past tense") or not asked.find("present")
     return asked.find("past") or asked.find("old" if was else "old and asked")
+
+
+def _of_foreign(question: str, time: Time | None, language: str) -> Iterator[Demand]:
+    """As far as the tables of another language reach."""
+    if time is not None:
+        yield _window(question, time.window, decides=time.alone)
+    for kind, match in foreign_demands(question, language):
+        if match or time is None:
+            yield _made(kind, match)

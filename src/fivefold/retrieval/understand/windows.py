@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from fivefold.retrieval.understand.anchors import anchored_window
 from fivefold.retrieval.understand.conversations import last_talk
 from fivefold.retrieval.understand.demand_words import lower_case, phrases
+from fivefold.retrieval.understand.foreign import foreign_time, has_subject
+from fivefold.retrieval.understand.subject import subject_words
 from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader
 from fivefold.text.time_grammar import Reach, find_window
@@ -15,10 +19,24 @@ from fivefold.values.query import Window
 _SINCE_LAST = re.compile(r"\bsince\b.{0,20}\blast\b", re.IGNORECASE)
 
 
-def window_of(question: str, now: datetime, reader: Reader, settings: Settings) -> Window | None:
-    """The one window of the question, if it has any."""
+@dataclass(frozen=True, slots=True)
+class Time:
+    """The time of a question, and whether the question is about nothing else."""
+
+    window: Window
+    alone: bool = False
+
+
+def time_of(question: str, language: str | None, now: datetime, reader: Reader, settings: Settings) -> Time | None:
+    """The one time the question asks about, if any."""
+    if language is not None:
+        return _foreign(question, language, now, settings)
     talk = last_talk(reader, now) if _SINCE_LAST.search(question) else None
-    return find_window(question, now, settings.zone, settings, talk, reach_of(question))
+    window = find_window(question, now, settings.zone, settings, talk, reach_of(question))
+    if window is not None:
+        return Time(window, alone=not subject_words(question, window.text))
+    window = anchored_window(question, now, reader)
+    return Time(window) if window else None  # a guess, which decides nothing
 
 
 def reach_of(question: str) -> Reach:
@@ -27,3 +45,14 @@ def reach_of(question: str) -> Reach:
     if phrases("past tense").search(text) or phrases("news").search(text):
         return "any"
     return "ahead" if phrases("ahead").search(text) or phrases("suggestion").search(text) else "any"
+
+
+def _foreign(question: str, language: str, now: datetime, settings: Settings) -> Time | None:
+    time = foreign_time(question, language)
+    if time is None:
+        return None
+    window = find_window(time.english, now, settings.zone, settings, reach="ahead" if time.ahead else "any")
+    if window is None:
+        return None
+    alone = not has_subject(question, language, time)
+    return Time(replace(window, text=question[time.start : time.end]), alone)
