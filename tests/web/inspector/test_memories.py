@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import fivefold
+from fivefold.stores import open_store
 from tests.support.web_server import Served
 from tests.web.inspector.conftest import WatchedPage
 
@@ -119,6 +121,16 @@ def test_a_memory_shows_its_history_its_entities_and_its_neighbours(browser_page
     browser_page.goto("/memories/s13.01")
     browser_page.get_by_role("link", name="Kestrel", exact=True).click()
     expect(browser_page.get_by_role("heading", level=1)).to_have_text("Project Kestrel")
+
+
+def test_what_likely_replaces_a_memory_is_shown_with_its_chance(served: Served) -> None:
+    old, new = (remember(served, content=text) for text in ("Grapes are sour in June", "Seven boats left early"))
+    with closing(open_store(served.path)) as store, store.write(OWN) as txn:
+        rows = {memory.id: memory.row for memory, _ in txn.memories.scan()}
+        txn.memories.link(rows[new], rows[old], "likely", "a test says so", 0.75)
+    page = served.client.get(at(old)).text
+    assert "likely supersedes (0.75): <a" in page
+    assert "a test says so" in page
 
 
 def test_what_is_typed_is_remembered(browser_page: Page, served: Served) -> None:
