@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from fivefold.bench.diff import diff
-from fivefold.bench.results import QUESTIONS, RESULTS, collect_results, score_run, write_questions
+from fivefold.bench.result_folder import QUESTIONS, RESULTS
+from fivefold.bench.results import collect_results, score_run, write_questions
 from fivefold.bench.run import Run
 from fivefold.bench.runner import Answer
 from fivefold.bench.scores import LISTED, Scores

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from fivefold.bench.plots import COLOURS, GREYS, _largest, _looks, box, draw, raised, require_plots, wrapped
-from fivefold.bench.results import PLOTS, collect_results
+from fivefold.bench.plots import COLOURS, GREYS, _largest, box, draw, looks_of, raised, require_plots, wrapped
+from fivefold.bench.result_folder import PLOTS
+from fivefold.bench.results import collect_results
 from fivefold.bench.run import Run
 from fivefold.bench.scores import Scores
 from fivefold.errors import MissingExtra
@@ -23,7 +24,7 @@ from fivefold.retrieval.recipe import RACED
 def test_every_plot_is_a_picture_with_all_colours(run: Run, scored: Mapping[str, Scores], tmp_path: Path) -> None:
     draw(tmp_path, run, collect_results(run, scored, ks=(5, 10, 20), seed=None))
     assert {path.name for path in tmp_path.iterdir()} == set(PLOTS)
-    wanted = {look["color"] for look in _looks(list(scored)).values()}
+    wanted = {look["color"] for look in looks_of(list(scored)).values()}
     for name in PLOTS:
         with Image.open(tmp_path / name) as picture:
             assert picture.width >= 800
@@ -36,7 +37,7 @@ def test_every_plot_is_a_picture_with_all_colours(run: Run, scored: Mapping[str,
 
 def test_baselines_are_grey_and_no_two_recipes_look_alike() -> None:
     names = ["dense", "bm25", *RACED, *(f"mine{number}" for number in range(8))]
-    looks = _looks(names)
+    looks = looks_of(names)
     assert [looks[name]["color"] for name in ("dense", "bm25")] == list(GREYS)
     assert looks["default"]["color"] == COLOURS[0]
     assert len({(look["color"], look["marker"], look["linestyle"]) for look in looks.values()}) == len(names)

@@ -13,7 +13,8 @@ import ir_measures
 import pytest
 
 from fivefold.bench import plots
-from fivefold.bench.results import OWN, check_folder, collect_results, score_run, write_folder
+from fivefold.bench.result_folder import COMPARISON_FILES, check_folder
+from fivefold.bench.results import collect_results, score_run, write_folder
 from fivefold.bench.run import Run
 from fivefold.bench.runner import Answer
 from fivefold.bench.scores import LISTED, Scores, means, metric_names
@@ -93,7 +94,7 @@ def test_processes_side_by_side_are_noted(run: Run, scored: Scored) -> None:
 
 def test_the_folder_holds_everything_and_nothing_unfinished(folder: Path, results: Json) -> None:
     there = {path.relative_to(folder).as_posix() for path in folder.parent.rglob("*.*")}
-    assert there == OWN | {f"runs/{name}.trec" for name in ("dense", "bm25", "recipe_dense", "default")}
+    assert there == COMPARISON_FILES | {f"runs/{name}.trec" for name in ("dense", "bm25", "recipe_dense", "default")}
     assert json.loads((folder / "results.json").read_text("utf-8")) == results
 
 
@@ -130,7 +131,7 @@ def test_equal_runs_give_equal_bytes(run: Run, results: Json, scored: Scored, fo
     files = write_folder(tmp_path, run, results, scored)
     for path in files:
         assert path.read_bytes() == (folder / path.relative_to(tmp_path)).read_bytes()
-    assert len(files) == len(OWN) + 4
+    assert len(files) == len(COMPARISON_FILES) + 4
 
 
 def test_a_later_race_replaces_an_earlier_one(run: Run, folder: Path, scored: Scored, tmp_path: Path) -> None:

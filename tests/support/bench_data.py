@@ -11,6 +11,7 @@ from typing import Any
 
 from fivefold.bench.data import Dataset
 from fivefold.bench.jsonl import load
+from tests.support.everyday_life import write_life
 
 TALK = {
     "monday": [
@@ -196,6 +197,7 @@ def write(folder: Path) -> None:
     """All formats, and the folder run with two recipes' answers."""
     write_beam(folder, beam_chat(), beam_probes())
     write_personamem(folder, personamem_rows(), {"c1": personamem_context()})
+    write_life(folder)
     (folder / "talk.json").write_text(json.dumps(locomo()), "utf-8")
     (folder / "chats.json").write_text(json.dumps(longmemeval()), "utf-8")
     lines = folder / "lines"

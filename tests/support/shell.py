@@ -72,6 +72,7 @@ ARGS: dict[str, list[str]] = {
     "bench longmemeval": ["{folder}/chats.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench beam": ["{folder}/talks", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench personamem": ["{folder}/questions_tiny.csv", "--recipes", "bm25", "--embedder", "wordllama"],
+    "bench everyday": ["{folder}/nuno.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench jsonl": ["{folder}/lines", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench diff": ["{folder}/run/results.json", "--recipes", "old,new"],
 }

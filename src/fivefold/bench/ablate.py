@@ -13,7 +13,16 @@ from fivefold.retrieval.recipe import Recipe
 from fivefold.retrieval.recipe_file import without_part
 from fivefold.values.serialize import Json, Value
 
-METRICS = ("recall@5", "recall@10", "ndcg@10")
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The metrics by which parts are judged, and the one that is tested."""
+
+    metrics: tuple[str, ...]
+    tested: str
+
+
+MEASURED = Measured(("recall@5", "recall@10", "ndcg@10"), tested="recall@10")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +39,7 @@ class PartWorth(Value):
 
 @dataclass(frozen=True, slots=True)
 class Ablation(Value):
-    """All parts of one recipe, the most useful first; `p` is of the paired test on recall@10."""
+    """All parts of one recipe, the most useful first; `p` is of the paired test on the metric they are sorted by."""
 
     recipe: str
     parts: tuple[PartWorth, ...]
@@ -55,16 +64,21 @@ def reduced_name(name: str, part: str) -> str:
 
 
 def worth_of(
-    name: str, recipe: Recipe, scored: Mapping[str, Scores], reasons: Mapping[str, str], seed: int
+    name: str,
+    recipe: Recipe,
+    scored: Mapping[str, Scores],
+    reasons: Mapping[str, str],
+    seed: int,
+    measured: Measured = MEASURED,
 ) -> Ablation:
     """What every part adds."""
-    parts = [_worth(name, part, scored, seed) for part in recipe.parts() if part not in reasons]
-    parts.sort(key=lambda item: -item.worth["recall@10"])
+    parts = [_worth(name, part, scored, seed, measured) for part in recipe.parts() if part not in reasons]
+    parts.sort(key=lambda item: -item.worth[measured.tested])
     return Ablation(name, (*parts, *(PartWorth(part, {}, kept=why) for part, why in reasons.items())))
 
 
-def _worth(name: str, part: str, scored: Mapping[str, Scores], seed: int) -> PartWorth:
-    comparisons = {metric: compare(name, reduced_name(name, part), scored, metric, seed) for metric in METRICS}
-    test = comparisons["recall@10"]
+def _worth(name: str, part: str, scored: Mapping[str, Scores], seed: int, measured: Measured) -> PartWorth:
+    comparisons = {metric: compare(name, reduced_name(name, part), scored, metric, seed) for metric in measured.metrics}
+    test = comparisons[measured.tested]
     worth = {metric: round(item.difference, 6) for metric, item in comparisons.items()}
     return PartWorth(part, worth, test.better, test.worse, test.p)

@@ -12,7 +12,8 @@ from fivefold.bench.contestants import Contestant, contestants_for, select_quest
 from fivefold.bench.data import Dataset, Unit
 from fivefold.bench.judged import CHOICE, RELEVANCE, Values, choose, mean_relevance
 from fivefold.bench.plots import require_plots
-from fivefold.bench.results import check_folder, collect_results, score_run, write_folder
+from fivefold.bench.result_folder import check_folder
+from fivefold.bench.results import collect_results, score_run, write_folder
 from fivefold.bench.run import Run, run_contestants
 from fivefold.bench.scores import Scores, depth_for, means, metric_names, require_measures
 from fivefold.bench.significance import compare_all, reference_recipe
@@ -51,10 +52,11 @@ class Options:
 
 def run_benchmark(load: Callable[[], Dataset], options: Options, progress: bool = False) -> tuple[Json, list[Path]]:
     """The results as data, and the written files. Mistakes in the options are reported before the run begins."""
-    _check(options)
+    require_measures()
+    check_options(options)
     dataset = select_questions(load(), options.unit, options.limit, options.seed)
     contestants, notes = contestants_for(options.choice(), options.overrides, dataset.unit, options.seed or 0)
-    reduced, reasons, whole = _reduce(options, dataset.unit, contestants)
+    reduced, reasons, whole = reduce_recipe(options, dataset.unit, contestants)
     run = run_contestants(
         dataset, [*contestants, *reduced], options.embedder, depth_for(options.ks), options.jobs, progress
     )
@@ -104,7 +106,8 @@ def _judge(
     }, notes
 
 
-def _check(options: Options) -> None:
+def check_options(options: Options) -> None:
+    """Report mistakes before a long run, not after it."""
     if options.limit is not None and options.limit < 1:
         raise InvalidInput(f"must be at least 1, not {options.limit}", field="limit")
     if not 1 <= options.jobs <= MOST_JOBS:
@@ -114,14 +117,13 @@ def _check(options: Options) -> None:
     if options.seed is not None and options.seed < 0:
         raise InvalidInput(f"must not be negative, not {options.seed}", field="seed")
     load_embedder(options.embedder)
-    require_measures()
     contestants_for(options.choice(), options.overrides, "turn")
     if options.out is not None:
         require_plots()
         check_folder(options.out)
 
 
-def _reduce(
+def reduce_recipe(
     options: Options, unit: Unit, contestants: list[Contestant]
 ) -> tuple[list[Contestant], dict[str, str], Contestant | None]:
     """The recipe to take apart joins the run, if it is not in it, and so do its cut versions."""

@@ -16,7 +16,7 @@ UNITS: tuple[Unit, ...] = get_args(Unit)
 
 @dataclass(frozen=True, slots=True)
 class Question(Value):
-    """A question and the ids, of memories or of sessions, that answer it."""
+    """A question and the ids, of memories or of sessions, that answer it; `stale` answered it before a change."""
 
     id: str
     namespace: str
@@ -25,6 +25,7 @@ class Question(Value):
     category: str = "all"
     now: datetime | None = None
     history: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fivefold.bench.results import QUESTIONS, RESULTS
+from fivefold.bench.result_folder import QUESTIONS, RESULTS
 from fivefold.bench.runner import EXPLAINED
 from fivefold.errors import Call, InvalidInput
 from fivefold.values.serialize import Json, Value

@@ -53,7 +53,7 @@ def load(folder: str | Path, unit: Unit | None = None) -> Dataset:
         unit=unit,
         memories={namespace: space.records for namespace, space in known.items()},
         questions=questions,
-        plain={namespace: list(_plain(space.records, unit)) for namespace, space in known.items()},
+        plain={namespace: list(plain_texts(space.records, unit)) for namespace, space in known.items()},
         notes=(f"memories whose time had no zone and was taken as UTC: {zoneless}",) if zoneless else (),
     )
 
@@ -126,7 +126,8 @@ def _question(line: Fields, known: dict[str, Known]) -> Question:
     )
 
 
-def _plain(records: Sequence[Record], unit: Unit) -> Iterator[tuple[str, str]]:
+def plain_texts(records: Sequence[Record], unit: Unit) -> Iterator[tuple[str, str]]:
+    """What the plain baselines search: the id that counts, and the text with its speaker if that is a person."""
     for record in records:
         id = record.id if unit == "turn" else record.session_id
         if id is not None:

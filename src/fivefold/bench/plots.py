@@ -62,8 +62,8 @@ def draw(folder: Path, run: Run, results: Json) -> None:
 
 def recall_at_k(path: Path, results: Json, curves: Mapping[str, Sequence[float]]) -> None:
     """One line a recipe, the legend in the order of their ends."""
-    figure, axes = _page(f"Recall by depth: {results['dataset']}, by {results['unit']}")
-    looks = _looks(list(curves))
+    figure, axes = page(f"Recall by depth: {results['dataset']}, by {results['unit']}")
+    looks = looks_of(list(curves))
     for name in sorted(curves, key=lambda each: -curves[each][-1]):
         values = curves[name]
         axes.plot(
@@ -80,14 +80,14 @@ def recall_at_k(path: Path, results: Json, curves: Mapping[str, Sequence[float]]
     axes.set_xticks([1, *(k for k in range(5, len(next(iter(curves.values()))) + 1, 5))])
     axes.set_ylim(0, 1)
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
-    _save(figure, path)
+    save(figure, path)
 
 
 def recall_by_category(path: Path, results: Json) -> None:
     """Groups of bars, one group a category, with its number of questions."""
     kinds, names = _largest(results["categories"]), list(results["recipes"])
-    figure, axes = _page(f"Recall@10 by category: {results['dataset']}", width=max(7.0, 1.7 * len(kinds) + 2.2))
-    looks, room = _looks(names), 0.84
+    figure, axes = page(f"Recall@10 by category: {results['dataset']}", width=max(7.0, 1.7 * len(kinds) + 2.2))
+    looks, room = looks_of(names), 0.84
     for place, name in enumerate(names):
         left = [at - room / 2 + (place + 0.5) * room / len(names) for at in range(len(kinds))]
         values = [results["recipes"][name]["by_category"][kind]["recall@10"] for kind in kinds]
@@ -98,7 +98,7 @@ def recall_by_category(path: Path, results: Json) -> None:
     axes.set_ylim(0, 1)
     axes.grid(False, axis="x")
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
-    _save(figure, path)
+    save(figure, path)
 
 
 def _largest(categories: Mapping[str, int]) -> list[str]:
@@ -114,11 +114,11 @@ def wrapped(kind: str) -> str:
 
 def quality_latency(path: Path, results: Json) -> None:
     """One point per recipe, up is better and left is faster; names that would overlap are moved apart."""
-    figure, axes = _page(f"Quality against time: {results['dataset']}")
+    figure, axes = page(f"Quality against time: {results['dataset']}")
     names = list(results["recipes"])
     times = {name: max(0.01, results["recipes"][name]["latency_ms"]["recall"]["p50"]) for name in names}
     heights = {name: results["recipes"][name]["overall"]["recall@10"] for name in names}
-    looks = _looks(names)
+    looks = looks_of(names)
     for name in names:
         axes.plot(times[name], heights[name], marker=looks[name]["marker"], color=looks[name]["color"], markersize=8)
     low, high = min(heights.values()), max(heights.values())
@@ -133,7 +133,7 @@ def quality_latency(path: Path, results: Json) -> None:
     axes.set_xlabel("recall time, ms (p50, without encoding the question)")
     axes.set_ylabel("recall@10")
     _label(figure, axes, {name: (times[name], heights[name]) for name in names})
-    _save(figure, path)
+    save(figure, path)
 
 
 def _label(figure: Figure, axes: Axes, points: Mapping[str, tuple[float, float]]) -> None:
@@ -179,7 +179,7 @@ def _meet(a: Box, b: Box) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
+def looks_of(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Colour, mark and line of each contestant: baselines grey and dashed, `default` in front."""
     looks: dict[str, dict[str, Any]] = {}
     recipes = sorted((name for name in names if name not in BASELINES), key=lambda name: name != "default")
@@ -200,11 +200,11 @@ def _marked_places(count: int) -> list[int]:
     return [0, *range(4, count, 5)]
 
 
-def _page(title: str, width: float = 8.0) -> tuple[Figure, Axes]:
+def page(title: str, width: float = 8.0, height: float = 4.6) -> tuple[Figure, Axes]:
     """An empty plot in the house style, without pyplot and its global state."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, 4.6), layout="constrained")
+    figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.add_subplot()
     axes.set_title(title, loc="left", fontsize=12, color=INK, pad=10)
     axes.spines[["top", "right"]].set_visible(False)
@@ -215,7 +215,8 @@ def _page(title: str, width: float = 8.0) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save(figure: Figure, path: Path) -> None:
+    """Write the figure as a PNG file, the same bytes each time."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     FigureCanvasAgg(figure)

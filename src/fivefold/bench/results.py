@@ -1,13 +1,10 @@
-"""The results of a run: results.json and the other files, written elsewhere first and then moved into place."""
+"""The results of a run as data, and as files."""
 
 from __future__ import annotations
 
 import gzip
 import json
-import os
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -17,24 +14,13 @@ from fivefold.bench.ablate import Ablation
 from fivefold.bench.contestants import Contestant
 from fivefold.bench.data import Question
 from fivefold.bench.judged import CHOICE
+from fivefold.bench.result_folder import QRELS, QUESTIONS, RUNS, TABLE, fill_folder
 from fivefold.bench.run import Run
 from fivefold.bench.runner import Answer
 from fivefold.bench.scores import Scores, by_category, gains, means, score
 from fivefold.bench.significance import Comparison
-from fivefold.errors import InvalidInput, StoreError
-from fivefold.stores.atomic_files import move_into_place
 from fivefold.values.serialize import Json
 from fivefold.version import VERSION
-
-RESULTS = "results.json"
-QUESTIONS = "questions.jsonl.gz"
-TABLE = "table.md"
-QRELS = "qrels.trec"
-RUNS = "runs"
-PLOTS = ("recall_at_k.png", "recall_by_category.png", "quality_latency.png")
-OWN = frozenset({RESULTS, QUESTIONS, TABLE, QRELS, *PLOTS})
-UNFINISHED = ".unfinished-"
-"""How the folder begins in which the files are made; one that a killed run left behind is removed by the next."""
 
 PERCENTILES = (50, 95, 99)
 
@@ -89,11 +75,11 @@ def _result(run: Run, contestant: Contestant, scores: Scores) -> Json:
     kinds = by_category(scores, run.dataset.questions)
     return {
         "n": len(answers),
-        "overall": _rounded(means(scores, run.dataset.questions)),
-        "by_category": {kind: _rounded(values) for kind, values in kinds.items()},
+        "overall": rounded(means(scores, run.dataset.questions)),
+        "by_category": {kind: rounded(values) for kind, values in kinds.items()},
         "latency_ms": {
-            "encode": _spread(run.encode_ms if encoded else (0.0,)),
-            "recall": _spread([answer.ms for answer in answers]),
+            "encode": spread(run.encode_ms if encoded else (0.0,)),
+            "recall": spread([answer.ms for answer in answers]),
         },
     }
 
@@ -103,78 +89,31 @@ def _time_notes(run: Run) -> Iterator[str]:
         yield f"times were measured with {run.jobs} processes side by side"
 
 
-def _rounded(values: Mapping[str, float]) -> dict[str, float]:
+def rounded(values: Mapping[str, float]) -> dict[str, float]:
+    """Figures as a file has them."""
     return {name: round(value, 6) for name, value in values.items()}
 
 
-def _spread(times: Sequence[float]) -> dict[str, float]:
+def spread(times: Sequence[float]) -> dict[str, float]:
+    """The middle and the tail of some times."""
     return {f"p{share}": round(float(np.percentile(times, share)), 3) for share in PERCENTILES}
 
 
-def check_folder(folder: Path) -> None:
-    """Refuse before the run a folder that cannot take its files, or holds what is not a run's."""
-    if folder.exists() and not folder.is_dir():
-        raise InvalidInput(f"{str(folder)!r} is a file; name a folder", field="out")
-    strange = sorted(_strange(folder)) if folder.is_dir() else []
-    if strange:
-        raise InvalidInput(
-            f"{str(folder)!r} holds other things ({', '.join(strange[:3])}{', …' if strange[3:] else ''}); "
-            "name a new or empty folder, or one of an earlier run",
-            field="out",
-        )
-    there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        raise InvalidInput(
-            f"{str(folder)!r} cannot be written: {str(there)!r} is no folder you may write to", field="out"
-        )
-
-
-def _strange(folder: Path) -> Iterator[str]:
-    """What in the folder is not from an earlier run."""
-    for entry in folder.iterdir():
-        if entry.name == RUNS and entry.is_dir():
-            yield from (f"{RUNS}/{inner.name}" for inner in entry.iterdir() if inner.suffix != ".trec")
-        elif not entry.name.startswith(UNFINISHED) and (entry.name not in OWN or not entry.is_file()):
-            yield entry.name
-
-
 def write_folder(folder: Path, run: Run, results: Json, scored: Mapping[str, Scores]) -> list[Path]:
-    """Every file of the run, each whole or not there; what an earlier run left goes. results.json comes last."""
+    """Every file of the run; what an earlier run left goes."""
     from fivefold.bench.plots import draw
     from fivefold.bench.tables import markdown
 
-    check_folder(folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=folder) as name:
-            new = Path(name)
-            (new / RUNS).mkdir()
-            write_questions(new / QUESTIONS, run, scored)
-            (new / TABLE).write_text(markdown(results), "utf-8")
-            (new / QRELS).write_text("".join(_qrels(run.dataset.questions)), "utf-8")
-            for contestant in run.contestants:
-                text = "".join(_run_lines(contestant.name, run.answers[contestant.name]))
-                (new / RUNS / f"{file_name(contestant.name)}.trec").write_text(text, "utf-8")
-            draw(new, run, results)
-            (new / RESULTS).write_text(json.dumps(results, ensure_ascii=False, indent=2) + "\n", "utf-8")
-            return _move(new, folder)
-    except OSError as error:
-        raise StoreError(f"the results could not be written to {str(folder)!r}: {error.strerror or error}") from None
+    def write(new: Path) -> None:
+        write_questions(new / QUESTIONS, run, scored)
+        (new / TABLE).write_text(markdown(results), "utf-8")
+        (new / QRELS).write_text("".join(_qrels(run.dataset.questions)), "utf-8")
+        for contestant in run.contestants:
+            text = "".join(_run_lines(contestant.name, run.answers[contestant.name]))
+            (new / RUNS / f"{file_name(contestant.name)}.trec").write_text(text, "utf-8")
+        draw(new, run, results)
 
-
-def _move(new: Path, folder: Path) -> list[Path]:
-    files = sorted((path for path in new.rglob("*") if path.is_file()), key=lambda path: (path.name == RESULTS, path))
-    targets = [folder / path.relative_to(new) for path in files]
-    (folder / RESULTS).unlink(missing_ok=True)
-    (folder / RUNS).mkdir(exist_ok=True)
-    for path, target in zip(files, targets, strict=True):
-        move_into_place(path, target, replace=True)
-    for old in (*folder.glob("*"), *folder.glob(f"{RUNS}/*")):
-        if old.is_file() and old not in targets:
-            old.unlink()
-        elif old.name.startswith(UNFINISHED) and old.name != new.name:
-            shutil.rmtree(old, ignore_errors=True)
-    return targets
+    return fill_folder(folder, write, results)
 
 
 def write_questions(path: Path, run: Run, scored: Mapping[str, Scores]) -> None:
@@ -190,7 +129,7 @@ def write_questions(path: Path, run: Run, scored: Mapping[str, Scores]) -> None:
                     "category": question.category,
                     "relevant": list(question.relevant),
                     "ranking": list(answer.ranking),
-                    "scores": _rounded(scored[contestant.name][question.id]),
+                    "scores": rounded(scored[contestant.name][question.id]),
                     "explained": dict(answer.explained),
                 }
                 packed.write((json.dumps(line, ensure_ascii=False) + "\n").encode())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,7 +42,8 @@ MOST_SHOWN = 2_000
 class Answer:
     """One recall of the run: what was found, best first, how long it took without encoding, and why.
 
-    `texts` are those of the first hits, for what is measured by reading them.
+    `texts` are those of the first hits, for what is measured by reading them. `found` is whether the recall says that
+    something answers, and `chances` are those of the hits, where it gives them.
     """
 
     question: str
@@ -52,6 +53,8 @@ class Answer:
     explained: tuple[tuple[str, str], ...] = ()
     degraded: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
+    found: bool | None = None
+    chances: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,8 @@ class Runner:
             tuple(_explanations(hits, question.relevant)),
             answer.degraded,
             tuple(_spoken(hit.memory) for hit in list(answer)[:SHOWN]),
+            getattr(answer, "found", None),
+            _chances(hits.values()),
         )
 
     def _counted_by(self, memory: Memory) -> str:
@@ -124,6 +129,12 @@ class Runner:
         for engine in self._engines.values():
             engine.close()
         self.store.close()
+
+
+def _chances(hits: Iterable[Hit]) -> tuple[float, ...]:
+    """The chance of each hit, or nothing where a recipe gives none."""
+    chances = [getattr(hit, "chance", None) for hit in hits]
+    return tuple(chance for chance in chances if chance is not None) if None not in chances else ()
 
 
 def _spoken(memory: Memory) -> str:

@@ -105,23 +105,29 @@ def notes(results: Json) -> Iterator[str]:
 def markdown(results: Json) -> str:
     """All tables of a run as one page."""
     columns, rows = overall(results)
-    lines = [f"# {results['dataset']}", "", *_markdown(("recipe", *columns), rows)]
+    lines = [f"# {results['dataset']}", "", *markdown_table(("recipe", *columns), rows)]
     if results["measures"]:
         columns, rows = reported(results)
-        lines += ["", "## Measures of this benchmark alone", "", *_markdown(("recipe", *columns), rows)]
+        lines += ["", "## Measures of this benchmark alone", "", *markdown_table(("recipe", *columns), rows)]
     if len(results["categories"]) > 1:
         columns, rows = categories(results)
-        lines += ["", "## Recall@10 by category", "", *_markdown(("recipe", *columns), rows)]
+        lines += ["", "## Recall@10 by category", "", *markdown_table(("recipe", *columns), rows)]
     if results["significance"]:
         plain = [Row(cells[0], cells[1:]) for cells in significance(results)]
-        lines += ["", "## Paired randomisation tests", "", *_markdown(COMPARED, plain)]
+        lines += ["", "## Paired randomisation tests", "", *markdown_table(COMPARED, plain)]
     if results["ablation"]:
         plain = [Row(cells[0], cells[1:]) for cells in ablation(results)]
-        lines += ["", f"## What each part of {results['ablation']['recipe']} is worth", "", *_markdown(WORTHS, plain)]
+        lines += [
+            "",
+            f"## What each part of {results['ablation']['recipe']} is worth",
+            "",
+            *markdown_table(WORTHS, plain),
+        ]
     return "\n".join([*lines, "", *(f"- {note}" for note in notes(results))]) + "\n"
 
 
-def _markdown(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
+def markdown_table(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:
+    """The lines of one table, the best of each column in bold."""
     yield "| " + " | ".join(columns) + " |"
     yield "|---|" + "---:|" * (len(columns) - 1)
     for row in rows:

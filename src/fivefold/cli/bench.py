@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fivefold.cli import benchmark
+from fivefold.cli import benchmark, everyday
 from fivefold.cli.app import JsonOption, app, print_json
 from fivefold.errors import InvalidInput
 
@@ -59,7 +59,14 @@ def speed(
         _show(found)
 
 
-COMPARISONS = (benchmark.locomo, benchmark.longmemeval, benchmark.beam, benchmark.personamem, benchmark.jsonl)
+COMPARISONS = (
+    everyday.everyday,
+    benchmark.locomo,
+    benchmark.longmemeval,
+    benchmark.beam,
+    benchmark.personamem,
+    benchmark.jsonl,
+)
 for compare in COMPARISONS:
     bench.command(cls=benchmark.OptionalAblate)(compare)
 bench.command()(benchmark.diff)

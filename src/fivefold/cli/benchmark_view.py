@@ -32,15 +32,15 @@ SPARED = frozenset({"recall@20", "all@10", "hit@5", "mrr", "p95 ms", *SPARED_FIR
 
 def show_results(results: Json, out: Path | None, files: Sequence[Path]) -> None:
     """All tables, then what to know about them, then where the files are."""
-    _table("recipe", *tables.overall(results))
+    figure_table("recipe", *tables.overall(results))
     if results["measures"]:
         terminal.line("")
         terminal.line("measures of this benchmark alone", "bold")
-        _table("recipe", *tables.reported(results))
+        figure_table("recipe", *tables.reported(results))
     if len(results["categories"]) > 1:
         terminal.line("")
         terminal.line("recall@10 by category", "bold")
-        _table("recipe", *tables.categories(results))
+        figure_table("recipe", *tables.categories(results))
     if results["significance"]:
         terminal.line("")
         terminal.line("paired randomisation tests; difference above 0: the recipe is better", "bold")
@@ -59,7 +59,7 @@ def show_results(results: Json, out: Path | None, files: Sequence[Path]) -> None
         terminal.line(f"{terminal.counted(len(files), 'file', 'files')} in {out}")
 
 
-def _table(first: str, columns: Sequence[str], rows: Sequence[tables.Row]) -> None:
+def figure_table(first: str, columns: Sequence[str], rows: Sequence[tables.Row]) -> None:
     """Figures to the right, the best of each column bold, baselines dimmed. No figure is ever broken."""
     grid = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 1))
     grid.add_column(first, no_wrap=True)

@@ -1,0 +1,1 @@
+"""Everyday lives: what people ask their own memory, judged as they would judge the answers."""

@@ -1,0 +1,138 @@
+"""The tables of a run over everyday lives, as rows for the terminal and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fivefold.bench.contestants import BASELINES
+from fivefold.bench.everyday.lives import NEVER
+from fivefold.bench.everyday.outcomes import COVER, HITS
+from fivefold.bench.tables import Row, markdown_table, p_text, share, signed
+from fivefold.values.serialize import Json
+
+OVERALL = (*HITS, "cover", "fresh", "window", "list", "never", "refused", "error")
+LOW_IS_GOOD = frozenset({"refused", "error"})
+UNMARKED = frozenset({"never", "refused"})
+"""Who says "no" to everything is first in the one and last in the other, so neither has a best."""
+
+DIFFERENCES = ("recipe", "against", "hit@1", "from", "to")
+BINS = ("chance", "hits", "mean chance", "right")
+WORTHS = ("part", "hit@1", "hit@5", COVER, "better", "worse", "p")
+
+
+def overall(results: Json) -> tuple[list[str], list[Row]]:
+    """A row for each recipe."""
+    values = {name: [each["overall"][column] for column in OVERALL] for name, each in results["recipes"].items()}
+    best = [_best(column, [row[place] for row in values.values()]) for place, column in enumerate(OVERALL)]
+    rows = [
+        Row(
+            name,
+            (*(_cell(value) for value in row), f"{results['recipes'][name]['latency_ms']['recall']['p50']:.1f}"),
+            frozenset(place for place, value in enumerate(row) if value is not None and value == best[place]),
+            name in BASELINES,
+        )
+        for name, row in values.items()
+    ]
+    return [*OVERALL, "p50 ms"], rows
+
+
+def by_kind(results: Json, name: str) -> tuple[list[str], list[Row]]:
+    """One recipe: a row for each kind of question."""
+    columns = (*HITS, COVER)
+    figures = results["recipes"][name]["by_category"]
+    rows = [
+        Row(kind, (str(count), *(_cell(figures[kind][column]) for column in columns)))
+        for kind, count in results["categories"].items()
+        if kind != NEVER
+    ]
+    return ["n", *columns], rows
+
+
+def kinds_by_recipe(results: Json, metric: str = "hit@1") -> tuple[list[str], list[Row]]:
+    """One metric: a row for each kind of question, a column for each recipe, the best of each row marked."""
+    names = list(results["recipes"])
+    rows = []
+    for kind in (kind for kind in results["categories"] if kind != NEVER):
+        values = [results["recipes"][name]["by_category"][kind][metric] for name in names]
+        best = max(values) or None
+        rows.append(
+            Row(
+                kind,
+                tuple(_cell(value) for value in values),
+                frozenset(place for place, value in enumerate(values) if value == best and len(names) > 1),
+            )
+        )
+    return names, rows
+
+
+def differences(results: Json) -> list[tuple[str, ...]]:
+    """How much better the reference is than plain vectors, with the interval."""
+    return [
+        (item["recipe"], item["against"], *(signed(item[name]) for name in ("difference", "low", "high")))
+        for item in results["differences"]
+    ]
+
+
+def reliability(results: Json, name: str) -> list[tuple[str, ...]]:
+    """The hits of one recipe by their chance."""
+    found = results["recipes"][name]["calibration"]
+    return [
+        (f"{share(each['start'])}–{share(each['end'])}", str(each["n"]), share(each["chance"]), share(each["right"]))
+        for each in (found["bins"] if found else ())
+    ]
+
+
+def ablation(results: Json) -> list[tuple[str, ...]]:
+    """What each part is worth; one the recipe cannot do without has no figures."""
+    return [(item["part"], *_worth(item)) for item in results["ablation"]["parts"]]
+
+
+def _worth(item: Json) -> list[str]:
+    if item["p"] is None:
+        return ["–"] * (len(WORTHS) - 1)
+    worth = [signed(item["worth"][metric]) for metric in WORTHS[1:4]]
+    return [*worth, str(item["better"]), str(item["worse"]), p_text(item["p"])]
+
+
+def notes(results: Json) -> Iterator[str]:
+    """What a reader of the figures should know."""
+    lives, total = results["lives"], sum(results["categories"].values())
+    part = f" ({lives['part']})" if lives["part"] else ""
+    yield f"{len(lives['names'])} lives{part}, {total:,} questions, k = 10, embedder {results['embedder']}"
+    yield (
+        "cover: share found of what windows, lists, counts, dates and negations ask for; fresh: the newest statement "
+        "above the older ones; never: never said, and recognised; refused: answerable, and wrongly refused; error: "
+        "calibration error of the chances"
+    )
+    yield from results["notes"]
+
+
+def markdown(results: Json) -> str:
+    """All tables of a run as one page."""
+    columns, rows = overall(results)
+    lines = ["# everyday", "", *markdown_table(("recipe", *columns), rows)]
+    columns, rows = by_kind(results, results["reference"])
+    lines += ["", f"## {results['reference']} by kind", "", *markdown_table(("kind", *columns), rows)]
+    columns, rows = kinds_by_recipe(results)
+    lines += ["", "## hit@1 by kind", "", *markdown_table(("kind", *columns), rows)]
+    for title, head, cells in _further(results):
+        lines += ["", f"## {title}", "", *markdown_table(head, [Row(each[0], each[1:]) for each in cells])]
+    return "\n".join([*lines, "", *(f"- {note}" for note in notes(results))]) + "\n"
+
+
+def _further(results: Json) -> Iterator[tuple[str, Sequence[str], list[tuple[str, ...]]]]:
+    yield "Over plain vectors, with 95 % confidence", DIFFERENCES, differences(results)
+    yield f"Chances of {results['reference']}", BINS, reliability(results, results["reference"])
+    if results["ablation"]:
+        yield f"What each part of {results['ablation']['recipe']} is worth", WORTHS, ablation(results)
+
+
+def _best(column: str, values: Sequence[float | None]) -> float | None:
+    there = [value for value in values if value is not None]
+    if len(there) < 2 or column in UNMARKED:
+        return None
+    return min(there) if column in LOW_IS_GOOD else max(there)
+
+
+def _cell(value: float | None) -> str:
+    return "–" if value is None else share(value)
