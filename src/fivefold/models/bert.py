@@ -29,6 +29,12 @@ def _vocabulary() -> dict[str, int]:
     return {word: number for number, word in enumerate(lines)}
 
 
+@cache
+def whole_words() -> dict[str, int]:
+    """The words of letters that the models know whole, each with its rank: the more common, the smaller."""
+    return {word: rank for word, rank in _vocabulary().items() if word.isascii() and word.isalpha() and len(word) > 1}
+
+
 def tokenizer(longest: int) -> Tokenizer:
     """BERT's word pieces, lower case, cut at `longest`; two texts go in one line, the second cut first."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors

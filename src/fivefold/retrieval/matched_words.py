@@ -37,7 +37,7 @@ def with_matched_words(hits: Sequence[Hit], context: SearchContext, namespace: N
     if not gives_tokens(model):
         return list(hits)
     before = _turns_before([hit.memory for hit in hits], context)
-    return [_with_words(hit, context.query.text, context.question, model, before, names) for hit in hits]
+    return [_with_words(hit, context.query.to_read, context.question, model, before, names) for hit in hits]
 
 
 def _with_passages(hits: Sequence[Hit], context: SearchContext, names: Collection[str]) -> list[Hit]:

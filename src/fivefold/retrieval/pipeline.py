@@ -130,7 +130,7 @@ def encode_question(
     if not any(part.run and ROUTES[part.search].encodes for part in planned.routes):
         return None
     try:
-        return read_question(namespace.embedder_of(space), query.text)
+        return read_question(namespace.embedder_of(space), query.to_read)
     except FivefoldError as error:
         return error
     except Exception as error:

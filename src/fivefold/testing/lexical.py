@@ -195,6 +195,18 @@ class LexicalLaws(StoreFixtures):
 
         pair.both(latest)
 
+    def test_the_vocabulary_and_its_part_behind_a_prefix_are_the_same(self, pair: StorePair) -> None:
+        pair.remember(*({"content": text, "id": f"v{i:02}"} for i, text in enumerate(HARD)))
+
+        def words(engine: Engine) -> list[list[str]]:
+            search = engine.store.reader(engine.namespace).search
+            return [search.vocabulary(40, prefix) for prefix in ("", "s", "wa", "é", "%", "zzz")]
+
+        whole, *_ = pair.both(words)
+        some = pair.both(lambda engine: engine.store.reader(engine.namespace).search.vocabulary(9_999, whole[0][0]))
+        every = pair.both(lambda engine: engine.store.reader(engine.namespace).search.vocabulary(9_999))
+        assert some == [word for word in every if word.startswith(whole[0][0])]
+
 
 def _ranked_alike(pair: StorePair, questions: Sequence[str], keep: Filter = ALL, depth: int = 100) -> None:
     for question in questions:

@@ -23,10 +23,8 @@ def labelled() -> list[tuple[str, frozenset[str]]]:
 
 def demanded(question: str) -> frozenset[str]:
     window = find_window(question, NOW, UTC, reach=reach_of(question))
-    return frozenset(
-        f"{item.kind}{'!' * item.decides}"
-        for item in find_demands(question, window and Time(window, alone=not subject_words(question, window.text)))
-    )
+    time = Time(window, alone=not subject_words(question, window.text)) if window else None
+    return frozenset(f"{item.kind}{'!' * item.decides}" for item in find_demands(question, time))
 
 
 @pytest.mark.parametrize(("question", "demands"), labelled())

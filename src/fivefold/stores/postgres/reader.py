@@ -124,10 +124,12 @@ class PostgresSearchReader(SqlSearchReader):
         )
         return [row for (row,) in rows]
 
-    def vocabulary(self, most: int) -> list[str]:
-        """The lexemes of most memories, ties in the order of the lexemes."""
+    def vocabulary(self, most: int, prefix: str = "") -> list[str]:
+        """The lexemes of most memories that begin with the prefix, ties in the order of the lexemes."""
         rows = self._scope.rows(
-            "SELECT term FROM terms WHERE namespace = :ns AND NOT sessions ORDER BY documents DESC, term LIMIT :most",
+            "SELECT term FROM terms WHERE namespace = :ns AND NOT sessions AND starts_with(term, :prefix) "
+            "ORDER BY documents DESC, term LIMIT :most",
+            prefix=prefix,
             most=most,
         )
         return [term for (term,) in rows]

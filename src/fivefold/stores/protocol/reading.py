@@ -108,8 +108,11 @@ class SearchReader(Protocol):
     def latest_with(self, lexemes: Sequence[str], limit: int) -> list[int]:
         """The rows of the latest memories with any of the lexemes, unranked."""
 
-    def vocabulary(self, most: int) -> list[str]:
-        """The lexemes of most memories, session memories left out; ties in the order of the lexemes."""
+    def vocabulary(self, most: int, prefix: str = "") -> list[str]:
+        """The lexemes of most memories, session memories left out; ties in the order of the lexemes.
+
+        With a prefix, only those that begin with it.
+        """
 
 
 class GraphReader(Protocol):

@@ -19,6 +19,9 @@ from fivefold.values.recall_trace import RouteHit
 PREDICATE_WEIGHT = 4.0
 """A hit in the short predicate weighs four times one in the content (R4)."""
 
+LAST_CHARACTER = "\U0010ffff"
+"""Comes after every character of a lexeme."""
+
 
 def table_of(namespace: int, kind: str) -> str:
     return f"lex_{namespace}_sessions" if kind == "session" else f"lex_{namespace}"
@@ -48,11 +51,17 @@ def optimize(connection: apsw.Connection, namespace: int) -> None:
         connection.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")
 
 
-def vocabulary(connection: apsw.Connection, namespace: int, most: int) -> list[str]:
+def vocabulary(connection: apsw.Connection, namespace: int, most: int, prefix: str = "") -> list[str]:
     """The lexemes of most documents; session memories are left out, which repeat their turns."""
     connection.execute(f"CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, {table_of(namespace, 'turn')}, row)")
     try:
-        terms = rows(connection, "SELECT term FROM temp.words ORDER BY doc DESC, term LIMIT ?", most)
+        terms = rows(
+            connection,
+            "SELECT term FROM temp.words WHERE term >= ? AND term < ? ORDER BY doc DESC, term LIMIT ?",
+            prefix,
+            prefix + LAST_CHARACTER,
+            most,
+        )
     finally:
         connection.execute("DROP TABLE temp.words")
     return [term for (term,) in terms]

@@ -90,8 +90,8 @@ class SqliteSearchReader(SqlSearchReader):
             return []
         return self._find(lambda connection, key: lexical.latest(connection, key, lexemes, limit))
 
-    def vocabulary(self, most: int) -> list[str]:
-        return self._find(lambda connection, key: lexical.vocabulary(connection, key, most))
+    def vocabulary(self, most: int, prefix: str = "") -> list[str]:
+        return self._find(lambda connection, key: lexical.vocabulary(connection, key, most, prefix))
 
     def patterns(self, space: VectorSpace, where: VectorField, vector: Vector, size: int, keep: Filter) -> Matrix:
         with self._file.connections.reader() as connection:
