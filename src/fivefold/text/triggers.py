@@ -8,13 +8,13 @@ from functools import lru_cache
 
 _WORD = re.compile(r"[^\W\d_]+|[@/\\_=:]")
 _DIGIT = re.compile(r"\d")
-_DATE = re.compile(r"\d-\d")
+_SIGNS = re.compile(r"(?<=\d)[-/.](?=\d)|(?<=\d\d\d)\d")
 
 
 class Pattern:
     """A regular expression behind a look for one of its trigger words or signs.
 
-    `#` stands for any digit, `#-#` for two of them joined by a hyphen.
+    `#` stands for any digit, `####` for four in a row; `#-#`, `#/#` and `#.#` for two of them joined by that sign.
     """
 
     __slots__ = ("_pattern", "triggers")
@@ -39,6 +39,5 @@ def words_of(text: str) -> frozenset[str]:
     words = set(_WORD.findall(text.casefold()))
     if _DIGIT.search(text):
         words.add("#")
-        if _DATE.search(text):
-            words.add("#-#")
+        words.update("####" if sign.isdigit() else f"#{sign}#" for sign in _SIGNS.findall(text))
     return frozenset(words)

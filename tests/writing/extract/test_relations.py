@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold import sample
+from fivefold.text.kinship import IS_CALLED, ROLE_OF
 from fivefold.values.graph import Relation
 from fivefold.writing.extract.relations import _RULES, relations
 
@@ -148,7 +149,10 @@ NOTHING = [
     "the brother of Tom Okafor owns Kestrel",
     "I saw my sister Monday",
     "my boss is Swedish",
-    "my brother-in-law Marco",
+    "my brother's wedding in Marco",
+    "Your sister Ana came by",
+    "You live in Leeds",
+    "Brent Dooley is the user's contact at Ledbetter",
     "my bank manager Ravi",
     "my future wife Anna",
     "I invited Tom, my sister, and Daniel",
@@ -169,7 +173,65 @@ NOTHING = [
 ]
 
 
+KIN: list[tuple[str, Triple]] = [
+    ("my sister Ana came", ("Ana", "sister of", "user")),
+    ("Ana, my sister, came", ("Ana", "sister of", "user")),
+    ("my brother (Ben)", ("Ben", "brother of", "user")),
+    ("Ben (my brother) called", ("Ben", "brother of", "user")),
+    ("Joan is Derek's mother", ("Joan", "mother of", "Derek")),
+    ("Jonte's dad, Malte, is late", ("Malte", "father of", "Jonte")),
+    ("our daughter Mia", ("Mia", "daughter of", "user")),
+    ("our son is called Leo", ("Leo", "son of", "user")),
+    ("my kids Emma, Leo and Max", ("Max", "child of", "user")),
+    ("My children are Emma and Leo", ("Leo", "child of", "user")),
+    ("my parents, Jo and Al", ("Al", "parent of", "user")),
+    ("my aunt Rosa", ("Rosa", "aunt of", "user")),
+    ("Uli is my uncle", ("Uli", "uncle of", "user")),
+    ("my cousin Pablo", ("Pablo", "cousin of", "user")),
+    ("my niece Anu", ("Anu", "niece of", "user")),
+    ("Caleb is Denise's nephew", ("Caleb", "nephew of", "Denise")),
+    ("my grandma Ilse", ("Ilse", "grandmother of", "user")),
+    ("my granddad Bud", ("Bud", "grandfather of", "user")),
+    ("our granddaughter Zoe", ("Zoe", "granddaughter of", "user")),
+    ("Roz is my godmother", ("Roz", "godmother of", "user")),
+    ("my stepdad Joe", ("Joe", "stepfather of", "user")),
+    ("my half-sister Lea", ("Lea", "half-sister of", "user")),
+    ("my brother-in-law Marco", ("Marco", "brother-in-law of", "user")),
+    ("my mother-in-law is Ruth", ("Ruth", "mother-in-law of", "user")),
+    ("my flatmates Jo and Al", ("Al", "flatmate of", "user")),
+    ("my neighbor Frau Lindqvist", ("Frau Lindqvist", "neighbour of", "user")),
+    ("The user's landlord is Mr. Petrakis", ("Mr. Petrakis", "landlord of", "user")),
+    ("my new dentist is Dr. Fuentes", ("Dr. Fuentes", "dentist of", "user")),
+    ("Dr. Okafor is my doctor", ("Dr. Okafor", "doctor of", "user")),
+    ("my therapist, Dr. Blum, says hello", ("Dr. Blum", "therapist of", "user")),
+    ("Kay is Biscuit's vet", ("Kay", "vet of", "Biscuit")),
+    ("my lawyer Carla Whitcomb", ("Carla Whitcomb", "lawyer of", "user")),
+    ("my coach is called Nia", ("Nia", "coach of", "user")),
+    ("Owen's teacher Mrs Lee", ("Mrs Lee", "teacher of", "Owen")),
+    ("Mike is one of my drivers", ("Mike", "driver of", "user")),
+    ("my boss's name is Tom", ("user", "reports to", "Tom")),
+    ("our ward manager is Frau Petersen", ("user", "reports to", "Frau Petersen")),
+    ("The user's sister is Ana", ("Ana", "sister of", "user")),
+    ("User's brother Ray", ("Ray", "brother of", "user")),
+    ("The user works at Volvo", ("user", "works at", "Volvo")),
+    ("User's sister Colleen and her husband Pete came", ("Colleen", "married to", "Pete")),
+    ("My name is Derek", ("user", "is called", "Derek")),
+    ("The user's name is Derek Kowalczyk.", ("user", "is called", "Derek Kowalczyk")),
+    ("Hi! I'm Maren, 34, nurse", ("user", "is called", "Maren")),
+]
+
+FORMER: list[tuple[str, Triple, bool]] = [
+    ("my ex-wife Anna", ("Anna", "ex-partner of", "user"), False),
+    ("User's ex-husband Karl", ("Karl", "ex-partner of", "user"), False),
+    ("my ex Karl", ("Karl", "ex-partner of", "user"), False),
+    ("I divorced Karen", ("Karen", "ex-partner of", "user"), False),
+    ("my old flatmate Jo", ("Jo", "flatmate of", "user"), True),
+    ("my former landlord Mr Petrakis", ("Mr Petrakis", "landlord of", "user"), True),
+]
+
 LABELS = {
+    *(f"{role} of" for role in ROLE_OF.values()),
+    IS_CALLED,
     *(
         "reports to",
         "works at",
@@ -196,11 +258,15 @@ LABELS = {
 }
 
 SAMPLE: list[tuple[str, Triple, bool]] = [
+    ("s01.01", ("user", "is called", "Maya Lindqvist"), False),
+    ("s05.01", ("Dr Amara Patel", "dentist of", "user"), False),
     ("s01.01", ("user", "works at", "Halden Instruments"), False),
     ("s03.03", ("Tom Okafor", "owns", "Kestrel"), False),
     ("s06.05", ("Sarah", "reports to", "Tom"), False),
     ("s10.03", ("Elin", "married to", "Marco"), False),
     ("s10.03", ("user", "sibling of", "Elin"), False),
+    ("s10.03", ("Elin", "sister of", "user"), False),
+    ("s10.08", ("Lurdes", "grandmother of", "Daniel"), False),
     ("s11.01", ("Sam Osei", "works at", "Larkfield Components"), False),
     ("s11.01", ("user", "friend of", "Sam Whitfield"), False),
     ("s13.05", ("Priya Raman", "leads", "design"), False),
@@ -230,10 +296,36 @@ def test_a_relation_that_holds(text: str, triple: Triple) -> None:
     assert {(relation.kind, relation.ended) for relation in found} == {("structural", False)}
 
 
+@pytest.mark.parametrize(("text", "triple"), KIN)
+def test_people_of_a_life(text: str, triple: Triple) -> None:
+    found = relations(text, "user")
+    assert triples(found).count(triple) == 1, found
+    assert {(relation.kind, relation.ended) for relation in found} == {("structural", False)}
+
+
+@pytest.mark.parametrize(("text", "triple", "ended"), FORMER)
+def test_people_of_a_former_life(text: str, triple: Triple, ended: bool) -> None:
+    found = relations(text, "user")
+    assert [relation.ended for relation in found if triple_of(relation) == triple] == [ended]
+
+
+def test_an_assistant_speaks_of_its_user() -> None:
+    assert triples(
+        relations("Your sister Ana lives in Leeds. You work at Volvo. User's boss is Tom.", "assistant")
+    ) == [
+        ("Ana", "lives in", "Leeds"),
+        ("user", "works at", "Volvo"),
+        ("user", "sibling of", "Ana"),
+        ("Ana", "sister of", "user"),
+        ("user", "reports to", "Tom"),
+    ]
+    assert relations("The user's boss is Tom", "Maya") == ()
+
+
 @pytest.mark.parametrize(("text", "triple"), ENDED)
 def test_a_relation_that_has_ended(text: str, triple: Triple) -> None:
     found = relations(text, "user")
-    assert triples(found) == [triple]
+    assert [triple_of(relation) for relation in found if relation.relation != "ex-partner of"] == [triple]
     assert (found[0].kind, found[0].ended) == ("lifecycle", True)
 
 
@@ -254,7 +346,7 @@ def test_the_words_of_another_state_nothing(text: str) -> None:
 
 
 @pytest.mark.parametrize("before", ["Hello there. ", "Good news! ", "Two things: ", "First line\n", "Dr. Who came. "])
-@pytest.mark.parametrize(("text", "triple"), [HOLDS[0], HOLDS[3], HOLDS[15], HOLDS[24], HOLDS[34], ENDED[0]])
+@pytest.mark.parametrize(("text", "triple"), [HOLDS[0], HOLDS[3], HOLDS[15], HOLDS[24], KIN[11], ENDED[0]])
 def test_a_relation_is_read_in_any_sentence(before: str, text: str, triple: Triple) -> None:
     assert triples(relations(before + text, "user")) == [triple]
 
@@ -267,8 +359,10 @@ def test_first_person_means_the_speaker(speaker: str | None, name: str) -> None:
     assert triples(relations("I live in Leeds with my sister Elin", speaker)) == [
         (name, "lives in", "Leeds"),
         (name, "sibling of", "Elin"),
+        ("Elin", "sister of", name),
     ]
-    assert triples(relations("I'm Maya Lindqvist, 34, engineer at Halden", speaker)) == [(name, "works at", "Halden")]
+    told = triples(relations("I'm Maya Lindqvist, 34, engineer at Halden", speaker))
+    assert told == [("user", "is called", "Maya Lindqvist")] * (name == "user") + [(name, "works at", "Halden")]
 
 
 @pytest.mark.parametrize("speaker", ["assistant", "Assistant", "system", "ai", "tool"])
@@ -348,7 +442,7 @@ def test_the_relations_of_the_sample() -> None:
 
 
 def test_a_rule_without_its_trigger_would_find_nothing() -> None:
-    texts = [text for text, _ in HOLDS + ENDED] + NOTHING + [item["content"] for item in sample.memories()]
+    texts = [text for text, _ in HOLDS + ENDED + KIN] + NOTHING + [item["content"] for item in sample.memories()]
     for pattern, _ in _RULES:
         for text in texts:
             behind = [match.span() for match in pattern.finditer(text)]
@@ -366,10 +460,12 @@ def assert_sound(text: str, speaker: str | None) -> None:
         assert relation.source != relation.target
         for name in (relation.source, relation.target):
             assert name
-            assert name in text or name == (speaker or "user")
+            assert name in text or name in (speaker or "user", "user")
 
 
-WORDS = sorted({word for text, _ in HOLDS + ENDED for word in text.split(" ")} | {"?", "not", "if", '"', "—", "\n"})
+WORDS = sorted(
+    {word for text, _ in HOLDS + ENDED + KIN for word in text.split(" ")} | {"?", "not", "if", '"', "—", "\n"}
+)
 
 
 @settings(deadline=None, max_examples=300)

@@ -9,11 +9,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import pairwise
 
-from fivefold.retrieval.understand.relation_words import RELATIVES, Relative
+from fivefold.retrieval.understand.relation_words import RELATIVES, Edges, Relative
 from fivefold.stores.protocol import Reader
 from fivefold.stores.queries import AliasMatch
+from fivefold.text.kinship import IS_CALLED
 from fivefold.text.lexemes import lexemes, stop_words
 from fivefold.text.names import common_words
 from fivefold.values.query import EntityRef, Meaning
@@ -33,6 +33,9 @@ AROUND = 50
 OWNER = "user"
 """The entity that stands for the one whose memory this is."""
 
+_BEFORE_RELATIVE = frozenset(
+    "new old older younger elder eldest oldest youngest little big current former best late twin dear".split()
+)
 _WORD = re.compile(r"[\w@][\w@./\\:+#&~'’-]*[\w]|\w")
 _POSSESSIVE = re.compile(r"['’]s?$", re.IGNORECASE)
 _WHOLE, _PART, _INFERRED = 1.0, 0.9, 0.8
@@ -148,25 +151,51 @@ def _portion(value: float, all_values: Sequence[float]) -> float:
 
 
 def _relatives(question: str, words: Sequence[Word], refs: Sequence[EntityRef], reader: Reader) -> list[EntityRef]:
-    """'Sarah's boss' and 'my sister': whom a relation word means, by the edges of whose it is."""
+    """'Sarah's boss' and 'my sister's husband': whom a relation word means, by the edges of whose it is."""
     relatives: list[EntityRef] = []
     ends = {ref.start + len(ref.text): ref for ref in refs}
-    for before, word in pairwise(words):
-        relative = RELATIVES.get(word.bare.casefold())
+    position = 1
+    while position < len(words):
+        relative, size = _relative(words, position)
+        before = words[_whose(words, position)]
+        position += size
         if relative is None:
             continue
         owners = _owners(before, ends, reader)
         meanings = _meanings(owners, relative, reader)
         if meanings:
-            text = question[before.start : word.start + len(word.bare)]
-            relatives.append(EntityRef(text, before.start, meanings, via=f"{relative.label} of {owners[0][1]}"))
+            last = words[position - 1]
+            text = question[before.start : last.start + len(last.bare)]
+            ref = EntityRef(text, before.start, meanings, via=f"{relative.label} of {owners[0][1]}")
+            relatives.append(ref)
+            ends[last.start + len(last.bare)] = ref
     return relatives
+
+
+def _relative(words: Sequence[Word], position: int) -> tuple[Relative | None, int]:
+    """The relation that one to three words name, and how many: 'sister', 'ex wife', 'mother in law'."""
+    for size in range(min(3, len(words) - position), 0, -1):
+        name = words[position : position + size]
+        relative = RELATIVES.get("-".join([*(word.text for word in name[:-1]), name[-1].bare]).casefold())
+        if relative is not None:
+            return relative, size
+    return None, 1
+
+
+def _whose(words: Sequence[Word], position: int) -> int:
+    """Where the word stands that says whose relative it is: 'my' in 'my new boss'."""
+    at = position - 1
+    while at > 0 and position - at <= 2 and words[at].text.casefold() in _BEFORE_RELATIVE:
+        at -= 1
+    return at
 
 
 def _owners(before: Word, ends: Mapping[int, EntityRef], reader: Reader) -> list[tuple[int, str, float]]:
     """Who stands before the relation word: a resolved name with a possessive, or the owner for 'my'."""
     if before.text.casefold() in ("my", "our"):
-        return [(item.entity, item.name, 1.0) for item in reader.graph.find_aliases([OWNER])]
+        owners = [(item.entity, item.name, 1.0) for item in reader.graph.find_aliases([OWNER])]
+        names = [entity for key, _, _ in owners for entity in reader.graph.find_related(key, [IS_CALLED], False)]
+        return owners + [(entity.id, entity.name, _PART) for entity in names]
     ref = ends.get(before.start + len(before.bare))
     if ref is None or before.bare == before.text:
         return []
@@ -174,9 +203,19 @@ def _owners(before: Word, ends: Mapping[int, EntityRef], reader: Reader) -> list
 
 
 def _meanings(owners: Sequence[tuple[int, str, float]], relative: Relative, reader: Reader) -> tuple[Meaning, ...]:
+    """Those that the word's own edges lead to, and only without any those of a wider word, less the others."""
+    known = _related(owners, relative.edges, reader)
+    if not known and relative.wider:
+        others = {meaning.id for meaning in _related(owners, relative.others, reader)}
+        known = [meaning for meaning in _related(owners, relative.wider, reader) if meaning.id not in others]
+    return tuple(known)
+
+
+def _related(owners: Sequence[tuple[int, str, float]], edges: Edges, reader: Reader) -> list[Meaning]:
     meanings: dict[int, Meaning] = {}
     for key, _, confidence in owners:
-        for relation, inverse in relative.edges:
-            for entity in reader.graph.find_related(key, [relation], inverse):
+        for inverse in (False, True):
+            relations = [relation for relation, turned in edges if turned == inverse]
+            for entity in reader.graph.find_related(key, relations, inverse) if relations else ():
                 meanings.setdefault(entity.id, Meaning(entity.id, entity.name, round(_INFERRED * confidence, 4)))
-    return tuple(meanings.values())
+    return list(meanings.values())

@@ -11,6 +11,7 @@ from itertools import combinations
 from fivefold.stores.protocol.values import NewEdge
 from fivefold.stores.sql.entity_writer import SqlEntityWriter, alias_of
 from fivefold.stores.sql.transaction import Transaction
+from fivefold.text.kinship import ONE_HOLDER, relation_of
 from fivefold.values.extraction import Mention
 from fivefold.values.graph import CO_MENTION, Relation
 from fivefold.values.times import to_micros
@@ -20,6 +21,8 @@ MOST_CO_MENTIONED = 8
 
 SINGLE = frozenset({"reports to", "works at", "lives in", "married to", "leads"})
 """Relations of which a new target ends the old one."""
+ONE_SOURCE = frozenset(relation_of(role) for role in ONE_HOLDER)
+"""Relations of which a new source ends the old one: one has one dentist at a time."""
 
 
 class SqlEdgeWriter:
@@ -102,13 +105,14 @@ class SqlEdgeWriter:
                 key,
                 row,
             )
-            if item.relation in SINGLE and not item.ended:
+            same = "source" if item.relation in SINGLE else "target" if item.relation in ONE_SOURCE else ""
+            if same and not item.ended:
                 self._txn.run(
-                    "UPDATE edges SET valid_to = ?1, kind = 'lifecycle' WHERE namespace = ?2 AND source = ?3 "
+                    f"UPDATE edges SET valid_to = ?1, kind = 'lifecycle' WHERE namespace = ?2 AND {same} = ?3 "
                     "AND relation = ?4 AND key <> ?5 AND by_hand = 0 AND valid_to IS NULL AND valid_from < ?1",
                     to_micros(at),
                     self._txn.key,
-                    source,
+                    source if same == "source" else target,
                     item.relation,
                     key,
                 )

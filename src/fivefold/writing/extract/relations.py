@@ -4,79 +4,22 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
+from fivefold.text.kinship import IS_CALLED
 from fivefold.text.lexemes import stop_words
 from fivefold.text.names import common_words, mentions
 from fivefold.text.triggers import Pattern
-from fivefold.values.graph import Relation
+from fivefold.values.graph import EdgeKind, Relation
 from fivefold.values.memory import ROLES
+from fivefold.writing.extract.relation_senses import KIND_OF, NOUNS, PASSING, VERBS, Sense, triggers_of
 
-
-class _Sense(NamedTuple):
-    """What a verb or noun says. Turned: its object is the source. Lasting: its past tense does not mean ended."""
-
-    relation: str
-    form: str = "is"
-    turned: bool = False
-    over: bool = False
-    lasting: bool = False
-
-
-# Relation, verbs, nouns. "<" is turned, "-" over, "+" past only, "=" behind a form of be; "lead:led" names the past.
-_WORDS = """
-reports to | report to, work under, =managed by, <manage, <=boss of | boss, manager, supervisor
-works at | work at, work for, =employed by, =employed at, <employ, <+hired, -leave:left | employer
-works on | work on |
-lives in | live in, +moved to, +relocated to, +moved back to |
-located in | =based in, =located in, =headquartered in, =in |
-owns | own, =owner of, <belong to, <=owned by | cat, dog, puppy, kitten, pet, horse, rabbit, hamster, boat, car, project
-founded | +founded, +co-founded, =founder of, <=founded by, +started the company, +started a company called | <founder
-leads | lead:led, head, run:-, =head of, =leader of, =CEO of, =in charge of, <=led by, <=run by | <CEO, <leader
-part of | =part of, =subsidiary of, =division of, =unit of, =branch of |
-member of | =member of |
-replaces | replace, succeed, take:took over from, <=replaced by, <=succeeded by | <successor, <replacement
-married to | =married to, +married, -+divorced, -=divorced from, -=separated from | wife, husband, spouse
-partner of | =engaged to, =dating | partner, girlfriend, boyfriend, fiancé, fiancée
-sibling of | =sister of, =brother of | sister, brother, sibling, twin
-parent of | =mother of, =father of | <mother, <father, <mum, <mom, <dad, <parent
-child of | =daughter of, =son of | <daughter, <son, <child
-friend of | =friends with, =good friends with, =best friends with, =friend of | friend, mate, pal, buddy
-colleague of | =colleague of | colleague, coworker, co-worker, teammate, workmate
-"""
-
-
-def _senses(column: int) -> Iterator[tuple[str, _Sense]]:
-    for row in _WORDS.strip().splitlines():
-        relation, *cells = (cell.strip() for cell in row.split("|"))
-        lasts = relation in ("founded", "replaces", "parent of", "child of", "sibling of")
-        for signs, verb, rest in re.findall(r"([<+=-]*)([^ ,]+)((?: [^ ,]+)*)", cells[column]):
-            for form, word in _forms(verb, signs + "=" * column):
-                yield word + rest, _Sense(relation, form, "<" in signs, "-" in signs, lasts or "+" in signs)
-
-
-def _forms(verb: str, signs: str) -> list[tuple[str, str]]:
-    if "=" in signs or "+" in signs:
-        return [("is" if "=" in signs else "past", verb)]
-    base, _, past = verb.partition(":")
-    words = (base, f"{base}s", past or f"{base.removesuffix('e')}ed", f"{base.removesuffix('e')}ing")
-    return [(form, word) for form, word in zip(("base", "third", "past", "ing"), words, strict=True) if word != "-"]
-
-
-def _triggers(phrases: dict[str, _Sense]) -> str:
-    """The longest word of each phrase, singular and plural: where none of these occurs, no phrase does."""
-    return " ".join(
-        f"{word} {word}s" for word in (max(re.findall(r"[^\W\d_]+", s.casefold()), key=len) for s in phrases)
-    )
-
-
-_VERB, _NOUN = (dict(sorted(_senses(column), key=lambda sense: -len(sense[0]))) for column in (0, 1))
 _MUTUAL = frozenset({"married to", "partner of", "sibling of", "friend of", "colleague of"})
+_MUTUAL |= {"cousin of", "flatmate of", "neighbour of"}
 _WHOLE = frozenset({"works on", "owns", "founded", "leads", "part of", "member of", "replaces"})
 _STRICT = frozenset({"reports to", "works at", "partner of"})
-_PAIR = {f"{noun}s": sense for noun, sense in _NOUN.items() if sense.relation in _MUTUAL}
-_PAIR |= {phrase.split()[0]: _VERB[phrase] for phrase in ("married to", "engaged to", "divorced from")}
+_PAIR = {f"{noun}s": sense for noun, sense in NOUNS.items() if sense.relation in _MUTUAL}
+_PAIR |= {phrase.split()[0]: VERBS[phrase] for phrase in ("married to", "engaged to", "divorced from")}
 _ROLE = (
     "engineer|developer|designer|architect|scientist|researcher|professor|lecturer|teacher|nurse|doctor|lawyer|accountant"
     "|analyst|consultant|editor|technician|assistant|chef|driver|pilot|contact|manager|director|lead|head|intern|CEO|CTO"
@@ -87,7 +30,7 @@ _UP = "A-Z" + "".join(sign for sign in map(chr, range(0xC0, 0x530)) if sign.isup
 _CAP = rf"(?!I\b)(?>[{_UP}]\w*(?:-\w+|['’](?!(?:s|m|d|re|ve|ll)\b)\w+)*)"
 _DOT = rf"(?:(?:(?<=\b[{_UP}])|(?<=\b[DM][rs])|(?<=\bMrs)|(?<=\bProf))\.)?"
 _NAME = rf"{_CAP}(?:{_DOT}(?: (?:of|de|da|di|van|von|der|den|la|le|del|&)){{0,2}} {_CAP}){{0,4}}"
-_WHO = rf"(?:{_NAME}|[Ii]|[Ww]e|[Ss]?[Hh]e|and|but)(?![\w-])"
+_WHO = rf"(?:{_NAME}|[Tt]he user|[Ii]|[Ww]e|[Yy]ou|[Ss]?[Hh]e|and|but)(?![\w-])"
 _AUX = (
     r"(?P<aux>(?:['’](?:m|s|re|ve))?(?: (?:am|is|are|was|were|has|have|been|be|got|now|also|already|still|just|actually"
     r"|recently|finally|currently|officially|both|no longer|used to|stopped|not|(?:do|does|is|are)n['’]t)(?= )){0,4})"
@@ -95,32 +38,44 @@ _AUX = (
 _APPOSITION = rf"(?P<beside>,? who|, (?:aged )?\d+,|, (?:my|our|the|an?|{_NAME}['’]s?) [^,.;:!?\n]{{1,40}},|,)?"
 _THING = rf"(?:(?:{_NAME}|(?:{_FIELD})\b)(?: (?:{_HEAD})\b)?|(?:me|us|mine|ours)\b)(?!['’]|[-.]?\w| [{_UP}]\w)"
 _FORMER = r"(?:(?P<former>former|previous|late|old|ex)[ -])?"
-_RELATED_NOUN = rf"{_FORMER}(?P<mods>(?:[a-z][a-z-]* ){{0,2}}?)(?P<said>{'|'.join(_NOUN)})(?P<many>s)?(?![\w’'-])"
-_OWNER = rf"(?P<a>[Mm]y|[Oo]ur|[Hh]is|[Hh]er|{_NAME}(?=['’]))(?:['’]s?)? {_RELATED_NOUN}"
+_END_OF_NOUN = r"(?![\w’'-])"
+_RELATED_NOUN = rf"{_FORMER}(?P<mods>(?:[a-z][a-z-]* ){{0,2}}?)(?P<said>{'|'.join(NOUNS)})(?P<many>s)?{_END_OF_NOUN}"
+_OWNER = rf"(?P<a>[Mm]y|[Oo]ur|[Yy]our|[Hh]is|[Hh]er|(?:{_NAME}|[Tt]he user)(?=['’]))(?:['’]s?)? {_RELATED_NOUN}"
 _APART = rf"(?=\s*(?:[.;:!)—–]|$)|, (?!and\b|or\b|[{_UP}]))"
 _STATED = (
     rf"(?:(?P<too>{_NAME}|I) and )?(?P<a>{_WHO}(?: (?:{_HEAD})\b)?){_APPOSITION}{_AUX} (?:(?:an?|the) )?{_FORMER}"
-    rf"(?P<said>{'|'.join(_VERB)}|(?:moved|relocated) from (?:the )?(?P<off>{_NAME}) to|(?:work(?:s|ed|ing)? as )?"
+    rf"(?P<said>{'|'.join(VERBS)}|(?:moved|relocated) from (?:the )?(?P<off>{_NAME}) to|(?:work(?:s|ed|ing)? as )?"
     rf"(?:(?:an?|the|my|our) )?(?:[a-z][a-z-]* ){{0,3}}(?:{_ROLE}) (?:at|for)) (?P<the>the )?(?P<b>{_THING})"
 )
 _BOTH = rf"(?P<a>{_WHO}) and (?P<b>{_NAME}|I){_AUX} (?P<said>{'|'.join(_PAIR)})(?! to\b|[\w-])"
 _OWN = rf"(?P<b>{_NAME})(?P<aux> is) (?P<a>mine|ours|{_NAME}(?=['’]))(?P<said>|['’]s)(?=[.,;!]|$)"
 _OWNED_FORMS = (
-    rf"{_OWNER}(?:,? (?:call|nam)ed|(?P<link> is(?: called)?| was))? (?P<b>{_NAME})(?!-?\w)(?: and (?P<more>{_NAME}))?",
+    rf"{_OWNER}(?:,? (?:call|nam)ed|(?P<link>(?: (?:from|since|as of) \w+)? is(?: called| now)?| are| was))?"
+    rf" (?P<b>{_NAME})(?!-?\w)"
+    rf"(?:(?:, (?P<mid>{_NAME}))? and (?P<more>{_NAME}))?",
+    rf"{_OWNER.removesuffix(_END_OF_NOUN)}['’]s? name is (?P<b>{_NAME})(?!-?\w)",
     rf"(?P<b>{_WHO}){_AUX} (?:one of )?{_OWNER}",
     rf"(?P<b>{_NAME}), {_OWNER}{_APART}",
-    rf"{_OWNER}, (?P<b>{_NAME}){_APART}",
+    rf"(?P<b>{_NAME}) \({_OWNER}[,)]",
+    rf"{_OWNER}, (?P<b>{_NAME})(?: and (?P<more>{_NAME}))?{_APART}",
+    rf"{_OWNER} \((?P<b>{_NAME})\)",
     rf"(?P<a>{_WHO})(?:['’]ve| have| has)(?: got)? an? {_RELATED_NOUN},? (?:called|named) (?P<b>{_NAME})",
 )
 _RULES = tuple(
-    (Pattern(triggers, rf"(?=[{_UP}abhimosw])(?<![\w’'-]){pattern}"), senses)
+    (Pattern(triggers, rf"\b(?=[{_UP}abhimostwy])(?<![\w’'-]){pattern}"), senses)
     for triggers, senses, patterns in (
-        (f"{_triggers(_VERB)} {_ROLE.casefold().replace('|', ' ')}", _VERB, (_STATED,)),
-        (_triggers(_NOUN), _NOUN, _OWNED_FORMS),
-        (_triggers(_PAIR), _PAIR, (_BOTH,)),
-        ("s mine ours", dict.fromkeys(("", "'s", "’s"), _Sense("owns")), (_OWN,)),
+        (f"{triggers_of(VERBS)} {_ROLE.casefold().replace('|', ' ')}", VERBS, (_STATED,)),
+        (triggers_of(NOUNS), NOUNS, _OWNED_FORMS),
+        (triggers_of(_PAIR), _PAIR, (_BOTH,)),
+        ("s mine ours", dict.fromkeys(("", "'s", "’s"), Sense("owns")), (_OWN,)),
     )
     for pattern in patterns
+)
+_CALLED = Pattern(
+    "m am name call",
+    rf"(?:\b[Mm]y|(?P<whose>\b(?:[Tt]he )?[Uu]ser['’]s|\b[Yy]our)) (?:full |first )?name is (?P<name>{_NAME})(?!['’])"
+    rf"|(?:^|[.!] )(?:(?:Hi|Hello|Hey)[,!]? )?(?:I['’]m|I am|[Cc]all me) (?P<self>{_NAME})"
+    r"(?=, (?:\d|an? |from )|[.!]|$)",
 )
 _STOP = re.compile(r"(?:[!?…]|(?<!\bMrs)(?<!\b[MD][rs])(?<!\bProf)(?<!\b[A-Z])\.)[\"”’')\]]*(?=\s|$)|\n+")
 _QUOTED = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”")
@@ -139,18 +94,21 @@ _NEXT = re.compile(r" [a-z][\w-]*|['’]")
 _ASIDE = re.compile(r"(?i)(?:\w+days?|\w+(?:uary|ember|ober)|march|april|may|june|july|august|easter|\w{3,}ally)\b")
 _ME, _THEM = frozenset("i we me us my our mine ours".split()), frozenset("he she his her".split())
 _LATER = frozenset("since today next last every like instead together alone project programme right full-time".split())
-_PLAIN, _VAIN = frozenset("new current line direct own".split()), frozenset("future favourite favorite".split())
+_PLAIN = frozenset("new current line direct own ward team store shop shift area site department general".split())
+_VAIN = frozenset("future favourite favorite".split())
 
 
 def relations(text: str, speaker: str | None) -> tuple[Relation, ...]:
     """Every relation `text` states, once; an assistant's 'I' states nothing (R6)."""
     matches = [(match, senses) for pattern, senses in _RULES for match in pattern.finditer(text)]
-    if not matches:
+    names = [match for match in _CALLED.finditer(text) if not _ADJECTIVE.fullmatch(match["name"] or match["self"])]
+    if not (matches or names):
         return ()
     role = (speaker or "user").casefold()
     reading = _Reading(text, "user" if role in ("user", "human") else "" if role in ROLES else speaker or "")
     unique: dict[tuple[str, ...], Relation] = {}
-    for relation in (relation for match, senses in matches for relation in reading.read(match, senses)):
+    stated = (relation for match, senses in matches for relation in reading.read(match, senses))
+    for relation in (*reading.own_names(names), *stated):
         ends = [relation.source.casefold(), relation.target.casefold()]
         if min(map(len, ends)) > 1 and ends[0] != ends[1]:
             unique.setdefault((relation.relation, *(sorted(ends) if relation.relation in _MUTUAL else ends)), relation)
@@ -170,11 +128,11 @@ class _Reading:
         i = bisect_right(self.stops, at)
         return self.stops[i - 1] if i else 0, self.stops[i] if i < len(self.stops) else len(self.text)
 
-    def read(self, match: re.Match[str], senses: dict[str, _Sense]) -> Iterator[Relation]:
+    def read(self, match: re.Match[str], senses: dict[str, Sense]) -> Iterator[Relation]:
         """What one match states, in the active direction."""
         behind = _NEXT.match(self.text, match.end())
         groups = match.groupdict("") | {"next": behind[0].strip() if behind else ""}
-        sense = senses.get(re.sub(r" (?:from|as) .*(?= (?:to|at|for)$)", "", groups["said"]), _Sense("works at"))
+        sense = senses.get(re.sub(r" (?:from|as) .*(?= (?:to|at|for)$)", "", groups["said"]), Sense("works at"))
         if not _agrees(groups, sense) or not _stands_alone(groups, sense) or not self.states(match, groups, sense):
             return
         (relation, turned), ended = _relation_of(groups, sense), _has_ended(groups, sense)
@@ -182,16 +140,26 @@ class _Reading:
         trust = 0.6 if groups["said"] == "in" else 0.8 if relation == "located in" else 0.9
         single = sense.form == "third" or re.search(r"\b(?:is|was|has)\b", groups.get("aux", ""))
         pairs = [("too", "b")] if groups.get("too") and not single else []
-        pairs += [("a", "b"), ("a", "more")] if groups.get("more") and groups.get("many") else [("a", "b")]
+        several = groups.get("many") or groups["said"] == "children"
+        pairs += [("a", end) for end in ("b", "mid", "more") if end == "b" or (several and groups.get(end))]
         for pair in pairs:
             people = [self.who(groups[end], match.start(end)) for end in pair]
             (source, one), (target, two) = reversed(people) if turned else people
-            yield Relation(source, relation, target, "lifecycle" if over else "structural", ended, min(trust, one, two))
+            kind: EdgeKind = "lifecycle" if over else "structural"
+            yield Relation(source, relation, target, kind, ended, min(trust, one, two))
+            for role in _roles(groups, relation, ended):
+                yield Relation(people[1][0], role, people[0][0], confidence=min(trust, one, two))
             self.subject = (match.end(), people[0]) if "the" in groups else self.subject
         if groups.get("off"):
             yield Relation(source, relation, self.name(groups["off"], match.start("off")), "lifecycle", True, trust)
 
-    def states(self, match: re.Match[str], groups: dict[str, str], sense: _Sense) -> bool:
+    def own_names(self, matches: Sequence[re.Match[str]]) -> Iterator[Relation]:
+        """What the owner of the memory is called, by the owner's own word or that of an assistant."""
+        for match in matches:
+            if self.owner == "user" or (match["whose"] and not self.owner):
+                yield Relation("user", IS_CALLED, match["name"] or match["self"])
+
+    def states(self, match: re.Match[str], groups: dict[str, str], sense: Sense) -> bool:
         """Whether the words are no question, not those of others and, if direct, neither denied nor supposed."""
         at, first = min(match.end("a"), match.end("b")), match.start()
         start, end = self.sentence(at)
@@ -212,7 +180,13 @@ class _Reading:
         if folded in ("and", "but"):
             end, person = self.subject
             return person if end and re.fullmatch(r"[^,;:.!?A-Z\n]{0,40}", self.text[end:at][:41]) else ("", 0.0)
-        if folded in _ME or (self.owner and re.search(r"\b(?:I['’]m|I am|name is) $", self.text[max(0, at - 12) : at])):
+        if folded in ("user", "the user"):
+            return ("user", 0.9) if self.owner in ("", "user") else ("", 0.0)
+        if folded in ("you", "your"):
+            return ("", 0.0) if self.owner else ("user", 0.9)
+        if folded in _ME or (
+            self.owner and re.search(r"\b(?:I['’]m|I am|[Mm]y name is) $", self.text[max(0, at - 12) : at])
+        ):
             return self.owner, 0.9
         return self.antecedent(at) if folded in _THEM else (self.name(word, at), 0.9)
 
@@ -226,8 +200,11 @@ class _Reading:
         return " ".join(parts) if parts and (word[0].islower() or parts[0][0].isupper()) else ""
 
     def antecedent(self, at: int) -> tuple[str, float]:
-        """The only person named in the sentence before, when nobody is named between."""
+        """Whom 'and her' follows, or the only person named in the sentence before, when nobody is named between."""
         start = self.sentence(at)[0]
+        joined = re.search(rf"({_NAME}) and $", self.text[max(start, at - 60) : at])
+        if joined:
+            return self.name(joined[1], at), 0.7
         previous = self.text[self.sentence(start - 1)[0] : start] if start else ""
         if not 0 < len(previous) < 300 or any(
             mention.kind == "name" for mention in mentions(self.text[start:at][:300])
@@ -239,23 +216,33 @@ class _Reading:
         return (longest if all(name in longest for name in people) else "", 0.7)
 
 
-def _agrees(groups: dict[str, str], sense: _Sense) -> bool:
+def _roles(groups: dict[str, str], relation: str, ended: bool) -> Iterator[str]:
+    """What the one named is besides: the sister among the siblings, the ex-partner after a marriage."""
+    if groups["said"] in KIND_OF:
+        yield KIND_OF[groups["said"]]
+    if ended and relation in ("married to", "partner of") and groups.get("former") != "late":
+        yield "ex-partner of"
+
+
+def _agrees(groups: dict[str, str], sense: Sense) -> bool:
     """Whether the verb's form agrees with its subject, and a noun's modifiers keep its meaning."""
     aux, aside, subject = groups.get("aux", ""), groups.get("beside", ""), groups["a"].casefold()
     mods = groups.get("mods", "").split()
+    if subject in ("user", "the user") and aux.startswith(("'", "’")):
+        return False
     if (sense.relation in _STRICT and not _PLAIN.issuperset(mods)) or not (stop_words() | _VAIN).isdisjoint(mods):
         return False
     there = groups["said"] == "in" and (subject in _ME or (aux.startswith(("'", "’")) and subject not in _THEM))
     if there or (subject in _ME and groups["said"] in ("run", "runs", "CEO", "leader", "founder")):
         return False
     if sense.form == "base":
-        return subject in ("i", "we", "and", "but") or bool(groups.get("too") or _NO_MORE.search(aux))
+        return subject in ("i", "we", "you", "and", "but") or bool(groups.get("too") or _NO_MORE.search(aux))
     if "aux" in groups and sense.form in ("is", "ing"):
         return bool(_BE.search(aux) or "stopped" in aux or (aside and groups["said"] != "in" and sense.form == "is"))
     return aside != ","
 
 
-def _stands_alone(groups: dict[str, str], sense: _Sense) -> bool:
+def _stands_alone(groups: dict[str, str], sense: Sense) -> bool:
     """Whether the object is one the verb can have, and does not only qualify the word behind it."""
     target, behind, odd = groups["b"], groups["next"], _ADJECTIVE.fullmatch(groups["b"])
     if "the" not in groups:
@@ -268,17 +255,17 @@ def _stands_alone(groups: dict[str, str], sense: _Sense) -> bool:
     return fit and bool(free or not whole) and (rules or not target[0].islower() or target in _ME)
 
 
-def _has_ended(groups: dict[str, str], sense: _Sense) -> bool:
+def _has_ended(groups: dict[str, str], sense: Sense) -> bool:
     aux, former = groups.get("aux", "") + groups.get("link", ""), groups.get("former", "")
     perfect = re.search(r"['’](?:s|ve)\b|\bha(?:s|ve)\b", aux)
     past = "was" in aux or "were" in aux or (sense.form == "past" and not perfect)
-    old = former not in ("", "old") or (former == "old" and sense.relation in _STRICT)
+    old = former not in ("", "old") or (former == "old" and sense.relation in _STRICT | PASSING)
     return bool(
         _NO_MORE.search(aux) or old or (past and not sense.lasting) or (sense.over and sense.form in ("past", "is"))
     )
 
 
-def _relation_of(groups: dict[str, str], sense: _Sense) -> tuple[str, bool]:
+def _relation_of(groups: dict[str, str], sense: Sense) -> tuple[str, bool]:
     """The relation and whether it is turned, as its object asks: one manages a team, and is its member."""
     head, relation = groups["b"].rpartition(" ")[2], sense.relation
     team = head in ("team", "band", "club", "choir", "board")

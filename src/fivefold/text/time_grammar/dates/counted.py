@@ -16,7 +16,7 @@ FARTHEST = 999
 """The largest number of units that is read."""
 _COUNT = rf"(?P<count>(?:a )?couple(?: of)?|half a|\d{{1,3}}|{'|'.join(NUMBERS)})"
 _UNIT = r"(?P<unit>day|night|week|fortnight|month|year)s?"
-_UNITS = "day days night nights week weeks fortnight month months year years"
+_UNITS = "day days night nights week weeks fortnight fortnights month months year years"
 _FEW = {"day": (5, 2), "night": (5, 2), "week": (35, 14), "month": (90, 30), "year": (1826, 730)}
 """“A few weeks”: from and to in days, as the settings of questions have them (R8)."""
 _LASTING = re.compile(
@@ -25,14 +25,12 @@ _LASTING = re.compile(
 )
 
 
-@form("ago", rf"{_COUNT} {_UNIT}(?P<half> and a half)? ago")
+@form(
+    "ago back now today",
+    rf"{_COUNT} {_UNIT}(?P<half> and a half)? (?:ago|back(?= ?(?:$|[.,;!?)]))|(?P<ahead>from (?:now|today)))",
+)
 def ago(match: re.Match[str], saying: Saying) -> Span | None:
-    return _away(saying, -1, match)
-
-
-@form("back", rf"{_COUNT} {_UNIT}(?P<half> and a half)? back(?= ?(?:$|[.,;!?)]))")
-def some_time_back(match: re.Match[str], saying: Saying) -> Span | None:
-    return _away(saying, -1, match)
+    return _away(saying, 1 if match["ahead"] else -1, match)
 
 
 @form("ago", "(?:a few|few|several|some) (?P<unit>day|week|month|year)s? ago")
@@ -51,11 +49,6 @@ def ahead(match: re.Match[str], saying: Saying) -> Span | None:
     return _away(saying, 1, match)
 
 
-@form(_UNITS, rf"{_COUNT} {_UNIT}(?P<half> and a half)? from (?:now|today)")
-def from_now(match: re.Match[str], saying: Saying) -> Span | None:
-    return _away(saying, 1, match)
-
-
 @form(_UNITS, "in (?:a few|few|several) (?P<unit>day|week|month|year)s?(?:['’] time)?")
 def few_ahead(match: re.Match[str], saying: Saying) -> Span | None:
     if saying.tense(*match.span()) == "past":
@@ -64,14 +57,15 @@ def few_ahead(match: re.Match[str], saying: Saying) -> Span | None:
     return saying.days(saying.today + near * DAY, far - near + 1)
 
 
-@form("week weeks fortnight", rf"{_COUNT} (?P<unit>week|fortnight)s? (?:on|from|to) (?P<weekday>{WEEKDAY})")
-@form("week weeks fortnight", rf"{_COUNT} (?P<unit>week|fortnight)s? (?P<near>today|tomorrow)")
+@form(
+    "week weeks fortnight fortnights",
+    rf"{_COUNT} (?P<unit>week|fortnight)s? (?:(?:on|from|to) (?P<weekday>{WEEKDAY})|(?P<near>today|tomorrow))",
+)
 def week_on(match: re.Match[str], saying: Saying) -> Span | None:
     """A week on Friday is the Friday after the coming one."""
-    groups = match.groupdict()
     days = _number(match["count"]) * UNIT_DAYS[lower(match["unit"])]
-    if groups.get("near"):
-        step = 1 if lower(groups["near"]) == "tomorrow" else 0
+    if match["near"]:
+        step = 1 if lower(match["near"]) == "tomorrow" else 0
     else:
         step = (weekday_number(match["weekday"]) - saying.today.weekday()) % 7
     return saying.day(saying.today + DAY * (step + int(days)))

@@ -47,7 +47,7 @@ def iso(match: re.Match[str], saying: Saying) -> Span | None:
 
 
 @form(
-    "#",
+    "#-# #/# #.#",
     r"(?<![./:-])(?P<first>\d{1,2})(?P<sign>[-/.])(?P<second>\d{1,2})(?P=sign)(?P<year>(?:19|20)\d{2}"
     r"|\d{2}(?![.\d]))(?!\d)",
 )
@@ -62,7 +62,7 @@ def numeric(match: re.Match[str], saying: Saying) -> Span | None:
     return saying.day(date(int(year), month, day))
 
 
-@form("#", r"(?<![\d./:-])(?P<first>\d{1,2})/(?P<second>\d{1,2})(?![\d/])")
+@form("#/#", r"(?<![\d./:-])(?P<first>\d{1,2})/(?P<second>\d{1,2})(?![\d/])")
 def short_numeric(match: re.Match[str], saying: Saying) -> Span | None:
     """Only after a word that leads to a date, and only if one order makes a month: 25/12 does, 3/5 does not."""
     first, second = int(match["first"]), int(match["second"])
@@ -72,18 +72,18 @@ def short_numeric(match: re.Match[str], saying: Saying) -> Span | None:
     return saying.day(_yearly(match, saying, month, day))
 
 
-@form("#", r"(?<![\d./:-])(?P<month>0?[1-9]|1[0-2])/(?P<year>20\d{2})(?![\d/])")
+@form("#/#", r"(?<![\d./:-])(?P<month>0?[1-9]|1[0-2])/(?P<year>20\d{2})(?![\d/])")
 def month_and_year(match: re.Match[str], saying: Saying) -> Span | None:
     return saying.calendar.months(int(match["year"]), int(match["month"]))
 
 
-@form("#", r"(?<![\d.])(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?!\d)")
+@form("#.#", r"(?<![\d.])(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?!\d)")
 def dotted(match: re.Match[str], saying: Saying) -> Span | None:
     """14.3. is day and month wherever it is written so."""
     return saying.day(_yearly(match, saying, int(match["month"]), int(match["day"])))
 
 
-@form(MONTH_WORDS, rf"(?:{WEEKDAY},? )?(?:the )?(?P<day>{_WORDED})(?P<last>)? of {{month}}(?:,? {{year}})?")
+@form(_ORDINAL_WORDS, rf"(?:{WEEKDAY},? )?(?:the )?(?P<day>{_WORDED})(?P<last>)? of {{month}}(?:,? {{year}})?")
 @form(MONTH_WORDS, "(?:{any weekday},? )?(?:the )?{day}\\.?" + _RANGE + "(?: of)? {month}(?:,? (?:of )?{year})?(?! 0)")
 @form(
     MONTH_WORDS,
@@ -102,8 +102,11 @@ def worded(match: re.Match[str], saying: Saying) -> Span | None:
     return saying.calendar.days(first, last + DAY)
 
 
-@form("#", rf"(?:(?P<weekday>{WEEKDAY}),? )?the {_ORDINAL}(?:{{to}}(?:the )?(?P<last>\d{{1,2}})(?:st|nd|rd|th))?")
-@form("#", rf"(?P<weekday>{WEEKDAY}),? {_ORDINAL}(?P<last>)?")
+@form(
+    "st nd rd th",
+    rf"(?:(?P<weekday>{WEEKDAY}),? )?the {_ORDINAL}(?:{{to}}(?:the )?(?P<last>\d{{1,2}})(?:st|nd|rd|th))?",
+)
+@form("st nd rd th", rf"(?P<weekday>{WEEKDAY}),? {_ORDINAL}(?P<last>)?")
 @form(
     _ORDINAL_WORDS,
     rf"(?:(?P<weekday>{WEEKDAY}),? |(?<=on\x20)|(?<=by\x20)|(?<=until\x20)"
