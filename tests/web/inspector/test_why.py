@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.web_server import Served
@@ -69,3 +70,10 @@ def test_noise_is_left_out_so_that_it_can_be_repeated(served: Served) -> None:
     scores = [re.findall(r'<td class="number">(−?\d\.\d{4})</td>', text) for text in pages]
     assert scores[0]
     assert scores[0] == scores[1]
+
+
+@pytest.mark.parametrize("view", ["ask", "why"])
+def test_what_the_question_demands_is_shown(served: Served, view: str) -> None:
+    text = served.client.get(address(view, "Who is my managr these days?")).text
+    assert "what holds now" in text
+    assert "Who is my manager these days?" in text

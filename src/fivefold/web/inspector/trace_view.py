@@ -54,7 +54,8 @@ def split_question(query: Query) -> list[Piece]:
 def _mark(query: Query, start: int, what: str) -> Mark:
     if any(ref.start == start and ref.name == what for ref in query.entities):
         return "entity"
-    return "cue" if any(what == f"{cue.kind}: {cue.value}" for cue in query.cues) else "window"
+    demanded = any(demand.start == start and demand.kind == what for demand in query.demands)
+    return "cue" if demanded or any(what == f"{cue.kind}: {cue.value}" for cue in query.cues) else "window"
 
 
 def make_waterfall(recall: Recall) -> list[TimingBar]:
