@@ -40,6 +40,10 @@ def everyday(
         Literal["choose", "report", "all"],
         typer.Option("--lives", help="Which shipped lives: those used to choose and fit, or those that only report"),
     ] = "report",
+    changes: Annotated[
+        bool,
+        typer.Option("--changes/--no-changes", help="With shipped lives, also write changes and see which are linked"),
+    ] = True,
     *,
     options: EverydayOptions,
     as_json: JsonOption = False,
@@ -50,7 +54,7 @@ def everyday(
     from fivefold.bench.everyday.benchmark import run_everyday
 
     settings = Options(**{**asdict(options), "overrides": overrides})
-    results, written = run_everyday(files or [], lives, settings, progress=sys.stderr.isatty())
+    results, written = run_everyday(files or [], lives, settings, changes and not files, progress=sys.stderr.isatty())
     if as_json:
         print_json(results)
         return

@@ -26,6 +26,9 @@ def show_everyday(results: Json, out: Path | None, files: Sequence[Path]) -> Non
     if results["recipes"][reference]["calibration"]:
         _title(f"chances of {reference}: how often hits with such a chance are right")
         terminal.table(tables.BINS, tables.reliability(results, reference), right=tables.BINS[1:])
+    if results["changes"]:
+        _title("changes linked when they are written, in the first and in the third person")
+        terminal.table(tables.CHANGES, tables.changes(results), right=tables.CHANGES[1:])
     if results["ablation"]:
         _title(f"what each part of {results['ablation']['recipe']} is worth; above 0: it helps")
         terminal.table(tables.WORTHS, tables.ablation(results), right=tables.WORTHS[1:])

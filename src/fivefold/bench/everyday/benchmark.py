@@ -10,6 +10,7 @@ from fivefold.bench.ablate import Ablation, Measured, worth_of
 from fivefold.bench.benchmark import Options, check_options, reduce_recipe
 from fivefold.bench.contestants import BASELINES, Contestant, contestants_for
 from fivefold.bench.everyday.calibration import calibrate
+from fivefold.bench.everyday.changes import measure_changes, shipped_cases
 from fivefold.bench.everyday.difference import Difference, difference
 from fivefold.bench.everyday.lives import KINDS, NEVER, Part, load_lives, shipped_lives
 from fivefold.bench.everyday.outcomes import DEPTHS, Figures, K, Outcome, figures_by_kind, outcome, overall_figures
@@ -32,9 +33,12 @@ Outcomes = Mapping[str, Sequence[Outcome]]
 
 
 def run_everyday(
-    files: Sequence[Path], part: Part, options: Options, progress: bool = False
+    files: Sequence[Path], part: Part, options: Options, changes: bool = False, progress: bool = False
 ) -> tuple[Json, list[Path]]:
-    """The results as data, and the written files. Without `files` the shipped lives of `part` are asked."""
+    """The results as data, and the written files. Without `files` the shipped lives of `part` are asked.
+
+    With `changes` the shipped pairs of that part are written as well, to see which changes are linked.
+    """
     if options.choice().strip() == "all":
         options = replace(options, recipes=EVERYONE)
     check_options(options)
@@ -48,6 +52,8 @@ def run_everyday(
         ablation = worth_of(whole.name, whole.recipe, _scores(outcomes), reasons, options.seed or 0, MEASURED)
         run = replace(run, contestants=tuple(contestants))
     results = collect(run, outcomes, options.seed, notes, ablation)
+    linked = measure_changes(shipped_cases(part), options.embedder, progress) if changes else []
+    results["changes"] = [item.to_dict() for item in linked]
     results["lives"] = {"part": None if files else part, "names": list(dataset.memories)}
     return results, _write(options.out, run, results, outcomes) if options.out else []
 

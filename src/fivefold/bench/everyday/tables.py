@@ -16,6 +16,7 @@ UNMARKED = frozenset({"never", "refused"})
 """Who says "no" to everything is first in the one and last in the other, so neither has a best."""
 
 DIFFERENCES = ("recipe", "against", "hit@1", "from", "to")
+CHANGES = ("person", "changes", "linked", "at least likely", "others", "falsely linked", "falsely likely")
 BINS = ("chance", "hits", "mean chance", "right")
 WORTHS = ("part", "hit@1", "hit@5", COVER, "better", "worse", "p")
 
@@ -82,6 +83,22 @@ def reliability(results: Json, name: str) -> list[tuple[str, ...]]:
     ]
 
 
+def changes(results: Json) -> list[tuple[str, ...]]:
+    """How many changes are linked when they are written, and how much else."""
+    return [
+        (
+            item["person"],
+            str(item["changes"]),
+            share(item["linked"]),
+            share(item["likely"]),
+            str(item["others"]),
+            share(item["falsely_linked"]),
+            share(item["falsely_likely"]),
+        )
+        for item in results["changes"]
+    ]
+
+
 def ablation(results: Json) -> list[tuple[str, ...]]:
     """What each part is worth; one the recipe cannot do without has no figures."""
     return [(item["part"], *_worth(item)) for item in results["ablation"]["parts"]]
@@ -97,8 +114,9 @@ def _worth(item: Json) -> list[str]:
 def notes(results: Json) -> Iterator[str]:
     """What a reader of the figures should know."""
     lives, total = results["lives"], sum(results["categories"].values())
+    counted = "1 life" if len(lives["names"]) == 1 else f"{len(lives['names'])} lives"
     part = f" ({lives['part']})" if lives["part"] else ""
-    yield f"{len(lives['names'])} lives{part}, {total:,} questions, k = 10, embedder {results['embedder']}"
+    yield f"{counted}{part}, {total:,} questions, k = 10, embedder {results['embedder']}"
     yield (
         "cover: share found of what windows, lists, counts, dates and negations ask for; fresh: the newest statement "
         "above the older ones; never: never said, and recognised; refused: answerable, and wrongly refused; error: "
@@ -115,7 +133,7 @@ def markdown(results: Json) -> str:
     lines += ["", f"## {results['reference']} by kind", "", *markdown_table(("kind", *columns), rows)]
     columns, rows = kinds_by_recipe(results)
     lines += ["", "## hit@1 by kind", "", *markdown_table(("kind", *columns), rows)]
-    for title, head, cells in _further(results):
+    for title, head, cells in (table for table in _further(results) if table[2]):
         lines += ["", f"## {title}", "", *markdown_table(head, [Row(each[0], each[1:]) for each in cells])]
     return "\n".join([*lines, "", *(f"- {note}" for note in notes(results))]) + "\n"
 
@@ -123,6 +141,7 @@ def markdown(results: Json) -> str:
 def _further(results: Json) -> Iterator[tuple[str, Sequence[str], list[tuple[str, ...]]]]:
     yield "Over plain vectors, with 95 % confidence", DIFFERENCES, differences(results)
     yield f"Chances of {results['reference']}", BINS, reliability(results, results["reference"])
+    yield "Changes linked on writing", CHANGES, changes(results)
     if results["ablation"]:
         yield f"What each part of {results['ablation']['recipe']} is worth", WORTHS, ablation(results)
 
