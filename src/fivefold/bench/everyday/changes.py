@@ -25,6 +25,8 @@ PERSONS = ("first", "third")
 RELATIONS = ("replaces", "continues", "apart")
 SAID = datetime(2026, 1, 5, 9, tzinfo=UTC)
 LATER = timedelta(days=30)
+BATCH = 50
+"""Namespaces in one store: each has tables of its own, and many of them make every write slower."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +72,23 @@ def shipped_cases(part: Part) -> list[Case]:
 def measure_changes(cases: Sequence[Case], choice: str, progress: bool = False) -> list[ChangeFigures]:
     """Each pair is written in a namespace of its own, the older memory first."""
     model = cached(load_embedder(choice))
+    verdicts: list[Verdict] = []
+    with bar("Writing changes", len(cases), show=progress) as advance:
+        for start in range(0, len(cases), BATCH):
+            batch = cases[start : start + BATCH]
+            verdicts += _write_batch(batch, model)
+            advance(len(batch))
+    by_person = {person: [each for each in verdicts if each.case.person == person] for person in PERSONS}
+    return [_figures(person, each) for person, each in by_person.items() if each]
+
+
+def _write_batch(cases: Sequence[Case], model: Embedder) -> list[Verdict]:
     with tempfile.TemporaryDirectory() as folder:
         store = open_store(str(Path(folder) / "changes.db"))
         try:
-            with bar("Writing changes", len(cases), show=progress) as advance:
-                verdicts = []
-                for number, case in enumerate(cases):
-                    verdicts.append(_write(store, f"case-{number}", model, case))
-                    advance(1)
+            return [_write(store, f"case-{number}", model, case) for number, case in enumerate(cases)]
         finally:
             store.close()
-    by_person = {person: [each for each in verdicts if each.case.person == person] for person in PERSONS}
-    return [_figures(person, each) for person, each in by_person.items() if each]
 
 
 def _write(store: Store, namespace: str, model: Embedder, case: Case) -> Verdict:
