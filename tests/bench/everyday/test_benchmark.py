@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from fivefold.bench.everyday.tables import by_kind, kinds_by_recipe, markdown, o
 from fivefold.errors import InvalidInput
 from fivefold.values.serialize import Json
 from tests.support.everyday_life import write_life
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +88,12 @@ def test_the_reference_is_default_or_the_first_recipe() -> None:
     assert reference_of(["dense", "bm25", "ditto", "default"]) == "default"
     assert reference_of(["dense", "recipe:dense", "mine", "ditto"]) == "mine"
     assert reference_of(["bm25", "dense"]) == "bm25"
+
+
+def test_the_page_takes_the_tables_of_a_run(ran: tuple[Json, list[Path]]) -> None:
+    script = runpy.run_path(str(ROOT / "docs" / "make_everyday_tables.py"))
+    page = script["PAGE"].read_text("utf-8")
+    assert len(script["BLOCK"].findall(page)) == 1
+    written = script["rewritten"](page, ran[0])
+    assert "\nhit@1 by kind:\n\n| kind | dense | recipe:dense | default |\n" in written
+    assert script["rewritten"](written, ran[0]) == written

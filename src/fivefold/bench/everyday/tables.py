@@ -127,15 +127,24 @@ def notes(results: Json) -> Iterator[str]:
 
 def markdown(results: Json) -> str:
     """All tables of a run as one page."""
-    columns, rows = overall(results)
-    lines = ["# everyday", "", *markdown_table(("recipe", *columns), rows)]
-    columns, rows = by_kind(results, results["reference"])
-    lines += ["", f"## {results['reference']} by kind", "", *markdown_table(("kind", *columns), rows)]
-    columns, rows = kinds_by_recipe(results)
-    lines += ["", "## hit@1 by kind", "", *markdown_table(("kind", *columns), rows)]
-    for title, head, cells in (table for table in _further(results) if table[2]):
-        lines += ["", f"## {title}", "", *markdown_table(head, [Row(each[0], each[1:]) for each in cells])]
+    lines = ["# everyday"]
+    for title, table in sections(results):
+        lines += ["", f"## {title}", "", *table]
     return "\n".join([*lines, "", *(f"- {note}" for note in notes(results))]) + "\n"
+
+
+def sections(results: Json) -> Iterator[tuple[str, list[str]]]:
+    """The title and the Markdown lines of every table that has rows."""
+    reference = results["reference"]
+    for title, first, (columns, rows) in (
+        ("All answerable questions", "recipe", overall(results)),
+        (f"{reference} by kind", "kind", by_kind(results, reference)),
+        ("hit@1 by kind", "kind", kinds_by_recipe(results)),
+    ):
+        yield title, list(markdown_table((first, *columns), rows))
+    for title, head, cells in _further(results):
+        if cells:
+            yield title, list(markdown_table(head, [Row(each[0], each[1:]) for each in cells]))
 
 
 def _further(results: Json) -> Iterator[tuple[str, Sequence[str], list[tuple[str, ...]]]]:
