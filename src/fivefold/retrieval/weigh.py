@@ -21,7 +21,7 @@ def predict_weights(
     if space is None or not isinstance(question, QuestionReading):
         return without("the question has no vector")
     return adapt(
-        predict(query.text, question.vector, space.embedder),
+        predict(query.to_read, question.vector, space.embedder),
         load_adaptation(reader.admin.learned_value("weights")),
         query.now,
     )

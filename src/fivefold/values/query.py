@@ -90,7 +90,8 @@ class Query(Value):
     weights: Weights | None = None
     demands: tuple[Demand, ...] = ()
     reading: str = ""
-    """The question as the models read it, where that is not its text: typing errors mended, pronouns replaced."""
+    """The question as the models read it, where that is not its text: typing errors mended, pronouns replaced, another
+    language in English words."""
 
     @property
     def to_read(self) -> str:

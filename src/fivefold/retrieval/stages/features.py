@@ -98,7 +98,7 @@ def feature_table(pool: Pool, context: SearchContext) -> Matrix:
     """One row for each candidate, one column for each of `FEATURES`."""
     candidates = pool.candidates
     memories = [candidate.memory for candidate in candidates]
-    question = Question.of(context.query.text)
+    question = Question.of(context.query.to_read)
     chat = float(_is_chat(memories))
     dense, late = _scores(candidates, "dense"), _scores(candidates, "late")
     lexical = _share(_scores(candidates, "lexical", missing=0.0))
@@ -175,7 +175,7 @@ def _session_columns(pool: Pool, context: SearchContext, lexical: Vector) -> dic
 
 def _speaker_columns(memories: Sequence[Memory], context: SearchContext, question: Question) -> dict[str, Vector]:
     """Whether the speaker is whom the question names, or has the role it asks of."""
-    words = {word.casefold() for word in re.findall(r"\w+", context.query.text)}
+    words = {word.casefold() for word in re.findall(r"\w+", context.query.to_read)}
     speakers = {memory.speaker or "" for memory in memories}
     people = {speaker for speaker in speakers if speaker.strip() and speaker.casefold() not in ROLES}
     named = {speaker for speaker in people if speaker.casefold().split()[0] in words}

@@ -64,7 +64,7 @@ def cross_encoder(pool: Pool, context: SearchContext, by: CrossEncoder) -> Pool:
         model = reranker(by.model)
         depth = _depth(model.pin, by)
         best = ranked[:depth]
-        scores, computed = SCORES.of(model, context.query.text, _passages(best, context, by), by.timeout_ms / 1000)
+        scores, computed = SCORES.of(model, context.query.to_read, _passages(best, context, by), by.timeout_ms / 1000)
     except StoreClosed:
         raise
     except Exception as error:

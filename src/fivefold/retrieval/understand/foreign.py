@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from fivefold.text.accents import bare
 from fivefold.text.calendar_words import MONTH_NAMES, WEEKDAY_NAMES
-from fivefold.text.lexemes import stop_words
+from fivefold.text.gloss_lexicon import LANGUAGES
 from fivefold.values.demands import DemandKind
-
-LANGUAGES = ("de", "es", "fr", "it", "pt")
-FEWEST_WORDS = 2
-"""Words of a language that a question needs before it is read in it."""
 
 _KINDS: dict[str, DemandKind] = {
     "now": "current",
@@ -42,27 +38,10 @@ class ForeignTime:
 
 @dataclass(frozen=True, slots=True)
 class _Language:
-    words: frozenset[str]
     empty: frozenset[str]
     calendar: Mapping[str, tuple[str, ...]]
     times: tuple[tuple[re.Pattern[str], str], ...]
     phrases: Mapping[str, re.Pattern[str]]
-
-
-def language_of(question: str) -> str | None:
-    """The language of the question, where it is one of these and not English."""
-    words = _WORD.findall(bare(question))
-    english = sum(word in stop_words() for word in words)
-    counts = {name: sum(word in language.words for word in words) for name, language in _languages().items()}
-    best = max(counts, key=counts.__getitem__)
-    return best if counts[best] >= FEWEST_WORDS and counts[best] > english else None
-
-
-def bare(text: str) -> str:
-    """The text in lower case and without accents, each character in its place."""
-    if text.isascii():
-        return text.lower()
-    return "".join(unicodedata.normalize("NFKD", char)[:1].lower()[:1] or " " for char in text.replace("’", "'"))
 
 
 def foreign_time(question: str, name: str) -> ForeignTime | None:
@@ -132,10 +111,7 @@ def _language(name: str, sections: Mapping[str, list[str]]) -> _Language:
     }
     pairs = [line.split(" = ") for line in sections[f"{name} times"]]
     phrases = {key: re.compile(rf"\b(?:{'|'.join(sections[f'{name} {key}'])})\b") for key in _PHRASES}
-    words = " ".join(" ".join(sections[f"{name} {key}"]) for key in ("words", "present", "now", "ahead"))
-    timed = [word for pattern, _ in pairs for word in _WORD.findall(_CALENDAR.sub(" ", pattern)) if len(word) > 3]
     return _Language(
-        frozenset((*_WORD.findall(words), *timed, *" ".join(calendar["months"]).split())),
         frozenset(" ".join((*sections[f"{name} words"], *sections[f"{name} empty"])).split()),
         calendar,
         tuple((re.compile(rf"\b(?:{_with_calendar(pattern, parts)})(?!\w)"), english) for pattern, english in pairs),

@@ -12,33 +12,36 @@ from fivefold.retrieval.understand.cues import find_cues, implied_types, main_in
 from fivefold.retrieval.understand.demands import find_demands
 from fivefold.retrieval.understand.entities import resolve
 from fivefold.retrieval.understand.follow_up import written_out
-from fivefold.retrieval.understand.foreign import language_of
 from fivefold.retrieval.understand.spelling import Mended, mend
+from fivefold.retrieval.understand.translation import translated
 from fivefold.retrieval.understand.windows import time_of
 from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader
+from fivefold.text.languages import language_of
 from fivefold.text.lexemes import lexemes
 from fivefold.values.demands import Demand
-from fivefold.values.query import EntityRef, Query
+from fivefold.values.query import Cue, EntityRef, Query
 
-Part = TypeVar("Part", EntityRef, Demand)
+Part = TypeVar("Part", EntityRef, Demand, Cue)
 
 
 def understand(question: str, now: datetime, history: Sequence[str], reader: Reader, settings: Settings) -> Query:
     """The question with its words, entities, window, intent, types and demands. It never fails on any text."""
     language = language_of(question)
     resolved = resolve(question, reader)
-    mended = Mended(question) if language else mend(question, resolved, reader)
+    mended, further = translated(question, language, resolved) if language else (mend(question, resolved, reader), "")
     if mended.changes:
         resolved = resolve(mended.text, reader)
+    asked = question if language else mended.text
     referring = refer_back(mended.text, history, resolved, reader)
     reading = written_out(mended.text, referring, history)
-    time = time_of(mended.text, language, now, reader, settings)
-    cues = find_cues(question)
+    time = time_of(asked, language, now, reader, settings)
+    cues = find_cues(mended.text if language else question)
+    demands = find_demands(asked, time, language)
     return Query(
         text=question,
         now=now,
-        lexemes=tuple(dict.fromkeys((*lexemes(question), *(lexemes(reading) if reading != question else ())))),
+        lexemes=_lexemes(question, reading, further),
         history=tuple(history),
         window=time.window if time else None,
         entities=tuple(_in_place(ref, question, mended) for ref in (*resolved, *referring)),
@@ -46,10 +49,16 @@ def understand(question: str, now: datetime, history: Sequence[str], reader: Rea
         type_hints=tuple(
             name for name in implied_types(cues) if reader.memories.has_type(name, max(1, settings.widen_below))
         ),
-        cues=cues,
-        demands=tuple(_in_place(demand, question, mended) for demand in find_demands(mended.text, time, language)),
+        cues=tuple(_in_place(cue, question, mended) for cue in cues) if language else cues,
+        demands=demands if language else tuple(_in_place(demand, question, mended) for demand in demands),
         reading=reading if reading != question else "",
     )
+
+
+def _lexemes(question: str, reading: str, further: str) -> tuple[str, ...]:
+    """Those of the question as it was asked and as it is read, and those of further words."""
+    words = [lexemes(text) for text in (question, reading, further)] if reading != question else [lexemes(question)]
+    return tuple(dict.fromkeys(lexeme for found in words for lexeme in found))
 
 
 def _in_place(part: Part, question: str, mended: Mended) -> Part:

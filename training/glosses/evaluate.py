@@ -1,0 +1,101 @@
+"""How well questions in other languages find English memories, with glosses and without.
+
+python -m training.glosses.evaluate [PARALLEL_FOLDER]
+
+The questions are those of `questions.txt`. With a folder of sentence pairs, sentences that were kept out of training
+look for their own translation among a thousand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+from training.glosses.pairs import CODES, held_out
+
+import fivefold
+from fivefold.models.embedders import DEFAULT, embedder
+from fivefold.retrieval.understand import question as understanding
+from fivefold.text.gloss_lexicon import LANGUAGES
+from fivefold.text.glosses import gloss
+from fivefold.text.languages import language_of
+
+QUESTIONS = Path(__file__).parent / "questions.txt"
+AMONG = 1_000
+ROW = "{:<10}{:>8}{:>8}{:>8}{:>8}{:>12}"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A memory and its question in one language."""
+
+    memory: str
+    language: str
+    question: str
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parallel", nargs="?", type=Path, help="folder of sentence pairs, as for train.py")
+    folder = parser.parse_args().parallel
+    memories, asked = read_questions()
+    print(f"{len(asked) // (len(LANGUAGES) + 1)} questions a language, {len(memories)} memories in English")
+    print(ROW.format("", "hit@1", "hit@5", "hit@1", "hit@5", "recognised"))
+    print(ROW.format("", "plain", "plain", "glossed", "glossed", ""))
+    with tempfile.TemporaryDirectory() as path, fivefold.open(Path(path) / "memories.db") as memory:
+        memory.remember_many([{"content": text} for text in memories])
+        for language in ("en", *LANGUAGES):
+            own = [item for item in asked if item.language == language]
+            with patch.object(understanding, "language_of", lambda _: None):
+                plain = hits(own, memory)
+            print(ROW.format(language, *plain, *hits(own, memory), recognised(own)))
+    if folder:
+        for line in translations(folder):
+            print(line)
+
+
+def read_questions() -> tuple[list[str], list[Asked]]:
+    """Every memory, and every question with the memory that answers it."""
+    memories, asked = [], []
+    for line in QUESTIONS.read_text("utf-8").splitlines():
+        language, _, question = line.partition(": ")
+        if language in ("en", *LANGUAGES):
+            asked.append(Asked(memories[-1], language, question))
+        elif line and line[0] not in "#[":
+            memories.append(line)
+    return memories, asked
+
+
+def hits(asked: Sequence[Asked], memory: fivefold.Engine) -> tuple[str, str]:
+    """The share of questions whose memory comes first, and among the first five."""
+    ranks = []
+    for item in asked:
+        found = [hit.memory.content for hit in memory.recall(item.question, 5).hits]
+        ranks.append(found.index(item.memory) if item.memory in found else 5)
+    return f"{np.mean(np.equal(ranks, 0)):.2f}", f"{np.mean(np.less(ranks, 5)):.2f}"
+
+
+def recognised(asked: Sequence[Asked]) -> str:
+    return f"{np.mean([(language_of(item.question) or 'en') == item.language for item in asked]):.2f}"
+
+
+def translations(folder: Path) -> Iterator[str]:
+    """For each language how often a sentence's nearest English sentence is its translation, plain and glossed."""
+    embed = embedder(DEFAULT).embed
+    yield f"a sentence finds its translation among {AMONG}: hit@1 plain, glossed"
+    for language in CODES:
+        pairs = held_out(folder, language)[:AMONG]
+        english = embed([pair.english for pair in pairs])
+        ways: tuple[Callable[[str], str], ...] = (str, lambda text, name=language: gloss(text, name).text)
+        vectors = (embed([way(pair.foreign) for pair in pairs]) for way in ways)
+        shares = [float(np.mean((found @ english.T).argmax(axis=1) == np.arange(len(pairs)))) for found in vectors]
+        yield f"{language:<10}{shares[0]:>8.2f}{shares[1]:>8.2f}"
+
+
+if __name__ == "__main__":
+    main()
