@@ -194,6 +194,29 @@ def test_an_ablation_is_printed(talk: str, command: Command) -> None:
     assert "routes.lexical cannot go: " in out
 
 
+def test_a_life_of_ones_own_is_asked(talk: str, command: Command) -> None:
+    args = ("bench", "everyday", "nuno.json", "--recipes", "dense,default", *QUICK)
+    table, kinds, recipes, over, notes = command(*args).out.split("\n\n")
+    assert re.match(r"recipe +hit@1 +hit@3 +hit@5 +hit@10 +cover +fresh +window +list +never +refused +error ", table)
+    assert [line.split()[0] for line in table.splitlines()[1:]] == ["dense", "default"]
+    assert kinds.startswith("default by kind of question\n")
+    assert re.search(r"^current +1 +(1\.000|\.\d{3}) ", kinds, re.MULTILINE)
+    assert re.search(r"^kind +dense +default *$", recipes, re.MULTILINE)
+    assert re.search(r"^default +dense +\S+ +\S+ +\S+ *$", over, re.MULTILINE)
+    assert notes.startswith("1 life, 4 questions, k = 10, embedder wordllama@")
+    found = command(*args, "--json", "--out", "out").json
+    assert found["lives"] == {"part": None, "names": ["nuno"]}
+    assert found["changes"] == []
+    assert json.loads(Path("out/results.json").read_text("utf-8"))["dataset"] == "everyday"
+
+
+def test_shipped_lives_come_with_changes(talk: str, command: Command) -> None:
+    found = command("bench", "everyday", "--recipes", "bm25", "--json", *QUICK).json
+    assert found["lives"]["part"] == "report"
+    assert len(found["lives"]["names"]) == 4
+    assert [item["person"] for item in found["changes"]] == ["first", "third"]
+
+
 @pytest.mark.parametrize(
     ("args", "told"),
     [
@@ -202,6 +225,10 @@ def test_an_ablation_is_printed(talk: str, command: Command) -> None:
         (["bench", "locomo", "chats.json"], "chats.json"),
         (["bench", "longmemeval", "talk.json"], "talk.json"),
         (["bench", "jsonl", "talk.json"], "is a file, not a folder"),
+        (["bench", "everyday", "nowhere.json"], "nowhere.json does not exist"),
+        (["bench", "everyday", "talk.json"], "talk.json: must be an object with named fields"),
+        (["bench", "everyday", "nuno.json", "nuno.json"], "two files are of a life called 'nuno'"),
+        (["bench", "everyday", "--ablate", "dense"], "--ablate takes one recipe"),
         (["bench", "longmemeval", "chats.json", "--unit", "turn", "--recipes", "bm25"], "no turn is marked"),
         (["bench", "locomo", "talk.json", "--recipes", "defualt"], "unknown recipe 'defualt'"),
         (["bench", "locomo", "talk.json", "--recipes", "x.toml"], "x.toml"),
