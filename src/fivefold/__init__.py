@@ -69,6 +69,7 @@ _HOME = {
     "NamespaceRefused": "values.access",
     "Refused": "values.access",
     "Unauthorized": "values.access",
+    "Demand": "values.demands",
     "Correction": "values.extraction",
     "Extraction": "values.extraction",
     "Extractor": "values.extraction",
@@ -181,6 +182,7 @@ if TYPE_CHECKING:
     from fivefold.values.access import NamespaceRefused as NamespaceRefused
     from fivefold.values.access import Refused as Refused
     from fivefold.values.access import Unauthorized as Unauthorized
+    from fivefold.values.demands import Demand as Demand
     from fivefold.values.extraction import Correction as Correction
     from fivefold.values.extraction import Extraction as Extraction
     from fivefold.values.extraction import Extractor as Extractor
