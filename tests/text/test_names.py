@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from fivefold import sample
 from fivefold.text import names
 from fivefold.text.lexemes import stop_words
-from fivefold.text.names import LONGEST, MAX_TOPICS, common_words, mentions
+from fivefold.text.names import LONGEST, MAX_TOPICS, mentions
+from fivefold.text.word_lists import common_words
 from fivefold.values.extraction import Mention
 from fivefold.values.memory import ROLES
 
@@ -63,6 +64,7 @@ def test_a_possessive_is_the_name_itself(text: str) -> None:
     ("text", "identifier"),
     [
         ("See JIRA-9921 for it", "JIRA-9921"),
+        ("policy MM-770-4426, renewal in May", "MM-770-4426"),
         ("My badge ID is E-47821.", "E-47821"),
         ("We set retry_backoff_ms to 250", "retry_backoff_ms"),
         ("Write to sam.osei@larkfield.example, please", "sam.osei@larkfield.example"),
@@ -133,6 +135,32 @@ def test_topics_are_capped() -> None:
 )
 def test_common_words_are_not_taken_as_names(text: str) -> None:
     assert named(text) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Weight 82 kg this morning", set()),
+        ("Poker has moved to Fridays", set()),
+        ("Custody: Mondays and Wednesdays with Melissa's lawyer", {"Melissa"}),
+        ("Orthopedist appointment on Tuesday", set()),
+        ("Gate code is 4471", set()),
+        ("User prefers tea. User's sister is Ana.", {"Ana"}),
+        ("Easter Colleen came over", {"Colleen"}),
+        ("Driver Mike Sandoval called in sick", {"Mike Sandoval"}),
+        ("Lake Erie is cold", {"Lake Erie"}),
+        ("We are insured with Great Prairie Casualty", {"Great Prairie Casualty"}),
+        ("I took Melissa's Subaru Outback", {"Melissa", "Subaru Outback"}),
+        ("VISA IS IN MY PASSPORT", set()),
+        ("Mensaje de Mike Sandoval", {"Mike Sandoval"}),
+        ("My flatmates are Jo and Al", {"Jo"}),
+        ("Ich habe die Wohnung in Berlin mit der Anna gesehen", {"Berlin", "Anna"}),
+        ("Registration closes soon", set()),
+        ("Eleven boxes to go, nine done", set()),
+    ],
+)
+def test_names_are_those_a_person_would_list(text: str, names: set[str]) -> None:
+    assert named(text) == names
 
 
 def test_a_name_counts_once_for_each_time_it_is_said() -> None:

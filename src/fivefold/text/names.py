@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import cache, lru_cache
-from importlib import resources
+from functools import lru_cache
 
+from fivefold.text.calendar_words import MONTH_NAMES, WEEKDAY_NAMES
 from fivefold.text.lexemes import stop_words
+from fivefold.text.triggers import words_of
+from fivefold.text.word_lists import common_words, given_names, ordinary_words
 from fivefold.values.extraction import Mention
 from fivefold.values.graph import EntityKind
 from fivefold.values.memory import ROLES
@@ -22,7 +24,7 @@ _IDENTIFIER = re.compile(
     r"[\w.+-]{1,64}+@[\w-]+(?:\.[\w-]+)+"  # e-mail address
     r"|https?://[^\s<>\"']+"
     r"|(?<![\w/])(?:~?/|[A-Za-z]:\\)[\w.-]+(?:[/\\][\w.-]+)+"  # path
-    r"|\b[A-Z][A-Z0-9]{0,9}-\d{2,}\b"  # JIRA-9921, E-47821
+    r"|\b[A-Z][A-Z0-9]{0,9}-\d{2,}(?:-[A-Z0-9]+)*\b"  # JIRA-9921, E-47821, MM-770-4426
     r"|\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b"  # snake_case
     r"|\bv?\d+\.\d+\.\d+(?:-[\w.]+)?\b"  # version
     r"|\b(?=\w*\d)(?=\w*[A-Za-z])[A-Z0-9]{5,}\b"  # booking reference, serial number
@@ -33,19 +35,25 @@ _SENTENCE = re.compile(r"(?:^|[.!?:;\n\"“(—–-]\s*)$")
 _TOPIC = re.compile(
     r"\b(?P<lead>(?:my|our|his|her|their|the|a|an|this|that|new|about|some|of|for)\s+)?(?P<word>[a-z][a-z-]{3,})\b"
 )
-_FIRST_NAMES = frozenset(
-    "amy ashley beverly carly emily kelly sally molly polly holly billy lily fred ted alfred ahmed mohammed "
-    "sterling".split()
+_OWNED = re.compile(r"([^\W\d_]+)['’]s ")
+_NEVER = frozenset(
+    "mr mrs ms miss dr prof mister user assistant ok lol xmas christmas easter halloween thanksgiving hanukkah unit "
+    "mon tue tues wed thu thurs fri jan feb mar apr jun jul aug sep sept oct nov dec".split()
+).union(WEEKDAY_NAMES, (f"{name}s" for name in WEEKDAY_NAMES), MONTH_NAMES) - {"may"}
+"""Titles, days, months, feasts and the parts of a talk: written with a capital, and no name of anybody."""
+_ENDING = re.compile(r"(?:ly|ing|ed|tion|sion|ment|ness|ship|ism|ists?|ings|tions|ments)$")
+_GERMAN = frozenset(
+    "und ich der ist nicht wir mit für ein eine dem auf habe hat das zum zur auch noch beim vom im".split()
 )
-"""Given names that end like an adverb or a verb."""
+_GERMAN_NAME = re.compile(r"\b(?:in|nach|aus|bei|von|herr|frau|dr\.?|mit|und)\s$", re.IGNORECASE)
+FEW = 3
+"""How many words of German make a text German."""
 
+_NUMERALS = frozenset(
+    "eight nine eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty "
+    "sixty seventy eighty ninety hundred thousand million dozen fourth fifth sixth seventh eighth ninth tenth".split()
+)
 _NOT_NOUN = re.compile(r"(?:ly|ing|ed|ous|ive|ful|able|ible)$")
-
-
-@cache
-def common_words() -> frozenset[str]:
-    lines = resources.files("fivefold.text").joinpath("data/common.txt").read_text("utf-8").splitlines()
-    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
 
 def mentions(text: str, speaker: str | None = None) -> tuple[Mention, ...]:
@@ -54,13 +62,12 @@ def mentions(text: str, speaker: str | None = None) -> tuple[Mention, ...]:
     if speaker and speaker.casefold() not in ROLES:
         counts[speaker.strip(), "person"] += 1
     rest = _set_codes_apart(text, counts) if _CODE_SIGN.search(text) else text
+    german = not _GERMAN.isdisjoint(words_of(rest)) and len(_GERMAN & words_of(rest)) >= FEW
     for match in _NAME.finditer(rest):
-        if len(match[0]) > LONGEST:
-            continue
-        opens = bool(_SENTENCE.search(rest[max(0, match.start() - 3) : match.start()]))
-        name = _trim(match[0], opens)
-        if name:
-            counts[name, "name"] += 1
+        if len(match[0]) <= LONGEST:
+            ahead = rest[max(0, match.start() - 8) : match.start()]
+            for name in _names(match[0], bool(_SENTENCE.search(ahead)), german and not _GERMAN_NAME.search(ahead)):
+                counts[name, "name"] += 1
     for topic in _topics(rest):
         counts[topic, "topic"] += 1
     return tuple(_one_each(counts))
@@ -79,22 +86,54 @@ def _set_codes_apart(text: str, counts: Counter[tuple[str, EntityKind]]) -> str:
 
 
 @lru_cache(maxsize=50_000)
+def _names(run: str, opens: bool, german: bool) -> tuple[str, ...]:
+    """The names in a run of capitalised words: "Melissa's Subaru" has two. Every German noun has a capital, so there
+    only a known given name counts."""
+    left, of, right = run.partition(" de ")
+    pieces = [right if of and opens and _first(right) in given_names() and _first(left) not in given_names() else run]
+    owner = _OWNED.match(run)
+    if owner and owner[1].casefold() in given_names():
+        pieces = [owner[1], run[owner.end() :]]
+    found = (_trim(piece, opens and not place) for place, piece in enumerate(pieces))
+    return tuple(name for name in found if name and not (german and _first(name) not in given_names()))
+
+
+def _first(name: str) -> str:
+    return name.split(" ", 1)[0].casefold()
+
+
 def _trim(name: str, opens: bool) -> str:
     """A run of capitalised words without what only a sentence's start or grammar made capital."""
     words = re.sub(r"['’]s?$", "", name).split(" ")
-    while words and _plain(words[0], opens) and not (words[0] == "New" and len(words) > 1):
+    if len(words) > 1 and name.isupper() and not stop_words().isdisjoint(word.casefold() for word in words):
+        return ""  # a sentence in capitals
+    while words and _leads(words, opens):
         words, opens = words[1:], False
     while words and _plain(words[-1], False):
         words = words[:-1]
     name = " ".join(words)
-    return name if len(name) > 2 else ""
+    return name if len(name) > 2 or name.casefold() in given_names() else ""
+
+
+def _leads(words: list[str], opens: bool) -> bool:
+    """Whether the first word only comes before a name: "Yesterday Sam", "Driver Mike"; "Lake Erie" is one name."""
+    word = words[0]
+    folded = re.sub(r"['’].*$", "", word).casefold()
+    if len(words) == 1 or folded in _NEVER or folded in stop_words():
+        return _plain(word, opens) and not (word == "New" and len(words) > 1)
+    if opens and folded in common_words():
+        return word != "New"
+    following = words[1].casefold()
+    return opens and folded in ordinary_words() and (following in given_names() or following in _NEVER)
 
 
 def _plain(word: str, opens: bool) -> bool:
     folded = re.sub(r"['’].*$", "", word).casefold()
-    grammar = folded in stop_words() or word.casefold() in stop_words()
-    ending = opens and folded not in _FIRST_NAMES and re.search(r"(?:ly|ing|ed)$", folded) is not None
-    return grammar or folded in common_words() or ending
+    if folded in stop_words() or word.casefold() in stop_words() or folded in common_words() or folded in _NEVER:
+        return True
+    if not opens and not word.isupper():
+        return False
+    return folded in ordinary_words() or (opens and folded not in given_names() and _ENDING.search(folded) is not None)
 
 
 def _topics(text: str) -> list[str]:
@@ -110,7 +149,7 @@ def _topics(text: str) -> list[str]:
 
 @lru_cache(maxsize=50_000)
 def _topic(word: str) -> str:
-    if word in common_words() or word in stop_words() or _NOT_NOUN.search(word):
+    if word in common_words() or word in stop_words() or word in _NUMERALS or _NOT_NOUN.search(word):
         return ""
     singular = word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
     return "" if singular in common_words() else singular

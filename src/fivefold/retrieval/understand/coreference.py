@@ -7,24 +7,54 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from fivefold.retrieval.understand.entities import resolve
 from fivefold.stores.protocol import Reader
+from fivefold.text.word_lists import Gender, given_names
+from fivefold.values.graph import CO_MENTION
 from fivefold.values.query import EntityRef, Meaning
 
 LOOK_BACK = 6
 """How many earlier turns are looked at, the latest first."""
 
 CONFIDENCE = 0.75
+MOST_EDGES = 12
+"""Edges of a name that are looked at for what it is."""
 
-_PERSON = re.compile(r"\b(?:he|him|his|she|her|hers|they|them|their)\b", re.IGNORECASE)
-_PLACE = re.compile(r"\b(?:there|the same place|that place)\b", re.IGNORECASE)
-_THING = re.compile(
-    r"\b(?:it|its|that (?:project|thing|one|ticket|file|company)|this project|the same one)\b", re.IGNORECASE
+Looks = Literal["person", "place", "thing"]
+
+_HE, _SHE = frozenset({"he", "him", "his"}), frozenset({"she", "her", "hers"})
+_PERSON = re.compile(
+    r"\b(?:he|him|his|she|her|hers|they|them|their|theirs|that (?:person|guy|man|woman|girl|boy))\b", re.IGNORECASE
 )
-_AT = re.compile(r"\b(?:in|at|to|from|near|visited)(?: the)? $", re.IGNORECASE)
+_PLACE = re.compile(
+    r"\b(?<!is )(?<!are )(?<!was )(?<!were )there\b(?! (?:is|are|was|were)\b|['’]s)"
+    r"|\b(?:there(?=\s*(?:$|[?!.,;]))|the same place|that (?:place|city|town|restaurant|hotel))\b",
+    re.IGNORECASE,
+)
+_THING = re.compile(
+    r"\b(?:it|its|(?:that|this|the) (?:project|ticket|app|product|company)|that (?:thing|one|file|book|film|movie|show)"
+    r"|the same one)\b",
+    re.IGNORECASE,
+)
 _CODE = re.compile(r"[\d_/@]")
-_ABOUT = re.compile(r"\b(?:project|ticket|file|on|about|called|of)(?: the)? $", re.IGNORECASE)
+_TITLE = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|Prof|Frau|Herr|Aunt|Uncle|Auntie|Señora?|Madame|Don|Doña)\.? $")
+_WITHIN = re.compile(r"\b(?:in|at|near|visited|around|via|towards|through|reached)(?: the)? $", re.IGNORECASE)
+_WAY = re.compile(
+    r"\b(?:go|goes|going|went|gone|mov\w+|fl(?:y|ies|ew|ying|ights?)|dr(?:ive|ives|ove|iving)|travel\w*|trips?|trains?|bus"
+    r"|way|c(?:ome|omes|ame|oming)|arriv\w+|relocat\w+|return\w*|walk\w*|head\w*|cycl\w+|commut\w+|tickets?)"
+    r" (?:\w+ ){0,2}(?:to|from|into|for)(?: the)? $",
+    re.IGNORECASE,
+)
+_USED = re.compile(
+    r"\b(?:projects?|tickets?|files?|apps?|on|called|using|use|used|install\w*|finish\w*|launch\w*|deploy\w*|ship\w*|releas\w+"
+    r"|about|of|read|reading|watch\w*|bought|own\w*)(?: the)? $",
+    re.IGNORECASE,
+)
+_THINGS = frozenset({"owns", "works on", "founded"})
+_PLACES = frozenset({"lives in", "located in", "works at"})
+_FIRMS = frozenset({"part of", "member of", "leads", "manages"})
 
 
 def refer_back(question: str, history: Sequence[str], resolved: Sequence[EntityRef], reader: Reader) -> list[EntityRef]:
@@ -33,33 +63,70 @@ def refer_back(question: str, history: Sequence[str], resolved: Sequence[EntityR
         return []
     names = list(_names(history, reader))
     refs = []
-    for pattern, kinds in ((_PERSON, ("person",)), (_PLACE, ("place",)), (_THING, ("thing", "place", "person"))):
+    for pattern, kinds in _KINDS:
         match = pattern.search(question)
-        referent = _latest(names, kinds) if match else None
+        referent = _latest(names, kinds, match[0]) if match else None
         if match and referent and all(referent.meanings[0].id != ref.meanings[0].id for ref in resolved):
             meanings = tuple(Meaning(m.id, m.name, round(m.confidence * CONFIDENCE, 4)) for m in referent.meanings)
             refs.append(EntityRef(match[0], match.start(), meanings, via=f"refers back to {referent.text}"))
     return refs
 
 
-def _names(history: Sequence[str], reader: Reader) -> Iterator[tuple[str, EntityRef]]:
-    """The names of the history, latest first, each with what it looks like: a person, a place or a thing."""
+_KINDS: tuple[tuple[re.Pattern[str], tuple[Looks, ...]], ...] = (
+    (_PERSON, ("person",)),
+    (_PLACE, ("place",)),
+    (_THING, ("thing", "place", "person")),
+)
+
+
+def _names(history: Sequence[str], reader: Reader) -> Iterator[tuple[Looks, EntityRef]]:
+    """The names of the history, latest first, each with what it looks like; 'my sister' is a person too."""
     for turn in reversed(history[-LOOK_BACK:]):
         for ref in sorted(resolve(turn, reader), key=lambda ref: -ref.start):
             if ref.via == "name":
-                yield _looks_like(turn, ref), ref
+                yield _looks_like(turn, ref, reader), ref
+            elif " of " in ref.via and ref.text.casefold().startswith(("my ", "our ")):
+                yield "person", EntityRef(ref.name, ref.start, ref.meanings, ref.via)
 
 
-def _looks_like(turn: str, ref: EntityRef) -> str:
+def _looks_like(turn: str, ref: EntityRef, reader: Reader) -> Looks:
+    """By its name, by what the store knows of it, or by the words before it; without any of these a person."""
     before = turn[: ref.start]
-    if _AT.search(before):
-        return "place"
-    return "thing" if _CODE.search(ref.text) or _ABOUT.search(before) else "person"
+    if _CODE.search(ref.text):
+        return "thing"
+    place = _WITHIN.search(before) or _WAY.search(before)
+    if _TITLE.search(before) or _gender(ref):
+        return "place" if place and len(ref.text.split()) == 1 and _known_as(ref, reader) == "place" else "person"
+    known = _known_as(ref, reader)
+    if known:
+        return known
+    return "place" if place else "thing" if _USED.search(before) else "person"
 
 
-def _latest(names: Sequence[tuple[str, EntityRef]], kinds: Sequence[str]) -> EntityRef | None:
+def _known_as(ref: EntityRef, reader: Reader) -> Looks | None:
+    """What the edges of a name say that it is."""
+    key = ref.meanings[0].id
+    for edge in reader.graph.edges(key, MOST_EDGES):
+        if edge.relation == CO_MENTION:
+            continue
+        is_target = edge.target_id == key
+        if edge.relation in _PLACES:
+            return "place" if is_target else "person"
+        if edge.relation in _THINGS or edge.relation in _FIRMS:
+            return "thing" if is_target else "person" if edge.relation != "part of" else "thing"
+        return "person"
+    return None
+
+
+def _gender(ref: EntityRef) -> Gender | None:
+    return given_names().get(ref.name.split(" ", 1)[0].casefold()) or given_names().get(ref.text.casefold())
+
+
+def _latest(names: Sequence[tuple[Looks, EntityRef]], kinds: Sequence[Looks], pronoun: str) -> EntityRef | None:
+    """The latest name of the first kind that has one; 'he' means no woman and 'she' no man."""
+    other = "f" if pronoun.casefold() in _HE else "m" if pronoun.casefold() in _SHE else ""
     for kind in kinds:
         for looks, ref in names:
-            if looks == kind:
+            if looks == kind and not (other and _gender(ref) == other):
                 return ref
     return None

@@ -15,7 +15,7 @@ from fivefold.stores.protocol import Reader
 from fivefold.stores.queries import AliasMatch
 from fivefold.text.kinship import IS_CALLED
 from fivefold.text.lexemes import lexemes, stop_words
-from fivefold.text.names import common_words
+from fivefold.text.word_lists import common_words
 from fivefold.values.query import EntityRef, Meaning
 
 LONGEST_NAME = 5

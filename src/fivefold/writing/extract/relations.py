@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from fivefold.text.kinship import IS_CALLED
 from fivefold.text.lexemes import stop_words
-from fivefold.text.names import common_words, mentions
+from fivefold.text.names import mentions
 from fivefold.text.triggers import Pattern
+from fivefold.text.word_lists import common_words
 from fivefold.values.graph import EdgeKind, Relation
 from fivefold.values.memory import ROLES
 from fivefold.writing.extract.relation_senses import KIND_OF, NOUNS, PASSING, VERBS, Sense, triggers_of
