@@ -10,6 +10,8 @@ from fivefold.retrieval.routes.late import Late
 from fivefold.retrieval.routes.lexical import Lexical
 from fivefold.retrieval.routes.signals import Frequency, Recency
 from fivefold.retrieval.routes.temporal import Temporal
+from fivefold.retrieval.routes.turns import Turns
+from fivefold.retrieval.routes.window import InWindow
 from fivefold.values.plugins import Registry, members_of
 
 _BUILTIN: dict[str, Route] = {
@@ -18,6 +20,8 @@ _BUILTIN: dict[str, Route] = {
     "late": Late(),
     "graph": Graph(),
     "temporal": Temporal(),
+    "window": InWindow(),
+    "turns": Turns(),
     "associative": Associative(),
     "recency": Recency(),
     "frequency": Frequency(),

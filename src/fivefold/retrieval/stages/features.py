@@ -14,6 +14,7 @@ import numpy as np
 
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
+from fivefold.retrieval.stages.demand_features import DEMAND_FEATURES, demand_columns
 from fivefold.values.memory import ROLES, Memory
 from fivefold.values.recall_trace import Candidate
 from fivefold.values.vectors import Matrix, Vector
@@ -24,7 +25,6 @@ FEATURES = (
     "dense",
     "dense_peak",
     "lexical",
-    "window",
     "dense_before",
     "dense_after",
     "late_before",
@@ -45,6 +45,7 @@ FEATURES = (
     "chat_length",
     "chat_before",
     "chat_after",
+    *DEMAND_FEATURES,
 )
 """The names of the features, in their order."""
 
@@ -108,11 +109,11 @@ def feature_table(pool: Pool, context: SearchContext) -> Matrix:
         "dense": SCALE * (dense - dense.max()),
         "dense_peak": np.exp(SHARPNESS * (dense - dense.max())),
         "lexical": lexical,
-        "window": _scores(candidates, "temporal", missing=0.0),
         **_neighbour_columns(memories, _stretched(dense), _stretched(late)),
         **_session_columns(pool, context, lexical),
         **_speaker_columns(memories, context, question),
         **_text_columns(memories, question),
+        **demand_columns(candidates, context, late),
     }
     for name, of in (("asks", "asks"), ("length", "length"), ("before", "dense_before"), ("after", "dense_after")):
         columns[f"chat_{name}"] = chat * columns[of]

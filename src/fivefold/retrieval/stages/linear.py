@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import numpy as np
@@ -38,7 +39,6 @@ class LinearConstants(Value):
     dense: Annotated[float, Between(-100, 100), About("Cosine, ten times its distance to the best")] = 0.0
     dense_peak: Annotated[float, Between(-100, 100), About("Cosine near the best")] = 0.0
     lexical: Annotated[float, Between(-100, 100), About("BM25 as a share of the best")] = 0.0
-    window: Annotated[float, Between(-100, 100), About("Within the time asked about")] = 0.0
     dense_before: Annotated[float, Between(-100, 100), About("Cosine of the turn before, 0..1")] = 0.0
     dense_after: Annotated[float, Between(-100, 100), About("Cosine of the turn after, 0..1")] = 0.0
     late_before: Annotated[float, Between(-100, 100), About("Late interaction of the turn before, 0..1")] = 0.0
@@ -72,8 +72,10 @@ class LinearConstants(Value):
     chat_before: Annotated[float, Between(-100, 100), About("Added to `dense_before` in such talks")] = 0.0
     chat_after: Annotated[float, Between(-100, 100), About("Added to `dense_after` in such talks")] = 0.0
 
+    demands: Annotated[Mapping[str, float], About("Weights of demands")] = field(default_factory=dict)
+
     def weights(self) -> Vector:
-        return np.array([getattr(self, name) for name in FEATURES], dtype=np.float32)
+        return np.array([self.demands.get(name, getattr(self, name, 0.0)) for name in FEATURES], dtype=np.float32)
 
 
 def linear(pool: Pool, context: SearchContext, by: LinearConstants) -> Pool:

@@ -1,0 +1,248 @@
+"""How well each candidate meets what the question demands: its time, its state, its order, its people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from fivefold.retrieval.routes import SearchContext
+from fivefold.values.demands import DemandKind
+from fivefold.values.memory import Memory
+from fivefold.values.query import Query
+from fivefold.values.recall_trace import Candidate
+from fivefold.values.vectors import Matrix, Vector
+
+DEMAND_FEATURES = (
+    "turns",
+    "window_only_said",
+    "window_only_named",
+    "window_said",
+    "window_named",
+    "ended_now",
+    "ended",
+    "ended_past",
+    "newer_now",
+    "newer_past",
+    "outdated_now",
+    "outdated_past",
+    "held_then",
+    "earliest",
+    "latest",
+    "ahead",
+    "recent_now",
+    "person",
+    "relative",
+    "taste",
+    "negates",
+    "event",
+    "like_best",
+)
+
+NEAR = 0.12
+"""Candidates whose late interaction is at most this much below the best may speak of the same thing."""
+
+ALIKE = 0.45
+"""Cosine from which two memories may be statements about the same thing."""
+
+ALIKE_TO = 4
+"""How many of the best stand for the kind of thing that is asked for."""
+
+COMPARED = 24
+"""How many of the best candidates are compared with each other."""
+
+_NEGATES = re.compile(
+    r"\b(?:no|not|never|none|nobody|nothing|neither|nor|cannot|without|avoid\w*|allerg\w*|hates?|dislikes?|stopped|quit"
+    r"|gave up|declin\w*|refus\w*|turn(?:ed|s)? down|cancel\w*|off|intoleran\w*|forbid\w*|banned)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_TASTE = re.compile(
+    r"\b(?:love[sd]?|likes?|liked|enjoy\w*|prefer\w*|favou?rite\w*|hates?|dislikes?|can(?:'t|’t|not) stand|allerg\w*|vegetarian"
+    r"|vegan|halal|kosher|gluten|lactose|into|obsessed|fan of|fond of|allerg\w*|intoleran\w*|obsess\w*|collects?|wishes|always wanted|crazy about|adores?)\b",
+    re.IGNORECASE,
+)
+
+
+def demand_columns(
+    candidates: Sequence[Candidate], context: SearchContext, late: Vector
+) -> dict[str, Vector]:
+    """A column for each of `DEMAND_FEATURES`; those that the question does not ask for are 0."""
+    memories = [candidate.memory for candidate in candidates]
+    query = context.query
+    columns = {name: np.zeros(len(memories), dtype=np.float32) for name in DEMAND_FEATURES}
+    columns |= _turns(candidates)
+    columns |= _window(candidates, query)
+    columns |= _state(memories, context, late)
+    columns |= _order(memories, context, late)
+    columns |= _people(memories, query)
+    columns |= _words(memories, query)
+    columns |= _alike(memories, context, late)
+    return columns
+
+
+def _turns(candidates: Sequence[Candidate]) -> dict[str, Vector]:
+    return {"turns": _evidence(candidates, "turns")}
+
+
+def _window(candidates: Sequence[Candidate], query: Query) -> dict[str, Vector]:
+    demand = query.demand("window")
+    if demand is None:
+        return {}
+    prefix = "window_only" if demand.decides else "window"
+    notes = [next((item.note or "" for item in c.evidence if item.route == "window"), "") for c in candidates]
+    scores = _evidence(candidates, "window")
+    said = np.array([float("said" in note) for note in notes])
+    named = np.array([float("names" in note) for note in notes]) * scores
+    return {f"{prefix}_said": said, f"{prefix}_named": named}
+
+
+def _evidence(candidates: Sequence[Candidate], route: str) -> Vector:
+    return np.array([next((item.score for item in c.evidence if item.route == route), 0.0) for c in candidates])
+
+
+def _state(memories: Sequence[Memory], context: SearchContext, late: Vector) -> dict[str, Vector]:
+    """What has ended, what replaced something, and what something newer about the same thing outdates."""
+    query, rows = context.query, [memory.row for memory in memories]
+    place = {row: i for i, row in enumerate(rows)}
+    ended, newer = np.zeros(len(rows)), np.zeros(len(rows))
+    ends: dict[int, datetime] = {}
+    for link in context.reader.memories.successions(rows):
+        if link.newer_at > query.now:
+            continue
+        if link.older in place:
+            i = place[link.older]
+            ended[i] = max(ended[i], link.chance)
+            if link.chance >= 0.5:
+                ends[link.older] = min(ends.get(link.older, link.newer_at), link.newer_at)
+        if link.newer in place:
+            newer[place[link.newer]] = max(newer[place[link.newer]], link.chance)
+    for i, memory in enumerate(memories):
+        if not memory.is_current(query.now):
+            ended[i] = 1.0
+            ends.setdefault(memory.row, memory.valid_to or query.now)
+    now, past = query.demand("current") is not None, query.demand("past") is not None
+    outdated = _outdated(memories, context, late) if now or past else np.zeros(len(rows))
+    columns = {
+        "ended_now": ended * now,
+        "ended_past": ended * past,
+        "ended": ended * (not now and not past),
+        "newer_now": newer * now,
+        "newer_past": newer * past,
+        "outdated_now": outdated * now,
+        "outdated_past": outdated * past,
+    }
+    if past and query.window is not None:
+        window = query.window
+        held = [
+            memory.event_at < window.end and ends.get(memory.row, query.now) > window.start for memory in memories
+        ]
+        columns["held_then"] = np.array(held, dtype=np.float32)
+    return columns
+
+
+def _outdated(memories: Sequence[Memory], context: SearchContext, late: Vector) -> Vector:
+    """How much a newer candidate about the same thing speaks against each: its likeness, where it answers as well."""
+    outdated = np.zeros(len(memories))
+    if context.space is None:
+        return outdated
+    best = np.argsort(-late, kind="stable")[:COMPARED]
+    best = best[late[best] >= late.max() - NEAR]
+    vectors = context.reader.search.vectors(context.space, [memories[i].row for i in best])
+    known = [i for i in best.tolist() if memories[i].row in vectors]
+    if len(known) < 2:
+        return outdated
+    table: Matrix = np.stack([vectors[memories[i].row] for i in known])
+    times = np.array([memories[i].event_at.timestamp() for i in known])
+    alike = np.clip((table @ table.T - ALIKE) / (1 - ALIKE), 0, 1)
+    close = np.clip(1 - np.maximum(late[known][:, None] - late[known][None, :], 0) / NEAR, 0, 1)
+    later = times[None, :] > times[:, None]
+    outdated[known] = (alike * close * later).max(axis=1)
+    return outdated
+
+
+def _order(memories: Sequence[Memory], context: SearchContext, late: Vector) -> dict[str, Vector]:
+    """Where a candidate stands in time among those that answer about as well."""
+    query = context.query
+    near = late >= late.max() - NEAR
+    columns: dict[str, Vector] = {}
+    times = np.array([memory.event_at.timestamp() for memory in memories])
+    place = _placed(times, near)
+    if query.demand("first"):
+        columns["earliest"] = (1 - place) * near
+    if query.demand("last"):
+        columns["latest"] = place * near
+    if query.demand("current"):
+        columns["recent_now"] = place * near
+    if query.demand("next"):
+        columns["ahead"] = _ahead(memories, context)
+    return columns
+
+
+def _placed(times: Vector, near: Vector) -> Vector:
+    """0 for the earliest to 1 for the latest of those that are near."""
+    order = np.argsort(np.argsort(times[near], kind="stable"), kind="stable")
+    place = np.zeros(len(times))
+    place[near] = order / max(1, len(order) - 1)
+    return place
+
+
+def _ahead(memories: Sequence[Memory], context: SearchContext) -> Vector:
+    """1 for a memory that names a day from today on, less the further ahead it is; 0 for others."""
+    start = context.query.now - timedelta(days=1)
+    named = context.reader.memories.named_times([memory.row for memory in memories])
+    ahead = np.zeros(len(memories))
+    for i, memory in enumerate(memories):
+        days = [(begin - context.query.now).days for begin, end in named.get(memory.row, ()) if end > start]
+        if days:
+            ahead[i] = 1 / (1 + max(0, min(days)) / 14)
+    return ahead
+
+
+def _people(memories: Sequence[Memory], query: Query) -> dict[str, Vector]:
+    """Whether a memory speaks of whom the question names, or of whom it means by a relation or a pronoun."""
+    columns = {}
+    for name, refs in (
+        ("person", [ref for ref in query.entities if ref.via == "name"]),
+        ("relative", [ref for ref in query.entities if ref.via != "name"]),
+    ):
+        names = [
+            re.compile("|".join(rf"\b{re.escape(meaning.name.split()[0])}" for meaning in ref.meanings[:3]), re.IGNORECASE)
+            for ref in refs
+        ]
+        if names:
+            texts = [f"{memory.speaker or ''} {memory.content[:2000]}" for memory in memories]
+            columns[name] = np.array([sum(bool(n.search(text)) for n in names) / len(names) for text in texts])
+    return columns
+
+
+def _words(memories: Sequence[Memory], query: Query) -> dict[str, Vector]:
+    columns: dict[str, Vector] = {}
+    if query.demand("suggestion") or "preference" in query.type_hints:
+        columns["taste"] = np.array(
+            [float(memory.type == "preference" or bool(_TASTE.search(memory.content[:2000]))) for memory in memories]
+        )
+    if query.demand("negation"):
+        columns["negates"] = np.array([float(bool(_NEGATES.search(memory.content[:2000]))) for memory in memories])
+    if "event" in query.type_hints:
+        columns["event"] = np.array([float(memory.type == "event") for memory in memories])
+    return columns
+
+
+def _alike(memories: Sequence[Memory], context: SearchContext, late: Vector) -> dict[str, Vector]:
+    """How near a memory is to the best ones, where everything of a kind is asked for."""
+    if context.space is None or not context.query.demand("list", "count", "negation"):
+        return {}
+    vectors = context.reader.search.vectors(context.space, [memory.row for memory in memories])
+    if not vectors:
+        return {}
+    zero = np.zeros(context.space.dimension, dtype=np.float32)
+    table: Matrix = np.stack([vectors.get(memory.row, zero) for memory in memories])
+    best = np.argsort(-late, kind="stable")[:ALIKE_TO]
+    near = np.sort(table @ table[best].T, axis=1)
+    return {"like_best": near[:, -2] if near.shape[1] > 1 else near[:, -1]}
+
+
+def asked_for(query: Query, *kinds: DemandKind) -> float:
+    return float(query.demand(*kinds) is not None)
