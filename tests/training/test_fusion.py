@@ -1,4 +1,4 @@
-"""The fit of the linear model: its slope is that of the loss, and it finds weights that rank well."""
+"""The fit of the additive model: its slope is that of the loss, and it finds weights that rank well."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fit the weights of the default recipe's linear model, cross-validated over conversations.
+"""Fit the weights of the default recipe's additive model, cross-validated over conversations.
 
     python -m training.fusion.fit --locomo locomo.json --longmemeval longmemeval.json --beam FOLDER
 
@@ -26,7 +26,7 @@ from fivefold.engine import Engine
 from fivefold.models.embedders import embedder
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.routes import SearchContext
-from fivefold.retrieval.stages import linear
+from fivefold.retrieval.stages import additive
 from fivefold.retrieval.stages.base import Pool
 from fivefold.retrieval.stages.features import FEATURES, feature_table
 from fivefold.stores import open_store
@@ -53,7 +53,7 @@ class Sample:
 
 
 def samples_of(data: Dataset, store: str, model: str) -> list[Sample]:
-    """Store the memories, ask every question, and keep what the linear model sees."""
+    """Store the memories, ask every question, and keep what the additive model sees."""
     seen: list[tuple[Matrix, list[tuple[str, str | None]]]] = []
 
     def record(pool: Pool, context: SearchContext) -> Matrix:
@@ -61,7 +61,7 @@ def samples_of(data: Dataset, store: str, model: str) -> list[Sample]:
         seen.append((table, [(one.memory.id, one.memory.session_id) for one in pool.candidates]))
         return table
 
-    linear.feature_table = record  # type: ignore[attr-defined]
+    additive.feature_table = record  # type: ignore[attr-defined]
     opened, reader = open_store(store), cached(embedder(model))
     recipe = load_recipe("default", {"unit": data.unit})
     samples = []
@@ -144,7 +144,7 @@ def main() -> None:
     shares = {"beam": given.beam_share}
     print_table(samples, cross_validated(samples, active, given.penalty, shares))
     weights = fit(Lists.of(samples, shares), active, given.penalty)
-    print('\n[[rerank]]\nname = "linear"')
+    print('\n[[rerank]]\nname = "additive"')
     print(
         "\n".join(f"{name} = {value:.2f}" for name, value in zip(FEATURES, weights, strict=True) if abs(value) > LEAST)
     )

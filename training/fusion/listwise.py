@@ -1,4 +1,4 @@
-"""A linear model fitted over lists of candidates: the relevant ones should have the greatest share of each list."""
+"""A additive model fitted over lists of candidates: the relevant ones should have the greatest share of each list."""
 
 from __future__ import annotations
 

@@ -120,6 +120,8 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
         embedder=space.embedder if space else "",
         notes=pool.notes,
         recent=tuple(recent),
+        chance=pool.chance,
+        found=bool(hits) if pool.found is None else pool.found,
     )
 
 

@@ -29,6 +29,11 @@ class Hit(Value):
         return self.candidate.score
 
     @property
+    def chance(self) -> float | None:
+        """How likely it answers the question: of hits with .8, eight in ten do. None where the recipe does not judge."""
+        return self.candidate.chance
+
+    @property
     def rrf_score(self) -> float:
         """The fused score, before any later stage."""
         return self.candidate.fused
@@ -101,6 +106,10 @@ class Recall(Value):
     notes: tuple[StageNote, ...] = ()
     recent: tuple[Memory, ...] = ()
     """The last turns of the talk, oldest first, brought along whether they answer or not (D11)."""
+    chance: float | None = None
+    """How likely one of the hits answers; None where the recipe does not judge that."""
+    found: bool = True
+    """Whether something stored seems to answer; where the recipe does not judge that, whether there is any hit."""
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)

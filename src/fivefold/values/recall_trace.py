@@ -178,6 +178,8 @@ class Candidate(Value):
     support: Support | None = None
     neighbours: tuple[Memory, ...] = ()
     passage: PassageMatch | None = None
+    chance: float | None = None
+    """How likely it answers the question, where the recipe judges that."""
 
     @property
     def score(self) -> float:
@@ -186,7 +188,7 @@ class Candidate(Value):
     def with_step(self, stage: str, after: float, why: str) -> Candidate:
         steps = (*self.steps, Step(stage, self.score, after, why))
         return Candidate(
-            self.memory, self.evidence, self.fused, steps, self.support, self.neighbours, self.passage
+            self.memory, self.evidence, self.fused, steps, self.support, self.neighbours, self.passage, self.chance
         )  # not by `replace`, which takes four times as long: every stage calls it for every candidate
 
 

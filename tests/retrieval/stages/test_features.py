@@ -1,4 +1,4 @@
-"""The features of candidates, number by number, and the linear model over them."""
+"""The features of candidates, number by number, and the additive model over them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.routes import SearchContext
+from fivefold.retrieval.stages.additive import SOFTNESS, AdditiveConstants
 from fivefold.retrieval.stages.base import Pool
 from fivefold.retrieval.stages.features import FEATURES, feature_table
-from fivefold.retrieval.stages.linear import SOFTNESS, LinearConstants
 from fivefold.values.recall_trace import Candidate, Evidence
 from tests.support.stage_pool import Namespace, of, search, stage
 
@@ -38,8 +38,8 @@ def column(
 
 
 def test_every_feature_has_a_weight_and_the_default_recipe_sets_known_ones() -> None:
-    assert LinearConstants.__slots__ == FEATURES
-    assert any(stage.name == "linear" for stage in load_recipe("default").rerank)
+    assert AdditiveConstants.__slots__ == FEATURES
+    assert any(stage.name == "additive" for stage in load_recipe("default").rerank)
 
 
 def test_scores_count_by_their_distance_to_the_best() -> None:
@@ -52,7 +52,6 @@ def test_scores_count_by_their_distance_to_the_best() -> None:
 def test_words_are_a_share_of_the_best_and_nothing_without_any() -> None:
     assert column("lexical", [found(1, lexical=8.0), found(2, lexical=2.0), found(3)]) == [1.0, 0.25, 0.0]
     assert column("lexical", [found(1), found(2)]) == [0.0, 0.0]
-    assert column("window", [found(1, temporal=1.0), found(2)]) == [1.0, 0.0]
 
 
 def test_the_turns_next_to_a_turn_speak_for_it() -> None:
@@ -128,14 +127,14 @@ def test_a_talk_with_an_assistant_has_weights_of_its_own() -> None:
 
 
 def test_the_best_sum_has_the_score_one_and_others_fall_off() -> None:
-    pool = stage("linear", [found(1, dense=0.5), found(2, dense=0.8)], dense=1.5)
+    pool = stage("additive", [found(1, dense=0.5), found(2, dense=0.8)], dense=1.5)
     scores = {candidate.memory.row: candidate.score for candidate in pool.candidates}
     assert scores[2] == 1.0
     assert scores[1] == pytest.approx(exp(-4.5 / SOFTNESS), rel=1e-5)
     step = pool.candidates[0].steps[-1]
-    assert (step.stage, step.before) == ("linear", 0.5)
+    assert (step.stage, step.before) == ("additive", 0.5)
     assert "dense -2.25" in step.why
 
 
 def test_an_empty_pool_stays_empty() -> None:
-    assert stage("linear", []).candidates == []
+    assert stage("additive", []).candidates == []

@@ -6,7 +6,18 @@ from collections.abc import Sequence
 
 from fivefold.retrieval.recipe import StageSpec
 from fivefold.retrieval.routes import SearchContext
-from fivefold.retrieval.stages import boosts, diversity, learned, linear, noise, rerank, sessions, superseded, support
+from fivefold.retrieval.stages import (
+    additive,
+    boosts,
+    chance,
+    diversity,
+    learned,
+    noise,
+    rerank,
+    sessions,
+    superseded,
+    support,
+)
 from fivefold.retrieval.stages.base import NoConstants, Pool, Stage, best_first
 from fivefold.values.plugins import Registry, members_of
 
@@ -21,12 +32,13 @@ _BUILTIN: dict[str, Stage] = {
     "support": Stage(support.support, support.SupportConstants, "boosts"),
     "session_first": Stage(sessions.session_first, sessions.SessionFirst, "boosts"),
     "cross_encoder": Stage(rerank.cross_encoder, rerank.CrossEncoder, "rerank", effort="normal"),
-    "linear": Stage(linear.linear, linear.LinearConstants, "rerank"),
+    "additive": Stage(additive.additive, additive.AdditiveConstants, "rerank"),
     "learned": Stage(learned.learned, learned.LearnedConstants, "rerank"),
     "ended": Stage(superseded.superseded, superseded.Superseded, "select"),
     "noise": Stage(noise.noise, noise.Noise, "select"),
     "threshold": Stage(noise.threshold, noise.Threshold, "select"),
     "mmr": Stage(diversity.mmr, diversity.Mmr, "select"),
+    "chance": Stage(chance.chance, chance.ChanceConstants, "select"),
     "neighbours": Stage(diversity.neighbours, NoConstants, "select"),
 }
 

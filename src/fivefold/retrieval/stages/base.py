@@ -20,6 +20,9 @@ class Pool:
     supporting: Mapping[int, float] = field(default_factory=dict)
     """What memories that are not candidates add to others, by row."""
     notes: tuple[StageNote, ...] = ()
+    chance: float | None = None
+    """How likely one of the candidates answers, where a stage has judged it."""
+    found: bool | None = None
 
     def with_note(self, note: StageNote) -> Pool:
         return replace(self, notes=(*self.notes, note))

@@ -65,9 +65,7 @@ _TASTE = re.compile(
 )
 
 
-def demand_columns(
-    candidates: Sequence[Candidate], context: SearchContext, late: Vector
-) -> dict[str, Vector]:
+def demand_columns(candidates: Sequence[Candidate], context: SearchContext, late: Vector) -> dict[str, Vector]:
     """A column for each of `DEMAND_FEATURES`; those that the question does not ask for are 0."""
     memories = [candidate.memory for candidate in candidates]
     query = context.query
@@ -135,9 +133,7 @@ def _state(memories: Sequence[Memory], context: SearchContext, late: Vector) -> 
     }
     if past and query.window is not None:
         window = query.window
-        held = [
-            memory.event_at < window.end and ends.get(memory.row, query.now) > window.start for memory in memories
-        ]
+        held = [memory.event_at < window.end and ends.get(memory.row, query.now) > window.start for memory in memories]
         columns["held_then"] = np.array(held, dtype=np.float32)
     return columns
 
@@ -208,7 +204,9 @@ def _people(memories: Sequence[Memory], query: Query) -> dict[str, Vector]:
         ("relative", [ref for ref in query.entities if ref.via != "name"]),
     ):
         names = [
-            re.compile("|".join(rf"\b{re.escape(meaning.name.split()[0])}" for meaning in ref.meanings[:3]), re.IGNORECASE)
+            re.compile(
+                "|".join(rf"\b{re.escape(meaning.name.split()[0])}" for meaning in ref.meanings[:3]), re.IGNORECASE
+            )
             for ref in refs
         ]
         if names:

@@ -1,4 +1,4 @@
-"""What is known about each candidate, as numbers that a linear model adds up.
+"""What is known about each candidate, as numbers that a additive model adds up.
 
 Scores of searches count by their distance to the best of the question, so that questions can be compared.
 """

@@ -1,9 +1,8 @@
-"""A linear model: the weighted sum of all that is known about a candidate, compared with the best of them."""
+"""An additive model: the weighted sum of all that is known about a candidate, compared with the best of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -15,7 +14,7 @@ from fivefold.values.field_types import About, Between
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Vector
 
-LINEAR = "linear"
+ADDITIVE = "additive"
 
 SHOWN = 6
 """How many parts of a sum its explanation names: those that set the candidate apart from the others most."""
@@ -29,7 +28,7 @@ SOFTNESS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class LinearConstants(Value):
+class AdditiveConstants(Value):
     """A weight for each feature."""
 
     late: Annotated[float, Between(-100, 100), About("Late interaction, ten times its distance to the best")] = 0.0
@@ -72,13 +71,47 @@ class LinearConstants(Value):
     chat_before: Annotated[float, Between(-100, 100), About("Added to `dense_before` in such talks")] = 0.0
     chat_after: Annotated[float, Between(-100, 100), About("Added to `dense_after` in such talks")] = 0.0
 
-    demands: Annotated[Mapping[str, float], About("Weights of demands")] = field(default_factory=dict)
+    turns: Annotated[float, Between(-100, 100), About("A turn of the conversation asked about: 1 for the latest")] = 0.0
+    window_only_said: Annotated[float, Between(-100, 100), About("Said in the time that alone decides")] = 0.0
+    window_only_named: Annotated[float, Between(-100, 100), About("Names the time that alone decides")] = 0.0
+    window_said: Annotated[float, Between(-100, 100), About("Said in the time asked about")] = 0.0
+    window_named: Annotated[float, Between(-100, 100), About("Names the time asked about")] = 0.0
+    ended_now: Annotated[
+        float, Between(-100, 100), About("The chance that something newer replaced it, where the present is asked for")
+    ] = 0.0
+    ended: Annotated[float, Between(-100, 100), About("The same, where neither present nor past is asked for")] = 0.0
+    ended_past: Annotated[float, Between(-100, 100), About("The same, where the past is asked for")] = 0.0
+    newer_now: Annotated[
+        float, Between(-100, 100), About("The chance that it replaced something, where the present is asked for")
+    ] = 0.0
+    newer_past: Annotated[float, Between(-100, 100), About("The same, where the past is asked for")] = 0.0
+    outdated_now: Annotated[
+        float,
+        Between(-100, 100),
+        About("How alike a newer candidate is that answers as well, where the present is asked for"),
+    ] = 0.0
+    outdated_past: Annotated[float, Between(-100, 100), About("The same, where the past is asked for")] = 0.0
+    held_then: Annotated[float, Between(-100, 100), About("It held in the time asked about")] = 0.0
+    earliest: Annotated[float, Between(-100, 100), About("How early, where the first is asked for")] = 0.0
+    latest: Annotated[float, Between(-100, 100), About("How late, where the last is asked for")] = 0.0
+    ahead: Annotated[float, Between(-100, 100), About("How soon it names a day, where the next is asked for")] = 0.0
+    recent_now: Annotated[float, Between(-100, 100), About("How late, where the present is asked for")] = 0.0
+    person: Annotated[float, Between(-100, 100), About("The share of the question's names that it has")] = 0.0
+    relative: Annotated[
+        float, Between(-100, 100), About("The same for names that a relation or a pronoun stands for")
+    ] = 0.0
+    taste: Annotated[float, Between(-100, 100), About("A taste, dislike or allergy, where those matter")] = 0.0
+    negates: Annotated[float, Between(-100, 100), About("It denies something, where that is asked for")] = 0.0
+    event: Annotated[float, Between(-100, 100), About("An event, where one is asked for")] = 0.0
+    like_best: Annotated[
+        float, Between(-100, 100), About("Cosine to the best, where everything of a kind is asked for")
+    ] = 0.0
 
     def weights(self) -> Vector:
-        return np.array([self.demands.get(name, getattr(self, name, 0.0)) for name in FEATURES], dtype=np.float32)
+        return np.array([getattr(self, name) for name in FEATURES], dtype=np.float32)
 
 
-def linear(pool: Pool, context: SearchContext, by: LinearConstants) -> Pool:
+def additive(pool: Pool, context: SearchContext, by: AdditiveConstants) -> Pool:
     """e^((sum − best sum) / softness): 1 for the best, and less the further its sum is from that."""
     if not pool.candidates:
         return pool
@@ -88,7 +121,7 @@ def linear(pool: Pool, context: SearchContext, by: LinearConstants) -> Pool:
     apart = parts - parts.mean(axis=0)
     explained = set(np.argsort(-sums, kind="stable")[: 2 * context.k].tolist())
     return pool.with_candidates(
-        candidate.with_step(LINEAR, scores[i], _why(sums[i], sums.max(), apart[i] if i in explained else None))
+        candidate.with_step(ADDITIVE, scores[i], _why(sums[i], sums.max(), apart[i] if i in explained else None))
         for i, candidate in enumerate(pool.candidates)
     )
 
