@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.text.gloss_lexicon import LANGUAGES, lexicon
+from fivefold.text.gloss_lexicon import LANGUAGES, everyday, lexicon, stem, stemmer_of
 from fivefold.text.glosses import gloss
 
 
@@ -53,6 +53,18 @@ def test_a_word_may_have_further_meanings_to_search_for() -> None:
 def test_every_language_has_the_everyday_words(language: str) -> None:
     glosses = {english for form in lexicon(language).forms.values() for english in form}
     assert {"live", "sister", "doctor", "allergic", "breakfast", "rent", "birthday", "work", "phone", "move"} <= glosses
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_everyday_word_is_also_known_by_its_stem(language: str) -> None:
+    """The stems are made by `training.glosses.train`, which runs again when the everyday words change."""
+    known, stemmer = lexicon(language), stemmer_of(language)
+    words = [form for form, english in everyday(language) if " " not in form and english != ("",)]
+    assert [form for form in words if stem(stemmer, form) not in known.stems] == []
+
+
+def test_words_that_were_learned_are_known() -> None:
+    assert gloss("Wo ist die Hexe?", "de").text == "where is the witch?"
 
 
 @given(st.text(), st.sampled_from(LANGUAGES))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
@@ -61,7 +61,8 @@ def main() -> None:
 
 def read_questions() -> tuple[list[str], list[Asked]]:
     """Every memory, and every question with the memory that answers it."""
-    memories, asked = [], []
+    memories: list[str] = []
+    asked: list[Asked] = []
     for line in QUESTIONS.read_text("utf-8").splitlines():
         language, _, question = line.partition(": ")
         if language in ("en", *LANGUAGES):
@@ -91,8 +92,8 @@ def translations(folder: Path) -> Iterator[str]:
     for language in CODES:
         pairs = held_out(folder, language)[:AMONG]
         english = embed([pair.english for pair in pairs])
-        ways: tuple[Callable[[str], str], ...] = (str, lambda text, name=language: gloss(text, name).text)
-        vectors = (embed([way(pair.foreign) for pair in pairs]) for way in ways)
+        texts = ([pair.foreign for pair in pairs], [gloss(pair.foreign, language).text for pair in pairs])
+        vectors = (embed(given) for given in texts)
         shares = [float(np.mean((found @ english.T).argmax(axis=1) == np.arange(len(pairs)))) for found in vectors]
         yield f"{language:<10}{shares[0]:>8.2f}{shares[1]:>8.2f}"
 

@@ -16,8 +16,9 @@ from fivefold.text.lexemes import stop_words
 
 READ = 400
 """Characters of a text that are looked at."""
+STRONG, WEAK = 1.0, 0.5
 ENOUGH = 2.0
-"""Weight of the small words that make a language likely; a strong one weighs 1, a weak one a half."""
+"""Weight of the small words that make a language likely."""
 AGAINST = 1.5
 """How much an English word speaks against another language."""
 KNOWN = 0.6
@@ -41,7 +42,7 @@ def language_of(text: str) -> str | None:
     english = len(stop_words().intersection(words))
     if not best or (english > len(found) and best <= AGAINST * (english - len(found))):
         return None
-    likely = [name for name in LANGUAGES if total[name] >= max(0.5, best - MARGIN)]
+    likely = [name for name in LANGUAGES if total[name] >= max(WEAK, best - MARGIN)]
     against = sum(word in stop_words() and not _words().get(word, {}).keys() & set(likely) for word in words)
     if best <= AGAINST * against:
         return None
@@ -50,7 +51,9 @@ def language_of(text: str) -> str | None:
 
 def _by_lexicon(text: str, likely: Sequence[str], total: Mapping[str, float], sure: bool) -> str | None:
     """The likely language that knows most of the words; at least two of them must be foreign to English."""
-    words = [match[0] for match in _WORD.finditer(text[:READ])]
+    words = _WORD.findall(text[:READ])
+    if lexicon(likely[0]).english.issuperset(word.lower() for word in words):
+        return None
     names = [word for at, word in enumerate(words) if at and word[0].isupper()]
     ranked = sorted((_coverage(words, name, names) + total[name], name) for name in likely)
     name = ranked[-1][1]
@@ -69,7 +72,9 @@ def _coverage(words: Sequence[str], name: str, capitals: Sequence[str]) -> float
 def _is_foreign(word: str, name: str) -> bool:
     """Whether the language has the word and English does not."""
     known = lexicon(name)
-    return word not in known.english and (name in _words().get(bare(word), ()) or known.word(word) is not None)
+    if word in known.english:
+        return word not in stop_words() and _words().get(bare(word), {}).get(name) == STRONG
+    return name in _words().get(bare(word), ()) or known.word(word) is not None
 
 
 def _small_words(text: str) -> list[str]:
@@ -87,7 +92,7 @@ def _words() -> dict[str, dict[str, float]]:
     for line in resources.files("fivefold.text").joinpath("data/languages.txt").read_text("utf-8").splitlines():
         if line.startswith("["):
             name, strength = line[1:-1].split()
-            weight = 1.0 if strength == "strong" else 0.5
+            weight = STRONG if strength == "strong" else WEAK
         elif not line.startswith("#"):
             for word in line.split():
                 words.setdefault(word, {}).setdefault(name, weight)
