@@ -12,6 +12,7 @@ _HOME = {
     "Engine": "engine",
     "open": "engine",
     "Call": "errors",
+    "ChangeModelError": "errors",
     "DamagedStore": "errors",
     "DiskFull": "errors",
     "EmbedderError": "errors",
@@ -125,6 +126,7 @@ if TYPE_CHECKING:
     from fivefold.engine import Engine as Engine
     from fivefold.engine import open as open  # noqa: A004 - the public name
     from fivefold.errors import Call as Call
+    from fivefold.errors import ChangeModelError as ChangeModelError
     from fivefold.errors import DamagedStore as DamagedStore
     from fivefold.errors import DiskFull as DiskFull
     from fivefold.errors import EmbedderError as EmbedderError

@@ -154,6 +154,10 @@ class RerankerError(FivefoldError):
     """The reranker could not be loaded or did not answer."""
 
 
+class ChangeModelError(FivefoldError):
+    """The model that finds changes could not be loaded."""
+
+
 class EmbedderMismatch(FivefoldError):
     """The namespace is pinned to another embedding model (R3)."""
 

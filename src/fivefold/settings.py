@@ -57,6 +57,9 @@ class Settings(TimeSettings):
         Between(0, 1_000_000),
         About("After how many new recalls with feedback the reranker is trained by itself; 0 for never"),
     ] = 0
+    find_changes: Annotated[
+        bool, About("Whether a new memory is compared with those like it, to find which of them it replaces")
+    ] = True
     recent_turns: Annotated[
         RecentTurns, About("How many of the last turns of the conversation a recall adds to its answer; 0 for none")
     ] = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -35,11 +35,11 @@ def whole_words() -> dict[str, int]:
     return {word: rank for word, rank in _vocabulary().items() if word.isascii() and word.isalpha() and len(word) > 1}
 
 
-def tokenizer(longest: int) -> Tokenizer:
-    """BERT's word pieces, lower case, cut at `longest`; two texts go in one line, the second cut first."""
+def tokenizer(longest: int, pieces: Mapping[str, int] | None = None) -> Tokenizer:
+    """BERT's word pieces, or fewer, lower case, cut at `longest`; two texts go in one line, the second cut first."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-    vocabulary = _vocabulary()
+    vocabulary = _vocabulary() if pieces is None else dict(pieces)
     built = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]", max_input_chars_per_word=100))
     built.normalizer = normalizers.BertNormalizer(lowercase=True)
     built.pre_tokenizer = pre_tokenizers.BertPreTokenizer()

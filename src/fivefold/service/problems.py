@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass, replace
 
 from fivefold.errors import (
+    ChangeModelError,
     DiskFull,
     EmbedderError,
     EmbedderMismatch,
@@ -86,6 +87,7 @@ _ERRORS: tuple[tuple[type[FivefoldError], str], ...] = (
     (PluginError, "plugin-failed"),
     (EmbedderError, "model-failed"),
     (RerankerError, "model-failed"),
+    (ChangeModelError, "model-failed"),
     (RemoteError, "model-failed"),
     (ReadOnly, "read-only"),
     (DiskFull, "disk-full"),

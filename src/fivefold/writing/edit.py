@@ -11,8 +11,9 @@ from fivefold.values.memory import Memory, Record, RecordChanges
 from fivefold.values.records import record_of
 from fivefold.values.reports import BY_HAND, Link, Report
 from fivefold.values.validate import checked_name
+from fivefold.writing.change import mark_changes
 from fivefold.writing.draft import Draft, embed_drafts
-from fivefold.writing.pipeline import embed, extract, merge_or_add
+from fivefold.writing.pipeline import compare, embed, extract, merge_or_add
 from fivefold.writing.rebuild import writing_model
 from fivefold.writing.report import ReportBuilder
 from fivefold.writing.sessions import follow_change, refresh_sessions
@@ -39,13 +40,16 @@ def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]
     item = _redraft(namespace, old, changes)
     item.before = _turn_before(namespace, old)
     embed_drafts([item], model)
+    report = ReportBuilder()
+    found = compare([item], namespace, report)
     with namespace.transaction(model) as txn:
         if txn.memories.get(old.id) != old:
             return False
         txn.statements.reinstate_ended_by(old.row)
         txn.memories.replace(old.row, item.entry())
         txn.statements.end_superseded(old.row)
-        replace_statements(item, txn, ReportBuilder())
+        replace_statements(item, txn, report)
+        mark_changes(found, txn, report)
         if old.session_id:
             follow_new_turns([item], txn, model)
             if item.memory.content != old.content:
@@ -99,6 +103,7 @@ def supersede(namespace: Namespace, old_id: str, record: Record) -> Report:
     (item,) = extract([record], namespace)
     _check_supersedable(namespace.get(old_id))
     embed([item], namespace.reader, model)
+    changes = compare([item], namespace, report)
     with namespace.transaction(model) as txn:
         old = txn.memories.get(old_id)
         if old is None:
@@ -113,6 +118,7 @@ def supersede(namespace: Namespace, old_id: str, record: Record) -> Report:
         if current is not None and current.superseded_by is None:
             txn.statements.supersede(current, new, BY_HAND)
             report.superseded.append(Link(new.id, old.id, "supersedes", BY_HAND))
+        mark_changes(changes, txn, report)
         refresh_sessions(report.sessions, namespace, txn)
     return report.build()
 

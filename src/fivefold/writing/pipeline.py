@@ -3,8 +3,9 @@
 check(records)      →  Records      every field of every record, before anything is written
 extract(records)    →  Drafts       the memories they become: entities, statements, dates, importance
 embed(drafts)       →  vectors      equal texts once; texts that are already stored are left out
+compare(drafts)     →  Changes      which older memories they replace, surely or likely, and the reverse
 store(drafts)       →  rows         one transaction: merge with what is already there, or add;
-                                    end the statements it replaces; bring the session's memory up to date
+                                    end what it replaces; bring the session's memory up to date
 Report                              what was stored, merged, linked and superseded, and why
 """
 
@@ -15,7 +16,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
-from fivefold.errors import EmbedderMismatch, InvalidInput
+from fivefold.errors import ChangeModelError, EmbedderMismatch, InvalidInput
 from fivefold.models.embedders import Embedder
 from fivefold.namespace import Namespace
 from fivefold.stores.protocol import Reader, Writer
@@ -23,6 +24,7 @@ from fivefold.text.progress import bar
 from fivefold.values.memory import Record
 from fivefold.values.records import record_of
 from fivefold.values.reports import Report
+from fivefold.writing.change import Change, find_changes, mark_changes
 from fivefold.writing.draft import Draft, draft, embed_drafts
 from fivefold.writing.duplicates import link_equal_turn, merge, new_drafts
 from fivefold.writing.indexing import NO_VECTORS
@@ -55,7 +57,7 @@ def write_checked(namespace: Namespace, records: Iterable[Record], count: int, *
             drafts = extract(batch, namespace)
             model = writing_model(namespace)
             embed(drafts, namespace.reader, model, advance)
-            report.include(store(drafts, namespace, model))
+            report.include(store(drafts, namespace, model, compare(drafts, namespace, report)))
     return report.build()
 
 
@@ -93,7 +95,20 @@ def embed(
         advance(len(part))
 
 
-def store(drafts: Sequence[Draft], namespace: Namespace, model: Embedder) -> ReportBuilder:
+def compare(drafts: Sequence[Draft], namespace: Namespace, report: ReportBuilder) -> list[Change]:
+    """What the drafts replace. Without its model nothing is found, which a note says; the write goes on."""
+    if not namespace.settings.find_changes:
+        return []
+    try:
+        return find_changes(drafts, namespace.reader)
+    except ChangeModelError as error:
+        report.notes.append(f"changes were not looked for: {error}")
+        return []
+
+
+def store(
+    drafts: Sequence[Draft], namespace: Namespace, model: Embedder, changes: Sequence[Change] = ()
+) -> ReportBuilder:
     """Store the drafts in one transaction. If the namespace has moved to another model, that one embeds them again."""
     report = ReportBuilder()
     try:
@@ -103,6 +118,7 @@ def store(drafts: Sequence[Draft], namespace: Namespace, model: Embedder) -> Rep
             for item in drafts:
                 merge_or_add(item, txn, report, model)
             follow_new_turns(drafts, txn, model)
+            mark_changes(changes, txn, report)
             refresh_sessions(report.sessions, namespace, txn)
     except EmbedderMismatch:
         current = namespace.embedder()
@@ -111,7 +127,7 @@ def store(drafts: Sequence[Draft], namespace: Namespace, model: Embedder) -> Rep
         for item in drafts:
             item.vectors = NO_VECTORS
         embed(drafts, namespace.reader, current)
-        return store(drafts, namespace, current)
+        return store(drafts, namespace, current, changes)
     return report
 
 

@@ -1,0 +1,96 @@
+"""Which memories a new one is compared with: those clearly nearer to it than the others around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fivefold.stores.protocol import Reader, VectorSpace
+from fivefold.stores.queries import Filter
+from fivefold.text.lexemes import lexemes
+from fivefold.values.memory import Memory
+from fivefold.values.vectors import Matrix
+from fivefold.writing.change_cues import is_plain, may_state
+from fivefold.writing.draft import Draft
+
+AROUND = 24
+"""How many of the nearest memories are looked at; the last of them says how near any memory is."""
+
+MOST = 6
+"""How many of them a new memory is compared with."""
+
+LEAST, ALONE = 0.4, 0.25
+"""How near a candidate must be at least, and how near any memory is taken to be where there are few."""
+
+NEARER, NEARER_IF_PLAIN = 0.2, 0.15
+"""How much nearer than the last one a candidate must be; less where the text plainly says that something changed."""
+
+WORDS = 0.5
+"""What the share of common words adds to the likeness of the vectors."""
+
+Side = Draft | Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A memory of the store or of the batch, and how like its vector is."""
+
+    side: Side
+    likeness: float
+
+
+def candidates(drafts: Sequence[Draft], reader: Reader) -> Iterator[tuple[Side, Draft]]:
+    """Pairs of a memory and a new one given after it. A batch gives the same as its records one after the other."""
+    items = [item for item in drafts if "full" in item.vectors.fields and may_state(item.memory.content)]
+    if not items:
+        return
+    space = reader.search.vector_space()
+    stored = [_stored_near(item, reader, space) for item in items]
+    memories = reader.memories.fetch(sorted({row for near in stored for row in near}))
+    likeness = _likeness(items)
+    for at, item in enumerate(items):
+        near = [Near(memories[row], score) for row, score in stored[at].items() if row in memories]
+        near += [Near(items[other], float(likeness[at, other])) for other in range(at)]
+        yield from ((found, item) for found in _clearly_near(item, near))
+
+
+def memory_of(side: Side) -> Memory:
+    """The memory of a draft, or the memory itself."""
+    return side.memory if isinstance(side, Draft) else side
+
+
+def _stored_near(item: Draft, reader: Reader, space: VectorSpace | None) -> Mapping[int, float]:
+    """Rows of the nearest stored memories with their likeness; a memory that is changed is not near itself."""
+    vector = item.vectors.fields["full"]
+    if space is None or len(vector) != space.dimension:
+        return {}
+    hits = reader.search.dense(space, "full", vector, AROUND + 1, Filter())
+    return {hit.row: hit.score for hit in hits if hit.row != item.memory.row}
+
+
+def _likeness(items: Sequence[Draft]) -> Matrix:
+    vectors: Matrix = np.stack([item.vectors.fields["full"] for item in items])
+    return vectors @ vectors.T
+
+
+def _clearly_near(item: Draft, near: Sequence[Near]) -> list[Side]:
+    """The best of the nearest by vectors and common words; ended memories and mere questions are no candidates."""
+    around = sorted(near, key=lambda each: -each.likeness)[:AROUND]
+    last = around[-1].likeness if len(around) == AROUND else ALONE
+    limit = max(LEAST, last + (NEARER_IF_PLAIN if is_plain(item.memory.content) else NEARER))
+    own = frozenset(lexemes(item.memory.content))
+    scores = [(each.likeness + WORDS * _shared(own, each.side), each.side) for each in around if _open(each.side)]
+    best = sorted(scores, key=lambda scored: -scored[0])[:MOST]
+    return [side for score, side in best if score >= limit]
+
+
+def _shared(own: frozenset[str], side: Side) -> float:
+    other = frozenset(lexemes(memory_of(side).content))
+    return len(own & other) / (1 + min(len(own), len(other)))
+
+
+def _open(side: Side) -> bool:
+    memory = memory_of(side)
+    return memory.kind != "session" and memory.superseded_by is None and may_state(memory.content)

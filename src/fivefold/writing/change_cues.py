@@ -1,0 +1,71 @@
+"""Cheap tests in words: which texts may state or change something, and which changes are not sure enough to mark."""
+
+from __future__ import annotations
+
+import re
+
+SHORTEST, LONGEST = 2, 700
+"""Words a statement has at least, and characters at most: a longer text says more than one thing."""
+
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
+_WORD = re.compile(r"[^\W_]+")
+
+
+def _any_of(*phrases: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(phrases)})\b", re.IGNORECASE)
+
+
+_TALK = re.compile(
+    r"(?:(?:hi|hey|hello|thanks?|thank you|ok(?:ay)?|sure|great|cool|nice|wow|haha\w*|lol|yes|yeah|no|bye"
+    r"|good (?:morning|night|evening|luck)|congrat\w*|sounds? (?:good|great|fun|like)|glad|take care|see you"
+    r"|that['’]?s (?:great|awesome|amazing|so|really|cool|nice|good)|you['’]re welcome"
+    r"|i (?:totally )?(?:agree|see|know|understand|hope))\b[\s,!.:)]*)",
+    re.IGNORECASE,
+)
+_OTHERS = _any_of(
+    "sister|brother|mum|mom|mother|dad|father|parents?|grandma|grandpa|grandmother|grandfather|aunt|uncle|cousin",
+    "nephew|niece|neighbou?rs?|colleagues?|co-?workers?|friends?|roommate|flatmate|wife|husband|son|daughter|kids?",
+    "children|boyfriend|girlfriend|partner|boss|classmates?|in-laws",
+)
+_UNREAL = _any_of(
+    r"if|would|might|maybe|perhaps|wish(?:es)?|dream\w*|imagine|pretend\w*|thinking (?:of|about)|consider\w*",
+    r"someday|one day|as a (?:kid|child|student|joke)|when i was|years ago|because|bc|lent|borrow\w*|rented",
+    r"for the (?:day|week|weekend|night|month)",
+)
+_REPLY = _any_of(r"you|your|you['’](?:re|ve|ll|d)|noted|saved|got it|alright|understood")
+_NEWS = _any_of(
+    r"no longer|no more|any ?more|instead|from now on|these days|nowadays|(?:gave|given|giving|gives?) up|quit",
+    r"cancell?ed|sold|gone|died|(?:broke|split) up|divorced|called off|stopped|dropped|left|switched|swapped",
+    r"replaced|traded|moved|changed|(?:took|taken|handed) over|promoted|retired|postponed|pushed|rescheduled",
+    r"got (?:engaged|married|rid of)|turns out|after all|now|new|is over|fell through|nicht mehr|jetzt|ya no|ahora",
+    r"désormais|adesso",
+)
+_GOES_ON = _any_of(
+    r"still|again|as (?:usual|always|ever|before)|kept?|keep(?:s|ing)?|stay(?:s|ed|ing)?|renew\w*|same|also|too",
+    r"as well|another|second|both|besides",
+)
+
+
+def may_state(text: str) -> bool:
+    """Whether a text may say how something is: no mere question, no small talk, nothing very short or long."""
+    text = _TALK.sub("", text.strip(), count=3) if len(text) < 120 else text.strip()
+    if not text or len(text) > LONGEST:
+        return False
+    said = [sentence for sentence in _SENTENCE.findall(text) if not sentence.rstrip().endswith("?")]
+    return sum(len(_WORD.findall(sentence)) for sentence in said) >= SHORTEST
+
+
+def is_doubtful(older: str, newer: str, by_assistant: bool) -> bool:
+    """Whether a change is at most likely: it may not have happened, or somebody else than before is spoken of.
+
+    An assistant that speaks to somebody repeats what it was told; only its notes about a person change something.
+    """
+    if _UNREAL.search(newer) or (by_assistant and _REPLY.search(newer)):
+        return True
+    known = {word.casefold() for word in _OTHERS.findall(older)}
+    return any(word.casefold() not in known for word in _OTHERS.findall(newer))
+
+
+def is_plain(newer: str) -> bool:
+    """Whether a text says plainly that something ended or is new."""
+    return _NEWS.search(newer) is not None and _GOES_ON.search(newer) is None

@@ -1,0 +1,235 @@
+"""Changes in plain words: what is marked as ended, what is only likely, and what is left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fivefold.engine import Engine
+from fivefold.errors import ChangeModelError
+from fivefold.models.change import ChangeModel
+from fivefold.stores import open_store
+from fivefold.stores.protocol import Store
+from fivefold.values.reports import Report
+from fivefold.writing.change_cues import is_doubtful, is_plain, may_state
+
+MARKED = """
+I live in Porto. | I moved to Lisbon last week.
+I work at Siemens. | I started a new job at Bosch.
+My favourite colour is blue. | My favourite colour is green now.
+My dentist is Dr. Patel. | I switched dentists, Dr. Kim is mine now.
+I'm dating Anna. | Anna and I broke up.
+I take metformin. | The doctor took me off metformin.
+My phone number is 555-0134. | New number: 555-0199
+I go to the gym on Mondays. | Gym is on Wednesdays from now on.
+I use Windows. | I've moved to Linux.
+My boss is Karen. | Karen left and Tom is my boss now.
+We plan to go to Greece in June. | We cancelled the Greece trip.
+The project deadline is May 5. | The deadline got pushed to May 19.
+I smoke. | I quit smoking three weeks ago.
+I weigh 82 kg. | I'm down to 77 kg.
+My wifi password is sunflower22. | Changed the wifi password to harbour9.
+Our team uses Jira. | We switched from Jira to Linear.
+I subscribe to Netflix. | Cancelled Netflix today.
+I run every morning. | I don't run any more, my knee.
+The user lives in Berlin. | The user moved to Munich.
+The user works as a nurse. | The user is now a ward manager.
+User's car is a Fiat Panda. | User sold the Fiat Panda and drives a Kia.
+Marta lives in Gdansk. | Marta moved to Warsaw in May.
+The user is married to Paul. | The user and Paul got divorced.
+User is on a keto diet. | User stopped keto.
+Sarah is the product manager. | Sarah handed the product over to Ben.
+The user's flight is on 3 May. | The user's flight was rebooked to 5 May.
+User plays tennis on Fridays. | User's tennis moved to Sundays.
+"""
+
+LIKELY = """
+I drive a Golf. | Bought a Tesla, the Golf is gone.
+I have a cat named Milo. | Milo died yesterday.
+I'm learning Spanish. | I gave up Spanish and started Italian.
+I live with my parents. | I finally got my own flat.
+My daughter is in kindergarten. | My daughter started school.
+"""
+
+ALONE = """
+I live in Porto. | My sister moved to Lisbon.
+I live in Porto. | I'm visiting Lisbon next week.
+I live in Porto. | In 2015 I lived in Rome.
+I live in Porto. | The weather in Porto is awful today.
+I live in Porto. | Should I move to Lisbon?
+I live in Porto. | I would love to live in Lisbon some day.
+I live in Porto. | We spent a week in Lisbon and are home again.
+I live in Porto. | My brother bought a house in Lisbon.
+I drive a Golf. | Rented a Tesla for the weekend.
+I drive a Golf. | The garage lent me a Kia while the Golf is being repaired.
+I drive a Golf. | Washed the Golf today, it looks like new.
+I drive a Golf. | Dad traded his car in for a Skoda.
+I'm vegetarian. | I made a steak for Tom.
+I'm vegetarian. | My flatmate eats meat again.
+I work at Siemens. | I have an interview at Bosch on Friday.
+I work at Siemens. | Bosch offered me a job and I said no.
+I work at Siemens. | My wife works at Bosch now.
+My boss is Karen. | Karen praised my report.
+My boss is Karen. | Tom from sales had lunch with us.
+I have a cat named Milo. | We got a dog too, Bella.
+I have a cat named Milo. | Milo slept on my bed all night.
+I have a cat named Milo. | The neighbours' cat died.
+I use Windows. | Tried Linux on an old laptop for an hour.
+The user lives in Berlin. | The user might move to Munich next year.
+The user lives in Berlin. | The user visited Munich in May.
+The user works as a nurse. | The user's brother works as a plumber now.
+The user prefers tea. | The user's colleague prefers coffee these days.
+I go to the gym on Mondays. | Skipped the gym today.
+I ran 10 km on Sunday. | I ran 12 km today.
+My dentist is Dr. Patel. | My eye doctor is Dr. Kim.
+I love jazz. | Bought a new coffee machine.
+Marta lives in Gdansk. | Piotr moved to Warsaw in May.
+We had dinner with the Smiths. | Lunch with Anna was lovely.
+I bought a red jacket. | I bought new shoes.
+My son plays football. | My daughter plays the violin now.
+I'm learning Spanish. | I watched a film in Italian.
+I'm learning Spanish. | My Spanish teacher praised me.
+I take metformin. | Mum stopped taking metformin.
+I take metformin. | Picked up more metformin at the pharmacy.
+The deadline is May 5. | Everything is ready before the deadline on May 5.
+My daughter goes to Oakwood. | We visited the Montessori school on open day.
+I'm married to Paul. | Paul and I celebrated our anniversary.
+I'm married to Paul. | Sarah and Ben got divorced.
+I subscribe to Netflix. | Watched something good on Netflix yesterday.
+I hate coriander. | My cousin has come to like coriander.
+"""
+
+
+def pairs(text: str) -> list[tuple[str, str]]:
+    found = [tuple(line.split(" | ")) for line in text.strip().splitlines()]
+    return [(older, newer) for older, newer in found]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    opened = open_store(str(tmp_path_factory.mktemp("changes") / "changes.db"))
+    yield opened
+    opened.close()
+
+
+def write(engine: Engine, older: str, newer: str) -> tuple[str, Report]:
+    """The older memory's id, and the report of writing the newer one a month later."""
+
+    def speaker(text: str) -> str:
+        return "assistant" if text.casefold().startswith(("the user", "user")) else "user"
+
+    first = engine.remember(older, speaker=speaker(older), event_at="2026-01-05T09:00:00Z")
+    return first.id, engine.remember(newer, speaker=speaker(newer), event_at="2026-02-05T09:00:00Z")
+
+
+@pytest.mark.parametrize(("older", "newer"), pairs(MARKED))
+def test_a_plain_change_ends_what_it_replaces(store: Store, older: str, newer: str) -> None:
+    old, report = write(Engine(store, f"marked-{hash((older, newer))}"), older, newer)
+    assert [link.target for link in report.superseded] == [old]
+
+
+@pytest.mark.parametrize(("older", "newer"), pairs(LIKELY))
+def test_a_less_plain_change_is_likely(store: Store, older: str, newer: str) -> None:
+    engine = Engine(store, f"likely-{hash((older, newer))}")
+    old, report = write(engine, older, newer)
+    assert [(link.target, link.relation) for link in report.linked] == [(old, "likely")]
+    assert 0.25 <= report.linked[0].chance < 1
+    assert engine.get(old).superseded_by is None
+
+
+@pytest.mark.parametrize(("older", "newer"), pairs(ALONE))
+def test_what_changes_nothing_ends_nothing(store: Store, older: str, newer: str) -> None:
+    engine = Engine(store, f"alone-{hash((older, newer))}")
+    old, report = write(engine, older, newer)
+    assert report.superseded == ()
+    assert engine.get(old).superseded_by is None
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    opened = Engine(open_store(str(tmp_path / "memories.db")))
+    yield opened
+    opened.close()
+
+
+STORY = [
+    {"content": "My dentist is Dr. Patel.", "event_at": "2026-01-01T00:00:00Z", "id": "first"},
+    {"content": "I switched dentists, Dr. Kim is mine now.", "event_at": "2026-02-01T00:00:00Z", "id": "second"},
+    {"content": "The rowing club had its summer party.", "event_at": "2026-02-02T00:00:00Z", "id": "party"},
+]
+
+
+def ended(engine: Engine) -> dict[str, str | None]:
+    return {str(item["id"]): engine.get(str(item["id"])).superseded_by for item in STORY}
+
+
+def test_a_batch_gives_the_same_as_its_records_one_by_one(tmp_path: Path) -> None:
+    expected = {"first": "second", "second": None, "party": None}
+    for name, batches in (("batch", [STORY]), ("single", [[item] for item in STORY]), ("late", [STORY[1:], STORY[:1]])):
+        engine = Engine(open_store(str(tmp_path / f"{name}.db")))
+        for batch in batches:
+            engine.remember_many(batch)
+        assert ended(engine) == expected, name
+        engine.close()
+
+
+def test_the_report_says_what_replaces_what_and_how_sure(engine: Engine) -> None:
+    engine.remember_many(STORY[:1])
+    (link,) = engine.remember_many(STORY[1:2]).superseded
+    assert (link.source, link.target) == ("second", "first")
+    assert link.why.startswith(
+        "'I switched dentists, Dr. Kim is mine now.' replaces 'My dentist is Dr. Patel.', chance 0."
+    )
+
+
+def test_it_can_be_switched_off(engine: Engine) -> None:
+    engine.configure(find_changes=False)
+    assert engine.remember_many(STORY).superseded == ()
+
+
+def test_an_update_finds_what_the_new_text_replaces(engine: Engine) -> None:
+    engine.remember_many(STORY[:1])
+    engine.remember("Nothing to do with teeth at all.", id="second", event_at="2026-02-01T00:00:00Z")
+    assert engine.get("first").superseded_by is None
+    engine.update("second", content="I switched dentists, Dr. Kim is mine now.")
+    assert engine.get("first").superseded_by == "second"
+    engine.update("second", content="Nothing to do with teeth at all.")
+    assert engine.get("first").superseded_by is None
+
+
+def test_a_long_memory_is_not_ended_as_a_whole(engine: Engine) -> None:
+    long = " ".join(["My dentist is Dr. Patel.", "The garden needs water and the roof needs paint this year."] * 6)
+    old = engine.remember(long, event_at="2026-01-01T00:00:00Z").id
+    engine.remember("I switched dentists, Dr. Kim is mine now.", event_at="2026-02-01T00:00:00Z")
+    assert engine.get(old).superseded_by is None
+
+
+def test_without_its_model_a_write_goes_on_and_says_so(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: ChangeModel, pairs: object) -> None:
+        raise ChangeModelError("the file is gone")
+
+    monkeypatch.setattr(ChangeModel, "chances", fail)
+    report = engine.remember_many(STORY[:2])
+    assert report.stored == ("first", "second")
+    assert report.notes == ("changes were not looked for: the file is gone",)
+
+
+def test_questions_and_small_talk_state_nothing() -> None:
+    assert not any(map(may_state, ["Where do I live?", "Thanks!", "Ok, great.", "", "x " * 500]))
+    assert all(map(may_state, ["I smoke.", "Hi! I moved to Porto.", "Where is it? I live in Porto."]))
+
+
+def test_a_doubtful_change_is_at_most_likely() -> None:
+    assert is_doubtful("I live in Porto.", "I might move to Lisbon.", False)
+    assert is_doubtful("I live in Porto.", "My sister moved to Lisbon.", False)
+    assert not is_doubtful("My sister lives in Porto.", "My sister moved to Lisbon.", False)
+    assert is_doubtful("I live in Porto.", "So you moved to Lisbon, noted.", True)
+    assert not is_doubtful("I live in Porto.", "The user moved to Lisbon.", True)
+
+
+def test_plain_words_of_change() -> None:
+    assert is_plain("I no longer smoke.")
+    assert not is_plain("I still live in the new flat.")
+    assert not is_plain("I live in Porto.")
