@@ -113,7 +113,7 @@ class Runner:
             tuple(_explanations(hits, question.relevant)),
             answer.degraded,
             tuple(_spoken(hit.memory) for hit in list(answer)[:SHOWN]),
-            getattr(answer, "found", None),
+            answer.found,
             _chances(hits.values()),
         )
 
@@ -133,7 +133,7 @@ class Runner:
 
 def _chances(hits: Iterable[Hit]) -> tuple[float, ...]:
     """The chance of each hit, or nothing where a recipe gives none."""
-    chances = [getattr(hit, "chance", None) for hit in hits]
+    chances = [hit.chance for hit in hits]
     return tuple(chance for chance in chances if chance is not None) if None not in chances else ()
 
 

@@ -42,6 +42,15 @@ def test_every_recipe_answers_every_question(ran: tuple[Json, list[Path]]) -> No
     assert [item["against"] for item in results["differences"]] == ["dense", "recipe:dense"]
 
 
+def test_a_recipe_that_judges_its_hits_is_judged_itself(ran: tuple[Json, list[Path]]) -> None:
+    recipes = ran[0]["recipes"]
+    assert recipes["dense"]["calibration"] is recipes["dense"]["overall"]["never"] is None
+    found = recipes["default"]["calibration"]
+    assert found["hits"] == sum(each["n"] for each in found["bins"]) == 8 * 5
+    assert recipes["default"]["overall"]["error"] == pytest.approx(found["error"], abs=1e-6)
+    assert recipes["default"]["overall"]["never"] in (0, 1)
+
+
 def test_files_are_written_and_can_be_compared(ran: tuple[Json, list[Path]]) -> None:
     results, files = ran
     assert {"results.json", "table.md", "questions.jsonl.gz", "hits_by_kind.png"} <= {path.name for path in files}
