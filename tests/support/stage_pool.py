@@ -12,14 +12,17 @@ import numpy as np
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages import STAGES, Pool
 from fivefold.settings import Settings
-from fivefold.stores.protocol import Reader, VectorSpace
-from fivefold.values.memory import Memory
-from fivefold.values.query import Query, Window
-from fivefold.values.recall_trace import Candidate
+from fivefold.stores.protocol import Reader, Succession, VectorSpace
+from fivefold.values.demands import Demand, DemandKind
+from fivefold.values.memory import Memory, Type
+from fivefold.values.query import EntityRef, Query, Window
+from fivefold.values.recall_trace import Candidate, Evidence
 from fivefold.values.vectors import Vector
 from tests.retrieval.test_fuse import memory
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
+
+Stretch = tuple[datetime, datetime]
 
 
 def aged(days: float) -> datetime:
@@ -32,21 +35,31 @@ def of(row: int, score: float = 1.0, **changes: Any) -> Candidate:
 
 
 class Namespace:
-    """A reader of as much as a stage reads, all its parts in one: vectors, turns in their order, session memories."""
+    """A reader of as much as a stage reads, all its parts in one: vectors, turns, session memories, links, times."""
 
     def __init__(
         self,
         vectors: Mapping[int, Sequence[float]] | None = None,
         turns: Mapping[str, Sequence[int]] | None = None,
         sessions: Mapping[str, int] | None = None,
+        links: Sequence[Succession] = (),
+        times: Mapping[int, Sequence[Stretch]] | None = None,
     ) -> None:
         self._vectors = {row: np.array(vector, dtype=np.float32) for row, vector in (vectors or {}).items()}
         self._turns = turns or {}
         self._sessions = sessions or {}
+        self._links = links
+        self._times = {row: tuple(stretches) for row, stretches in (times or {}).items()}
         self.search = self.sessions = self.memories = self
 
     def vectors(self, space: VectorSpace, rows: Sequence[int]) -> dict[int, Vector]:
         return {row: self._vectors[row] for row in rows if row in self._vectors}
+
+    def successions(self, rows: Sequence[int]) -> list[Succession]:
+        return [link for link in self._links if link.older in rows or link.newer in rows]
+
+    def named_times(self, rows: Sequence[int]) -> dict[int, tuple[Stretch, ...]]:
+        return {row: self._times[row] for row in rows if row in self._times}
 
     def neighbours(self, rows: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
         found: dict[int, tuple[int | None, int | None]] = {}
@@ -77,10 +90,33 @@ def search(
     recall_id: str = "r1",
     window: Window | None = None,
     text: str = "what?",
+    demands: Sequence[Demand] = (),
+    entities: Sequence[EntityRef] = (),
+    type_hints: Sequence[Type] = (),
+    lexemes: Sequence[str] = (),
 ) -> SearchContext:
-    query = Query(text, NOW, (), window=window)
+    understood = {"demands": demands, "entities": entities, "type_hints": type_hints, "lexemes": lexemes}
+    query = replace(Query(text, NOW, (), window=window), **{name: tuple(of) for name, of in understood.items()})
     reader = cast(Reader, namespace or Namespace())
     return SearchContext(query, reader, Settings(), VectorSpace(1, "made@1", 2), None, k, recall_id, unit)
+
+
+def demand(kind: DemandKind, decides: bool = False) -> Demand:
+    return Demand(kind, "", 0, decides, kind)
+
+
+def found(row: int, score: float = 0.5, notes: Mapping[str, str] | None = None, **by_route: float) -> Candidate:
+    """A candidate that some searches have found with these scores."""
+    evidence = tuple(Evidence(name, 1, value, 1.0, 0.0, "", (notes or {}).get(name)) for name, value in by_route.items())
+    return replace(of(row, score), evidence=evidence)
+
+
+def said(
+    candidate: Candidate, text: str, speaker: str | None = None, session: str | None = None, turn: int = 0
+) -> Candidate:
+    """The candidate with another text, of a note or of a turn."""
+    memory = replace(candidate.memory, content=text, speaker=speaker, session_id=session)
+    return replace(candidate, memory=replace(memory, turn_index=turn if session else None))
 
 
 def stage(name: str, candidates: Sequence[Candidate], seen: SearchContext | None = None, **constants: Any) -> Pool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import exp, log
 
 import pytest
@@ -13,21 +12,8 @@ from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.additive import SOFTNESS, AdditiveConstants
 from fivefold.retrieval.stages.base import Pool
 from fivefold.retrieval.stages.features import FEATURES, feature_table
-from fivefold.values.recall_trace import Candidate, Evidence
-from tests.support.stage_pool import Namespace, of, search, stage
-
-
-def found(row: int, score: float = 0.5, **by_route: float) -> Candidate:
-    """A candidate that some searches have found with these scores."""
-    evidence = tuple(Evidence(route, 1, value, 1.0, 0.0, "") for route, value in by_route.items())
-    return replace(of(row, score), evidence=evidence)
-
-
-def said(
-    candidate: Candidate, text: str, speaker: str | None = None, session: str | None = None, turn: int = 0
-) -> Candidate:
-    memory = replace(candidate.memory, content=text, speaker=speaker, session_id=session)
-    return replace(candidate, memory=replace(memory, turn_index=turn if session else None))
+from fivefold.values.recall_trace import Candidate
+from tests.support.stage_pool import Namespace, found, said, search, stage
 
 
 def column(

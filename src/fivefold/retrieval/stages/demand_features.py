@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from fivefold.retrieval.routes import SearchContext
-from fivefold.values.demands import DemandKind
 from fivefold.values.memory import Memory
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import Candidate
@@ -240,7 +239,3 @@ def _alike(memories: Sequence[Memory], context: SearchContext, late: Vector) -> 
     best = np.argsort(-late, kind="stable")[:ALIKE_TO]
     near = np.sort(table @ table[best].T, axis=1)
     return {"like_best": near[:, -2] if near.shape[1] > 1 else near[:, -1]}
-
-
-def asked_for(query: Query, *kinds: DemandKind) -> float:
-    return float(query.demand(*kinds) is not None)
