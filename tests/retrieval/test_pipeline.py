@@ -138,6 +138,8 @@ def test_the_trace_is_plain_json_and_frozen(sample_engine: Engine) -> None:
         "embedder",
         "notes",
         "recent",
+        "chance",
+        "found",
     }
     assert set(shown["hits"][0]) == {
         "rank",
@@ -152,6 +154,7 @@ def test_the_trace_is_plain_json_and_frozen(sample_engine: Engine) -> None:
         "support",
         "neighbours",
         "passage",
+        "chance",
         "explain",
     }
     assert shown["hits"][0]["memory"]["id"] == answer[0].memory.id
@@ -221,17 +224,17 @@ def test_identifiers_and_names_of_any_script_are_found_exactly(engine: Engine) -
 def test_a_superseded_memory_steps_back_but_not_before_its_time(engine: Engine) -> None:
     engine.remember("I live in Leeds", event_at="2025-01-06T09:00:00Z")
     engine.remember("I moved from Leeds to Bristol", event_at="2025-06-07T09:00:00Z")
-    after = engine.recall("where do I live, in Leeds?", now="2025-12-01T00:00:00Z")
+    after = engine.recall("where do I live, in Leeds?", recipe="recall", now="2025-12-01T00:00:00Z")
     assert [hit.memory.content for hit in after] == ["I moved from Leeds to Bristol", "I live in Leeds"]
     new, old = after
     stepped_back, took_over = (
         next(step for step in hit.candidate.steps if step.stage == "superseded") for hit in (old, new)
     )
-    assert stepped_back.why.startswith("× 0.3, replaced by")
-    assert stepped_back.after == stepped_back.before * 0.3
+    assert stepped_back.why.startswith("× 0.5, replaced by")
+    assert stepped_back.after == stepped_back.before * 0.5
     assert took_over.after == stepped_back.before
     lawful(after)
-    before = engine.recall("where do I live, in Leeds?", now="2025-03-01T00:00:00Z")
+    before = engine.recall("where do I live, in Leeds?", recipe="recall", now="2025-03-01T00:00:00Z")
     assert all(step.stage != "superseded" for hit in before for step in hit.candidate.steps)
     assert before[0].memory.content == "I live in Leeds"
 
@@ -240,7 +243,7 @@ def test_what_holds_now_is_brought_along_even_if_no_route_found_it(engine: Engin
     old = engine.remember("My locker combination is 12-34-56").id
     newer = engine.supersede(old, "Zebras graze").stored[0]
     newest = engine.supersede(newer, "Quiet harbour").stored[0]
-    answer = engine.recall("locker combination", k=3)
+    answer = engine.recall("locker combination", recipe="recall", k=3)
     assert answer[0].memory.id == newest
     assert {hit.memory.id for hit in answer} == {old, newer, newest}
     lawful(answer)

@@ -24,6 +24,7 @@ from fivefold.values.query import Weights
 from fivefold.values.recall import Recall
 from tests.models.weights.test_model import tensors
 from tests.retrieval.test_pipeline import lawful
+from tests.stores.test_named_times import BEFORE as BEFORE_TIMES
 from tests.support.dial import Dial
 from tests.support.synthetic_users import after_the_preferred, furnished, talk
 
@@ -350,6 +351,7 @@ def test_a_store_of_the_schema_before_opens_and_learns(
 def _taken_back(path: str) -> None:
     """The file as version 1 of the schema had it."""
     connection = connect(path)
+    connection.execute(BEFORE_TIMES)
     for name in ("features", "signals"):
         connection.execute(f"ALTER TABLE recalls DROP COLUMN {name}")
     for name in ("learned", "api_keys", "audit", "answers"):
@@ -368,7 +370,7 @@ def _taken_back(path: str) -> None:
     connection.execute("PRAGMA user_version = 1")
     fresh = connect(":memory:")
     fresh.execute(migrations()[0][1])
-    for table in ("recalls", "feedback", "memories", "links", "edge_memories", "spaces", "vectors"):
+    for table in ("recalls", "feedback", "memories", "memory_links", "links", "edge_memories", "spaces", "vectors"):
         columns = [[row[1] for row in db.execute(f"PRAGMA table_info({table})")] for db in (connection, fresh)]
         assert columns[0] == columns[1]
     connection.close()

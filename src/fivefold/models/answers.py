@@ -37,6 +37,8 @@ class AnswerModel:
 
     def logits(self, question: QuestionReading, memories: Sequence[bytes], late: Tensor, dense: Tensor) -> Tensor:
         """The log-odds of each memory that it answers; memories without tokens get the lowest."""
+        if not memories:
+            return np.zeros(0, dtype=np.float32)
         width = question.tokens.shape[1]
         size = packed_size(width) * MOST_TOKENS
         read = [unpack_tokens(packed[:size], width) for packed in memories]
