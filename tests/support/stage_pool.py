@@ -95,8 +95,15 @@ def search(
     type_hints: Sequence[Type] = (),
     lexemes: Sequence[str] = (),
 ) -> SearchContext:
-    understood = {"demands": demands, "entities": entities, "type_hints": type_hints, "lexemes": lexemes}
-    query = replace(Query(text, NOW, (), window=window), **{name: tuple(of) for name, of in understood.items()})
+    query = Query(
+        text,
+        NOW,
+        tuple(lexemes),
+        window=window,
+        entities=tuple(entities),
+        type_hints=tuple(type_hints),
+        demands=tuple(demands),
+    )
     reader = cast(Reader, namespace or Namespace())
     return SearchContext(query, reader, Settings(), VectorSpace(1, "made@1", 2), None, k, recall_id, unit)
 
@@ -107,7 +114,9 @@ def demand(kind: DemandKind, decides: bool = False) -> Demand:
 
 def found(row: int, score: float = 0.5, notes: Mapping[str, str] | None = None, **by_route: float) -> Candidate:
     """A candidate that some searches have found with these scores."""
-    evidence = tuple(Evidence(name, 1, value, 1.0, 0.0, "", (notes or {}).get(name)) for name, value in by_route.items())
+    evidence = tuple(
+        Evidence(name, 1, value, 1.0, 0.0, "", (notes or {}).get(name)) for name, value in by_route.items()
+    )
     return replace(of(row, score), evidence=evidence)
 
 

@@ -30,7 +30,7 @@ class Hit(Value):
 
     @property
     def chance(self) -> float | None:
-        """How likely it answers the question: of hits with .8, eight in ten do. None where the recipe does not judge."""
+        """How likely it answers the question: of hits with .8, eight in ten do. None where no stage judges it."""
         return self.candidate.chance
 
     @property

@@ -111,7 +111,7 @@ def test_a_newer_memory_about_the_same_thing_outdates_an_older_one(kind: DemandK
 
 
 def test_a_newer_memory_that_answers_less_well_outdates_less() -> None:
-    world = Namespace({row: (1, 0) for row in (1, 2, 3)})
+    world = Namespace(dict.fromkeys((1, 2, 3), (1, 0)))
     candidates = [
         at(found(1, late=0.6), aged(9)),
         at(found(2, late=0.6 - NEAR / 2), aged(8)),

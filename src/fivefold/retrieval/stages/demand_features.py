@@ -58,8 +58,9 @@ _NEGATES = re.compile(
     re.IGNORECASE,
 )
 _TASTE = re.compile(
-    r"\b(?:love[sd]?|likes?|liked|enjoy\w*|prefer\w*|favou?rite\w*|hates?|dislikes?|can(?:'t|’t|not) stand|allerg\w*|vegetarian"
-    r"|vegan|halal|kosher|gluten|lactose|into|obsessed|fan of|fond of|allerg\w*|intoleran\w*|obsess\w*|collects?|wishes|always wanted|crazy about|adores?)\b",
+    r"\b(?:love[sd]?|likes?|liked|enjoy\w*|prefer\w*|favou?rite\w*|hates?|dislikes?|can(?:'t|’t|not) stand|allerg\w*"
+    r"|vegetarian|vegan|halal|kosher|gluten|lactose|into|obsess\w*|fan of|fond of|intoleran\w*|collects?|wishes"
+    r"|always wanted|crazy about|adores?)\b",
     re.IGNORECASE,
 )
 
