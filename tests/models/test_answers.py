@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fivefold.models import answers
 from fivefold.models.answers import AWAY, MOST_TOKENS, AnswerModel
-from fivefold.models.binary import Contents, pack
+from fivefold.models.binary import Contents, Tensor, pack
 from fivefold.models.embedders import DEFAULT, embedder
 from fivefold.models.token_vectors import pack as pack_tokens
 from fivefold.models.token_vectors import packed_size
@@ -99,7 +99,7 @@ def test_the_scores_of_the_searches_count(model: AnswerModel) -> None:
 def test_the_network_by_hand() -> None:
     """All matrices are zero but the last one over the three signals: 5 · 0.4 + 2 · 5 · 0.3 + (ln 4 − 3), + 1."""
     width = 4
-    shapes = {
+    shapes: dict[str, tuple[int, ...]] = {
         "q": (width, 65), "d": (width, 64), "pool": (1, width), "out.0": (width, 2 * width + 3), "out.2": (1, width)
     }  # fmt: skip
     for layer in range(answers.LAYERS):
@@ -107,7 +107,7 @@ def test_the_network_by_hand() -> None:
             shapes[f"L.{layer}.{name}"] = (rows * width, width)
         shapes[f"L.{layer}.down"] = (width, 2 * width)
         shapes |= {f"L.{layer}.n{i}": (width,) for i in (1, 2, 3)}
-    tensors = {f"{name}.weight": np.zeros(shape, np.float32) for name, shape in shapes.items()}
+    tensors: dict[str, Tensor] = {f"{name}.weight": np.zeros(shape, np.float32) for name, shape in shapes.items()}
     tensors |= {f"{name}.bias": np.zeros(shape[0], np.float32) for name, shape in shapes.items()}
     tensors["out.0.weight"][0, -3:] = (1, 2, 1)
     tensors["out.0.bias"][0] = 100  # far up, where the curve is a straight line

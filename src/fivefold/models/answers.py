@@ -60,8 +60,8 @@ class AnswerModel:
             key, value = np.split(self._linear(f"{at}ckv", y), 2, axis=-1)
             looked = _attend(self._linear(f"{at}cq", x), key, value, bias)
             x = self._norm(f"{at}n1", x + self._linear(f"{at}co", looked))
-            among = np.split(self._linear(f"{at}sqkv", x), 3, axis=-1)
-            x = self._norm(f"{at}n2", x + self._linear(f"{at}so", _attend(*among, np.float32(0))))
+            asks, key, value = np.split(self._linear(f"{at}sqkv", x), 3, axis=-1)
+            x = self._norm(f"{at}n2", x + self._linear(f"{at}so", _attend(asks, key, value, np.float32(0))))
             x = self._norm(f"{at}n3", x + self._linear(f"{at}down", _gelu(self._linear(f"{at}up", x))))
         share = _softmax(self._linear("pool", x)[..., 0])[..., None]
         both = np.concatenate([(share * x).sum(axis=1), (weights * x).sum(axis=1), signals], axis=1)
@@ -75,7 +75,8 @@ class AnswerModel:
     def _norm(self, name: str, values: Tensor) -> Tensor:
         centred = values - values.mean(axis=-1, keepdims=True)
         spread = np.sqrt(np.square(centred).mean(axis=-1, keepdims=True) + np.float32(EPSILON))
-        return centred / spread * self.tensors[f"{name}.weight"] + self.tensors[f"{name}.bias"]
+        settled: Tensor = centred / spread * self.tensors[f"{name}.weight"] + self.tensors[f"{name}.bias"]
+        return settled
 
 
 @cache

@@ -129,9 +129,9 @@ def _answers(candidates: Sequence[Candidate], context: SearchContext, late: Vect
     """The log-odds of the answer model; 0 where the embedder is not the one it knows."""
     model, question = shipped(), context.question
     if model is None or context.space is None or model.pin != context.space.embedder:
-        return np.zeros(len(candidates))
+        return np.zeros(len(candidates), dtype=np.float32)
     if not isinstance(question, QuestionReading):
-        return np.zeros(len(candidates))
+        return np.zeros(len(candidates), dtype=np.float32)
     found = late_scores(context, [one.memory.row for one in candidates])
     tokens = [found[one.memory.row].tokens if one.memory.row in found else b"" for one in candidates]
     return np.clip(model.logits(question, tokens, late, dense), -12, 12)
@@ -141,15 +141,16 @@ def _words(candidates: Sequence[Candidate], query: Query) -> Vector:
     """The share of the question's words that a memory has."""
     asked = set(query.lexemes)
     if not asked:
-        return np.zeros(len(candidates))
-    return np.array([len(asked & set(lexemes(one.memory.content[:READ]))) / len(asked) for one in candidates])
+        return np.zeros(len(candidates), dtype=np.float32)
+    shares = [len(asked & set(lexemes(one.memory.content[:READ]))) / len(asked) for one in candidates]
+    return np.array(shares, dtype=np.float32)
 
 
 def _mentions(candidates: Sequence[Candidate], query: Query) -> Vector:
     """1 where a memory has all names of the question, −1 where it has none of them, 0 without names."""
     names = [[meaning.name.casefold().split()[0] for meaning in ref.meanings[:3]] for ref in query.entities]
     if not names:
-        return np.zeros(len(candidates))
+        return np.zeros(len(candidates), dtype=np.float32)
     texts = [f"{one.memory.speaker or ''} {one.memory.content[:READ]}".casefold() for one in candidates]
-    share = np.array([sum(any(name in text for name in ref) for ref in names) / len(names) for text in texts])
-    return 2 * share - 1
+    shares = [sum(any(name in text for name in ref) for ref in names) / len(names) for text in texts]
+    return 2 * np.array(shares, dtype=np.float32) - 1

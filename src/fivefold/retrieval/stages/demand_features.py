@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -49,8 +50,14 @@ ALIKE = 0.45
 ALIKE_TO = 4
 """How many of the best stand for the kind of thing that is asked for."""
 
+LIKELY = 0.5
+"""From this chance of a link on, the older memory counts as ended at the time of the newer one."""
+
 COMPARED = 24
 """How many of the best candidates are compared with each other."""
+
+READ = 2_000
+"""Characters of a memory that are searched for names and words."""
 
 _NEGATES = re.compile(
     r"\b(?:no|not|never|none|nobody|nothing|neither|nor|cannot|without|avoid\w*|allerg\w*|hates?|dislikes?|stopped|quit"
@@ -69,7 +76,7 @@ def demand_columns(candidates: Sequence[Candidate], context: SearchContext, late
     """A column for each of `DEMAND_FEATURES`; those that the question does not ask for are 0."""
     memories = [candidate.memory for candidate in candidates]
     query = context.query
-    columns = {name: np.zeros(len(memories), dtype=np.float32) for name in DEMAND_FEATURES}
+    columns = {name: _zeros(memories) for name in DEMAND_FEATURES}
     columns |= _turns(candidates)
     columns |= _window(candidates, query)
     columns |= _state(memories, context, late)
@@ -91,56 +98,72 @@ def _window(candidates: Sequence[Candidate], query: Query) -> dict[str, Vector]:
     prefix = "window_only" if demand.decides else "window"
     notes = [next((item.note or "" for item in c.evidence if item.route == "window"), "") for c in candidates]
     scores = _evidence(candidates, "window")
-    said = np.array([float("said" in note) for note in notes])
-    named = np.array([float("names" in note) for note in notes]) * scores
+    said = _column("said" in note for note in notes)
+    named = _column("names" in note for note in notes) * scores
     return {f"{prefix}_said": said, f"{prefix}_named": named}
 
 
 def _evidence(candidates: Sequence[Candidate], route: str) -> Vector:
-    return np.array([next((item.score for item in c.evidence if item.route == route), 0.0) for c in candidates])
+    return _column(next((item.score for item in c.evidence if item.route == route), 0.0) for c in candidates)
 
 
 def _state(memories: Sequence[Memory], context: SearchContext, late: Vector) -> dict[str, Vector]:
     """What has ended, what replaced something, and what something newer about the same thing outdates."""
-    query, rows = context.query, [memory.row for memory in memories]
-    place = {row: i for i, row in enumerate(rows)}
-    ended, newer = np.zeros(len(rows)), np.zeros(len(rows))
-    ends: dict[int, datetime] = {}
-    for link in context.reader.memories.successions(rows):
-        if link.newer_at > query.now:
-            continue
-        if link.older in place:
-            i = place[link.older]
-            ended[i] = max(ended[i], link.chance)
-            if link.chance >= 0.5:
-                ends[link.older] = min(ends.get(link.older, link.newer_at), link.newer_at)
-        if link.newer in place:
-            newer[place[link.newer]] = max(newer[place[link.newer]], link.chance)
-    for i, memory in enumerate(memories):
-        if not memory.is_current(query.now):
-            ended[i] = 1.0
-            ends.setdefault(memory.row, memory.valid_to or query.now)
+    query = context.query
+    changes = _changes(memories, context)
     now, past = query.demand("current") is not None, query.demand("past") is not None
-    outdated = _outdated(memories, context, late) if now or past else np.zeros(len(rows))
+    outdated = _outdated(memories, context, late) if now or past else _zeros(memories)
     columns = {
-        "ended_now": ended * now,
-        "ended_past": ended * past,
-        "ended": ended * (not now and not past),
-        "newer_now": newer * now,
-        "newer_past": newer * past,
+        "ended_now": changes.ended * now,
+        "ended_past": changes.ended * past,
+        "ended": changes.ended * (not now and not past),
+        "newer_now": changes.newer * now,
+        "newer_past": changes.newer * past,
         "outdated_now": outdated * now,
         "outdated_past": outdated * past,
     }
     if past and query.window is not None:
         window = query.window
-        held = [memory.event_at < window.end and ends.get(memory.row, query.now) > window.start for memory in memories]
-        columns["held_then"] = np.array(held, dtype=np.float32)
+        columns["held_then"] = _column(
+            memory.event_at < window.end and changes.ends.get(memory.row, query.now) > window.start
+            for memory in memories
+        )
     return columns
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Changes:
+    """The chance of each memory that it was replaced, and that it replaced another; when those replaced ended."""
+
+    ended: Vector
+    newer: Vector
+    ends: Mapping[int, datetime]
+
+
+def _changes(memories: Sequence[Memory], context: SearchContext) -> Changes:
+    """By the links between memories up to the time of the question, and by what is marked as ended."""
+    now = context.query.now
+    place = {memory.row: i for i, memory in enumerate(memories)}
+    ended, newer, ends = _zeros(memories), _zeros(memories), dict[int, datetime]()
+    for link in context.reader.memories.successions(list(place)):
+        if link.newer_at > now:
+            continue
+        if (i := place.get(link.older)) is not None:
+            ended[i] = max(ended[i], link.chance)
+            if link.chance >= LIKELY:
+                ends[link.older] = min(ends.get(link.older, link.newer_at), link.newer_at)
+        if (i := place.get(link.newer)) is not None:
+            newer[i] = max(newer[i], link.chance)
+    for i, memory in enumerate(memories):
+        if not memory.is_current(now):
+            ended[i] = 1.0
+            ends.setdefault(memory.row, memory.valid_to or now)
+    return Changes(ended, newer, ends)
 
 
 def _outdated(memories: Sequence[Memory], context: SearchContext, late: Vector) -> Vector:
     """How much a newer candidate about the same thing speaks against each: its likeness, where it answers as well."""
-    outdated = np.zeros(len(memories))
+    outdated = _zeros(memories)
     if context.space is None:
         return outdated
     best = np.argsort(-late, kind="stable")[:COMPARED]
@@ -179,7 +202,7 @@ def _order(memories: Sequence[Memory], context: SearchContext, late: Vector) -> 
 def _placed(times: Vector, near: Vector) -> Vector:
     """0 for the earliest to 1 for the latest of those that are near."""
     order = np.argsort(np.argsort(times[near], kind="stable"), kind="stable")
-    place = np.zeros(len(times))
+    place = np.zeros(len(times), dtype=np.float32)
     place[near] = order / max(1, len(order) - 1)
     return place
 
@@ -188,7 +211,7 @@ def _ahead(memories: Sequence[Memory], context: SearchContext) -> Vector:
     """1 for a memory that names a day from today on, less the further ahead it is; 0 for others."""
     start = context.query.now - timedelta(days=1)
     named = context.reader.memories.named_times([memory.row for memory in memories])
-    ahead = np.zeros(len(memories))
+    ahead = _zeros(memories)
     for i, memory in enumerate(memories):
         days = [(begin - context.query.now).days for begin, end in named.get(memory.row, ()) if end > start]
         if days:
@@ -210,21 +233,21 @@ def _people(memories: Sequence[Memory], query: Query) -> dict[str, Vector]:
             for ref in refs
         ]
         if names:
-            texts = [f"{memory.speaker or ''} {memory.content[:2000]}" for memory in memories]
-            columns[name] = np.array([sum(bool(n.search(text)) for n in names) / len(names) for text in texts])
+            texts = [f"{memory.speaker or ''} {memory.content[:READ]}" for memory in memories]
+            columns[name] = _column(sum(bool(n.search(text)) for n in names) / len(names) for text in texts)
     return columns
 
 
 def _words(memories: Sequence[Memory], query: Query) -> dict[str, Vector]:
     columns: dict[str, Vector] = {}
     if query.demand("suggestion") or "preference" in query.type_hints:
-        columns["taste"] = np.array(
-            [float(memory.type == "preference" or bool(_TASTE.search(memory.content[:2000]))) for memory in memories]
+        columns["taste"] = _column(
+            memory.type == "preference" or bool(_TASTE.search(memory.content[:READ])) for memory in memories
         )
     if query.demand("negation"):
-        columns["negates"] = np.array([float(bool(_NEGATES.search(memory.content[:2000]))) for memory in memories])
+        columns["negates"] = _column(bool(_NEGATES.search(memory.content[:READ])) for memory in memories)
     if "event" in query.type_hints:
-        columns["event"] = np.array([float(memory.type == "event") for memory in memories])
+        columns["event"] = _column(memory.type == "event" for memory in memories)
     return columns
 
 
@@ -240,3 +263,11 @@ def _alike(memories: Sequence[Memory], context: SearchContext, late: Vector) -> 
     best = np.argsort(-late, kind="stable")[:ALIKE_TO]
     near = np.sort(table @ table[best].T, axis=1)
     return {"like_best": near[:, -2] if near.shape[1] > 1 else near[:, -1]}
+
+
+def _zeros(of: Sequence[object]) -> Vector:
+    return np.zeros(len(of), dtype=np.float32)
+
+
+def _column(values: Iterable[float]) -> Vector:
+    return np.fromiter(values, dtype=np.float32)
