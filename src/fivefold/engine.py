@@ -25,7 +25,6 @@ from fivefold.retrieval import pipeline
 from fivefold.retrieval.browse import Browser
 from fivefold.retrieval.prompt import Context, Count, compose
 from fivefold.retrieval.request import RecipeChoice, checked_request
-from fivefold.retrieval.understand.question import understand
 from fivefold.settings import Settings
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
@@ -280,7 +279,7 @@ class Engine(Browser):
     def understand(self, question: str, *, now: datetime | str | None = None, history: Sequence[str] = ()) -> Query:
         """The question as the engine reads it."""
         request = checked_request(question, now=self._now(now), history=history)
-        return understand(request.question, request.now, request.history, self._namespace.reader, self.settings)
+        return pipeline.understood(request, self._namespace.reader, self.settings)
 
     @property
     def graph(self) -> Graph:

@@ -32,7 +32,7 @@ from fivefold.retrieval.stages import Pool, run_stages
 from fivefold.retrieval.understand.question import understand
 from fivefold.retrieval.weigh import apply_weights, predict_weights
 from fivefold.settings import Settings
-from fivefold.stores.protocol import VectorSpace
+from fivefold.stores.protocol import Reader, VectorSpace
 from fivefold.values.ids import new_id
 from fivefold.values.query import Query
 from fivefold.values.reading import QuestionReading
@@ -68,11 +68,16 @@ def prepare(request: RecallRequest, namespace: Namespace) -> Prepared:
     """What a recall will do: `plan` stops here, `recall` goes on."""
     recipe, by_effort = at_effort(request.recipe, request.effort)
     settings, watch = namespace.settings, Stopwatch()
-    query = understand(request.question, request.now, request.history, namespace.reader, settings)
+    query = understood(request, namespace.reader, settings)
     watch.stage("understand")
     planned = plan(query, recipe, request.k, settings, request.effort, by_effort)
     watch.stage("plan")
     return Prepared(recipe, settings, query, planned, watch)
+
+
+def understood(request: RecallRequest, reader: Reader, settings: Settings) -> Query:
+    """The question of a request, read at its time and in its zone."""
+    return understand(request.question, request.now, request.history, reader, settings, request.zone(settings))
 
 
 def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExecutor) -> Recall:

@@ -5,21 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Annotated
 
 from fivefold.retrieval.effort import checked_effort
 from fivefold.retrieval.recipe import Recipe
 from fivefold.retrieval.recipe_file import load_recipe
+from fivefold.settings import Settings
 from fivefold.values.field_types import About, Count, Items, Name, RecentTurns, Text, VisibleText
 from fivefold.values.fields import fields_of
 from fivefold.values.limits import MAX_K
 from fivefold.values.recall_trace import Effort
-from fivefold.values.times import as_utc
+from fivefold.values.serialize import hidden
+from fivefold.values.times import as_utc, offset_of
 from fivefold.values.validate import checked_history, checked_text
 
 RecipeChoice = str | os.PathLike[str] | Recipe
 """A recipe by its name, by the path of its TOML file, or as a value."""
+
+UNSET_ZONE = Settings().timezone
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,14 @@ class RecallRequest:
     session_id: Annotated[
         Name | None, About("The conversation whose last turns come along", left_out="the one that spoke last")
     ] = None
+    utc_offset: timedelta | None = hidden(default=None)  # noqa: RUF009
+    """How far the clock of `now` is ahead of UTC, where it says so."""
+
+    def zone(self, settings: Settings) -> tzinfo:
+        """The zone of the question's days: the namespace's, or the clock of `now` where that has none of its own."""
+        if self.utc_offset is None or settings.timezone != UNSET_ZONE:
+            return settings.zone
+        return timezone(self.utc_offset)
 
 
 REQUEST = fields_of(RecallRequest)
@@ -69,4 +81,5 @@ def checked_request(
         effort=checked_effort(effort),
         recent_turns=REQUEST["recent_turns"].check(recent_turns),
         session_id=REQUEST["session_id"].check(session_id),
+        utc_offset=offset_of(now),
     )

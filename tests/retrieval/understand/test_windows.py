@@ -43,6 +43,7 @@ def days(query: Query) -> str:
         ("what do I have in two weeks?", "06-22 to 06-29"),
         ("what's left for the rest of the week", "06-11 to 06-16"),
         ("am I doing anything on the 20th of June?", "06-20 to 06-21"),
+        ("what's on the 20th of June?", "06-20 to 06-21"),
         ("what did I do on the 20th of June?", "06-20 to 06-21"),
         ("do I have to pay anything by Friday?", "06-11 to 06-14"),
         ("what's planned for July", "07-01 to 08-01"),
@@ -51,18 +52,33 @@ def days(query: Query) -> str:
         ("what was that a while ago about the boat", "06-11 to 05-21"),
         ("what happened in the last days of May?", "05-21 to 06-01"),
         ("what did May say", "-"),
+        ("what did I say about my knee in April and May?", "04-01 to 06-01"),
+        ("what did we do over Christmas?", "12-21 to 12-31"),
     ],
 )
 def test_a_window_lies_ahead_where_the_question_does(engine: Engine, question: str, expected: str) -> None:
     assert days(engine.understand(question, now=NOW)) == expected
 
 
-def test_the_same_month_is_another_year_ahead_and_back(engine: Engine) -> None:
-    ahead = engine.understand("what's on in October?", now=NOW).window
-    back = engine.understand("what was on in October?", now=NOW).window
+@pytest.mark.parametrize("time", ["in October", "the 22nd of August", "for Christmas"])
+def test_the_same_date_is_another_year_ahead_and_back(engine: Engine, time: str) -> None:
+    ahead = engine.understand(f"what's planned {time}?", now=NOW).window
+    back = engine.understand(f"what happened {time.replace('for', 'at')}?", now=NOW).window
     assert ahead is not None
     assert back is not None
     assert (ahead.start.year, back.start.year) == (2025, 2024)
+
+
+def test_days_are_those_of_the_clock_that_asks(engine: Engine) -> None:
+    def start(now: str) -> datetime:
+        window = engine.understand("what did I do yesterday?", now=now).window
+        assert window is not None
+        return window.start
+
+    assert start("2025-06-11T20:30:00-05:00") == datetime(2025, 6, 10, 5, tzinfo=UTC)
+    assert start("2025-06-12T01:30:00Z") == datetime(2025, 6, 11, tzinfo=UTC)
+    engine.configure(timezone="Europe/Berlin")
+    assert start("2025-06-11T20:30:00-05:00") == datetime(2025, 6, 10, 22, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -93,7 +109,12 @@ def test_a_date_that_the_memory_names_is_the_day_of_the_event(moved: Engine) -> 
 
 @pytest.mark.parametrize(
     "question",
-    ["what happened since the burglary?", "since I sold the boat, what did I do?", "who lived here before Ola?"],
+    [
+        "what happened since the burglary?",
+        "since I sold the boat, what did I do?",
+        "who lived here before Ola?",
+        "who looked after my wedding dress?",
+    ],
 )
 def test_an_event_that_nobody_stated_opens_none(moved: Engine, question: str) -> None:
     assert moved.understand(question, now=NOW).window is None

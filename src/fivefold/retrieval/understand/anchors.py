@@ -25,9 +25,10 @@ _EVENT = (
     "|diagnosis|burglary|renovation|course|treatment|concert|marathon|race|visit|festival|appointment|pregnancy"
 )
 _ANCHOR = re.compile(
+    r"(?<!look )(?<!looks )(?<!looked )(?<!looking )(?<!named )(?<!takes )(?<!took )"
     r"\b(?P<word>ever since|since|after|before)\s+(?P<event>"
     rf"(?:the|my|our|his|her|their|\w+['’]s)\s+(?:[\w-]+\s+){{0,2}}?(?:{_EVENT})\b(?:\s+(?:to|in|of|with)\s+[\w-]+)?"
-    r"|(?:i|we|he|she|they|my\s+\w+|our\s+\w+|[A-Z]\w+)\s+(?:had\s+|was\s+|were\s+|got\s+)?[a-z]\w+(?:\s+[\w'’-]+){0,4}"
+    r"|(?:i|we|he|she|they|my\s+\w+|our\s+\w+|(?-i:[A-Z])\w+)\s+(?:had\s+|was\s+|were\s+|got\s+)?[a-z]\w+(?:\s+[\w'’-]+){0,4}"
     r"|(?:moving|leaving|joining|starting|quitting|buying|selling|marrying|getting|becoming)(?:\s+[\w'’-]+){0,3})",
     re.IGNORECASE,
 )

@@ -140,7 +140,7 @@ def _of_state(asked: _Asked, kinds: set[DemandKind]) -> Iterator[Demand]:
         yield _made("current", now, decides=not past)
         return
     if asked.find("past tense"):
-        match = asked.find("past state")
+        match = asked.find("past state") or ("window" in kinds and asked.find("past role")) or None
         if match and not kinds & {"first", "last", "just now"}:
             yield _made("past", match)
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TypeVar
 
 from fivefold.retrieval.understand.coreference import refer_back
@@ -25,8 +25,13 @@ from fivefold.values.query import Cue, EntityRef, Query
 Part = TypeVar("Part", EntityRef, Demand, Cue)
 
 
-def understand(question: str, now: datetime, history: Sequence[str], reader: Reader, settings: Settings) -> Query:
-    """The question with its words, entities, window, intent, types and demands. It never fails on any text."""
+def understand(
+    question: str, now: datetime, history: Sequence[str], reader: Reader, settings: Settings, zone: tzinfo | None = None
+) -> Query:
+    """The question with its words, entities, window, intent, types and demands. It never fails on any text.
+
+    Without a zone, days are those of the settings.
+    """
     language = language_of(question)
     resolved = resolve(question, reader)
     mended, further = translated(question, language, resolved) if language else (mend(question, resolved, reader), "")
@@ -35,7 +40,7 @@ def understand(question: str, now: datetime, history: Sequence[str], reader: Rea
     asked = question if language else mended.text
     referring = refer_back(mended.text, history, resolved, reader)
     reading = written_out(mended.text, referring, history)
-    time = time_of(asked, language, now, reader, settings)
+    time = time_of(asked, language, now, reader, settings, zone or settings.zone)
     cues = find_cues(mended.text if language else question)
     demands = find_demands(asked, time, language)
     return Query(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 from fivefold.retrieval.understand.anchors import anchored_window
 from fivefold.retrieval.understand.conversations import last_talk
@@ -27,12 +27,14 @@ class Time:
     alone: bool = False
 
 
-def time_of(question: str, language: str | None, now: datetime, reader: Reader, settings: Settings) -> Time | None:
+def time_of(
+    question: str, language: str | None, now: datetime, reader: Reader, settings: Settings, zone: tzinfo
+) -> Time | None:
     """The one time the question asks about, if any."""
     if language is not None:
-        return _foreign(question, language, now, settings)
+        return _foreign(question, language, now, settings, zone)
     talk = last_talk(reader, now) if _SINCE_LAST.search(question) else None
-    window = find_window(question, now, settings.zone, settings, talk, reach_of(question))
+    window = find_window(question, now, zone, settings, talk, reach_of(question))
     if window is not None:
         return Time(window, alone=not subject_words(question, window.text))
     window = anchored_window(question, now, reader)
@@ -47,11 +49,11 @@ def reach_of(question: str) -> Reach:
     return "ahead" if phrases("ahead").search(text) or phrases("suggestion").search(text) else "any"
 
 
-def _foreign(question: str, language: str, now: datetime, settings: Settings) -> Time | None:
+def _foreign(question: str, language: str, now: datetime, settings: Settings, zone: tzinfo) -> Time | None:
     time = foreign_time(question, language)
     if time is None:
         return None
-    window = find_window(time.english, now, settings.zone, settings, reach="ahead" if time.ahead else "any")
+    window = find_window(time.english, now, zone, settings, reach="ahead" if time.ahead else "any")
     if window is None:
         return None
     alone = not has_subject(question, language, time)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, tzinfo
 
 from fivefold.text.time_grammar.grammar import terms_in
 from fivefold.text.time_grammar.periods import EARLIEST, Calendar, Reach
-from fivefold.text.time_grammar.ranges import one_time
+from fivefold.text.time_grammar.ranges import both_times, one_time
 from fivefold.text.time_grammar.readings import Term
 from fivefold.text.time_grammar.settings import DEFAULTS, TimeSettings
 from fivefold.values.query import Window
@@ -38,7 +38,8 @@ def find_window(
     reach: Reach = "past",
 ) -> Window | None:
     """The one window the question asks about, or None. Expressions that overlap are intersected."""
-    time = one_time(text, _terms(text, now, zone, settings, last_talk, reach))
+    terms = _terms(text, now, zone, settings, last_talk, reach)
+    time = one_time(text, terms if reach == "past" else both_times(text, terms))
     return Window(time[0].start, time[0].end, time[1]) if time else None
 
 

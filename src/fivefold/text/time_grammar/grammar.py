@@ -128,7 +128,8 @@ def _with_words_before(text: str, piece: Term, before: dict[int, Before], floor:
     if phrase is None or phrase.start < floor:
         return Term(start, end, reading, sure=reading.counts_after(cue))
     word = phrase.word
-    if word == "around":
+    whole = word == "over" and reading.unit == "holiday" and calendar.reach != "past"
+    if word == "around" or whole:
         reading = reading.with_span(lambda span: around(calendar, span, piece.reading.unit), calendar.now)
         return Term(phrase.start, end, reading, sure=reading.counts_after(cue or word))
     if word == "for" and calendar.reach == "ahead":

@@ -127,6 +127,26 @@ def _until_now(calendar: Calendar, reading: Reading, word: str) -> Span | None:
     return calendar.to_now(start) if start <= calendar.now else None
 
 
+def both_times(text: str, terms: list[Term]) -> list[Term]:
+    """Two times that "and" or "or" joins are one stretch from the first to the last: "in May and June"."""
+    joined: list[Term] = []
+    for term in terms:
+        last = joined[-1] if joined else None
+        if (
+            last
+            and term.word in {"and", "or"}
+            and _adjoins(text, last, term)
+            and last.reading.unit == term.reading.unit
+        ):
+            spans = last.reading.span, term.reading.span
+            span = Span(min(item.start for item in spans), max(item.end for item in spans))
+            explicit = last.reading.explicit or term.reading.explicit
+            joined[-1] = replace(last, end=term.end, reading=Reading(span, last.reading.unit, explicit=explicit))
+        else:
+            joined.append(term)
+    return joined
+
+
 def one_time(text: str, terms: list[Term]) -> tuple[Span, str] | None:
     """The time a question asks about: its terms intersected where they overlap, otherwise the first.
 
