@@ -7,10 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from training.change.pairs import read_pairs
 
 from fivefold.bench.everyday import changes
 from fivefold.bench.everyday.changes import CASES, Case, measure_changes, shipped_cases
 from fivefold.errors import InvalidInput
+from tests.support.change_cases import packed_text
 
 MOVED = Case("I live in Porto.", "I live in Braga now.", "user", "user", True, "first")
 SAME = Case("I live in Porto.", "Rui lives in Braga.", "user", "user", False, "first")
@@ -45,3 +47,14 @@ def test_a_fault_in_a_pair_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(changes, "CASES", tmp_path)
     with pytest.raises(InvalidInput, match="line 1, field relation: 'un"):
         shipped_cases("choose")
+
+
+@pytest.mark.parametrize("part", ["choose", "report"])
+def test_the_shipped_pairs_are_those_of_the_training_data(part: str) -> None:
+    """`python -m tests.support.change_cases` packs them again."""
+    assert lzma.decompress((CASES / f"{part}.jsonl.xz").read_bytes()).decode() == packed_text(part)
+
+
+def test_no_way_of_wording_is_in_two_parts() -> None:
+    families = [{pair.family for pair in read_pairs(part)} for part in ("train", "choose", "report")]
+    assert sum(map(len, families)) == len(set().union(*families))
