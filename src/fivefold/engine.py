@@ -203,12 +203,14 @@ class Engine(Browser):
         effort: Effort = "normal",
         recent_turns: int | None = None,
         session_id: str | None = None,
+        min_chance: float | None = None,
     ) -> Recall:
         """The `k` memories that answer `question` best, with the whole trace of how they were found.
 
         `recipe` is a name, the path of a TOML file or a `Recipe`; `overrides` changes it for this recall,
         as in `{"fusion.k": 30, "routes.lexical.weight": 0.7}`, and `effort` makes it quicker or deeper.
         `recent_turns` brings the last turns along: of `session_id`, else of the session that spoke last.
+        `min_chance` leaves out hits that are less likely to answer, for recipes that give chances.
         """
         request = checked_request(
             question,
@@ -220,6 +222,7 @@ class Engine(Browser):
             effort=effort,
             recent_turns=recent_turns,
             session_id=session_id,
+            min_chance=min_chance,
         )
         answer = pipeline.recall(request, self._namespace, self._pool)
         self.store.log(log_entry(answer))
@@ -239,6 +242,7 @@ class Engine(Browser):
         effort: Effort = "normal",
         recent_turns: int | None = None,
         session_id: str | None = None,
+        min_chance: float | None = None,
         count: Count = tokens,
     ) -> Context:
         """What `recall` finds as a block for a prompt, its sources numbered, cut to the budget.
@@ -256,6 +260,7 @@ class Engine(Browser):
             effort=effort,
             recent_turns=recent_turns,
             session_id=session_id,
+            min_chance=min_chance,
         )
         return compose(answer, budget, count)
 

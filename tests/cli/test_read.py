@@ -10,7 +10,7 @@ from tests.support.shell import Command, Small
 def test_recall_shows_the_memory_and_its_routes(small: Small, command: Command) -> None:
     ran = command("recall", "what is my badge ID?", "-k", "1", "--store", small.path)
     first, second, bars, last = ran.out.splitlines()
-    assert first == " 1. My badge ID is E-47821"
+    assert re.fullmatch(r" 1\. +\d+ %  My badge ID is E-47821", first)
     assert second == "    06 Jan 2025 user · fact · badge"
     assert "dense #1" in bars
     assert "lexical #1" in bars
@@ -43,7 +43,32 @@ def test_recall_takes_time_context_and_recipe(small: Small, command: Command) ->
 def test_recall_that_finds_nothing_says_so(small: Small, command: Command) -> None:
     ran = command("recall", "zebra", "--recipe", "lexical", "--store", small.path)
     assert ran.code == 0
-    assert ran.out.startswith("Nothing found.")
+    assert ran.out.startswith("Nothing stored seems to answer this.")
+
+
+def test_recall_that_is_not_sure_says_so_and_still_shows_the_hits(small: Small, command: Command) -> None:
+    asked = ("recall", "what is my badge ID?", "--set", "select.chance.found=1", "--store", small.path)
+    shown = command(*asked).out
+    first, second, *_ = shown.splitlines()
+    assert first == "Nothing stored seems to answer this."
+    assert "My badge ID" in second
+    hits = command(*asked, "--json").json["hits"]
+    chances = [int(figure) for figure in re.findall(r"^ *\d+\. +(\d+) %  ", shown, re.MULTILINE)]
+    assert chances == [min(99, round(100 * hit["chance"])) for hit in hits]
+
+
+def test_recall_leaves_out_what_is_less_likely_than_asked_for(small: Small, command: Command) -> None:
+    asked = ("recall", "what is my badge ID?", "--store", small.path, "--json")
+    every = command(*asked).json["hits"]
+    least = max(hit["chance"] for hit in every)
+    likely = command(*asked, "--min-chance", str(least)).json
+    assert [hit["chance"] for hit in likely["hits"]] == [least]
+    assert len(every) > 1
+    assert {drop["stage"] for drop in likely["dropped"]} == {"min_chance"}
+    refused = command("recall", "badge", "--recipe", "ditto", "--min-chance", "0.5", "--store", small.path)
+    assert refused.code != 0
+    assert "--min-chance needs a recipe" in refused.err
+    assert "'default'" in refused.err
 
 
 def test_recall_that_encodes_nothing_says_nothing_of_it(small: Small, command: Command) -> None:

@@ -50,6 +50,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
             "now": "2025-02-01T00:00Z",
             "session_id": "monday",
             "recent_turns": 2,
+            "min_chance": 0.1,
             "ids": True,
         },
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -13,10 +14,11 @@ from hypothesis import strategies as st
 import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
-from fivefold.retrieval.prompt import SHORTEST, Context
+from fivefold.retrieval.prompt import LIKELY, SHORTEST, Context, compose
 from fivefold.testing.store_pair import NOW, Clock
 from fivefold.testing.vectors import WordVectors
 from fivefold.text.tokens import tokens
+from fivefold.values.explain import NOT_FOUND
 
 TEXTS = (
     "tea at ten",
@@ -146,10 +148,49 @@ def test_a_budget_is_a_number_of_tokens(budget: object, sampled: Engine) -> None
         sampled.context("tea", token_budget=budget)  # type: ignore[arg-type]
 
 
-def test_without_anything_found_the_block_is_empty() -> None:
+def test_without_anything_found_the_block_says_so_in_a_line() -> None:
     with fivefold.open(":memory:", embedder=WordVectors()) as engine:
         block = engine.context("tea?", recent_turns=3)
-    assert (block.text, block.tokens, block.sources, block.cut) == ("", 0, (), ())
+        narrow = engine.context("tea?", token_budget=tokens(NOT_FOUND) - 1)
+    assert (block.text, block.tokens, block.sources, block.cut) == (NOT_FOUND, tokens(NOT_FOUND), (), ())
+    assert (narrow.text, narrow.tokens) == ("", 0)
+    assert (block.found, narrow.found) == (False, False)
+
+
+@pytest.mark.parametrize("budget", [5, 20, 60, 120, 1000])
+def test_where_nothing_seems_to_answer_only_likely_memories_come(budget: int, sampled: Engine) -> None:
+    answer = sampled.recall("tea", overrides={"select.chance.found": 1.0}, recent_turns=2)
+    chances = (0.1, 0.9, 0.3, 0.0, 0.2, 0.19)
+    hits = tuple(
+        replace(hit, candidate=replace(hit.candidate, chance=chance))
+        for hit, chance in zip(answer, chances, strict=False)
+    )
+    block = compose(replace(answer, hits=hits), budget, tokens)
+    assert block.tokens <= budget
+    assert not block.found
+    assert (NOT_FOUND in block.text) is (tokens(NOT_FOUND) <= budget)
+    assert all(source.recent or (source.chance or 0) >= LIKELY for source in block.sources)
+    turns = {turn.id for turn in answer.recent}
+    below = {hit.memory.id for hit in hits if (hit.chance or 0) < LIKELY and hit.memory.id not in turns}
+    assert below
+    assert below <= {id for cut in block.cut for id in cut.ids}
+
+
+def test_the_notice_stands_before_the_memories_and_the_cut_says_why(sampled: Engine) -> None:
+    answer = sampled.recall("tea", k=2, overrides={"select.chance.found": 1.0})
+    far, near = (
+        replace(hit, candidate=replace(hit.candidate, chance=chance))
+        for hit, chance in zip(answer, (0.19, 0.2), strict=True)
+    )
+    block = compose(replace(answer, hits=(far, near)), 2_000, tokens)
+    assert block.text.startswith(f"{NOT_FOUND}\n\nMemories, oldest first")
+    assert [source.id for source in block.sources] == [near.memory.id]
+    assert [(cut.ids, cut.why) for cut in block.cut] == [
+        ((far.memory.id,), "a chance below 0.2 where nothing seems to answer")
+    ]
+    sure = compose(replace(answer, hits=(far, near), found=True), 2_000, tokens)
+    assert NOT_FOUND not in sure.text
+    assert len(sure.sources) == 2
 
 
 def test_a_sliver_of_a_memory_is_not_told() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from fivefold.retrieval.selection import drop_not_yet_known, select
+from fivefold.retrieval.selection import drop_not_yet_known, drop_unlikely, select
 from fivefold.retrieval.stages import Pool
 from fivefold.values.memory import Kind
 from fivefold.values.recall_trace import Candidate
@@ -30,6 +30,18 @@ def test_a_step_reorders() -> None:
     strong, weak = Candidate(memory(1), (), 0.9), Candidate(memory(2), (), 0.6)
     hits, _ = select(Pool([strong.with_step("superseded", 0.45, "× 0.5"), weak]), 2, "memory")
     assert [hit.memory.row for hit in hits] == [2, 1]
+
+
+def test_what_is_less_likely_than_asked_for_is_left_out() -> None:
+    chances = {1: 0.4, 2: 0.7, 3: None, 4: 0.5}
+    pool = Pool([Candidate(memory(row), (), 1 / row, chance=chance) for row, chance in chances.items()])
+    hits, dropped = select(drop_unlikely(pool, 0.5), 5, "memory")
+    assert [(hit.rank, hit.memory.row) for hit in hits] == [(1, 2), (2, 4)]
+    assert [(item.stage, item.reason) for item in dropped] == [
+        ("min_chance", "chance 0.400, below 0.5"),
+        ("min_chance", "too far down to have a chance"),
+    ]
+    assert drop_unlikely(pool, None) is pool
 
 
 def test_what_was_not_known_yet_is_left_out() -> None:

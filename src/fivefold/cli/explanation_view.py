@@ -11,7 +11,7 @@ from fivefold.cli.recall_view import marked_text, route_colours
 from fivefold.cli.terminal import hang
 from fivefold.retrieval.routes import ROUTES
 from fivefold.text.display import visible
-from fivefold.values.explain import explain_rest, explain_score, explain_search
+from fivefold.values.explain import explain_chance, explain_rest, explain_score, explain_search
 from fivefold.values.recall import Recall
 
 _FAILED = re.compile(r"^  [\w-]+ +(failed|late) ")
@@ -26,8 +26,11 @@ def explain(answer: Recall, full: bool = False, still: bool = False) -> None:
     colours = route_colours(answer)
     question, *search = _lines(explain_search(answer.query, answer.plan, answer.routes, answer.notes))
     _print(question, colours, "bold cyan")
-    for line in (*search, ""):
+    for line in search:
         _print(line, colours)
+    for line in explain_chance(answer.chance, answer.found):
+        _print(line, colours, "bold" if answer.found else "yellow")
+    _print("", colours)
     for hit in answer.hits:
         heading = Text(f"#{hit.rank}  {hit.score:.4f}", style="bold")
         hang("", Text.assemble(heading, "  ", marked_text(hit, full)), further=4)

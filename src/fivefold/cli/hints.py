@@ -28,6 +28,7 @@ OPTIONS = {
             "kind",
             "limit",
             "metadata",
+            "min_chance",
             "mix",
             "now",
             "out",

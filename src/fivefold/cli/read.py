@@ -29,6 +29,9 @@ RecentOption = Annotated[
 SessionOption = Annotated[
     str | None, typer.Option("--session", help="The session whose turns --recent adds [default: the latest]")
 ]
+MinChanceOption = Annotated[
+    float | None, typer.Option("--min-chance", help="Leave out memories that are less likely to answer, 0 to 1")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class RecallOptions(PlanOptions):
 
     recent: RecentOption = None
     session: SessionOption = None
+    min_chance: MinChanceOption = None
 
 
 @app.command()
@@ -119,6 +123,7 @@ def context(
             effort=options.effort,  # type: ignore[arg-type]
             recent_turns=options.recent,
             session_id=options.session,
+            min_chance=options.min_chance,
         )
     if as_json:
         print_json(block.to_dict())
@@ -168,4 +173,5 @@ def _recall(question: str, k: int, recipe: Recipe, options: RecallOptions, store
             effort=options.effort,  # type: ignore[arg-type]
             recent_turns=options.recent,
             session_id=options.session,
+            min_chance=options.min_chance,
         )

@@ -13,7 +13,7 @@ from fivefold.cli.terminal import COLOURS, console, counted, hang, line, table
 from fivefold.retrieval.prompt import Context
 from fivefold.text.display import SHOWN, brief, visible
 from fivefold.values.excerpt import mark_words, marked_line
-from fivefold.values.explain import SHOWN_TEXT
+from fivefold.values.explain import NOT_FOUND, SHOWN_TEXT, percent
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Hit, Recall
 from fivefold.values.recall_trace import Evidence, Plan, Step
@@ -27,13 +27,14 @@ FIGURES = 13
 
 def recall(answer: Recall, full: bool = False) -> None:
     """The hits, each with a bar for every route that found it."""
-    if not answer.hits:
-        line("Nothing found.", "dim")
+    if not answer.found:
+        line(NOT_FOUND, "yellow")
     best = max((item.contribution for hit in answer for item in hit.candidate.evidence), default=1.0) or 1.0
     room = min((_room(hit) for hit in answer), default=BAR)
     colours = route_colours(answer)
     for hit in answer:
-        hang(f"{hit.rank:>2}. ", marked_text(hit, full))
+        chance = "" if hit.chance is None else f"{percent(hit.chance):>4}  "
+        hang(f"{hit.rank:>2}. {chance}", marked_text(hit, full))
         hang("    ", _origin(hit.memory))
         if room >= SHORTEST_BAR:
             hang("    ", Text("  ").join(_parts(hit, best, room, colours)))

@@ -92,6 +92,7 @@ class Recall(Arguments):
     now: Time = None
     session_id: Annotated[str | None, described(REQUEST["session_id"])] = None
     recent_turns: Annotated[int | None, described(REQUEST["recent_turns"])] = None
+    min_chance: Annotated[float | None, described(REQUEST["min_chance"])] = None
     ids: Annotated[
         bool, Field(description="Also give the id of each source, which forget and supersedes need; costs tokens")
     ] = False

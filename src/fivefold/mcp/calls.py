@@ -60,6 +60,7 @@ def recall(action: Action, numbers: SourceNumbers, request: arguments.Recall) ->
         effort=request.effort,
         recent_turns=request.recent_turns,
         session_id=request.session_id,
+        min_chance=request.min_chance,
     )
     end = f"\n{text.closing(answer.id)}"
     context = compose(answer, request.token_budget - tokens(end), _counter(answer, request.ids))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fivefold.mcp.budget import LINE
+from fivefold.values.explain import NOT_FOUND
 from fivefold.values.shorten import shorten
 
 if TYPE_CHECKING:
@@ -31,9 +32,8 @@ def report(done: Report) -> str:
 
 
 def block(context: Context) -> str:
-    """The block of sources; without one, whether nothing was found or nothing fits."""
-    missing = "What was found does not fit; raise token_budget." if context.cut else "No memory answers this."
-    return context.text or missing
+    """The block of sources, or in a line why there is none: nothing seems to answer, or nothing fits."""
+    return context.text or ("What was found does not fit; raise token_budget." if context.found else NOT_FOUND)
 
 
 def closing(recall_id: str) -> str:

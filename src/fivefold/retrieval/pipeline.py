@@ -27,7 +27,7 @@ from fivefold.retrieval.recipe import Recipe
 from fivefold.retrieval.request import RecallRequest
 from fivefold.retrieval.retrieve import retrieve
 from fivefold.retrieval.routes import ROUTES, SearchContext
-from fivefold.retrieval.selection import drop_not_yet_known, select
+from fivefold.retrieval.selection import drop_not_yet_known, drop_unlikely, select
 from fivefold.retrieval.stages import Pool, run_stages
 from fivefold.retrieval.understand.question import understand
 from fivefold.retrieval.weigh import apply_weights, predict_weights
@@ -105,7 +105,7 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
     watch.stage("boost")
     pool = run_stages(pool, context, recipe.rerank)
     watch.stage("rerank")
-    pool = run_stages(pool, context, recipe.select)
+    pool = drop_unlikely(run_stages(pool, context, recipe.select), request.min_chance)
     hits, dropped = select(pool, request.k, recipe.unit)
     hits = with_matched_words(hits, context, namespace)
     watch.stage("select")
@@ -126,7 +126,7 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
         notes=pool.notes,
         recent=tuple(recent),
         chance=pool.chance,
-        found=bool(hits) if pool.found is None else pool.found,
+        found=bool(hits) and pool.found is not False,
     )
 
 

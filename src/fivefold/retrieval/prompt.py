@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 
+from fivefold.values.explain import NOT_FOUND
 from fivefold.values.memory import Memory
 from fivefold.values.reading import Span
 from fivefold.values.recall import Hit, Recall
@@ -30,13 +31,19 @@ ONE = 80
 TOKEN_LENGTH = 16
 """The most characters of a token; a longer text than the budget allows for is not counted."""
 
+LIKELY = 0.2
+"""Where nothing seems to answer, a memory below this chance stays out: four in five of such would mislead a model."""
+
 INDENT = "\n    "
 """Further lines of a memory are indented, so that nothing in a memory can look like another source."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source(Value):
-    """One memory of the block. `content` is its text in the block; `score` is None for a turn that was not recalled."""
+    """One memory of the block. `content` is its text in the block; `score` is None for a turn that was not recalled.
+
+    `chance` is how likely it answers, where it was recalled by a recipe that judges that.
+    """
 
     number: int
     id: str
@@ -48,6 +55,7 @@ class Source(Value):
     recent: bool
     superseded_by: str | None = None
     shortened: bool = False
+    chance: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +79,8 @@ class Context(Value):
     cut: tuple[Cut, ...]
     recall_id: str
     question: str
+    found: bool = True
+    """Whether something stored seems to answer, as the recall says; if not, the text says so in a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +94,19 @@ class Item:
     passage: Span = (0, 0)
     """The characters of the content to keep where not all fits: those of the passage that matched."""
     shortened: bool = False
+    chance: float | None = None
 
 
 def compose(recall: Recall, budget: int, count: Count) -> Context:
     """The block for a recall; `count(text)` is never above `budget`."""
     count = _count_once(count, budget)
-    scores = {hit.memory.id: hit.score for hit in recall.hits}
-    last = [Item(turn, scores.get(turn.id), True, _indent_lines(turn.content)) for turn in recall.recent]
+    last = _turns(recall)
     seen = {item.memory.id for item in last}
-    best = [
-        Item(hit.memory, hit.score, False, _indent_lines(hit.memory.content), _passage(hit))
-        for hit in recall
-        if hit.memory.id not in seen
-    ]
-    block = Block(recall.query.now, count, len(last) + len(best))
+    memories = [_memory(hit) for hit in recall if hit.memory.id not in seen]
+    far = [] if recall.found else [item for item in memories if item.chance is not None and item.chance < LIKELY]
+    best = [item for item in memories if recall.found or item.chance is None or item.chance >= LIKELY]
+    notice = NOT_FOUND if not recall.found and count(NOT_FOUND) <= budget else ""
+    block = Block(recall.query.now, count, len(last) + len(best), notice)
     selection = last + best
     if count(block.text(selection)) > budget:
         selection = block.choose_fitting(last, best, budget)
@@ -106,18 +115,34 @@ def compose(recall: Recall, budget: int, count: Count) -> Context:
         text = block.text(selection)
     sources = [_source(number, item) for number, item in enumerate(items_in_order, 1)]
     ids = {item.memory.id for item in selection}
-    cut = [*_cut(last, ids, budget), *_cut(best, ids, budget)]
-    return Context(text, tuple(sources), count(text), budget, tuple(cut), recall.id, recall.query.text)
+    full, unlikely = f"no room left in {budget} tokens", f"a chance below {LIKELY:g} where nothing seems to answer"
+    cut = [*_cut(last, ids, full), *_cut(best, ids, full), *_cut(far, ids, unlikely)]
+    return Context(text, tuple(sources), count(text), budget, tuple(cut), recall.id, recall.query.text, recall.found)
+
+
+def _turns(recall: Recall) -> list[Item]:
+    hits = {hit.memory.id: hit for hit in recall}
+    return [
+        Item(turn, hit and hit.score, True, _indent_lines(turn.content), chance=hit and hit.chance)
+        for turn in recall.recent
+        for hit in (hits.get(turn.id),)
+    ]
+
+
+def _memory(hit: Hit) -> Item:
+    text = _indent_lines(hit.memory.content)
+    return Item(hit.memory, hit.score, False, text, _passage(hit), chance=hit.chance)
 
 
 class Block:
     """The wording of the block, and the tokens that its parts take."""
 
-    def __init__(self, now: datetime, count: Count, most: int) -> None:
-        """`most` is how many sources there may be: none has a number with more digits."""
+    def __init__(self, now: datetime, count: Count, most: int, notice: str = "") -> None:
+        """`most` is how many sources there may be: none has a number with more digits. `notice` precedes memories."""
         self.now = now
         self.count = count
         self.most = most
+        self.notice = notice
 
     def in_order(self, items: Iterable[Item]) -> list[Item]:
         """The last turns as they were said, then memories as they happened."""
@@ -131,10 +156,12 @@ class Block:
         numbers = {item.memory.id: number for number, item in enumerate(items_in_order, 1)}
         parts = []
         for recent in (True, False):
+            if self.notice and not recent:
+                parts.append(self.notice)
             lines = [self.line(item, numbers) for item in items_in_order if item.recent is recent]
             if lines:
                 parts.append("\n".join((self.heading(recent), *lines)))
-        if left and parts:
+        if left and items:
             parts.append(self.closing(left))
         return "\n\n".join(parts)
 
@@ -208,7 +235,7 @@ class Block:
     def _frame(self, last: Sequence[Item], best: Sequence[Item]) -> int:
         """What headings and the closing line cost."""
         lines = [self.heading(recent) for recent, items in ((True, last), (False, best)) if items]
-        return self.count("\n\n".join((*lines, self.closing(self.most))) + "\n\n")
+        return self.count("\n\n".join((self.notice, *lines, self.closing(self.most))) + "\n\n")
 
 
 def _count_once(count: Count, budget: int) -> Count:
@@ -230,15 +257,16 @@ def _source(number: int, item: Item) -> Source:
         item.recent,
         memory.superseded_by,
         item.shortened,
+        item.chance,
     )
 
 
-def _cut(items: Sequence[Item], selected: set[str], budget: int) -> list[Cut]:
+def _cut(items: Sequence[Item], selected: set[str], why: str) -> list[Cut]:
     missing = [item for item in items if item.memory.id not in selected]
     if not missing:
         return []
     ids = tuple(item.memory.id for item in missing)
-    return [Cut(missing[0].recent, len(missing), f"no room left in {budget} tokens", ids)]
+    return [Cut(missing[0].recent, len(missing), why, ids)]
 
 
 def _indent_lines(text: str) -> str:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Annotated
 
+from fivefold.errors import InvalidInput
 from fivefold.retrieval.effort import checked_effort
 from fivefold.retrieval.recipe import Recipe
-from fivefold.retrieval.recipe_file import load_recipe
+from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 from fivefold.settings import Settings
-from fivefold.values.field_types import About, Count, Items, Name, RecentTurns, Text, VisibleText
+from fivefold.values.field_types import About, Count, Items, Name, RecentTurns, Share, Text, VisibleText
 from fivefold.values.fields import fields_of
 from fivefold.values.limits import MAX_K
 from fivefold.values.recall_trace import Effort
@@ -46,6 +47,9 @@ class RecallRequest:
     session_id: Annotated[
         Name | None, About("The conversation whose last turns come along", left_out="the one that spoke last")
     ] = None
+    min_chance: Annotated[
+        Share | None, About("The least chance that a memory answers, for it to be returned", left_out="none")
+    ] = None
     utc_offset: timedelta | None = hidden(default=None)  # noqa: RUF009
     """How far the clock of `now` is ahead of UTC, where it says so."""
 
@@ -70,9 +74,10 @@ def checked_request(
     effort: Effort = "normal",
     recent_turns: int | None = None,
     session_id: str | None = None,
+    min_chance: float | None = None,
 ) -> RecallRequest:
     """The request, or an error that names the first argument that is wrong."""
-    return RecallRequest(
+    request = RecallRequest(
         question=checked_text(question, "the question"),
         k=REQUEST["k"].check(k),
         recipe=load_recipe(recipe, overrides),
@@ -82,4 +87,16 @@ def checked_request(
         recent_turns=REQUEST["recent_turns"].check(recent_turns),
         session_id=REQUEST["session_id"].check(session_id),
         utc_offset=offset_of(now),
+        min_chance=REQUEST["min_chance"].check(min_chance),
     )
+    if request.min_chance is not None and not _gives_chances(request.recipe, request.effort):
+        able = " or ".join(repr(name) for name in known_recipes() if _gives_chances(load_recipe(name), request.effort))
+        raise InvalidInput(
+            f"needs a recipe with the stage 'chance', which {request.recipe.name!r} does not have; use {able}",
+            field="min_chance",
+        )
+    return request
+
+
+def _gives_chances(recipe: Recipe, effort: Effort) -> bool:
+    return any(stage.name == "chance" and stage.runs_at(effort) for stage in recipe.select)

@@ -20,6 +20,22 @@ def drop_not_yet_known(pool: Pool, now: datetime) -> Pool:
     return pool.without(later, "select") if later else pool
 
 
+def drop_unlikely(pool: Pool, least: float | None) -> Pool:
+    """Candidates whose chance is below `least` are left out, and those that are too far down to have one."""
+    if least is None:
+        return pool
+    unlikely = [
+        (candidate, _unlikely(candidate.chance, least))
+        for candidate in pool.candidates
+        if candidate.chance is None or candidate.chance < least
+    ]
+    return pool.without(unlikely, "min_chance")
+
+
+def _unlikely(chance: float | None, least: float) -> str:
+    return "too far down to have a chance" if chance is None else f"chance {chance:.3f}, below {least:g}"
+
+
 def select(pool: Pool, k: int, unit: Unit) -> tuple[list[Hit], list[Dropped]]:
     """The k best by score; by session, the best of each stands for it."""
     if unit == "turn":

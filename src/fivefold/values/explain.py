@@ -19,6 +19,9 @@ SHOWN_LONG = 300
 SHOWN_DROPPED = 5
 """How many dropped candidates an explanation names; `Recall.dropped` has all that reached selection."""
 
+NOT_FOUND = "Nothing stored seems to answer this."
+"""What every face says where a recall has not found anything."""
+
 COLUMN = 10
 """The least width of the column of names."""
 
@@ -43,6 +46,8 @@ def explain_score(candidate: Candidate) -> list[str]:
     parts = " + ".join(f"{item.contribution:.4f}" for item in candidate.evidence)
     lines.append(f"    {'fused':<{wide}} {parts} = {candidate.fused:.4f}")
     lines += [f"    {step.stage:<{wide}} {step.before:.4f} → {step.after:.4f}  {step.why}" for step in candidate.steps]
+    if candidate.chance is not None:
+        lines.append(f"    {'chance':<{wide}} {percent(candidate.chance)} that it answers")
     lines += [f"    {'beside':<{wide}} {shorten(memory.content, SHOWN_TEXT)}" for memory in candidate.neighbours]
     return lines
 
@@ -63,6 +68,18 @@ def explain_search(query: Query, plan: Plan, routes: Sequence[RouteRun], notes: 
         lines.append(f"  weights {query.weights.describe()}")
     lines += [f"  {note.stage:<{wide}} {note.status:<8} {note.model}  {note.why}" for note in notes]
     return lines
+
+
+def explain_chance(chance: float | None, found: bool) -> list[str]:
+    """Whether something stored seems to answer, in a line; nothing where the recipe does not judge that."""
+    if chance is None:
+        return []
+    return [f"{'something' if found else 'nothing'} stored seems to answer: {percent(chance)}"]
+
+
+def percent(chance: float) -> str:
+    """A chance as people read it, never surer than 99 %."""
+    return f"{min(99, round(100 * chance))} %"
 
 
 def explain_rest(recent: Iterable[Memory], dropped: Sequence[Dropped], timings: Iterable[Timing]) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fivefold.values.explain import explain_hit, explain_rest, explain_search
+from fivefold.values.explain import explain_chance, explain_hit, explain_rest, explain_search
 from fivefold.values.memory import Memory
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import Candidate, Dropped, PassageMatch, Plan, RouteRun, StageNote, Support, Timing
@@ -75,13 +75,14 @@ class Hit(Value):
 
     @classmethod
     def shape(cls) -> dict[str, Any]:
-        first = {"rank": int, "score": float, "rrf_score": float, "final_score": float, "routes": Mapping[str, int]}
-        return {**first, **Candidate.shape(), "explain": str}
+        scores = {"score": float, "chance": float | None, "rrf_score": float, "final_score": float}
+        return {"rank": int, **scores, "routes": Mapping[str, int], **Candidate.shape(), "explain": str}
 
     def to_dict(self) -> Json:
         return {
             "rank": self.rank,
             "score": self.score,
+            "chance": self.chance,
             "rrf_score": self.rrf_score,
             "final_score": self.final_score,
             "routes": self.routes,
@@ -109,7 +110,7 @@ class Recall(Value):
     chance: float | None = None
     """How likely one of the hits answers; None where the recipe does not judge that."""
     found: bool = True
-    """Whether something stored seems to answer; where the recipe does not judge that, whether there is any hit."""
+    """Whether there is a hit and, where the recipe judges that, something stored seems to answer."""
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -131,6 +132,7 @@ class Recall(Value):
         return "\n".join(
             (
                 *explain_search(self.query, self.plan, self.routes, self.notes),
+                *explain_chance(self.chance, self.found),
                 "",
                 *(hit.explain() for hit in self.hits),
                 *explain_rest(self.recent, self.dropped, self.timings),

@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse
 from fivefold.service.problems import Problem
 from fivefold.service.session import Session
 from fivefold.text.display import visible
+from fivefold.values.explain import NOT_FOUND, percent
 from fivefold.values.shorten import shorten as shorten_text
 from fivefold.version import VERSION
 from fivefold.web.inspector import shown_text
@@ -92,10 +93,11 @@ def environment() -> Environment:
         "visible": lambda text: visible(str(text)),
         "segment": lambda text: quoted(str(text)),
         "iso": _iso,
-        **{format.__name__: format for format in (day, moment, pct, figure, ms, plural, shorten, stack)},
+        **{format.__name__: format for format in (day, moment, pct, percent, figure, ms, plural, shorten, stack)},
         **{shown.__name__: shown for shown in SHOWN_TEXT},
     }
     environment.globals |= {"to": to, "static": static, "views": VIEWS, "version": VERSION}
+    environment.globals["not_found"] = NOT_FOUND
     environment.globals["most_choices"] = MOST_CHOICES
     return environment
 

@@ -107,6 +107,7 @@ class RecallBody(PlanBody):
 
     recent_turns: Annotated[int | None, described(REQUEST["recent_turns"])] = None
     session_id: Annotated[Name | None, described(REQUEST["session_id"])] = None
+    min_chance: Annotated[float | None, described(REQUEST["min_chance"])] = None
 
 
 class ContextBody(RecallBody):
