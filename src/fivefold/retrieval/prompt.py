@@ -121,11 +121,11 @@ def compose(recall: Recall, budget: int, count: Count) -> Context:
 
 
 def _turns(recall: Recall) -> list[Item]:
-    hits = {hit.memory.id: hit for hit in recall}
+    scores = {hit.memory.id: hit.score for hit in recall}
+    chances = {hit.memory.id: hit.chance for hit in recall}
     return [
-        Item(turn, hit and hit.score, True, _indent_lines(turn.content), chance=hit and hit.chance)
+        Item(turn, scores.get(turn.id), True, _indent_lines(turn.content), chance=chances.get(turn.id))
         for turn in recall.recent
-        for hit in (hits.get(turn.id),)
     ]
 
 

@@ -90,12 +90,14 @@ def checked_request(
         min_chance=REQUEST["min_chance"].check(min_chance),
     )
     if request.min_chance is not None and not _gives_chances(request.recipe, request.effort):
-        able = " or ".join(repr(name) for name in known_recipes() if _gives_chances(load_recipe(name), request.effort))
-        raise InvalidInput(
-            f"needs a recipe with the stage 'chance', which {request.recipe.name!r} does not have; use {able}",
-            field="min_chance",
-        )
+        raise _no_chances(request)
     return request
+
+
+def _no_chances(request: RecallRequest) -> InvalidInput:
+    able = [name for name in known_recipes() if _gives_chances(load_recipe(name), request.effort)]
+    reason = f"needs a recipe with the stage 'chance', which {request.recipe.name!r} does not have"
+    return InvalidInput(f"{reason}; use {' or '.join(map(repr, able))}", field="min_chance")
 
 
 def _gives_chances(recipe: Recipe, effort: Effort) -> bool:
