@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 _WORD = re.compile(r"[^\W\d_]+|[@/\\_=:]")
@@ -29,7 +29,7 @@ class Pattern:
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         return iter(()) if self.triggers.isdisjoint(words_of(text)) else self._pattern.finditer(text)
 
-    def sub(self, replacement: str, text: str) -> str:
+    def sub(self, replacement: str | Callable[[re.Match[str]], str], text: str) -> str:
         return text if self.triggers.isdisjoint(words_of(text)) else self._pattern.sub(replacement, text)
 
 

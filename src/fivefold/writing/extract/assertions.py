@@ -26,7 +26,8 @@ _OTHERS = re.compile(
 )
 _HEADINGS = frozenset(
     "update updated note notes fyi ps correction reminder news when where who what info details edit done address "
-    "contact summary me user human today also plus btw important remember fact facts profile things".split()
+    "contact summary noted saved understood recorded confirmed me user human today also plus btw important remember "
+    "fact facts profile things".split()
 )
 _REPORTED = re.compile(
     r"(?P<own>\b(?:I|[Ww]e|watch|scales?|thermometer|monitor|display|screen|label|meter|tracker|app)"
@@ -93,7 +94,8 @@ _SHAPES = tuple(
 _ONE_TIME = re.compile(r"\b(?:deadline|birthday|launch|stand-?up|wedding|bedtime|alarm|date|release)$")
 KIN = re.compile(
     r"\b(?:sister|brother|mother|father|mum|mom|dad|wife|husband|partner|fianc\w+|son|daughter|kid|child|children|niece"
-    r"|nephew|cousin|aunt|uncle|gran\w+|friend|flatmate|roommate|neighbou?r|boss|manager|colleague|mentor|landlord|teacher"
+    r"|nephew|cousin|aunt|uncle|gran\w+|friend|flatmate|roommate|neighbou?r|boss|manager|colleague|mentor|landlord"
+    r"|teacher"
     r"|coach|dentist|doctor|gp|vet|therapist|lawyer|cat|dog|puppy|kitten|pet|team|family|company)s?(?:-in-law)?$"
 )
 ONE_HOLDER = re.compile(

@@ -12,8 +12,8 @@ from fivefold.text.calendar_words import MONTH_NAMES, WEEKDAY_NAMES
 from fivefold.text.lexemes import lexemes, stop_words
 from fivefold.text.triggers import Pattern
 from fivefold.values.extraction import Correction, Statement
-from fivefold.values.memory import ROLES
 from fivefold.writing.extract.assertions import DAY, KIN, ONE_HOLDER, Assertions, Claim, fits, is_state, single_valued
+from fivefold.writing.extract.perspective import as_first_person, is_assistant, owner_of
 
 __all__ = ["predicate_of", "refers_back", "same_value", "single_valued", "statements"]
 
@@ -112,7 +112,8 @@ _BREAKS = '.,;:!?\n—–-()[]*•"“”'
 _PERSONAL = frozenset("address password number name birthday id age weight height size username e-mail".split())
 _SAME_WORD = {"favorite": "favourite", "color": "colour", "email": "e-mail"}
 _BEFORE_IS = frozenset(
-    "and but so that think says believe because since also plus now actually currently hi hey hello ok okay yes yeah "
+    "and but so that think says said mentioned believe because since also plus now actually currently hi hey hello "
+    "ok okay yes yeah "
     "well btw fyi know remember note anyway".split()
 )
 _NO_ATTRIBUTE = frozenset(
@@ -150,13 +151,10 @@ _Reading = tuple[Statement, int, int, Claim]
 
 
 def statements(text: str, speaker: str | None) -> tuple[Statement, ...]:
-    """The statements of `text`. First person means the speaker; an assistant's 'I' states nothing."""
-    owner = (speaker or "user").casefold()
-    if owner in ROLES and owner not in ("user", "human"):
-        return ()
-    owner = "user" if owner in ROLES else owner
-    text = _ABBREVIATION.sub(_DOT, text)
-    readings = list(_find(text, owner))
+    """The statements of `text`. First person means the speaker, and an assistant speaks of the user alone."""
+    owner = owner_of(speaker)
+    text = _ABBREVIATION.sub(_DOT, as_first_person(text, speaker))
+    readings = list(_find(text, owner, is_assistant(speaker)))
     if not readings:
         return ()
     assertions = Assertions(text, owner)
@@ -194,7 +192,8 @@ def same_value(one: str, other: str) -> bool:
     return set(lexemes(one)) == set(lexemes(other))
 
 
-def _find(text: str, owner: str) -> Iterator[_Reading]:
+def _find(text: str, owner: str, personal: bool) -> Iterator[_Reading]:
+    """Every reading; only `personal` ones leave out what belongs to nobody: 'the total is 45'."""
     for pattern, update in ((_LIVES, False), (_MOVED, True)):
         for match in pattern.finditer(text):
             yield from _residence(match, owner, update)
@@ -205,8 +204,9 @@ def _find(text: str, owner: str) -> Iterator[_Reading]:
         age = Statement(owner, "age", match["value"] or match["turned"], match["turned"] is not None)
         yield age, match.start(), match.end(), "place"
     for match in _IS.finditer(text):
-        if match["article"] is None or _opens(text, match.start()):
-            yield from _statement_of(text, match, owner, (match["article"] or "").casefold())
+        article = (match["article"] or "").casefold()
+        if (article in ("my", "our") or not personal) and (not article or _opens(text, match.start())):
+            yield from _statement_of(text, match, owner, article)
     for pattern, article in ((_THEIRS, "their"), (_FROM_TO, "from"), (_FIXED, "fixed"), (_NEW, "new")):
         for match in pattern.finditer(text):
             yield from _statement_of(text, match, owner, article)
