@@ -12,9 +12,11 @@ from fivefold import sample
 from fivefold.text import names
 from fivefold.text.time_grammar.dates.forms import FORMS
 from fivefold.text.triggers import Pattern
-from fivefold.writing.extract import kinds, statements
+from fivefold.writing.extract import perspective, statements, wordings
 from tests.support.date_cases import CASES
+from tests.support.type_cases import TYPE_CASES
 
+LABELLED = [*CASES, *(text for texts in TYPE_CASES.values() for text in texts)]
 SPLIT = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
@@ -24,7 +26,7 @@ def patterns_of(module: ModuleType) -> Iterator[tuple[str, Pattern]]:
             yield f"{module.__name__.rpartition('.')[2]}.{name}", value
 
 
-PATTERNS = dict(pair for module in (kinds, statements, names) for pair in patterns_of(module))
+PATTERNS = dict(pair for module in (perspective, statements, wordings, names) for pair in patterns_of(module))
 PATTERNS |= {f"dates.{form.read.__name__}.{number}": form.pattern for number, form in enumerate(FORMS)}
 TEXTS = [item["content"] for item in sample.memories()] + [question.query for question in sample.questions()]
 SENTENCES = list(dict.fromkeys(sentence for text in TEXTS for sentence in (*SPLIT.split(text), text)))
@@ -72,6 +74,9 @@ WRITTEN = [
     "last year",
     "on sunday",
     "Sam has moved to Leeds",
+    "The user's desk",
+    "You’re 34",
+    "I'd say my usual",
 ]
 
 
@@ -87,20 +92,20 @@ def assert_same(pattern: Pattern, text: str) -> None:
     assert pattern.sub("<>", text) == bare.sub("<>", text), text
 
 
-def test_kinds_slots_and_dates_have_patterns() -> None:
-    assert {name.partition(".")[0] for name in PATTERNS} >= {"kinds", "statements", "dates"}
+def test_types_statements_and_dates_have_patterns() -> None:
+    assert {name.partition(".")[0] for name in PATTERNS} >= {"wordings", "statements", "perspective", "dates"}
     assert len(SENTENCES) > 500
 
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_a_pattern_finds_what_its_bare_expression_finds(name: str) -> None:
-    for text in (*SENTENCES, *WRITTEN, *CASES):
+    for text in (*SENTENCES, *WRITTEN, *LABELLED):
         assert_same(PATTERNS[name], text)
 
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_every_pattern_finds_something(name: str) -> None:
-    assert any(PATTERNS[name].search(text) for text in (*SENTENCES, *WRITTEN, *CASES))
+    assert any(PATTERNS[name].search(text) for text in (*SENTENCES, *WRITTEN, *LABELLED))
 
 
 WORDS = sorted({word for text in WRITTEN for word in text.split(" ")})

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from fivefold.values.memory import FACETS, TYPES, Facet, Type
 from fivefold.writing.extract.assertions import Assertions, Claim, fits, is_state
 from fivefold.writing.extract.kinds import facets_of, type_of
+from tests.support.type_cases import NO_PROCEDURES, TYPE_CASES
 
 
 @pytest.mark.parametrize(
@@ -71,7 +72,6 @@ def test_a_preference_outranks_an_event_and_a_procedure_both() -> None:
     [
         ("personal_info", "My name is Maya"),
         ("personal_info", "I live in Leeds"),
-        ("personal_info", "I'm allergic to penicillin"),
         ("personal_info", "I’m 34"),
         ("personal_info", "My sister has two kids"),
         ("preferences", "I prefer tea"),
@@ -84,6 +84,21 @@ def test_a_preference_outranks_an_event_and_a_procedure_both() -> None:
 )
 def test_wordings_tell_the_facet(facet: Facet, text: str) -> None:
     assert facets_of(text) == {facet: text}
+
+
+@pytest.mark.parametrize(("kind", "text"), [(kind, text) for kind, texts in TYPE_CASES.items() for text in texts])
+def test_types_of_everyday_texts(kind: Type, text: str) -> None:
+    assert type_of(text) == kind
+
+
+@pytest.mark.parametrize("text", NO_PROCEDURES)
+def test_a_procedure_says_what_to_do_and_an_entity_who_it_is(text: str) -> None:
+    assert type_of(text) not in ("procedure", "entity")
+
+
+@pytest.mark.parametrize("text", ["I'm allergic to penicillin", "I'm vegan", "I have a nut allergy. The sky is grey."])
+def test_what_a_person_cannot_have_is_found_with_what_they_like(text: str) -> None:
+    assert facets_of(text)["preferences"] == text.split(".", maxsplit=1)[0] + "." * ("." in text)
 
 
 def test_each_facet_holds_its_own_sentences() -> None:

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from typing import Literal
 
 from fivefold.text.time_grammar.periods import DAY, Calendar, Span
+from fivefold.text.verbs import IRREGULAR_PAST, NO_PAST, STATIVE_PAST
 
 Tense = Literal["past", "present", "future", ""]
 FAR = 240
@@ -33,15 +34,8 @@ _MARK = re.compile(
     r"|visit|get|finish|drive|take)\b|\b(?:starts|begins|leaves|comes|opens|ends|flies|arrives|returns|retires"
     r"|visits|moves"
     r"|turns|goes|takes|gets|expires)\b)"
-    r"|(?P<past>\b(?:was|were|did|didn['’]t|had|went|met|saw|came|took|gave|made|bought|said|told|found|left|felt"
-    r"|ate|drank"
-    r"|ran|flew|drove|wrote|sent|spent|slept|woke|won|lost|broke|fell|began|brought|built|caught|chose|fought|forgot"
-    r"|grew"
-    r"|heard|held|kept|knew|led|paid|quit|rang|rode|sang|(?-i:sat)|sold|shook|spoke|stood|stole|swam|taught|thought"
-    r"|threw|wore"
-    r"|hung|lent|hid|tore|dug|fed|bit|drew|froze|laid|meant|sank|shot|slid|stuck|swept|got|been|born|done|gone|became"
-    r"|understood|hurt|skipped|(?!need|bed|red|shed|speed|seed|feed|indeed|hundred|naked|tired|sacred|biped|embed)"
-    r"[a-z]{2,}ed)\b)",
+    rf"|(?P<past>\b(?:{STATIVE_PAST}|didn['’]t|{IRREGULAR_PAST}|(?-i:sat)|been|born|done|gone"
+    rf"|(?!(?:{NO_PAST})\b)[a-z]{{2,}}ed)\b)",
     re.IGNORECASE,
 )
 _FOREIGN_PAST = re.compile(
