@@ -87,10 +87,7 @@ class Engine(Browser):
         pool: ThreadPoolExecutor | None = None,
         default_embedder: str = DEFAULT,
     ) -> None:
-        """`pool` runs the routes; engines of several namespaces may share one.
-
-        `default_embedder` is for a namespace without a pin, where `embedder` is None.
-        """
+        """Engines may share a `pool`, which runs the routes; `default_embedder` is for a namespace without a pin."""
         self.store = store
         self.namespace = checked_name(namespace, "namespace")
         extractor = load_extractor(extractor) if isinstance(extractor, str) else extractor
@@ -245,10 +242,7 @@ class Engine(Browser):
         min_chance: float | None = None,
         count: Count = tokens,
     ) -> Context:
-        """What `recall` finds as a block for a prompt, its sources numbered, cut to the budget.
-
-        `count` says how many tokens a text takes; left out, a careful estimate does.
-        """
+        """What `recall` finds as a block for a prompt within the budget; `count` says how many tokens a text takes."""
         budget = checked_count(token_budget, "token_budget", 1, MAX_TOKENS)
         answer = self.recall(
             question,

@@ -112,6 +112,15 @@ def test_what_is_remembered_is_recalled_used_and_forgotten(talk: Talk) -> None:
     assert id not in [s["id"] for s in talk.done("recall", question="who serviced the boiler?")["sources"]]
 
 
+def test_recall_says_in_one_line_that_nothing_seems_to_answer(talk: Talk) -> None:
+    answer = talk.call("recall", question="what is my badge ID?")
+    assert all(0 <= source["chance"] <= 1 for source in answer.structured_content["sources"])
+    nothing = talk.call("recall", question="what is my badge ID?", min_chance=1)
+    assert text_of(nothing) == "Nothing stored seems to answer this."
+    assert (nothing.structured_content["found"], nothing.structured_content["sources"]) == (False, [])
+    assert "seems to answer: " in text_of(talk.call("explain", question="what is my badge ID?", k=2))
+
+
 def test_a_correction_supersedes_the_memory_it_names(talk: Talk) -> None:
     (old,) = talk.done("remember", content="The gate code is 4411")["stored"]
     made = talk.done("remember", content="The gate code is 5522", supersedes=old)

@@ -132,6 +132,23 @@ def test_what_cannot_be_asked_is_told_by_kind(client: TestClient, asked: dict[st
     assert (answer.status_code, answer.json()["type"]) == (422, f"urn:fivefold:problem:{kind}")
 
 
+def test_chances_are_given_and_can_be_asked_for(client: TestClient) -> None:
+    asked = {"question": "what's my badge ID?", "now": "2025-12-20T09:00:00Z", "k": 3}
+    every = client.post(f"{HERE}/recall", json=asked).json()
+    chances = [hit["chance"] for hit in every["hits"]]
+    assert all(0 <= chance <= 1 for chance in [every["chance"], *chances])
+    least = max(chances)
+    likely = client.post(f"{HERE}/recall", json={**asked, "min_chance": least}).json()
+    assert likely["hits"]
+    assert all(hit["chance"] >= least for hit in likely["hits"])
+    block = client.post(f"{HERE}/context", json={**asked, "min_chance": 1}).json()
+    assert (block["found"], block["sources"], block["text"]) == (False, [], "Nothing stored seems to answer this.")
+    refused = client.post(f"{HERE}/recall", json={**asked, "recipe": "ditto", "min_chance": 0.5})
+    assert refused.status_code == 422
+    assert "use 'default'" in refused.json()["detail"]
+    assert client.post(f"{HERE}/recall", json={**asked, "min_chance": 2}).status_code == 422
+
+
 def test_settings_say_what_is_wrong_with_them(client: TestClient) -> None:
     for body in (
         {"timezone": "Mars"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import numpy as np
@@ -12,8 +13,9 @@ from playwright.sync_api import Browser, Page, expect
 
 import fivefold
 from fivefold.models.embedders import Matrix
+from fivefold.values.explain import percent
 from fivefold.values.recall import Recall
-from fivefold.web.inspector.rendering import figure, pct
+from fivefold.web.inspector.rendering import environment, figure, pct
 from tests.support.web_server import Served
 from tests.web.inspector.conftest import WatchedPage
 
@@ -106,6 +108,34 @@ def test_every_figure_is_read_off_the_recall(browser_page: Page, served: Served,
         steps = rows[2 + len(hit.candidate.evidence) : -1]
         assert [cells[3] for cells in steps] == [figure(step.after) for step in hit.candidate.steps]
         assert rows[-1][3] == figure(hit.score)
+
+
+@pytest.mark.parametrize("view", ["ask", "why", "compare"])
+def test_every_chance_is_that_of_the_recall(served: Served, view: str) -> None:
+    answer = recall_over_rest(served, COFFEE, "default", 4)
+    params = {"q": COFFEE, "now": NOW, "k": "4", "left": "default", "right": "lexical"}
+    shown = served.client.get(f"/{view}", params=params).text.split('<span class="chance"')[1:]
+    figures = [re.search(r'<span class="number">(.*?)</span>', part) for part in shown]
+    assert [found and found[1] for found in figures] == [percent(hit.chance or 0) for hit in answer]
+    bars = [re.search(r'fill-accent" width="([\d.]+)"', part) for part in shown]
+    assert [float(found[1]) for found in bars if found] == pytest.approx(
+        [100 * (hit.chance or 0) for hit in answer], abs=0.01
+    )
+
+
+def test_a_recipe_without_chances_shows_none(served: Served) -> None:
+    text = served.client.get("/ask", params={"q": COFFEE, "recipe": "ditto", "now": NOW}).text
+    assert "<article" in text
+    assert 'class="chance"' not in text
+
+
+def test_a_notice_says_that_nothing_seems_to_answer(served: Served) -> None:
+    answer = recall_over_rest(served, COFFEE, "default", 4)
+    parts = environment().get_template("parts.html").module
+    notice = parts.not_found_notice  # type: ignore[attr-defined]
+    shown = notice(replace(answer, found=False, chance=0.12))
+    assert "Nothing stored seems to answer this. The chance that one of these memories answers is 12 %." in shown
+    assert not notice(replace(answer, found=True)).strip()
 
 
 def test_each_signal_has_its_colour_and_its_length(browser_page: Page, served: Served) -> None:
