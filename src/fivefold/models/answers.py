@@ -14,13 +14,13 @@ from importlib import resources
 import numpy as np
 
 from fivefold.models.binary import BadModel, Tensor, unpack
-from fivefold.models.token_vectors import packed_size
+from fivefold.models.token_vectors import PRODUCT, packed_size
 from fivefold.models.token_vectors import unpack as unpack_tokens
 from fivefold.values.reading import QuestionReading
 
 FILE = "answers.bin"
 LAYERS, HEADS = 2, 4
-MOST_TOKENS = 160
+MOST_TOKENS = 96
 """Tokens of a memory that are looked at."""
 
 EPSILON = 1e-5
@@ -69,8 +69,14 @@ class AnswerModel:
         return judged
 
     def _linear(self, name: str, values: Tensor) -> Tensor:
-        flat = values.reshape(-1, values.shape[-1]) @ self.tensors[f"{name}.weight"].T + self.tensors[f"{name}.bias"]
-        return flat.reshape(*values.shape[:-1], -1)
+        """In blocks that one thread computes: others take longer to wake up, and far longer on a busy machine."""
+        weight, flat = self.tensors[f"{name}.weight"].T, values.reshape(-1, values.shape[-1])
+        out = np.empty((len(flat), weight.shape[1]), dtype=np.float32)
+        size = max(1, PRODUCT // weight.size)
+        for start in range(0, len(flat), size):
+            np.matmul(flat[start : start + size], weight, out=out[start : start + size])
+        out += self.tensors[f"{name}.bias"]
+        return out.reshape(*values.shape[:-1], -1)
 
     def _norm(self, name: str, values: Tensor) -> Tensor:
         centred = values - values.mean(axis=-1, keepdims=True)

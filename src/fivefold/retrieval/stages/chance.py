@@ -28,6 +28,7 @@ from fivefold.values.vectors import Matrix, Vector
 SIGNALS = (
     "one",
     "answers",
+    "further",
     "late",
     "dense",
     "words",
@@ -46,6 +47,9 @@ SIGNALS = (
 
 JUDGED = 10
 """How many hits get a chance at least."""
+
+READ_BY_MODEL = 4
+"""How many of the best the answer model reads."""
 
 READ = 2_000
 """Characters of a memory whose words are compared."""
@@ -101,6 +105,7 @@ def signal_table(candidates: Sequence[Candidate], context: SearchContext) -> Mat
     columns = {
         "one": np.ones(len(candidates)),
         "answers": _answers(candidates, context, late, dense),
+        "further": np.array([float(place >= READ_BY_MODEL) for place in range(len(candidates))]),
         "late": late,
         "dense": dense,
         "words": _words(candidates, query),
@@ -132,9 +137,12 @@ def _answers(candidates: Sequence[Candidate], context: SearchContext, late: Vect
         return np.zeros(len(candidates), dtype=np.float32)
     if not isinstance(question, QuestionReading):
         return np.zeros(len(candidates), dtype=np.float32)
-    found = late_scores(context, [one.memory.row for one in candidates])
-    tokens = [found[one.memory.row].tokens if one.memory.row in found else b"" for one in candidates]
-    return np.clip(model.logits(question, tokens, late, dense), -12, 12)
+    best = candidates[:READ_BY_MODEL]
+    found = late_scores(context, [one.memory.row for one in best])
+    tokens = [found[one.memory.row].tokens if one.memory.row in found else b"" for one in best]
+    judged = model.logits(question, tokens, late[: len(best)], dense[: len(best)])
+    further = np.zeros(len(candidates) - len(best), dtype=np.float32)
+    return np.concatenate([np.clip(judged, -12, 12), further])
 
 
 def _words(candidates: Sequence[Candidate], query: Query) -> Vector:
