@@ -15,6 +15,9 @@ from fivefold.values.field_types import About, Between
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import RouteHit
 
+REPLACED = 40
+"""Of how many of the best candidates the successors are looked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class LateOptions:
@@ -45,9 +48,22 @@ class Late(BaseRoute):
             raise context.question
         rows = list(context.candidates[:depth])
         pairs = context.reader.sessions.neighbours(rows[: options.next_turns]) if options.next_turns else {}
-        rows = list(dict.fromkeys([*rows, *(row for pair in pairs.values() for row in pair if row is not None)]))
+        beside = [row for pair in pairs.values() for row in pair if row is not None]
+        rows = list(dict.fromkeys([*rows, *beside, *_stand_ins(rows, context)]))
         ranked = sorted(late_scores(context, rows).items(), key=lambda item: (-item[1].score, item[0]))
         return [RouteHit(row, found.score, part=found.part) for row, found in ranked]
 
     def normalize(self, scores: Sequence[float]) -> list[float]:
         return [min(1.0, max(0.0, score)) for score in scores]
+
+
+def _stand_ins(rows: Sequence[int], context: SearchContext) -> list[int]:
+    """What replaced the best candidates, where the present is asked for, and what they replaced for the past."""
+    query = context.query
+    now, past = query.demand("current") is not None, query.demand("past") is not None
+    if not (now or past):
+        return []
+    best = set(rows[:REPLACED])
+    links = context.reader.memories.successions(list(best))
+    newer = [link.newer for link in links if now and link.older in best]
+    return newer + [link.older for link in links if past and link.newer in best]

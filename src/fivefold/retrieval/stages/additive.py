@@ -81,6 +81,17 @@ class AdditiveConstants(Value):
     ] = 0.0
     ended: Annotated[float, Between(-100, 100), About("The same, where neither present nor past is asked for")] = 0.0
     ended_past: Annotated[float, Between(-100, 100), About("The same, where the past is asked for")] = 0.0
+    marked_now: Annotated[
+        float, Between(-100, 100), About("Added to `ended_now` where it is surely replaced")
+    ] = 0.0
+    marked: Annotated[float, Between(-100, 100), About("Added to `ended` where it is surely replaced")] = 0.0
+    marked_past: Annotated[float, Between(-100, 100), About("Added to `ended_past` where it is surely replaced")] = 0.0
+    heir_now: Annotated[
+        float, Between(-100, 100), About("The likeness it gains from what it replaced, where the present is asked for")
+    ] = 0.0
+    heir_past: Annotated[
+        float, Between(-100, 100), About("The likeness it gains from what replaced it, where the past is asked for")
+    ] = 0.0
     newer_now: Annotated[
         float, Between(-100, 100), About("The chance that it replaced something, where the present is asked for")
     ] = 0.0

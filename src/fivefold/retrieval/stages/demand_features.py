@@ -24,6 +24,11 @@ DEMAND_FEATURES = (
     "ended_now",
     "ended",
     "ended_past",
+    "marked_now",
+    "marked",
+    "marked_past",
+    "heir_now",
+    "heir_past",
     "newer_now",
     "newer_past",
     "outdated_now",
@@ -53,6 +58,9 @@ ALIKE_TO = 4
 LIKELY = 0.5
 """From this chance of a link on, the older memory counts as ended at the time of the newer one."""
 
+LONGEST_CHAIN = 3
+"""How many changes one after the other a memory inherits through."""
+
 COMPARED = 24
 """How many of the best candidates are compared with each other."""
 
@@ -72,14 +80,19 @@ _TASTE = re.compile(
 )
 
 
-def demand_columns(candidates: Sequence[Candidate], context: SearchContext, late: Vector) -> dict[str, Vector]:
-    """A column for each of `DEMAND_FEATURES`; those that the question does not ask for are 0."""
+def demand_columns(
+    candidates: Sequence[Candidate], context: SearchContext, late: Vector, likeness: Vector
+) -> dict[str, Vector]:
+    """A column for each of `DEMAND_FEATURES`; those that the question does not ask for are 0.
+
+    `likeness` is what the searches together say, by its distance to the best.
+    """
     memories = [candidate.memory for candidate in candidates]
     query = context.query
     columns = {name: _zeros(memories) for name in DEMAND_FEATURES}
     columns |= _turns(candidates)
     columns |= _window(candidates, query)
-    columns |= _state(memories, context, late)
+    columns |= _state(memories, context, late, likeness)
     columns |= _order(memories, context, late)
     columns |= _people(memories, query)
     columns |= _words(memories, query)
@@ -107,7 +120,7 @@ def _evidence(candidates: Sequence[Candidate], route: str) -> Vector:
     return _column(next((item.score for item in c.evidence if item.route == route), 0.0) for c in candidates)
 
 
-def _state(memories: Sequence[Memory], context: SearchContext, late: Vector) -> dict[str, Vector]:
+def _state(memories: Sequence[Memory], context: SearchContext, late: Vector, likeness: Vector) -> dict[str, Vector]:
     """What has ended, what replaced something, and what something newer about the same thing outdates."""
     query = context.query
     changes = _changes(memories, context)
@@ -117,6 +130,11 @@ def _state(memories: Sequence[Memory], context: SearchContext, late: Vector) -> 
         "ended_now": changes.ended * now,
         "ended_past": changes.ended * past,
         "ended": changes.ended * (not now and not past),
+        "marked_now": changes.marked * now,
+        "marked_past": changes.marked * past,
+        "marked": changes.marked * (not now and not past),
+        "heir_now": _inherited(changes.links, likeness) * now,
+        "heir_past": _inherited([(newer, older, chance) for older, newer, chance in changes.links], likeness) * past,
         "newer_now": changes.newer * now,
         "newer_past": changes.newer * past,
         "outdated_now": outdated * now,
@@ -133,10 +151,15 @@ def _state(memories: Sequence[Memory], context: SearchContext, late: Vector) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Changes:
-    """The chance of each memory that it was replaced, and that it replaced another; when those replaced ended."""
+    """The chance of each memory that it was replaced, and that it replaced another; when those replaced ended.
+
+    `marked` is 1 for what is surely replaced. `links` are places of an older and a newer candidate with the chance.
+    """
 
     ended: Vector
     newer: Vector
+    marked: Vector
+    links: Sequence[tuple[int, int, float]]
     ends: Mapping[int, datetime]
 
 
@@ -144,10 +167,13 @@ def _changes(memories: Sequence[Memory], context: SearchContext) -> Changes:
     """By the links between memories up to the time of the question, and by what is marked as ended."""
     now = context.query.now
     place = {memory.row: i for i, memory in enumerate(memories)}
-    ended, newer, ends = _zeros(memories), _zeros(memories), dict[int, datetime]()
+    ended, newer, marked, ends = _zeros(memories), _zeros(memories), _zeros(memories), dict[int, datetime]()
+    links = []
     for link in context.reader.memories.successions(list(place)):
         if link.newer_at > now:
             continue
+        if link.older in place and link.newer in place:
+            links.append((place[link.older], place[link.newer], link.chance))
         if (i := place.get(link.older)) is not None:
             ended[i] = max(ended[i], link.chance)
             if link.chance >= LIKELY:
@@ -156,9 +182,18 @@ def _changes(memories: Sequence[Memory], context: SearchContext) -> Changes:
             newer[i] = max(newer[i], link.chance)
     for i, memory in enumerate(memories):
         if not memory.is_current(now):
-            ended[i] = 1.0
+            ended[i] = marked[i] = 1.0
             ends.setdefault(memory.row, memory.valid_to or now)
-    return Changes(ended, newer, ends)
+    return Changes(ended, newer, marked, links, ends)
+
+
+def _inherited(links: Sequence[tuple[int, int, float]], likeness: Vector) -> Vector:
+    """How much likeness each memory gains from what it stands for, along chains: a successor answers for the old."""
+    gained = likeness.copy()
+    for _ in range(LONGEST_CHAIN):
+        for source, target, chance in links:
+            gained[target] = max(gained[target], likeness[target] + chance**2 * (gained[source] - likeness[target]))
+    return gained - likeness
 
 
 def _outdated(memories: Sequence[Memory], context: SearchContext, late: Vector) -> Vector:

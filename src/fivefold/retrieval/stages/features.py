@@ -113,7 +113,7 @@ def feature_table(pool: Pool, context: SearchContext) -> Matrix:
         **_session_columns(pool, context, lexical),
         **_speaker_columns(memories, context, question),
         **_text_columns(memories, question),
-        **demand_columns(candidates, context, late),
+        **demand_columns(candidates, context, late, _likeness(late, dense, lexical)),
     }
     for name, of in (("asks", "asks"), ("length", "length"), ("before", "dense_before"), ("after", "dense_after")):
         columns[f"chat_{name}"] = chat * columns[of]
@@ -130,6 +130,12 @@ def _scores(candidates: Sequence[Candidate], search: str, missing: float | None 
     known = [score for score in found if score is not None]
     floor = missing if missing is not None else min(known, default=0.0)
     return np.array([floor if score is None else score for score in found], dtype=np.float32)
+
+
+def _likeness(late: Vector, dense: Vector, lexical: Vector) -> Vector:
+    """What the searches together say of each candidate, by its distance to the best."""
+    together = SCALE * (late + dense) / 2 + lexical
+    return np.asarray(together - together.max())
 
 
 def _share(scores: Vector) -> Vector:
