@@ -37,7 +37,8 @@ class AdditiveConstants(Value):
     )
     dense: Annotated[float, Between(-100, 100), About("Cosine, ten times its distance to the best")] = 0.0
     dense_peak: Annotated[float, Between(-100, 100), About("Cosine near the best")] = 0.0
-    lexical: Annotated[float, Between(-100, 100), About("BM25 as a share of the best")] = 0.0
+    lexical: Annotated[float, Between(-100, 100), About("BM25, divided by 10")] = 0.0
+    lexical_some: Annotated[float, Between(-100, 100), About("BM25 up to 6, as a share of that")] = 0.0
     dense_before: Annotated[float, Between(-100, 100), About("Cosine of the turn before, 0..1")] = 0.0
     dense_after: Annotated[float, Between(-100, 100), About("Cosine of the turn after, 0..1")] = 0.0
     late_before: Annotated[float, Between(-100, 100), About("Late interaction of the turn before, 0..1")] = 0.0
@@ -64,13 +65,42 @@ class AdditiveConstants(Value):
     length: Annotated[float, Between(-100, 100), About("Logarithm of its characters, less 5")] = 0.0
     time: Annotated[float, Between(-100, 100), About("It names a time, where the question asks when")] = 0.0
     number: Annotated[float, Between(-100, 100), About("It has a number, where the question asks how many")] = 0.0
-    chat_asks: Annotated[
-        float, Between(-100, 100), About("Added to `asks` in talks between a user and an assistant")
+    chat_late: Annotated[float, Between(-100, 100), About("Added to `late` where a user talks with an assistant")] = 0.0
+    chat_late_peak: Annotated[
+        float, Between(-100, 100), About("Added to `late_peak` where a user talks with an assistant")
     ] = 0.0
-    chat_length: Annotated[float, Between(-100, 100), About("Added to `length` in such talks")] = 0.0
-    chat_before: Annotated[float, Between(-100, 100), About("Added to `dense_before` in such talks")] = 0.0
-    chat_after: Annotated[float, Between(-100, 100), About("Added to `dense_after` in such talks")] = 0.0
-
+    chat_dense: Annotated[float, Between(-100, 100), About("Added to `dense` where a user talks with an assistant")] = (
+        0.0
+    )
+    chat_dense_peak: Annotated[
+        float, Between(-100, 100), About("Added to `dense_peak` where a user talks with an assistant")
+    ] = 0.0
+    chat_lexical: Annotated[
+        float, Between(-100, 100), About("Added to `lexical` where a user talks with an assistant")
+    ] = 0.0
+    chat_lexical_some: Annotated[
+        float, Between(-100, 100), About("Added to `lexical_some` where a user talks with an assistant")
+    ] = 0.0
+    chat_dense_before: Annotated[
+        float, Between(-100, 100), About("Added to `dense_before` where a user talks with an assistant")
+    ] = 0.0
+    chat_dense_after: Annotated[
+        float, Between(-100, 100), About("Added to `dense_after` where a user talks with an assistant")
+    ] = 0.0
+    chat_session_words: Annotated[
+        float, Between(-100, 100), About("Added to `session_words` where a user talks with an assistant")
+    ] = 0.0
+    chat_session_best: Annotated[
+        float, Between(-100, 100), About("Added to `session_best` where a user talks with an assistant")
+    ] = 0.0
+    chat_asks: Annotated[float, Between(-100, 100), About("Added to `asks` where a user talks with an assistant")] = 0.0
+    chat_length: Annotated[
+        float, Between(-100, 100), About("Added to `length` where a user talks with an assistant")
+    ] = 0.0
+    chat_time: Annotated[float, Between(-100, 100), About("Added to `time` where a user talks with an assistant")] = 0.0
+    chat_number: Annotated[
+        float, Between(-100, 100), About("Added to `number` where a user talks with an assistant")
+    ] = 0.0
     turns: Annotated[float, Between(-100, 100), About("A turn of the conversation asked about: 1 for the latest")] = 0.0
     window_only_said: Annotated[float, Between(-100, 100), About("Said in the time that alone decides")] = 0.0
     window_only_named: Annotated[float, Between(-100, 100), About("Names the time that alone decides")] = 0.0
@@ -81,9 +111,7 @@ class AdditiveConstants(Value):
     ] = 0.0
     ended: Annotated[float, Between(-100, 100), About("The same, where neither present nor past is asked for")] = 0.0
     ended_past: Annotated[float, Between(-100, 100), About("The same, where the past is asked for")] = 0.0
-    marked_now: Annotated[
-        float, Between(-100, 100), About("Added to `ended_now` where it is surely replaced")
-    ] = 0.0
+    marked_now: Annotated[float, Between(-100, 100), About("Added to `ended_now` where it is surely replaced")] = 0.0
     marked: Annotated[float, Between(-100, 100), About("Added to `ended` where it is surely replaced")] = 0.0
     marked_past: Annotated[float, Between(-100, 100), About("Added to `ended_past` where it is surely replaced")] = 0.0
     heir_now: Annotated[

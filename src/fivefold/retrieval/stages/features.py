@@ -19,12 +19,31 @@ from fivefold.values.memory import ROLES, Memory
 from fivefold.values.recall_trace import Candidate
 from fivefold.values.vectors import Matrix, Vector
 
+GATED = (
+    "late",
+    "late_peak",
+    "dense",
+    "dense_peak",
+    "lexical",
+    "lexical_some",
+    "dense_before",
+    "dense_after",
+    "session_words",
+    "session_best",
+    "asks",
+    "length",
+    "time",
+    "number",
+)
+"""Features that count in another way where a user talks with an assistant than where people talk with each other."""
+
 FEATURES = (
     "late",
     "late_peak",
     "dense",
     "dense_peak",
     "lexical",
+    "lexical_some",
     "dense_before",
     "dense_after",
     "late_before",
@@ -41,10 +60,7 @@ FEATURES = (
     "length",
     "time",
     "number",
-    "chat_asks",
-    "chat_length",
-    "chat_before",
-    "chat_after",
+    *(f"chat_{name}" for name in GATED),
     *DEMAND_FEATURES,
 )
 """The names of the features, in their order."""
@@ -54,6 +70,9 @@ SHARPNESS = 8.0
 
 SCALE = 10.0
 """Cosines differ by tenths where other features differ by ones."""
+
+MANY_WORDS, SOME_WORDS = 10.0, 6.0
+"""BM25 of a memory that shares the rare words of a question, and of one that shares some of its words."""
 
 READ = 2_000
 """Characters of a memory that are searched for times and numbers."""
@@ -102,21 +121,23 @@ def feature_table(pool: Pool, context: SearchContext) -> Matrix:
     question = Question.of(context.query.to_read)
     chat = float(_is_chat(memories))
     dense, late = _scores(candidates, "dense"), _scores(candidates, "late")
-    lexical = _share(_scores(candidates, "lexical", missing=0.0))
+    bm25 = _scores(candidates, "lexical", missing=0.0)
+    lexical = _share(bm25)
     columns = {
         "late": SCALE * (late - late.max()),
         "late_peak": np.exp(SHARPNESS * (late - late.max())),
         "dense": SCALE * (dense - dense.max()),
         "dense_peak": np.exp(SHARPNESS * (dense - dense.max())),
-        "lexical": lexical,
+        "lexical": bm25 / MANY_WORDS,
+        "lexical_some": np.minimum(bm25 / SOME_WORDS, 1.0),
         **_neighbour_columns(memories, _stretched(dense), _stretched(late)),
         **_session_columns(pool, context, lexical),
         **_speaker_columns(memories, context, question),
         **_text_columns(memories, question),
         **demand_columns(candidates, context, late, _likeness(late, dense, lexical)),
     }
-    for name, of in (("asks", "asks"), ("length", "length"), ("before", "dense_before"), ("after", "dense_after")):
-        columns[f"chat_{name}"] = chat * columns[of]
+    for name in GATED:
+        columns[f"chat_{name}"] = chat * columns[name]
     for name in ("session_words", "session_best"):
         columns[f"general_{name}"] = float(question.general) * columns[name]
     return np.stack([columns[name] for name in FEATURES], axis=1).astype(np.float32)
