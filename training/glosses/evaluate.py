@@ -21,11 +21,13 @@ from training.glosses.pairs import CODES, held_out
 import fivefold
 from fivefold.models.embedders import DEFAULT, embedder
 from fivefold.retrieval.understand import question as understanding
+from fivefold.text import passages
 from fivefold.text.gloss_lexicon import LANGUAGES
 from fivefold.text.glosses import gloss
 from fivefold.text.languages import language_of
 
 QUESTIONS = Path(__file__).parent / "questions.txt"
+MEMORIES = Path(__file__).parent / "memories.txt"
 AMONG = 1_000
 ROW = "{:<10}{:>8}{:>8}{:>8}{:>8}{:>12}"
 
@@ -54,6 +56,8 @@ def main() -> None:
             with patch.object(understanding, "language_of", lambda _: None):
                 plain = hits(own, memory)
             print(ROW.format(language, *plain, *hits(own, memory), recognised(own)))
+    for line in foreign_memories(memories):
+        print(line)
     if folder:
         for line in translations(folder):
             print(line)
@@ -70,6 +74,26 @@ def read_questions() -> tuple[list[str], list[Asked]]:
         elif line and line[0] not in "#[":
             memories.append(line)
     return memories, asked
+
+
+def foreign_memories(others: Sequence[str]) -> Iterator[str]:
+    """For each language how often an English question finds its memory first, among English ones, without and with."""
+    yield "English questions about memories in other languages: hit@1 plain, glossed"
+    blocks = [
+        dict(line.split(": ", 1) for line in block.splitlines())
+        for block in MEMORIES.read_text("utf-8").split("\n\n")[1:]
+    ]
+    for language in LANGUAGES:
+        asked = [Asked(block[language], "en", block["en"]) for block in blocks]
+        with patch.object(passages, "with_gloss", str):
+            plain = _first([*others, *(item.memory for item in asked)], asked)
+        yield f"{language:<10}{plain:>8}{_first([*others, *(item.memory for item in asked)], asked):>8}"
+
+
+def _first(memories: Sequence[str], asked: Sequence[Asked]) -> str:
+    with tempfile.TemporaryDirectory() as path, fivefold.open(Path(path) / "memories.db") as memory:
+        memory.remember_many([{"content": text} for text in memories])
+        return hits(asked, memory)[0]
 
 
 def hits(asked: Sequence[Asked], memory: fivefold.Engine) -> tuple[str, str]:

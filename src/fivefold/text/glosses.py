@@ -12,6 +12,10 @@ from typing import NamedTuple
 
 from fivefold.text.accents import bare
 from fivefold.text.gloss_lexicon import LONGEST, Lexicon, lexicon
+from fivefold.text.languages import language_of
+
+SHORT = 400
+"""Characters of the longest text that is read together with its gloss, both at once."""
 
 _ATOM = re.compile(r"[\w./:@+#-]*[\d@_][\w./:@+#-]*(?<=\w)|[^\W_]+")
 """Words, without what joins them; identifiers, addresses and numbers stay whole."""
@@ -49,6 +53,12 @@ def gloss(text: str, language: str, names: Collection[str] = ()) -> Gloss:
     ending = _ENDING.search(text)
     joined = " ".join(piece.english for piece in pieces)
     return Gloss(language, joined + (ending[0].strip() if ending else ""), tuple(further), tuple(pieces))
+
+
+def with_gloss(text: str) -> str:
+    """A short text in another language after its English words, so that questions in either find it."""
+    language = language_of(text) if len(text) <= SHORT else None
+    return f"{gloss(text, language).text} {text}" if language else text
 
 
 def _pieces(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from math import ceil
 
+from fivefold.text.glosses import with_gloss
 from fivefold.text.lexemes import lexemes
 from fivefold.values.memory import ROLES, Facet, Memory
 from fivefold.values.reading import Passage, Span
@@ -65,7 +66,7 @@ def passages_of(memory: Memory, before: str) -> tuple[Passage, ...]:
     content, spans = memory.content, passage_spans(memory.content)
     befores = [before, *(content[start:end] for start, end in spans)]
     return tuple(
-        Passage(attributed_text(memory, content[start:end]), end_of(text))
+        Passage(attributed_text(memory, with_gloss(content[start:end])), end_of(text))
         for (start, end), text in zip(spans, befores, strict=False)
     )
 
@@ -104,7 +105,7 @@ def end_of(text: str) -> str:
 def lexemes_to_index(memory: Memory) -> tuple[list[str], list[str]]:
     """The lexemes of the predicate and of the content, the latter with task tag and tags."""
     labels = " ".join((memory.task_tag or "", *memory.tags))
-    return lexemes(memory.predicate or ""), lexemes(f"{attributed_text(memory, memory.content)} {labels}")
+    return lexemes(memory.predicate or ""), lexemes(f"{attributed_text(memory, with_gloss(memory.content))} {labels}")
 
 
 def _end_of_passage(content: str, start: int, size: float) -> int:

@@ -71,3 +71,22 @@ def test_words_of_another_language_are_no_typing_errors(tmp_path: Path, question
     with fivefold.open(tmp_path / "memories.db") as memory:
         memory.remember("The heater is repaired by Wero, the contrast is fine.")
         assert memory.understand(question).reading == reading
+
+
+FOREIGN = {
+    "Mein Bruder ist Bäcker in Graz.": "What is my brother's job?",
+    "Mi marido odia las setas.": "Which food does my husband hate?",
+    "Mon passeport expire en novembre.": "When do I need to renew my passport?",
+    "La chiave di riserva è sotto il vaso.": "Where is the spare key?",
+    "Parei de fumar há três anos.": "When did I give up smoking?",
+}
+
+
+@pytest.mark.parametrize(("content", "question"), FOREIGN.items())
+def test_an_english_question_finds_a_memory_in_another_language(tmp_path: Path, content: str, question: str) -> None:
+    with fivefold.open(tmp_path / "memories.db") as memory:
+        memory.remember_many([{"content": text} for text in (*FOREIGN, *MEMORIES)])
+        hit = memory.recall(question, 1).hits[0]
+        assert hit.memory.content == content
+        words = hit.passage.words if hit.passage else ()
+        assert all(content[word.start : word.end] == word.memory for word in words if word.start >= 0)
