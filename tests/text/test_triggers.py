@@ -85,7 +85,7 @@ def everything(matches: Iterator[re.Match[str]]) -> list[tuple[tuple[int, int], 
 
 
 def assert_same(pattern: Pattern, text: str) -> None:
-    bare = pattern._pattern
+    bare = pattern.bare
     assert everything(pattern.finditer(text)) == everything(bare.finditer(text)), text
     one, other = pattern.search(text), bare.search(text)
     assert (one and one.span()) == (other and other.span()), text

@@ -17,20 +17,20 @@ class Pattern:
     `#` stands for any digit, `####` for four in a row; `#-#`, `#/#` and `#.#` for two of them joined by that sign.
     """
 
-    __slots__ = ("_pattern", "triggers")
+    __slots__ = ("bare", "triggers")
 
     def __init__(self, triggers: str, pattern: str | re.Pattern[str], flags: int = 0) -> None:
         self.triggers = frozenset(triggers.split())
-        self._pattern = re.compile(pattern, flags)
+        self.bare = re.compile(pattern, flags)
 
     def search(self, text: str) -> re.Match[str] | None:
-        return None if self.triggers.isdisjoint(words_of(text)) else self._pattern.search(text)
+        return None if self.triggers.isdisjoint(words_of(text)) else self.bare.search(text)
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        return iter(()) if self.triggers.isdisjoint(words_of(text)) else self._pattern.finditer(text)
+        return iter(()) if self.triggers.isdisjoint(words_of(text)) else self.bare.finditer(text)
 
     def sub(self, replacement: str | Callable[[re.Match[str]], str], text: str) -> str:
-        return text if self.triggers.isdisjoint(words_of(text)) else self._pattern.sub(replacement, text)
+        return text if self.triggers.isdisjoint(words_of(text)) else self.bare.sub(replacement, text)
 
 
 @lru_cache(maxsize=256)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 IRREGULAR_PAST = (
-    "went|met|saw|came|took|gave|made|bought|found|left|ate|drank|ran|flew|drove|wrote|sent|spent|slept|woke|won"
-    "|lost|broke"
-    "|fell|began|brought|built|caught|chose|fought|forgot|grew|heard|kept|led|paid|quit|rang|rode|sang|sold|shook"
-    "|spoke|stole"
-    "|swam|taught|threw|wore|hung|lent|hid|tore|dug|fed|bit|drew|froze|laid|sank|shot|slid|stuck|swept|got|became"
-    "|hurt|told"
-    "|said"
+    "went|met|saw|came|took|gave|made|bought|found|left|ate|drank|ran|flew|drove|wrote|sent|spent|slept|woke|won|lost"
+    "|broke|fell|began|brought|built|caught|chose|fought|forgot|grew|heard|kept|led|paid|quit|rang|rode|sang|sold"
+    "|shook|spoke|stole|swam|taught|threw|wore|hung|lent|hid|tore|dug|fed|bit|drew|froze|laid|sank|shot|slid|stuck"
+    "|swept|got|became|hurt|told|said"
 )
 """Past forms of verbs that happen at a time."""
 

@@ -446,7 +446,7 @@ def test_a_rule_without_its_trigger_would_find_nothing() -> None:
     for pattern, _ in _RULES:
         for text in texts:
             behind = [match.span() for match in pattern.finditer(text)]
-            assert behind == [match.span() for match in pattern._pattern.finditer(text)], text
+            assert behind == [match.span() for match in pattern.bare.finditer(text)], text
         assert any(pattern.search(text) for text in texts)
 
 

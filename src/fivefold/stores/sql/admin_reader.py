@@ -42,7 +42,7 @@ class SqlAdminReader:
             by_type=self._groups("type"),
             superseded=self._scope.count("memories WHERE namespace = :ns AND superseded_by IS NOT NULL"),
             sessions=self._scope.count("sessions WHERE namespace = :ns"),
-            entities=self._scope.count("entities WHERE namespace = :ns"),
+            entities=self._scope.count("entities WHERE namespace = :ns AND kind <> 'topic'"),
             links=self._scope.count("links WHERE namespace = :ns"),
             edges=self._scope.count("edges WHERE namespace = :ns"),
             vectors=self._search.count_vectors(space) if space else 0,

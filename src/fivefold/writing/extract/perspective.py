@@ -11,10 +11,9 @@ _OWNERS = frozenset({"user", "human"})
 _VERBS = {" is": " am", " has": " have", " prefers": " prefer", " isn't": " am not", " doesn't": " don't"}
 _ABOUT = Pattern(
     "user",
-    r"\b(?:[Tt]he user|User)(?:(?P<own>['’]s)(?= [a-z])"
-    r"|(?P<adverb>(?: (?:now|also|actually|still|just|recently|currently))*)"
-    r"(?:(?P<verb> (?:is|has|prefers|isn['’]t|doesn['’]t)\b)"
-    r"|(?= (?:[a-z]+(?:s|ed)|was|went|got|quit|left|met|bought|no)\b)))",
+    r"\b(?:[Tt]he user|User)(?:(?P<own>['’]s)(?= [a-z])|(?P<adverb>(?: (?:now|also|actually|still|just|recently"
+    r"|currently))*)(?:(?P<verb> (?:is|has|prefers|isn['’]t|doesn['’]t)\b)|(?= (?:[a-z]+(?:s|ed)|was|went|got|quit"
+    r"|left|met|bought|no)\b)))",
 )
 _OWN = Pattern(
     "i my me we our us mine ours", r"\b(?:I['’](?:m|ve|d|ll)|I|[Mm]y|[Mm]e|[Ww]e|[Oo]ur|[Uu]s|[Mm]ine|[Oo]urs)\b"

@@ -6,7 +6,7 @@ says which Saturday is meant. Both share the words, the calendar and the parts o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 
 from fivefold.text.time_grammar.dates import counted, day_forms, foreign, named_forms, unit_forms, written_forms
@@ -22,27 +22,31 @@ __all__ = ["dates_in"]
 
 MODULES = (day_forms, unit_forms, counted, written_forms, named_forms, foreign)
 """The forms register when these load."""
-_TRIGGERS = frozenset().union(*(form.pattern.triggers for form in FORMS))
+_BY_TRIGGER: dict[str, list[int]] = {}
+for _order, _form in enumerate(FORMS):
+    for _trigger in _form.pattern.triggers:
+        _BY_TRIGGER.setdefault(_trigger, []).append(_order)
 
 
 def dates_in(text: str, said_at: datetime, zone: tzinfo = UTC) -> tuple[Span, ...]:
     """Every date of `text` that can be read, as days of the zone it was said in; what is no date is skipped."""
-    if _TRIGGERS.isdisjoint(words_of(text)):
+    tried = sorted({order for word in _BY_TRIGGER.keys() & words_of(text) for order in _BY_TRIGGER[word]})
+    if not tried:
         return ()
     try:
         saying = Saying(text, Calendar(said_at, zone, DEFAULTS, None))
     except (ValueError, OverflowError):  # the first or the last hours that a datetime can hold
         return ()
-    terms = join_pairs(text, list(_terms(saying)))
+    terms = join_pairs(text, list(_terms(saying, tried)))
     return tuple(Span(term.span.start, term.span.end, text[term.start : term.end]) for term in terms)
 
 
-def _terms(saying: Saying) -> Iterator[Term]:
-    """The matches of all forms; where two overlap the one that begins first, then the longer one, counts."""
+def _terms(saying: Saying, tried: Sequence[int]) -> Iterator[Term]:
+    """The matches of the forms that are tried; of two that overlap the first one counts, then the longer one."""
     matches = [
         (match.start(), -match.end(), order, match)
-        for order, form in enumerate(FORMS)
-        for match in form.pattern.finditer(saying.text)
+        for order in tried
+        for match in FORMS[order].pattern.bare.finditer(saying.text)
     ]
     end = 0
     for start, _, order, match in sorted(matches, key=lambda item: item[:3]):

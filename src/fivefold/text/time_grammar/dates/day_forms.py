@@ -35,8 +35,7 @@ _CLOCK = re.compile(r",?\s+(?:at\s|\d|the\s\d)", re.IGNORECASE)
 @form(
     "yesterday today tonight tomorrow morning afternoon evening night",
     r"(?P<near>(?:the )?day before yesterday|(?:the )?day after tomorrow|yesterday|tomorrow|(?<!USA\x20)today"
-    r"|last night"
-    r"|tonight(?! show)|this (?:morning|afternoon|evening)|later today|earlier today)",
+    r"|last night|tonight(?! show)|this (?:morning|afternoon|evening)|later today|earlier today)",
 )
 def near(match: re.Match[str], saying: Saying) -> Span | None:
     """A plain "today" or "this morning" is the day itself."""
@@ -52,9 +51,8 @@ def lately(match: re.Match[str], saying: Saying) -> Span | None:
 
 @form(
     f"{WEEKDAY_WORDS} {_PLURALS} mon tue tues wed thu thur thurs fri sat sun",
-    "(?:(?P<week1>last|next|this) week,? (?:on )?)?"
-    "(?:(?P<which>last|next|this coming|this past|this|coming|past|previous|every|each|most|any|some|first|second|third"
-    "|fourth) )?"
+    "(?:(?P<week1>last|next|this) week,? (?:on )?)?(?:(?P<which>last|next|this coming|this past|this|coming|past"
+    "|previous|every|each|most|any|some|first|second|third|fourth) )?"
     rf"(?P<weekday>{_ANY_WEEKDAY})(?P<plural>s)?(?:,? (?:of )?(?P<week2>last|next|this|previous|coming) week"
     rf"| (?P<later>week)"
     r"(?= ?(?:$|[.,;!?])))?",
@@ -115,8 +113,8 @@ def _monday(saying: Saying) -> date:
 
 @form(
     WEEKDAY_WORDS + " mon tue tues wed thu thur thurs fri sat sun",
-    rf"(?:from )?(?P<first>{_ANY_WEEKDAY})(?: to | through | thru | till | until |-| ?– ?)"
-    rf"(?P<last>{_ANY_WEEKDAY})(?:,? (?:of )?(?P<week>last|next|this) week)?",
+    rf"(?:from )?(?P<first>{_ANY_WEEKDAY})(?: to | through | thru | till | until |-"
+    rf"| ?– ?)(?P<last>{_ANY_WEEKDAY})(?:,? (?:of )?(?P<week>last|next|this) week)?",
 )
 def weekdays(match: re.Match[str], saying: Saying) -> Span | None:
     """From Monday to Thursday: days of one week where a week or a tense says so, a habit otherwise."""

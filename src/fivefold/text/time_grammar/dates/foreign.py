@@ -53,10 +53,8 @@ _UNITS = {
 }
 _COUNTS = (
     "ein einem einer eine un una une um uma|zwei dos deux due dois duas|drei tres trois tre três"
-    "|vier cuatro quatre quattro"
-    " quatro|fünf cinco cinq cinque|sechs seis six sei|sieben siete sept sette sete|acht ocho huit otto oito"
-    "|neun nueve neuf"
-    " nove|zehn diez dix dieci dez"
+    "|vier cuatro quatre quattro quatro|fünf cinco cinq cinque|sechs seis six sei|sieben siete sept sette sete"
+    "|acht ocho huit otto oito|neun nueve neuf nove|zehn diez dix dieci dez"
 )
 _COUNT_WORDS = {word: count for count, words in enumerate(_COUNTS.split("|"), 1) for word in words.split()}
 _DAY_NUMBER = {name: number for number, names in enumerate(_WEEKDAYS) for name in names.split()}

@@ -89,8 +89,8 @@ def _occurrence(match: re.Match[str], saying: Saying, which: str, make: Callable
 
 @form(
     "####",
-    r"(?P<cue>in|since|until|till|by|during|from|around|of|before|after|back in|early|mid|late|end of|year|class of)"
-    r"[ -](?P<year>(?:19|20)\d{2})(?:(?: ?[-–] ?| (?:to|until|till|through) )(?P<last>(?:19|20)\d{2}|\d{2}))?"
+    r"(?P<cue>in|since|until|till|by|during|from|around|of|before|after|back in|early|mid|late|end of|year"
+    r"|class of)[ -](?P<year>(?:19|20)\d{2})(?:(?: ?[-–] ?| (?:to|until|till|through) )(?P<last>(?:19|20)\d{2}|\d{2}))?"
     r"(?!\d|[./:,]\d|-\d)" + COUNTED,
 )
 def year(match: re.Match[str], saying: Saying) -> Span | None:

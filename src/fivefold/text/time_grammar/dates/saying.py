@@ -23,32 +23,27 @@ _BREAK = re.compile(
 _WORD = re.compile(r"[^\W\d_]+")
 _MARK = re.compile(
     r"(?P<future>\b(?:will|won['’]t|shall|gonna|going to|(?:have|has|got|need|needs|want|wants|hope|hopes|plan|plans"
-    r"|remember"
-    r"|supposed|about|agreed|decided|promised|due|expected) to|must|should|can|can['’]t|could|would|might|let['’]s"
-    r"|see you"
-    r"|don['’]t forget|remind|looking forward|tickets for|(?<!was )(?<!were )due(?! to))\b|['’]ll\b"
+    r"|remember|supposed|about|agreed|decided|promised|due|expected) to|must|should|can|can['’]t|could|would|might"
+    r"|let['’]s|see you|don['’]t forget|remind|looking forward|tickets for|(?<!was )(?<!were )due(?! to))\b|['’]ll\b"
     r"|(?:\b(?:am|is|are)|['’](?:m|re)) (?:(?:not|now|also|all|just|still|only|both) )*[a-z]+ing\b)"
-    r"|(?P<present>(?:\b(?:am|is|are)|['’](?:m|re))\b(?: (?:not|now|also|all|just|still|only|already))*(?: [a-z]+ed\b)?"
-    r"|(?:\bha(?:ve|s)|['’](?:ve|s)) got\b|\b(?:and|I|we|they|you) (?:leave|go|fly|start|move|meet|begin|travel|come"
-    r"|return|see"
-    r"|visit|get|finish|drive|take)\b|\b(?:starts|begins|leaves|comes|opens|ends|flies|arrives|returns|retires"
-    r"|visits|moves"
-    r"|turns|goes|takes|gets|expires)\b)"
+    r"|(?P<present>(?:\b(?:am|is|are)|['’](?:m|re))\b(?: (?:not|now|also|all|just|still|only"
+    r"|already))*(?: [a-z]+ed\b)?|(?:\bha(?:ve|s)|['’](?:ve|s)) got\b|\b(?:and|I|we|they|you) (?:leave|go|fly|start"
+    r"|move|meet|begin|travel|come|return|see|visit|get|finish|drive|take)\b|\b(?:starts|begins|leaves|comes|opens"
+    r"|ends|flies|arrives|returns|retires|visits|moves|turns|goes|takes|gets|expires)\b)"
     rf"|(?P<past>\b(?:{STATIVE_PAST}|didn['’]t|{IRREGULAR_PAST}|(?-i:sat)|been|born|done|gone"
     rf"|(?!(?:{NO_PAST})\b)[a-z]{{2,}}ed)\b)",
     re.IGNORECASE,
 )
 _FOREIGN_PAST = re.compile(
     r"\b(?:war|waren|hatten?|wurden?|ging(?:en)?|kam(?:en)?|gab|sah(?:en)?|traf(?:en)?|ge[a-zäöü]{2,}(?:t|en)"
-    r"|fu[eií]\w*"
-    r"|er[ao]n?|estuv\w+|estaba\w*|hab[ií]a\w*|he|hemos|était|étais|étions|ai|avons|sommes|suis all\w+|ho|hanno|abbiamo"
-    r"|siamo|sono (?:stat|andat)\w+|stat[oaie]|foi|fomos|estava\w*|tive|tivemos|(?!zwei|drei|frei)\w{2,}(?:ó|ou|ei"
-    r"|amos|imos))\b",
+    r"|fu[eií]\w*|er[ao]n?|estuv\w+|estaba\w*|hab[ií]a\w*|he|hemos|était|étais|étions|ai|avons|sommes|suis all\w+|ho"
+    r"|hanno|abbiamo|siamo|sono (?:stat|andat)\w+|stat[oaie]|foi|fomos|estava\w*|tive|tivemos|(?!zwei|drei"
+    r"|frei)\w{2,}(?:ó|ou|ei|amos|imos))\b",
     re.IGNORECASE,
 )
 _ARRANGED = re.compile(
-    r"\b(?:book|schedul|reschedul|arrang|mov|postpon|push|plann|invit|sign|register|confirm|reserv|fix|set|shift|delay)"
-    r"(?:ed|ing|s)?\b|\b(?:made|got|have|has|had to make) (?:an?|the|my|our) (?:\w+ ){0,2}appointment\b",
+    r"\b(?:book|schedul|reschedul|arrang|mov|postpon|push|plann|invit|sign|register|confirm|reserv|fix|set|shift"
+    r"|delay)(?:ed|ing|s)?\b|\b(?:made|got|have|has|had to make) (?:an?|the|my|our) (?:\w+ ){0,2}appointment\b",
     re.IGNORECASE,
 )
 _UNTIL = re.compile(r"\b(?:for|to|until|till|by|starting|from)(?: the)?\s$", re.IGNORECASE)

@@ -29,18 +29,15 @@ _YEARLY = re.compile(r"\b(?:birthday|anniversary|born|name day)\b", re.IGNORECAS
 _CUE = re.compile(r"(?:\b(?:on|by|until|till|since|before|after|from|due|date|deadline):?|day,?)\s+$", re.IGNORECASE)
 _NO_DAY = re.compile(
     r"\s(?!(?:at|in|and|or|for|to|till|until|from|with|we|i|he|she|they|it|my|our|the|is|was|will|this|next|last"
-    r"|because|but"
-    r"|so|if|when|then|around|after|before|instead|works|morning|afternoon|evening|night|please|again|as|by)\b)\w"
-    r"|\s+of\b"
-    r"|['’]s\b|-\w",
+    r"|because|but|so|if|when|then|around|after|before|instead|works|morning|afternoon|evening|night|please|again|as"
+    r"|by)\b)\w|\s+of\b|['’]s\b|-\w",
     re.IGNORECASE,
 )
 
 
 @form(
-    "#-# / # .",
-    r"(?P<year>[12]\d{3})(?P<sign>[-/.])(?P<month>\d{1,2})(?P=sign)(?P<day>\d{1,2})(?:T[\d:.]{2,15}(?:Z"
-    r"|[+-][\d:]{2,6})?)?(?!\d)",
+    "#-# #/# #.#",
+    r"(?P<year>[12]\d{3})(?P<sign>[-/.])(?P<month>\d{1,2})(?P=sign)(?P<day>\d{1,2})(?:T[\d:.]{2,15}(?:Z|[+-][\d:]{2,6})?)?(?!\d)",
 )
 def iso(match: re.Match[str], saying: Saying) -> Span | None:
     return saying.day(date(int(match["year"]), int(match["month"]), int(match["day"])))
@@ -48,8 +45,7 @@ def iso(match: re.Match[str], saying: Saying) -> Span | None:
 
 @form(
     "#-# #/# #.#",
-    r"(?<![./:-])(?P<first>\d{1,2})(?P<sign>[-/.])(?P<second>\d{1,2})(?P=sign)(?P<year>(?:19|20)\d{2}"
-    r"|\d{2}(?![.\d]))(?!\d)",
+    r"(?<![./:-])(?P<first>\d{1,2})(?P<sign>[-/.])(?P<second>\d{1,2})(?P=sign)(?P<year>(?:19|20)\d{2}|\d{2}(?![.\d]))(?!\d)",
 )
 def numeric(match: re.Match[str], saying: Saying) -> Span | None:
     """Day first unless it cannot be (R8). Two digits of a year need slashes, or two digits before each dot."""
