@@ -14,7 +14,7 @@ import fivefold
 from fivefold.models.answers import shipped
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
-from fivefold.retrieval.stages.chance import JUDGED, SIGNALS, probability, signal_table
+from fivefold.retrieval.stages.chance import JUDGED, READ_BY_MODEL, SIGNALS, probability, signal_table
 from fivefold.values.demands import DemandKind
 from fivefold.values.query import EntityRef, Meaning, Window
 from fivefold.values.recall_trace import Candidate
@@ -95,6 +95,11 @@ def test_scores_of_searches_are_taken_as_they_are() -> None:
     assert signal("late", candidates) == [0.7, 0.4, 0.4]
     assert signal("dense", candidates) == [0.3, 0.3, 0.3]
     assert signal("one", candidates) == [1.0, 1.0, 1.0]
+
+
+def test_what_the_answer_model_does_not_read_is_known() -> None:
+    candidates = [of(row) for row in range(READ_BY_MODEL + 2)]
+    assert signal("further", candidates) == [0.0] * READ_BY_MODEL + [1.0, 1.0]
 
 
 def test_words_count_by_the_share_of_the_question_s() -> None:

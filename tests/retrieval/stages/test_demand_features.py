@@ -25,7 +25,8 @@ WEEK = Window(aged(7), NOW, "last week")
 def columns(candidates: Sequence[Candidate], context: SearchContext | None = None) -> dict[str, list[float]]:
     """The columns that are not all 0, rounded; late interaction is what the candidates' evidence says, or equal."""
     late = [next((item.score for item in c.evidence if item.route == "late"), 0.5) for c in candidates]
-    table = demand_columns(candidates, context or search(), np.array(late, dtype=np.float32))
+    scores = np.array(late, dtype=np.float32)
+    table = demand_columns(candidates, context or search(), scores, scores)
     assert set(table) == set(DEMAND_FEATURES)
     return {name: [round(float(v), 4) for v in values] for name, values in table.items() if np.any(values)}
 
@@ -78,6 +79,33 @@ def test_what_was_replaced_counts_apart_for_present_and_past(kind: DemandKind, s
 def test_what_is_marked_as_ended_has_surely_ended() -> None:
     candidates = [of(1, valid_to=aged(3)), of(2, valid_to=NOW + timedelta(days=3)), of(3)]
     assert columns(candidates, asked("current"))["ended_now"] == [1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(("kind", "suffix"), [("current", "_now"), ("past", "_past"), ("list", "")])
+def test_what_is_marked_counts_apart_from_what_is_only_likely(kind: DemandKind, suffix: str) -> None:
+    world = Namespace(links=[replaced(2, 99, 0.75)])
+    table = columns([of(1, valid_to=aged(3)), of(2)], asked(kind, world))
+    assert table[f"marked{suffix}"] == [1.0, 0.0]
+    assert {name for name in table if name.startswith("marked")} == {f"marked{suffix}"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "gained"),
+    [("current", "heir_now", [0.0, 4.0, 1.5]), ("past", "heir_past", [0.0, 0.0, 0.0]), ("list", "heir_now", [0.0] * 3)],
+)
+def test_a_successor_inherits_the_likeness_of_the_old(kind: DemandKind, name: str, gained: list[float]) -> None:
+    """All of it along a sure link; along one of 0.5 a quarter of 0 − (−6), though what it stands for has gained too."""
+    world = Namespace(links=[replaced(1, 2), replaced(2, 3, 0.5)])
+    likeness = np.array([0.0, -4.0, -6.0], dtype=np.float32)
+    table = demand_columns([of(1), of(2), of(3)], asked(kind, world), np.full(3, 0.5, np.float32), likeness)
+    assert table[name].tolist() == pytest.approx(gained)
+
+
+def test_for_the_past_the_old_inherits_from_its_successor() -> None:
+    world = Namespace(links=[replaced(1, 2)])
+    likeness = np.array([-4.0, 0.0], dtype=np.float32)
+    table = demand_columns([of(1), of(2)], asked("past", world), np.full(2, 0.5, np.float32), likeness)
+    assert table["heir_past"].tolist() == pytest.approx([4.0, 0.0])
 
 
 def test_a_replacement_later_than_the_question_does_not_count() -> None:

@@ -35,8 +35,11 @@ def test_scores_count_by_their_distance_to_the_best() -> None:
     assert column("dense_peak", candidates) == [1.0, round(exp(-1.6), 4), round(exp(-1.6), 4)]
 
 
-def test_words_are_a_share_of_the_best_and_nothing_without_any() -> None:
-    assert column("lexical", [found(1, lexical=8.0), found(2, lexical=2.0), found(3)]) == [1.0, 0.25, 0.0]
+def test_words_count_by_what_they_are_worth_and_nothing_without_any() -> None:
+    """BM25 over 10, and over 6 but at most 1."""
+    candidates = [found(1, lexical=8.0), found(2, lexical=3.0), found(3)]
+    assert column("lexical", candidates) == [0.8, 0.3, 0.0]
+    assert column("lexical_some", candidates) == [1.0, 0.5, 0.0]
     assert column("lexical", [found(1), found(2)]) == [0.0, 0.0]
 
 
