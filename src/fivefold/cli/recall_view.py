@@ -34,7 +34,7 @@ def recall(answer: Recall, full: bool = False) -> None:
     colours = route_colours(answer)
     for hit in answer:
         chance = "" if hit.chance is None else f"{percent(hit.chance):>4}  "
-        hang(f"{hit.rank:>2}. {chance}", marked_text(hit, full))
+        hang(f"{hit.rank:>2}. {chance}", marked_text(hit, full), further=4)
         hang("    ", _origin(hit.memory))
         if room >= SHORTEST_BAR:
             hang("    ", Text("  ").join(_parts(hit, best, room, colours)))
