@@ -9,11 +9,11 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.errors import ChangeModelError
-from fivefold.models.change import ChangeModel
+from fivefold.models.change import ChangeModel, Said
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
 from fivefold.values.reports import Report
-from fivefold.writing.change_cues import is_doubtful, is_plain, may_state
+from fivefold.writing.change_cues import is_doubtful, is_plain, is_repeated, may_state
 
 MARKED = """
 I live in Porto. | I moved to Lisbon last week.
@@ -49,7 +49,6 @@ LIKELY = """
 I drive a Golf. | Bought a Tesla, the Golf is gone.
 I have a cat named Milo. | Milo died yesterday.
 I'm learning Spanish. | I gave up Spanish and started Italian.
-I live with my parents. | I finally got my own flat.
 My daughter is in kindergarten. | My daughter started school.
 """
 
@@ -135,7 +134,7 @@ def test_a_less_plain_change_is_likely(store: Store, older: str, newer: str) -> 
     engine = Engine(store, f"likely-{hash((older, newer))}")
     old, report = write(engine, older, newer)
     assert [(link.target, link.relation) for link in report.linked] == [(old, "likely")]
-    assert 0.25 <= report.linked[0].chance < 1
+    assert 0.08 <= report.linked[0].chance < 1
     assert engine.get(old).superseded_by is None
 
 
@@ -222,11 +221,18 @@ def test_questions_and_small_talk_state_nothing() -> None:
 
 
 def test_a_doubtful_change_is_at_most_likely() -> None:
-    assert is_doubtful("I live in Porto.", "I might move to Lisbon.", False)
-    assert is_doubtful("I live in Porto.", "My sister moved to Lisbon.", False)
-    assert not is_doubtful("My sister lives in Porto.", "My sister moved to Lisbon.", False)
-    assert is_doubtful("I live in Porto.", "So you moved to Lisbon, noted.", True)
-    assert not is_doubtful("I live in Porto.", "The user moved to Lisbon.", True)
+    assert is_doubtful("I live in Porto.", "I might move to Lisbon.")
+    assert is_doubtful("I live in Porto.", "My sister moved to Lisbon.")
+    assert not is_doubtful("My sister lives in Porto.", "My sister moved to Lisbon.")
+
+
+def test_an_answer_of_an_assistant_repeats_and_its_notes_do_not() -> None:
+    home = Said("I live in Porto.", "user")
+    assert is_repeated(home, Said("So you moved to Lisbon, noted.", "assistant"))
+    assert is_repeated(home, Said("Lisbon from now on, very good.", "assistant"))
+    assert not is_repeated(home, Said("The user moved to Lisbon.", "assistant"))
+    assert not is_repeated(Said("Marta lives in Porto.", "agent"), Said("Marta moved to Lisbon.", "agent"))
+    assert not is_repeated(home, Said("You know what, I moved to Lisbon.", "user"))
 
 
 def test_plain_words_of_change() -> None:

@@ -1,4 +1,4 @@
-"""What the shipped model says of families it has not seen, and what a write would mark, by person and relation.
+"""What a write makes of pairs in families that the model has not seen, by person, relation and family.
 
 python -m training.change.evaluate [choose|report]
 """
@@ -7,69 +7,74 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from training.change.pairs import Pair, read_pairs
 
+from fivefold.engine import Engine
 from fivefold.models.change import Said, SaidPair, change_model
-from fivefold.values.records import record_of
-from fivefold.writing.change import LIKELY, is_sure
-from fivefold.writing.draft import draft
-from fivefold.writing.extract import extractor
+from fivefold.stores import open_store
 
-Row = tuple[Pair, float, bool]
-"""A pair, the chance that it is a change, and whether the older memory would be marked as ended."""
-
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
+BATCH = 50
+"""Namespaces in one store, since many of them make every write slower."""
 
 
-def judged(pairs: Iterable[Pair]) -> list[Row]:
-    """Every pair as a write judges it, but for candidates and statements."""
-    pairs, rules = list(pairs), extractor("rules")
+@dataclass(frozen=True)
+class Verdict:
+    """A pair, the chance that the model gives, and what the write of the newer text did to the older."""
+
+    pair: Pair
+    read: float
+    marked: bool
+    likely: bool
+
+
+def judged(pairs: Sequence[Pair]) -> Iterator[Verdict]:
+    """Every pair written in a namespace of its own, the older text a month before the newer."""
     said = [SaidPair(Said(pair.older, pair.older_speaker), Said(pair.newer, pair.newer_speaker)) for pair in pairs]
-    rows = []
-    for pair, chances in zip(pairs, change_model().chances(said), strict=True):
-        older, newer = (
-            draft(record_of({"content": text, "speaker": speaker}), "pairs", rules, NOW).memory
-            for text, speaker in ((pair.older, pair.older_speaker), (pair.newer, pair.newer_speaker))
-        )
-        rows.append((pair, chances.replaces, is_sure(chances.replaces, older, newer)))
-    return rows
+    chances = change_model().chances(said)
+    for start in range(0, len(pairs), BATCH):
+        store = open_store(":memory:")
+        for at in range(start, min(start + BATCH, len(pairs))):
+            pair, engine = pairs[at], Engine(store, f"pair-{at}")
+            older = engine.remember(pair.older, speaker=pair.older_speaker, event_at="2026-01-05T09:00:00Z").id
+            report = engine.remember(pair.newer, speaker=pair.newer_speaker, event_at="2026-02-05T09:00:00Z")
+            marked = any(link.target == older for link in report.superseded)
+            likely = marked or any(link.target == older for link in report.linked)
+            yield Verdict(pair, chances[at].replaces, marked, likely)
+        store.close()
 
 
-def table(rows: Iterable[Row]) -> str:
+def table(verdicts: Iterable[Verdict]) -> str:
     """The shares marked and at least likely, by person and relation, and by family."""
-    groups: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        pair = row[0]
-        groups[f"{'third' if pair.third_person else 'first'} person, {pair.relation}"].append(row)
-        groups[f"all, {'changes' if pair.relation == 'replaces' else 'others'}"].append(row)
-        groups[f"  {pair.family}, {pair.relation}"].append(row)
+    groups: dict[str, list[Verdict]] = defaultdict(list)
+    for verdict in verdicts:
+        pair = verdict.pair
+        groups[f"{'third' if pair.third_person else 'first'} person, {pair.relation}"].append(verdict)
+        groups[f"all, {'changes' if pair.relation == 'replaces' else 'others'}"].append(verdict)
+        groups[f"  {pair.family}, {pair.relation}"].append(verdict)
     lines = [f"{'':58} {'n':>5} {'marked':>7} {'likely':>7}"]
     for name, group in sorted(groups.items(), key=lambda item: (item[0].startswith(" "), item[0])):
-        marked = sum(sure for _, _, sure in group) / len(group)
-        likely = sum(chance >= LIKELY for _, chance, _ in group) / len(group)
+        marked = sum(verdict.marked for verdict in group) / len(group)
+        likely = sum(verdict.likely for verdict in group) / len(group)
         lines.append(f"{name:58} {len(group):>5} {marked:>7.3f} {likely:>7.3f}")
     return "\n".join(lines)
 
 
-def calibration(rows: Iterable[Row]) -> str:
-    """For each tenth of the chances, how many of the pairs are changes."""
-    bins: dict[int, list[Row]] = defaultdict(list)
-    for row in rows:
-        bins[min(9, int(row[1] * 10))].append(row)
-    shares = {
-        number: sum(pair.relation == "replaces" for pair, _, _ in group) / len(group)
-        for number, group in sorted(bins.items())
-    }
-    return "\n".join(f"said {number / 10:.1f}-{number / 10 + 0.1:.1f}: {share:.2f}" for number, share in shares.items())
+def calibration(verdicts: Iterable[Verdict]) -> str:
+    """For each tenth of the model's chances, how many of the pairs are changes."""
+    bins: dict[int, list[bool]] = defaultdict(list)
+    for verdict in verdicts:
+        bins[min(9, int(verdict.read * 10))].append(verdict.pair.relation == "replaces")
+    shares = ((number / 10, sum(group) / len(group)) for number, group in sorted(bins.items()))
+    return "\n".join(f"said {start:.1f}-{start + 0.1:.1f}: {share:.2f}" for start, share in shares)
 
 
 def main() -> None:
     part = sys.argv[1] if len(sys.argv) > 1 else "report"
-    rows = judged(read_pairs(part))
-    print(f"{part}: {len(rows)} pairs\n{table(rows)}\n{calibration(rows)}")
+    verdicts = list(judged(read_pairs(part)))
+    print(f"{part}: {len(verdicts)} pairs\n{table(verdicts)}\n{calibration(verdicts)}")
 
 
 if __name__ == "__main__":

@@ -77,8 +77,9 @@ def other_person(pair: Pair, names: Sequence[str], dice: random.Random) -> Pair 
     shared = [name for name in names_in(pair.older) & names_in(pair.newer) if name in names]
     apart = replace(pair, family="other-person", relation="apart")
     if shared:
-        swap = re.compile(rf"\b{dice.choice(sorted(shared))}\b")
-        return replace(apart, newer=swap.sub(dice.choice(names), pair.newer))
+        known = dice.choice(sorted(shared))
+        other = dice.choice([name for name in names if name != known])
+        return replace(apart, newer=re.sub(rf"\b{known}\b", other, pair.newer))
     if THE_USER.search(pair.older) and THE_USER.search(pair.newer):
         return replace(apart, newer=THE_USER.sub(dice.choice(names), pair.newer))
     if FIRST_PERSON.search(pair.older) and FIRST_PERSON.search(pair.newer) and pair.older_speaker == pair.newer_speaker:

@@ -1,13 +1,13 @@
 """Changes in plain words: a new memory that replaces an older one, found by a model that reads both.
 
-What the model is sure of is marked as ended. What is only likely is linked with its chance and weighed when asked.
+What is sure is marked as ended. What is only likely is linked with its chance and weighed when asked.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from fivefold.models.change import Said, SaidPair, change_model
 from fivefold.stores.protocol import Reader, Writer
@@ -16,42 +16,77 @@ from fivefold.values.extraction import Statement
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Link
 from fivefold.writing.change_candidates import Side, candidates, memory_of
-from fivefold.writing.change_cues import is_doubtful, is_plain
+from fivefold.writing.change_cues import is_doubtful, is_plain, is_repeated
 from fivefold.writing.draft import Draft
 from fivefold.writing.extract.statements import same_value
 from fivefold.writing.report import ReportBuilder
 
-SURE, SURE_IF_PLAIN, LIKELY = 0.9, 0.75, 0.25
-"""From which chance on a memory is marked as ended, also where the words are plain, and from which on it is linked.
+READ = 0.25
+"""From which chance of the model on a pair counts at all."""
 
-Of pairs of the choosing families that are no change, at most one in a hundred is marked by them.
-"""
+SURE, SURE_IF_PLAIN, SURE_IF_SHORT = 0.9, 0.85, 0.75
+"""From which chance of the model on a memory is marked as ended: in general, where the text plainly says that something
+changed, and where both texts are short as well."""
+
+SHARED = 0.25
+"""The share of common words without which a change is not sure, unless both texts are short."""
+
+SHORT, NEAR = 10, 0.4
+"""Words of a short text, and how like the vectors of two of them must be."""
 
 ENDABLE = 45
 """Words that a memory has at most to be ended as a whole; a longer one says more than what changed."""
 
+LIKELY = 0.08
+"""From which chance on two memories are linked."""
+
+WEIGHTS = (0.5222, 2.3269, 2.431, 0.0114, -4.6685)
+"""What makes a change likely in a life: the model's log odds, the likeness of the vectors, the share of common words,
+the number of words; and the start of the sum. Fitted on the six lives to choose by (`training/change/weigh.py`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A newer memory that replaces an older one with a chance; one of both is new."""
+    """A newer memory that may replace an older one; one of both is new."""
 
     older: Side
     newer: Side
-    chance: float
+    read: float
+    """The chance that the model gives, which knows only the two texts."""
+    likeness: float
+    shared: float
+
+    @property
+    def chance(self) -> float:
+        """The chance among all memories that are near, most of which are about something else."""
+        odds = math.log(self.read / max(1 - self.read, 1e-6))
+        signs = (odds, self.likeness, self.shared, _words(self.older) + _words(self.newer), 1)
+        return 1 / (1 + math.exp(-sum(weight * sign for weight, sign in zip(WEIGHTS, signs, strict=True))))
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the older memory may be marked as ended, and not only linked."""
+        older, newer = _said(self.older), _said(self.newer)
+        if _words(self.older) > ENDABLE or is_doubtful(older.text, newer.text) or is_repeated(older, newer):
+            return False
+        short = max(_words(self.older), _words(self.newer)) <= SHORT
+        if self.shared < SHARED and not (short and self.likeness >= NEAR):
+            return False
+        limit = SURE_IF_SHORT if short else SURE_IF_PLAIN
+        return self.read >= (limit if is_plain(newer.text) else SURE)
 
 
 def find_changes(drafts: Sequence[Draft], reader: Reader) -> list[Change]:
     """What the new memories replace, and what replaces them, among themselves and in the store; oldest change first."""
-    ordered = [pair for pair in map(_in_time, candidates(drafts, reader)) if _comparable(*pair)]
-    if not ordered:
-        return []
-    said = [SaidPair(_said(older), _said(newer)) for older, newer in ordered]
+    ordered = [(*_in_time(near.side, item), near) for near, item in candidates(drafts, reader)]
+    ordered = [(older, newer, near) for older, newer, near in ordered if _differ(older, newer)]
+    chances = change_model().chances([SaidPair(_said(older), _said(newer)) for older, newer, _ in ordered])
     found = [
-        Change(older, newer, chances.replaces)
-        for (older, newer), chances in zip(ordered, change_model().chances(said), strict=True)
-        if chances.replaces >= LIKELY
+        Change(older, newer, each.replaces, near.likeness, near.shared)
+        for (older, newer, near), each in zip(ordered, chances, strict=True)
+        if each.replaces >= READ
     ]
-    return sorted(found, key=lambda change: _at(change.newer))
+    return sorted(found, key=lambda change: memory_of(change.newer).event_at)
 
 
 def mark_changes(changes: Sequence[Change], txn: Writer, report: ReportBuilder) -> None:
@@ -64,29 +99,22 @@ def mark_changes(changes: Sequence[Change], txn: Writer, report: ReportBuilder) 
         stated = txn.statements.of_memory(older.row)
         if (newer.id, older.id) in decided or _states_again(newer, stated, txn):
             continue
-        if len(stated) < 2 and is_sure(change.chance, older, newer):
-            _end(older, newer, change.chance, txn, report)
-        else:
+        if change.is_sure and len(stated) < 2:
+            why = f"{_short(newer.content)!r} replaces {_short(older.content)!r}, chance {change.read:.2f}"
+            txn.statements.supersede(older, newer, why)
+            report.superseded.append(Link(newer.id, older.id, "supersedes", why))
+        elif change.chance >= LIKELY:
             why = f"{_short(newer.content)!r} may replace {_short(older.content)!r}"
             txn.memories.link(newer.row, older.row, "likely", why, change.chance)
             report.linked.append(Link(newer.id, older.id, "likely", why, change.chance))
 
 
-def is_sure(chance: float, older: Memory, newer: Memory) -> bool:
-    """Whether the older memory may be marked as ended, and not only linked; a long one says more than what changed."""
-    if chance < SURE_IF_PLAIN or len(older.content.split()) > ENDABLE:
-        return False
-    if is_doubtful(older.content, newer.content, _said(newer).by_assistant):
-        return False
-    return chance >= SURE or is_plain(newer.content)
-
-
-def _in_time(pair: tuple[Side, Draft]) -> tuple[Side, Side]:
+def _in_time(side: Side, item: Draft) -> tuple[Side, Side]:
     """The older first; of two at one moment, the one that was there or given first."""
-    return pair if _at(pair[0]) <= _at(pair[1]) else (pair[1], pair[0])
+    return (side, item) if memory_of(side).event_at <= item.memory.event_at else (item, side)
 
 
-def _comparable(older: Side, newer: Side) -> bool:
+def _differ(older: Side, newer: Side) -> bool:
     """Equal texts say the same."""
     one, other = memory_of(older), memory_of(newer)
     return one.id != other.id and lexemes(one.content) != lexemes(other.content)
@@ -102,12 +130,6 @@ def _states_again(newer: Memory, stated: Sequence[Statement], txn: Writer) -> bo
     )
 
 
-def _end(older: Memory, newer: Memory, chance: float, txn: Writer, report: ReportBuilder) -> None:
-    why = f"{_short(newer.content)!r} replaces {_short(older.content)!r}, chance {chance:.2f}"
-    txn.statements.supersede(older, newer, why)
-    report.superseded.append(Link(newer.id, older.id, "supersedes", why))
-
-
 def _stored(side: Side, txn: Writer) -> Memory | None:
     """The memory as the transaction sees it; None where it was merged or is gone."""
     row = memory_of(side).row
@@ -119,8 +141,8 @@ def _said(side: Side) -> Said:
     return Said(memory.content, memory.speaker or "")
 
 
-def _at(side: Side) -> datetime:
-    return memory_of(side).event_at
+def _words(side: Side) -> int:
+    return len(memory_of(side).content.split())
 
 
 def _short(text: str) -> str:

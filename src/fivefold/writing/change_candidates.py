@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,14 +35,15 @@ Side = Draft | Memory
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A memory of the store or of the batch, and how like its vector is."""
+    """A memory of the store or of the batch: how like its vector is, and which share of the words is common."""
 
     side: Side
     likeness: float
+    shared: float = 0.0
 
 
-def candidates(drafts: Sequence[Draft], reader: Reader) -> Iterator[tuple[Side, Draft]]:
-    """Pairs of a memory and a new one given after it. A batch gives the same as its records one after the other."""
+def candidates(drafts: Sequence[Draft], reader: Reader) -> Iterator[tuple[Near, Draft]]:
+    """Memories with a new one given after them. A batch gives the same as its records one after the other."""
     items = [item for item in drafts if "full" in item.vectors.fields and may_state(item.memory.content)]
     if not items:
         return
@@ -75,15 +76,19 @@ def _likeness(items: Sequence[Draft]) -> Matrix:
     return vectors @ vectors.T
 
 
-def _clearly_near(item: Draft, near: Sequence[Near]) -> list[Side]:
+def _clearly_near(item: Draft, near: Sequence[Near]) -> list[Near]:
     """The best of the nearest by vectors and common words; ended memories and mere questions are no candidates."""
     around = sorted(near, key=lambda each: -each.likeness)[:AROUND]
     last = around[-1].likeness if len(around) == AROUND else ALONE
     limit = max(LEAST, last + (NEARER_IF_PLAIN if is_plain(item.memory.content) else NEARER))
     own = frozenset(lexemes(item.memory.content))
-    scores = [(each.likeness + WORDS * _shared(own, each.side), each.side) for each in around if _open(each.side)]
-    best = sorted(scores, key=lambda scored: -scored[0])[:MOST]
-    return [side for score, side in best if score >= limit]
+    found = [replace(each, shared=_shared(own, each.side)) for each in around if _open(each.side)]
+    best = sorted(found, key=lambda each: -_score(each))[:MOST]
+    return [each for each in best if _score(each) >= limit]
+
+
+def _score(near: Near) -> float:
+    return near.likeness + WORDS * near.shared
 
 
 def _shared(own: frozenset[str], side: Side) -> float:

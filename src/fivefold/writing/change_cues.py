@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from fivefold.models.change import Said
+
 SHORTEST, LONGEST = 2, 700
 """Words a statement has at least, and characters at most: a longer text says more than one thing."""
 
@@ -32,6 +34,7 @@ _UNREAL = _any_of(
     r"someday|one day|as a (?:kid|child|student|joke)|when i was|years ago|because|bc|lent|borrow\w*|rented",
     r"for the (?:day|week|weekend|night|month)",
 )
+_ABOUT_USER = _any_of("user")
 _REPLY = _any_of(r"you|your|you['’](?:re|ve|ll|d)|noted|saved|got it|alright|understood")
 _NEWS = _any_of(
     r"no longer|no more|any ?more|instead|from now on|these days|nowadays|(?:gave|given|giving|gives?) up|quit",
@@ -55,15 +58,19 @@ def may_state(text: str) -> bool:
     return sum(len(_WORD.findall(sentence)) for sentence in said) >= SHORTEST
 
 
-def is_doubtful(older: str, newer: str, by_assistant: bool) -> bool:
-    """Whether a change is at most likely: it may not have happened, or somebody else than before is spoken of.
-
-    An assistant that speaks to somebody repeats what it was told; only its notes about a person change something.
-    """
-    if _UNREAL.search(newer) or (by_assistant and _REPLY.search(newer)):
+def is_doubtful(older: str, newer: str) -> bool:
+    """Whether a change is at most likely: it may not have happened, or somebody else than before is spoken of."""
+    if _UNREAL.search(newer):
         return True
     known = {word.casefold() for word in _OTHERS.findall(older)}
     return any(word.casefold() not in known for word in _OTHERS.findall(newer))
+
+
+def is_repeated(older: Said, newer: Said) -> bool:
+    """Whether an assistant only answers, and so repeats what it was told. Its notes about a person change something."""
+    if not newer.by_assistant:
+        return False
+    return bool(_REPLY.search(newer.text)) or not (older.by_assistant or _ABOUT_USER.search(newer.text))
 
 
 def is_plain(newer: str) -> bool:
