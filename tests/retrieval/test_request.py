@@ -13,7 +13,11 @@ from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.testing.vectors import WordVectors
 
 TEXTS = ("My badge ID is 4471", "I live in Leeds", "I take my tea without milk", "Sarah likes tea with lemon")
-RECORDS = [{"id": text.split()[-1], "content": text, "event_at": "2025-01-06T09:00Z"} for text in TEXTS]
+RECORDS = [
+    {"id": text.split()[-1], "content": text, "event_at": f"2025-01-{day:02}T09:00Z"}
+    for day, text in enumerate(TEXTS, 6)
+]
+"""Each has a day of its own: of two that were said at one time, the one written later counts as the newer."""
 ASKED = "what is my badge ID?"
 NOW = "2025-02-01T00:00Z"
 

@@ -133,7 +133,7 @@ def test_what_cannot_be_asked_is_told_by_kind(client: TestClient, asked: dict[st
 
 
 def test_chances_are_given_and_can_be_asked_for(client: TestClient) -> None:
-    asked = {"question": "what's my badge ID?", "now": "2025-12-20T09:00:00Z", "k": 3}
+    asked = {"question": "what's my badge ID?", "now": "2025-12-20T09:00:00Z", "k": 3, "recent_turns": 0}
     every = client.post(f"{HERE}/recall", json=asked).json()
     chances = [hit["chance"] for hit in every["hits"]]
     assert all(0 <= chance <= 1 for chance in [every["chance"], *chances])
