@@ -100,8 +100,12 @@ def test_the_network_by_hand() -> None:
     """All matrices are zero but the last one over the three signals: 5 · 0.4 + 2 · 5 · 0.3 + (ln 4 − 3), + 1."""
     width = 4
     shapes: dict[str, tuple[int, ...]] = {
-        "q": (width, 65), "d": (width, 64), "pool": (1, width), "out.0": (width, 2 * width + 3), "out.2": (1, width)
-    }  # fmt: skip
+        "q": (width, 65),
+        "d": (width, 64),
+        "pool": (1, width),
+        "out.0": (width, 2 * width + 3),
+        "out.2": (1, width),
+    }
     for layer in range(answers.LAYERS):
         for name, rows in (("cq", 1), ("ckv", 2), ("co", 1), ("sqkv", 3), ("so", 1), ("up", 2)):
             shapes[f"L.{layer}.{name}"] = (rows * width, width)

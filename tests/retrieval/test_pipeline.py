@@ -249,9 +249,6 @@ def test_what_holds_now_is_brought_along_even_if_no_route_found_it(engine: Engin
     lawful(answer)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the default recipe ranks the replaced memory first since it has no stage `ended`"
-)
 def test_the_default_recipe_puts_what_holds_now_first(engine: Engine) -> None:
     engine.remember("I live in Leeds", event_at="2025-01-06T09:00:00Z")
     engine.remember("I moved from Leeds to Bristol", event_at="2025-06-07T09:00:00Z")
@@ -259,9 +256,6 @@ def test_the_default_recipe_puts_what_holds_now_first(engine: Engine) -> None:
     assert answer[0].memory.content == "I moved from Leeds to Bristol"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the default recipe ranks the replaced memory first since it has no stage `ended`"
-)
 def test_the_default_recipe_puts_a_successor_without_a_shared_word_first(engine: Engine) -> None:
     old = engine.remember("My locker combination is 12-34-56").id
     newest = engine.supersede(old, "Quiet harbour").stored[0]

@@ -180,13 +180,13 @@ def test_the_notice_stands_before_the_memories_and_the_cut_says_why(sampled: Eng
     answer = sampled.recall("tea", k=2, overrides={"select.chance.found": 1.0})
     far, near = (
         replace(hit, candidate=replace(hit.candidate, chance=chance))
-        for hit, chance in zip(answer, (0.19, 0.2), strict=True)
+        for hit, chance in zip(answer, (0.04, 0.05), strict=True)
     )
     block = compose(replace(answer, hits=(far, near)), 2_000, tokens)
     assert block.text.startswith(f"{NOT_FOUND}\n\nMemories, oldest first")
     assert [source.id for source in block.sources] == [near.memory.id]
     assert [(cut.ids, cut.why) for cut in block.cut] == [
-        ((far.memory.id,), "a chance below 0.2 where nothing seems to answer")
+        ((far.memory.id,), "a chance below 0.05 where nothing seems to answer")
     ]
     sure = compose(replace(answer, hits=(far, near), found=True), 2_000, tokens)
     assert NOT_FOUND not in sure.text

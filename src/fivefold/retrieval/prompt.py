@@ -31,8 +31,8 @@ ONE = 80
 TOKEN_LENGTH = 16
 """The most characters of a token; a longer text than the budget allows for is not counted."""
 
-LIKELY = 0.2
-"""Where nothing seems to answer, a memory below this chance stays out: four in five of such would mislead a model."""
+LIKELY = 0.05
+"""Where nothing seems to answer, a memory below this chance stays out: nineteen in twenty of such would mislead."""
 
 INDENT = "\n    "
 """Further lines of a memory are indented, so that nothing in a memory can look like another source."""

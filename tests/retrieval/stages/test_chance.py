@@ -58,14 +58,19 @@ def test_scores_and_order_stay_and_found_is_a_matter_of_the_recall_s_chance(
 
 
 def test_a_chance_by_hand() -> None:
-    """Log-odds 0.5 + 2 · 0.6 for the first, 0.5 + 2 · 0.1 for the second; the recall: 0.1 + their mean."""
-    weights, recall = {"one": 0.5, "late": 2.0}, {"one": 0.1, "best": 0.5, "second": 0.5}
+    """Log-odds 0.5 + 2 · 0.6 for the first, 0.5 + 2 · 0.1 for the second; the recall: 1.1 + their mean."""
+    weights, recall = {"one": 0.5, "late": 2.0}, {"one": 1.1, "best": 0.5, "second": 0.5}
     pool = stage("chance", [found(1, 0.9, late=0.6), found(2, 0.8, late=0.1)], weights=weights, recall=recall)
     assert chances(pool) == pytest.approx([1 / (1 + exp(-1.7)), 1 / (1 + exp(-0.7))])
-    assert pool.chance == pytest.approx(1 / (1 + exp(-1.3)))
+    assert pool.chance == pytest.approx(1 / (1 + exp(-2.3)))
     assert pool.found is True
     assert pool.notes[-1].stage == "chance"
-    assert "79% that one of them answers" in pool.notes[-1].why
+    assert "91% that one of them answers" in pool.notes[-1].why
+
+
+def test_a_recall_is_as_likely_as_its_likeliest_hit_at_least() -> None:
+    pool = stage("chance", [found(1, late=0.6)], weights={"late": 1.0}, recall={"one": -3.0})
+    assert pool.chance == pytest.approx(probability(0.6))
 
 
 def test_nothing_has_no_chance() -> None:

@@ -81,7 +81,8 @@ def chance(pool: Pool, context: SearchContext, by: ChanceConstants) -> Pool:
     best = dict(zip(SIGNALS, signals[0].tolist(), strict=True))
     ordered = sorted(odds.tolist(), reverse=True)
     best |= {"best": ordered[0], "second": ordered[1] if len(ordered) > 1 else ordered[0]}
-    whole = probability(sum(weight * best[name] for name, weight in by.recall.items() if name in best))
+    alone = probability(sum(weight * best[name] for name, weight in by.recall.items() if name in best))
+    whole = max(alone, probability(ordered[0]))  # one of them answers at least as likely as the likeliest does
     note = f"{whole:.0%} that one of them answers, and from {by.found:.0%} on it counts as found"
     chances = [replace(one, chance=probability(value)) for one, value in zip(judged, odds.tolist(), strict=True)]
     return replace(

@@ -18,10 +18,13 @@ class Superseded(Value):
     """What is left of the score of a memory that has ended."""
 
     factor: Annotated[float, Between(0, 1), About("What is left of the score of a memory that has ended")] = 0.5
+    past_stays: Annotated[bool, About("Whether nothing changes where the question asks for the past")] = False
 
 
 def superseded(pool: Pool, context: SearchContext, by: Superseded) -> Pool:
     """A memory that has ended stops winning; where something newer replaced it, that takes its place."""
+    if by.past_stays and context.query.demand("past"):
+        return pool
     candidates = {candidate.memory.id: candidate for candidate in pool.candidates}
     memories = {id: candidate.memory for id, candidate in candidates.items()}
     factor = by.factor
