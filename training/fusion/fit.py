@@ -1,10 +1,11 @@
 """Fit the weights of the default recipe's additive model, cross-validated over conversations.
 
-    python -m training.fusion.fit --locomo locomo.json --longmemeval longmemeval.json --beam FOLDER
+    python -m training.fusion.fit --lives --locomo locomo.json --longmemeval longmemeval.json
 
 Every question is asked once, and the features of its candidates are recorded. For each fold the weights are fitted on
 the other folds and scored on this one: that is what they are worth on conversations they have not seen. Then they are
-fitted on all and printed as a recipe has them. A fold is a conversation; LongMemEval is cut into folds by question.
+fitted on all and printed as a recipe has them. A fold is a conversation or a life; LongMemEval is cut into folds by
+question.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from training.fusion.listwise import Lists, fit, scores_of
 from fivefold.bench import beam, locomo, longmemeval
 from fivefold.bench.cache import cached
 from fivefold.bench.data import Dataset, Question
+from fivefold.bench.everyday.lives import load_lives, shipped_lives
 from fivefold.engine import Engine
 from fivefold.models.embedders import embedder
 from fivefold.retrieval.recipe_file import load_recipe
@@ -71,8 +73,11 @@ def samples_of(data: Dataset, store: str, model: str) -> list[Sample]:
             engines[name] = Engine(opened, f"{data.name}-{name}", reader)
             engines[name].remember_many(records)
         for number, question in enumerate(data.questions):
-            engines[question.namespace].recall(question.text, k=10, recipe=recipe, now=question.now)
-            samples.append(_sample(data, question, number, *seen.pop()))
+            engines[question.namespace].recall(
+                question.text, k=10, recipe=recipe, now=question.now, history=question.history
+            )
+            sample = _sample(data, question, number, *seen.pop())
+            samples += [sample] if question.relevant else []
             advance(1)
     opened.close()
     return samples
@@ -121,19 +126,21 @@ def print_table(samples: Sequence[Sample], found: dict[int, tuple[float, ...]]) 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lives", action="store_true", help="the six everyday lives to choose by")
     parser.add_argument("--locomo", type=Path)
     parser.add_argument("--longmemeval", type=Path)
     parser.add_argument("--beam", type=Path, help="the folder of BEAM's files")
     parser.add_argument("--beam-share", type=float, default=0.1, help="how much BEAM counts against 1 of the others")
     parser.add_argument("--embedder", default="fivefold-minilm")
-    parser.add_argument("--penalty", type=float, default=1e-3, help="how much large weights cost")
+    parser.add_argument("--penalty", type=float, default=2e-4, help="how much large weights cost")
     parser.add_argument("--keep", type=Path, help="a file in which the recorded features are kept between runs")
     parser.add_argument("--without", nargs="*", default=[], help="features to leave out")
     given = parser.parse_args()
     if given.keep and given.keep.exists():
         samples = pickle.loads(given.keep.read_bytes())
     else:
-        sets = [locomo.load(given.locomo)] if given.locomo else []
+        sets = [load_lives(shipped_lives("choose"))] if given.lives else []
+        sets += [locomo.load(given.locomo)] if given.locomo else []
         sets += [longmemeval.load(given.longmemeval, True)] if given.longmemeval else []
         sets += [beam.load(given.beam)] if given.beam else []
         with tempfile.TemporaryDirectory() as folder:
@@ -141,7 +148,7 @@ def main() -> None:
         if given.keep:
             given.keep.write_bytes(pickle.dumps(samples))
     active = np.array([name not in given.without for name in FEATURES], dtype=np.float32)
-    shares = {"beam": given.beam_share}
+    shares = {"everyday": 2.0, "longmemeval": 1.5, "locomo": 1.2, "beam": given.beam_share}
     print_table(samples, cross_validated(samples, active, given.penalty, shares))
     weights = fit(Lists.of(samples, shares), active, given.penalty)
     print('\n[[rerank]]\nname = "additive"')
