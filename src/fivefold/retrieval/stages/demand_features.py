@@ -58,6 +58,9 @@ ALIKE_TO = 4
 LIKELY = 0.5
 """From this chance of a link on, the older memory counts as ended at the time of the newer one."""
 
+SURER = 4.0
+"""How much more a likely link counts than its chance: that both memories come up for one question speaks for it."""
+
 LONGEST_CHAIN = 3
 """How many changes one after the other a memory inherits through."""
 
@@ -175,11 +178,11 @@ def _changes(memories: Sequence[Memory], context: SearchContext) -> Changes:
         if link.older in place and link.newer in place:
             links.append((place[link.older], place[link.newer], link.chance))
         if (i := place.get(link.older)) is not None:
-            ended[i] = max(ended[i], link.chance)
+            ended[i] = max(ended[i], min(1.0, SURER * link.chance))
             if link.chance >= LIKELY:
                 ends[link.older] = min(ends.get(link.older, link.newer_at), link.newer_at)
         if (i := place.get(link.newer)) is not None:
-            newer[i] = max(newer[i], link.chance)
+            newer[i] = max(newer[i], min(1.0, SURER * link.chance))
     for i, memory in enumerate(memories):
         if not memory.is_current(now):
             ended[i] = marked[i] = 1.0
@@ -192,7 +195,9 @@ def _inherited(links: Sequence[tuple[int, int, float]], likeness: Vector) -> Vec
     gained = likeness.copy()
     for _ in range(LONGEST_CHAIN):
         for source, target, chance in links:
-            gained[target] = max(gained[target], likeness[target] + chance**2 * (gained[source] - likeness[target]))
+            gained[target] = max(
+                gained[target], likeness[target] + min(1.0, SURER * chance) * (gained[source] - likeness[target])
+            )
     return gained - likeness
 
 
