@@ -58,9 +58,17 @@ def may_state(text: str) -> bool:
     return sum(len(_WORD.findall(sentence)) for sentence in said) >= SHORTEST
 
 
+_LONG_AGO = re.compile(
+    r"\b(?:in|during|until|around) (?:19|20)\d\d\b|\b(?:years|decades) ago\b"
+    r"|\bas a (?:child|kid|boy|girl|student|teen\w*)\b",
+    re.IGNORECASE,
+)
+_TOGETHER = re.compile(r"\b(?:we|our|ours|us)\b", re.IGNORECASE)
+
+
 def is_doubtful(older: str, newer: str) -> bool:
     """Whether a change is at most likely: it may not have happened, or somebody else than before is spoken of."""
-    if _UNREAL.search(newer):
+    if _UNREAL.search(newer) or _LONG_AGO.search(newer) or (_TOGETHER.search(newer) and not _TOGETHER.search(older)):
         return True
     known = {word.casefold() for word in _OTHERS.findall(older)}
     return any(word.casefold() not in known for word in _OTHERS.findall(newer))
