@@ -56,7 +56,7 @@ def test_the_doctor_finds_damage_and_repairs_it(store_path: str, damage: str, ch
         repaired = {hit.memory.id: hit.score for hit in engine.recall("rye flour for Bertil")}
     assert list(repaired) == list(healthy)
     # Texts embedded in another company differ a little: int8 takes its scale from the whole batch.
-    assert repaired == pytest.approx(healthy, abs=3e-2)
+    assert repaired == pytest.approx(healthy, abs=5e-2)
 
 
 def test_a_repair_changes_no_answer(sample_path: str, tmp_path: Path) -> None:
@@ -157,10 +157,10 @@ def test_a_killed_reembedding_goes_on_where_it_stopped(store_path: str) -> None:
             "SELECT count(*) FROM vectors v JOIN spaces s ON s.key = v.space WHERE s.state = 'building'"
         ).fetchall()[0][0]
         connection.close()
-        assert done == 128
+        assert done == 160
         engine.reembed("wordllama")
         assert str(engine.stats().embedder).startswith("wordllama@")
-        assert engine.stats().vectors == 300
+        assert engine.stats().vectors == 375
         assert failing(engine) == set()
 
 
@@ -180,5 +180,5 @@ def test_writes_during_a_reembedding_are_not_lost(store_path: str, monkeypatch: 
 
         monkeypatch.setattr(care, "read_texts", interrupted)
         engine.reembed("wordllama")
-        assert engine.stats().vectors == 11
+        assert engine.stats().vectors == 13
         assert engine.recall("written while vectors were made")[0].memory.id == written[0]
