@@ -48,7 +48,7 @@ def everyday(
     options: EverydayOptions,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask everyday lives: what holds now, what held then, windows, lists, and what was never said."""
+    """Ask everyday lives: the present and the past state, windows, lists, and what was never said."""
     overrides = overrides_of(options.overrides)
     from fivefold.bench.benchmark import Options
     from fivefold.bench.everyday.benchmark import run_everyday

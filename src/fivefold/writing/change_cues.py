@@ -34,6 +34,12 @@ _UNREAL = _any_of(
     r"someday|one day|as a (?:kid|child|student|joke)|when i was|years ago|because|bc|lent|borrow\w*|rented",
     r"for the (?:day|week|weekend|night|month)",
 )
+_LONG_AGO = re.compile(
+    r"\b(?:in|during|until|around) (?:19|20)\d\d\b|\b(?:years|decades) ago\b"
+    r"|\bas a (?:child|kid|boy|girl|student|teen\w*)\b",
+    re.IGNORECASE,
+)
+_TOGETHER = re.compile(r"\b(?:we|our|ours|us)\b", re.IGNORECASE)
 _ABOUT_USER = _any_of("user")
 _REPLY = _any_of(r"you|your|you['’](?:re|ve|ll|d)|noted|saved|got it|alright|understood")
 _NEWS = _any_of(
@@ -56,14 +62,6 @@ def may_state(text: str) -> bool:
         return False
     said = [sentence for sentence in _SENTENCE.findall(text) if not sentence.rstrip().endswith("?")]
     return sum(len(_WORD.findall(sentence)) for sentence in said) >= SHORTEST
-
-
-_LONG_AGO = re.compile(
-    r"\b(?:in|during|until|around) (?:19|20)\d\d\b|\b(?:years|decades) ago\b"
-    r"|\bas a (?:child|kid|boy|girl|student|teen\w*)\b",
-    re.IGNORECASE,
-)
-_TOGETHER = re.compile(r"\b(?:we|our|ours|us)\b", re.IGNORECASE)
 
 
 def is_doubtful(older: str, newer: str) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.retrieval.chance import SHARE, chance
+from fivefold.retrieval.best_passage import SHARE, lucky_gain
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.routes.late_scores import SPREAD, late_scores
 from fivefold.values.recall import Recall
@@ -76,9 +76,9 @@ def test_a_long_text_is_one_hit_and_not_found_for_being_long(boathouse: Engine) 
 
 
 def test_more_passages_are_lowered_by_what_the_best_of_many_gains() -> None:
-    assert chance(1, SPREAD) == 0.0
-    assert chance(8, 0.1) == pytest.approx(SHARE * 0.1 * sqrt(2 * log(8)))
-    gains = [chance(count, SPREAD) for count in range(1, 40)]
+    assert lucky_gain(1, SPREAD) == 0.0
+    assert lucky_gain(8, 0.1) == pytest.approx(SHARE * 0.1 * sqrt(2 * log(8)))
+    gains = [lucky_gain(count, SPREAD) for count in range(1, 40)]
     assert all(first < second for first, second in pairwise(gains))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from fivefold.retrieval.chance import chance
+from fivefold.retrieval.best_passage import lucky_gain
 from fivefold.retrieval.routes.base import BaseRoute, SearchContext
 from fivefold.stores.queries import Filter
 from fivefold.values.field_types import About
@@ -57,7 +57,7 @@ def _with_passages(
     lowered = [
         replace(
             hit,
-            score=hit.score - chance(len(counts[row]), SPREAD),
+            score=hit.score - lucky_gain(len(counts[row]), SPREAD),
             note=f"passage {hit.part + 1} of {len(counts[row])}",
         )
         for row, hit in best.items()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fivefold.models.token_vectors import best_matches
-from fivefold.retrieval.chance import chance
+from fivefold.retrieval.best_passage import lucky_gain
 from fivefold.retrieval.routes.base import SearchContext
 from fivefold.stores.protocol import VectorSpace
 from fivefold.values.reading import QuestionReading
@@ -58,7 +58,7 @@ def _scored(
     best: dict[int, LateScore] = {}
     for (row, part), score in zip(present, scores, strict=True):
         count = len(long[row]) if row in long else 1
-        lowered = score - chance(count, SPREAD)
+        lowered = score - lucky_gain(count, SPREAD)
         if row not in best or lowered > best[row].score:
             best[row] = LateScore(lowered, part, count, tokens[row, part])
     return best

@@ -8,6 +8,6 @@ SHARE = 0.5
 """How much of that gain is taken off. All of it lowers long texts that do answer; half of it ranks best."""
 
 
-def chance(passages: int, spread: float) -> float:
+def lucky_gain(passages: int, spread: float) -> float:
     """About the most that the best of so many strangers exceeds their mean by: σ · √(2 ln n)."""
     return SHARE * spread * sqrt(2 * log(passages))
