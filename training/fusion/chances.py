@@ -73,7 +73,7 @@ def ask_all() -> list[Asked]:
             engines[question.namespace].recall(question.text, k=10, now=question.now, history=question.history)
             table, ids = seen.pop()
             right = np.array([float(id in question.relevant) for id in ids])
-            asked.append(Asked(question.namespace, table, right, bool(question.relevant)))
+            asked.append(Asked(question.namespace, table.astype(float), right, bool(question.relevant)))
             advance(1)
         store.close()
     return asked
