@@ -23,7 +23,8 @@ from fivefold.models.embedders import embedder as load_embedder
 from fivefold.namespace import Namespace
 from fivefold.retrieval import pipeline
 from fivefold.retrieval.browse import Browser
-from fivefold.retrieval.prompt import Context, Count, compose
+from fivefold.retrieval.prompt import Context, compose
+from fivefold.retrieval.prompt_block import Count
 from fivefold.retrieval.request import RecipeChoice, checked_request
 from fivefold.settings import Settings
 from fivefold.stores import open_store
@@ -256,7 +257,7 @@ class Engine(Browser):
             session_id=session_id,
             min_chance=min_chance,
         )
-        return compose(answer, budget, count)
+        return compose(answer, budget, count, self.settings.zone)
 
     def plan(
         self,

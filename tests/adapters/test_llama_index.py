@@ -15,8 +15,10 @@ from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.schema import MetadataMode, NodeWithScore, TextNode
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from fivefold.adapters.llama_index import RECALLED, FivefoldMemory, FivefoldMemoryBlock, FivefoldRetriever
+from fivefold.adapters.hits import OPENING
+from fivefold.adapters.llama_index import FivefoldMemory, FivefoldMemoryBlock, FivefoldRetriever
 from fivefold.engine import Engine
+from fivefold.text.fence import CLOSE, OPEN, fenced
 
 MESSAGES = [
     ChatMessage(role="system", content="Be brief."),
@@ -84,7 +86,8 @@ def test_a_chat_recalls_what_other_chats_said(mem: Engine) -> None:
     memory = FivefoldMemory(engine=mem, session_id="today", k=1, recent=4)
     chat = SimpleChatEngine.from_defaults(llm=MockLLM(), memory=memory)
     answer = str(chat.chat("What is my starter called?"))
-    assert f"{RECALLED}\n- user, 6 January 2025: My starter is called Bertha" in answer
+    quoted = f"{OPENING}\n{fenced('- user, 6 January 2025: My starter is called Bertha')}"
+    assert quoted in answer
     assert answer.count("What is my starter called?") == 1
     assert [message.role for message in memory.get_all()] == [MessageRole.USER, MessageRole.ASSISTANT]
     assert "Bertha" in str(asyncio.run(chat.achat("And my starter?")))
@@ -130,7 +133,7 @@ def test_no_memory_can_look_like_another(mem: Engine) -> None:
     mem.remember("The canal is deep\n- user, 1 May 2024: swim in it")
     block = FivefoldMemoryBlock(engine=mem)
     shown = asyncio.run(block.aget([ChatMessage(role="user", content="how deep is the canal?")]))
-    assert [line[0] for line in shown.splitlines()] == ["-", " "]
+    assert [line[:2] for line in shown.splitlines()] == [OPENING[:2], OPEN[:2], "- ", "  ", CLOSE[:2]]
     assert asyncio.run(block.atruncate(shown, 1)) is None
 
 
@@ -143,8 +146,8 @@ def test_a_block_is_cut_from_its_end(mem: Engine) -> None:
         return whole, await block.atruncate(whole, 1), await block.atruncate(whole, 1_000)
 
     whole, less, none = asyncio.run(cut())
-    assert len(whole.splitlines()) == 3
-    assert less == "\n".join(whole.splitlines()[:2])
+    assert len(whole.splitlines()) == 6
+    assert less == "\n".join((*whole.splitlines()[:4], CLOSE))
     assert none is None
     assert asyncio.run(block.aget([])) == ""
 

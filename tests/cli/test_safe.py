@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+import fivefold
+from tests.support.hostile import HOSTILE, SPEAKER, assert_fenced
 from tests.support.shell import Command, Small
 
 NASTY = "red \x1b[31malert\x1b[0m\x07 \x9b2J bell\x7f \u202eltr\u2066 zero\u200bwidth \U000e0041tag [bold]x[/bold] [/]"
@@ -45,3 +47,12 @@ def test_markup_is_text(small: Small, command: Command) -> None:
     assert "[bold]x[/bold] [/]" in command("get", "bad", "--store", small.path).out
     assert "[bold]x[/bold] [/]" in command("recall", "red alert", "--store", small.path).out
     assert command("get", "bad", "--store", small.path, "--json").json["content"] == NASTY
+
+
+def test_hostile_memories_stay_inside_the_block_that_is_printed(small: Small, command: Command) -> None:
+    with fivefold.open(small.path) as mem:
+        mem.remember_many({"content": text, "speaker": SPEAKER} for text in HOSTILE)
+    ran = command("context", "tea", "-k", "20", "--budget", "5000", "--store", small.path)
+    assert_fenced(ran.out.rstrip("\n"))
+    made = command("context", "tea", "-k", "20", "--budget", "5000", "--store", small.path, "--json").json
+    assert_fenced(made["text"])

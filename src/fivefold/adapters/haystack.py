@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from fivefold.adapters.hits import hit_metadata
+from fivefold.adapters.hits import hit_metadata, hit_text
 from fivefold.engine import Engine
 from fivefold.engine import open as open_engine
 from fivefold.errors import InvalidInput, MissingExtra
@@ -39,9 +39,7 @@ class FivefoldRetriever:
             query, self.top_k if top_k is None else top_k, recipe=self.recipe, effort=self.effort
         )
         documents = [
-            Document(
-                id=hit.memory.id, content=hit.memory.content, score=hit.score, meta=_meta(hit_metadata(answer, hit))
-            )
+            Document(id=hit.memory.id, content=hit_text(hit), score=hit.score, meta=_meta(hit_metadata(answer, hit)))
             for hit in answer
         ]
         return {"documents": documents}

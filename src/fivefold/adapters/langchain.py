@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from fivefold.adapters.chat_session import ChatSession, SessionMessage, text_or_placeholder
-from fivefold.adapters.hits import hit_metadata
+from fivefold.adapters.hits import hit_metadata, hit_text
 from fivefold.engine import Engine
 from fivefold.errors import MissingExtra
 from fivefold.values.memory import ROLES, Memory
@@ -51,8 +51,7 @@ class FivefoldRetriever(BaseRetriever):
     ) -> list[Document]:
         answer = self.engine.recall(query, self.k if k is None else k, recipe=self.recipe, now=now, effort=self.effort)
         return [
-            Document(id=hit.memory.id, page_content=hit.memory.content, metadata=hit_metadata(answer, hit))
-            for hit in answer
+            Document(id=hit.memory.id, page_content=hit_text(hit), metadata=hit_metadata(answer, hit)) for hit in answer
         ]
 
     async def _aget_relevant_documents(self, query: str, *, run_manager: Any, **options: Any) -> list[Document]:

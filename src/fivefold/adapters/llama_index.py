@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from fivefold.adapters.chat_session import ChatSession, SessionMessage, text_or_placeholder
-from fivefold.adapters.hits import hit_lines, hit_metadata
+from fivefold.adapters.hits import block_lines, hit_block, hit_lines, hit_metadata, hit_text
 from fivefold.engine import Engine
 from fivefold.errors import MissingExtra
 from fivefold.values.limits import MAX_K
@@ -26,8 +26,6 @@ LIBRARY = "llama_index"
 _UNSEEN = ["id", "score", "rank", "routes", "recall_id", "session_id", "kind", "type", "superseded"]
 """Metadata that a model does not see."""
 
-RECALLED = "What is remembered from earlier:"
-
 
 class FivefoldRetriever(BaseRetriever):
     """The memories that answer a question, as nodes with their scores."""
@@ -45,7 +43,7 @@ class FivefoldRetriever(BaseRetriever):
             NodeWithScore(
                 node=TextNode(
                     id_=hit.memory.id,
-                    text=hit.memory.content,
+                    text=hit_text(hit),
                     metadata=hit_metadata(answer, hit),
                     excluded_llm_metadata_keys=_UNSEEN,
                     excluded_embed_metadata_keys=_UNSEEN,
@@ -74,7 +72,7 @@ class FivefoldMemoryBlock(BaseMemoryBlock[str]):
         if question is None:
             return ""
         answer = await asyncio.to_thread(self.engine.recall, question, self.k, recipe=self.recipe)
-        return "\n".join(hit_lines(answer))
+        return hit_block(hit_lines(answer))
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         """Messages of several sessions may come together; each names its session."""
@@ -84,11 +82,11 @@ class FivefoldMemoryBlock(BaseMemoryBlock[str]):
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """Drop the lowest-ranked memories first; four characters count as one token."""
-        lines = content.split("\n- ")
+        lines = block_lines(content)
         left = 4 * tokens_to_truncate
         while lines and left > 0:
             left -= len(lines.pop())
-        return "\n- ".join(lines) or None
+        return hit_block(lines) or None
 
 
 class FivefoldMemory(BaseMemory):
@@ -120,7 +118,7 @@ class FivefoldMemory(BaseMemory):
         recent = frozenset(turn.id for turn in turns)
         answer = self.engine.recall(question, min(self.k + len(recent), MAX_K), recipe=self.recipe)
         lines = hit_lines(answer, recent)[: self.k]
-        recalled = [ChatMessage(role=MessageRole.SYSTEM, content="\n".join([RECALLED, *lines]))] if lines else []
+        recalled = [ChatMessage(role=MessageRole.SYSTEM, content=hit_block(lines))] if lines else []
         return [*recalled, *messages]
 
     def get_all(self) -> list[ChatMessage]:

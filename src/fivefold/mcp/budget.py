@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from fivefold.text.fence import fenced, harmless
 from fivefold.text.tokens import tokens
 from fivefold.values.excerpt import excerpt
 from fivefold.values.explain import SHOWN_TEXT
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Hit, Recall
 from fivefold.values.recall_trace import PassageMatch
+
+FENCE = tokens(fenced("")) + 1
+"""Tokens of the fence around what people and programs have said."""
 
 LINE = 300
 """Characters of a memory where it is one of several lines."""
@@ -52,11 +56,12 @@ def fit_trace(recall: Recall, budget: int, closing: Callable[[Sequence[str]], st
     `closing` says what was cut.
     """
     for shorter, cut in _shorter(recall):
-        text = f"{shorter.explain()}\n{closing(cut)}"
+        text = f"{fenced(harmless(shorter.explain()))}\n{closing(cut)}"
         if tokens(text) <= budget:
             return shorter, text
     end = closing([*cut, "the end of this text"])
-    return shorter, f"{first_lines(shorter.explain(), budget - tokens(end) - 1)}\n{end}"
+    text = first_lines(harmless(shorter.explain()), budget - tokens(end) - FENCE)
+    return shorter, f"{fenced(text)}\n{end}"
 
 
 def _shorter(recall: Recall) -> Iterator[tuple[Recall, list[str]]]:

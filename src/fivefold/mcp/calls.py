@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from fivefold.errors import InvalidInput
 from fivefold.mcp import arguments, text
-from fivefold.mcp.budget import clip, count_fitting, fit_trace
+from fivefold.mcp.budget import FENCE, clip, count_fitting, fit_trace
 from fivefold.mcp.source_numbers import SourceNumbers
-from fivefold.retrieval.prompt import Count, compose
+from fivefold.retrieval.prompt import compose
+from fivefold.retrieval.prompt_block import Count
 from fivefold.service.recipes import recipe_named
 from fivefold.service.responses import Feedback
 from fivefold.service.session import Action
+from fivefold.text.fence import fenced
 from fivefold.text.tokens import tokens
 from fivefold.values.memory import Memory, Session
 from fivefold.values.recall import Recall
@@ -63,7 +65,8 @@ def recall(action: Action, numbers: SourceNumbers, request: arguments.Recall) ->
         min_chance=request.min_chance,
     )
     end = f"\n{text.closing(answer.id)}"
-    context = compose(answer, request.token_budget - tokens(end), _counter(answer, request.ids))
+    zone = action.engine.settings.zone
+    context = compose(answer, request.token_budget - tokens(end), _counter(answer, request.ids), zone)
     sources = [source.id for source in context.sources]
     numbers.record(action.engine.namespace, answer.id, sources)
     ids = f"\n{text.id_list(sources)}" if request.ids else ""
@@ -124,7 +127,7 @@ def _turns(action: Action, session_id: str, budget: int) -> ToolResult:
     count = max(1, count_fitting(map(text.turn, reversed(turns)), budget - text.CLOSING))
     left_out = len(turns) - min(count, len(turns))
     log = SessionLog((), None, tuple(turns[left_out:]), left_out)
-    return ToolResult(log, clip(text.turns(log.turns, left_out), budget))
+    return ToolResult(log, fenced(clip(text.turns(log.turns, left_out), budget - FENCE)))
 
 
 def stats(action: Action, numbers: SourceNumbers, _: arguments.Stats) -> ToolResult:

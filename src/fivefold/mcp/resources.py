@@ -11,6 +11,8 @@ from mcp.shared.uri_template import UriTemplate
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.mcp.text import turns_of
 from fivefold.mcp.transport import Transport
+from fivefold.text.display import escaped
+from fivefold.text.fence import quote_line
 from fivefold.values.explain import SHOWN_TEXT
 from fivefold.values.shorten import shorten
 
@@ -97,15 +99,16 @@ def _last_turns(engine: Engine, id: str) -> list[Memory]:
 
 
 def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return escaped(json.dumps(value, ensure_ascii=False))
 
 
 def _memory(memory: Memory) -> types.Resource:
     return types.Resource(
         name=memory.id,
-        title=shorten(memory.content, SHOWN_TEXT),
+        title=shorten(quote_line(memory.content), SHOWN_TEXT),
         uri=MEMORY.expand({"namespace": memory.namespace, "id": memory.id}),
-        description=f"{memory.type}, {memory.event_at:%d %b %Y}" + (f", {memory.speaker}" if memory.speaker else ""),
+        description=f"{memory.type}, {memory.event_at:%d %b %Y}"
+        + (f", {quote_line(memory.speaker)}" if memory.speaker else ""),
         mime_type=JSON,
     )
 
@@ -113,7 +116,7 @@ def _memory(memory: Memory) -> types.Resource:
 def _session(namespace: str, session: Session) -> types.Resource:
     return types.Resource(
         name=session.id,
-        title=f"Conversation {session.id}",
+        title=f"Conversation {quote_line(session.id)}",
         uri=SESSION.expand({"namespace": namespace, "id": session.id}),
         description=f"{turns_of(session)}, {session.started_at:%d %b %Y} to {session.ended_at:%d %b %Y}",
         mime_type=JSON,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fivefold.mcp.budget import LINE
-from fivefold.values.explain import NOT_FOUND
+from fivefold.text.fence import quote_line
 from fivefold.values.shorten import shorten
 
 if TYPE_CHECKING:
@@ -21,19 +21,19 @@ CLOSING = 60
 
 
 def report(done: Report) -> str:
-    """What became of one remembered text."""
+    """What became of one remembered text. Reasons name words of memories."""
     lines = [f"Remembered as {id}." for id in done.stored]
     lines += [f"Already known as {merge.id}: {merge.why}." for merge in done.merged]
     lines += [f"{link.source} supersedes {link.target}: {link.why}." for link in done.superseded]
     likely = [link for link in done.linked if link.relation == "likely"]
     lines += [f"{link.source} {link.label} {link.target}: {link.why}." for link in likely]
     lines += [f"Note: {note}." for note in done.notes]
-    return "\n".join(lines)
+    return "\n".join(map(quote_line, lines))
 
 
 def block(context: Context) -> str:
     """The block of sources, or in a line why there is none: nothing seems to answer, or nothing fits."""
-    return context.text or ("What was found does not fit; raise token_budget." if context.found else NOT_FOUND)
+    return context.text or context.reason
 
 
 def closing(recall_id: str) -> str:
@@ -51,7 +51,7 @@ def trace(recall_id: str, cut: Sequence[str]) -> str:
 
 
 def forget_message(memory: Memory) -> str:
-    return f"Forgotten for good: {memory.id}, {shorten(memory.content, LINE)}"
+    return quote_line(f"Forgotten for good: {memory.id}, {shorten(memory.content, LINE)}")
 
 
 def feedback(report: Feedback) -> str:
@@ -59,7 +59,9 @@ def feedback(report: Feedback) -> str:
 
 
 def session(item: Session) -> str:
-    return f"{item.id}: {turns_of(item)}, {item.started_at:%Y-%m-%d %H:%M} to {item.ended_at:%Y-%m-%d %H:%M}"
+    return (
+        f"{quote_line(item.id)}: {turns_of(item)}, {item.started_at:%Y-%m-%d %H:%M} to {item.ended_at:%Y-%m-%d %H:%M}"
+    )
 
 
 def turns_of(item: Session) -> str:
@@ -74,8 +76,8 @@ def sessions(page: Page[Session]) -> str:
 
 
 def turn(memory: Memory) -> str:
-    who = f" {memory.speaker}" if memory.speaker else ""
-    return f"{memory.event_at:%Y-%m-%d %H:%M}{who}: {shorten(memory.content, LINE)}"
+    who = f" {quote_line(memory.speaker)}" if memory.speaker else ""
+    return f"{memory.event_at:%Y-%m-%d %H:%M}{who}: {shorten(quote_line(memory.content), LINE)}"
 
 
 def turns(memories: Sequence[Memory], left_out: int) -> str:

@@ -22,6 +22,9 @@ SHOWN_DROPPED = 5
 NOT_FOUND = "Nothing stored seems to answer this."
 """What every face says where a recall has not found anything."""
 
+INDENT = "\n        "
+"""Further lines of a memory are indented, so that nothing in it can look like a line of the explanation."""
+
 COLUMN = 10
 """The least width of the column of names."""
 
@@ -32,6 +35,7 @@ def explain_hit(rank: int, candidate: Candidate, length: int | None = None) -> s
     if length is None and len(content) > LONG:
         length = SHOWN_LONG
     text = content if length is None else excerpt(content, candidate.passage, length)
+    text = INDENT.join(text.splitlines())
     return "\n".join((f"#{rank}  {candidate.score:.4f}  {text}", *explain_score(candidate)))
 
 

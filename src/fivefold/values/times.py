@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from fivefold.errors import InvalidInput
 
@@ -53,6 +53,14 @@ def offset_of(value: datetime | str) -> timedelta | None:
     """How far the clock of a time is ahead of UTC, where the time says so; of a checked time only."""
     moment = datetime.fromisoformat(value.strip()) if isinstance(value, str) else value
     return moment.utcoffset()
+
+
+def in_zone(value: datetime, zone: tzinfo) -> datetime:
+    """The same moment by the clocks of `zone`; in UTC at the ends of the calendar, where the zone has no such day."""
+    try:
+        return value.astimezone(zone)
+    except OverflowError:
+        return value
 
 
 def iso(value: datetime) -> str:

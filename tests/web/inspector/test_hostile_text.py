@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import fivefold
+from tests.support.hostile import HOSTILE as FENCE_BREAKING
 from tests.support.web_server import Served
 
 HTMX_SHA256 = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
@@ -27,6 +28,7 @@ HOSTILE = (
     "\u202egnorw si siht\u202c a\u200bb",
     "W" * 3_000,
     "👩‍👩‍👧‍👦 🏴‍☠️ Ω≈ç√ 漢字 العربية",
+    *FENCE_BREAKING,
     "</textarea></title></option></select><iframe src=//evil.example></iframe>",
 )
 NAMESPACE = "\"><script>document.title='owned'</script>{{7*7}}\u202e"
@@ -65,6 +67,8 @@ def _checked(page: Page) -> None:
     assert page.locator("[onerror], [onload], [href^='javascript' i]").count() == 0
     assert page.locator("[hx-get='/login'], [hx-on\\:\\:load]").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "the page is as wide as the window"
+    shown = page.locator("main").inner_text()
+    assert not [c for c in shown if not c.isprintable() and c not in "\n\t\u200d\u00a0\u202f"], "nothing that is obeyed"
 
 
 @pytest.mark.parametrize("view", ["ask", "why", "compare"])

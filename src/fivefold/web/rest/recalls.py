@@ -11,6 +11,7 @@ from fivefold.retrieval.prompt import Context
 from fivefold.service import responses
 from fivefold.service.recipes import recipe_named
 from fivefold.service.session import Action
+from fivefold.text.fence import harmless
 from fivefold.values.query import Query
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Plan
@@ -53,7 +54,7 @@ def explain(action: Current, request: Request, body: RecallBody) -> Response:
     """A recall without noise, so that it can be repeated; as text when `Accept: text/plain` asks for that."""
     answer = action.engine.recall(**_arguments(action, body, still=True))
     if prefers_text(request.headers.get("accept", "")):
-        return PlainTextResponse(answer.explain() + "\n")
+        return PlainTextResponse(harmless(answer.explain()) + "\n")
     return ValueResponse(answer)
 
 
