@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from fivefold.retrieval.prompt_block import OPENING
+from fivefold.text.fence import OPEN
 from tests.support.shell import Command, Small
 
 
@@ -140,8 +142,8 @@ def test_effort_is_said_with_the_recipe(small: Small, command: Command) -> None:
 
 def test_context_prints_the_block_alone(small: Small, command: Command) -> None:
     ran = command("context", "what is my badge ID?", "-k", "2", "--recent", "1", "--store", small.path)
-    first, second, *rest = ran.out.splitlines()
-    assert first == "Last turns of the conversation:"
+    opening, fence, first, second, *rest = ran.out.splitlines()
+    assert (opening, fence, first) == (OPENING, OPEN, "Last turns of the conversation:")
     assert second == "[1] Mon 6 Jan 2025 09:00, assistant: Noted, the badge is E-47821."
     assert any(line.endswith(", user: My badge ID is E-47821") for line in rest)
     assert re.fullmatch(r"fivefold: \d+ of 1,000 tokens · \d sources · recall [\w-]{36}\n", ran.err)
@@ -153,6 +155,9 @@ def test_context_says_what_it_left_out(small: Small, command: Command) -> None:
     assert made["tokens"] <= 70
     assert re.search(r"\d (memory|memories) left out: no room left in 70 tokens", ran.err)
     assert ran.out.rstrip().endswith("more did not fit.)")
+    tight = command("context", "badge", "--budget", "9", "--store", small.path)
+    assert tight.out == ""
+    assert "not even the beginning of one memory fits into 9 tokens; " in tight.err
     assert command("context", "badge", "--budget", "0", "--store", small.path).err == (
         "fivefold: --budget must be a whole number from 1 to 1000000, not 0\n"
     )

@@ -168,5 +168,7 @@ def context(block: Context) -> None:
     for cut in block.cut:
         what = counted(cut.count, "turn", "turns") if cut.recent else counted(cut.count, "memory", "memories")
         summary += f" · {what} left out: {cut.why}"
+    if not block.text:
+        summary += f" · {block.reason}"
     sys.stdout.flush()
     complain(f"{summary} · recall {block.recall_id}")
