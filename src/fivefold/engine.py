@@ -42,11 +42,11 @@ from fivefold.values.recall_trace import Effort, Plan
 from fivefold.values.records import record_of
 from fivefold.values.reports import Drift, Finding, Report
 from fivefold.values.times import utc_now
-from fivefold.values.validate import checked_count, checked_name, checked_text
+from fivefold.values.validate import checked_count, checked_location, checked_name
 from fivefold.writing import drift, edit, rebuild
 from fivefold.writing.extract import extractor as load_extractor
 from fivefold.writing.graph import Graph
-from fivefold.writing.pipeline import write, write_checked
+from fivefold.writing.pipeline import write, write_checked, write_messages
 
 
 def open(
@@ -67,7 +67,7 @@ def open(
         load_embedder(embedder)
     elif embedder is not None and not all(hasattr(embedder, name) for name in ("pin", "dimension", "embed")):
         raise InvalidInput("an embedder is a name, or an object with pin, dimension and embed")
-    store = open_store(_path(location))
+    store = open_store(checked_location(location))
     try:
         return Engine(store, namespace, embedder, loaded)
     except BaseException:
@@ -135,6 +135,14 @@ class Engine(Browser):
         if isinstance(records, str | Mapping) or not isinstance(records, Iterable):
             raise InvalidInput("remember_many takes a list of records; use remember for one")
         return write(self._namespace, records, progress=progress)
+
+    @observers.write
+    def remember_messages(self, messages: Iterable[object], *, session_id: str) -> Report:
+        """Remember messages as OpenAI, Anthropic and LangChain send them, as turns of a session; again adds nothing.
+
+        The settings `system_messages` and `tool_messages` say what of those is kept; the report notes what is not.
+        """
+        return write_messages(self._namespace, messages, session_id)
 
     @observers.write
     def update(self, id: str, **changes: Unpack[RecordChanges]) -> Memory:
@@ -336,13 +344,3 @@ class Engine(Browser):
 
     def _now(self, now: datetime | str | None) -> datetime | str:
         return self._namespace.clock() if now is None else now
-
-
-def _path(location: str | os.PathLike[str]) -> str:
-    try:
-        path = os.fspath(location)
-    except TypeError:
-        raise InvalidInput(f"a store is named by a path, not by {location!r}") from None
-    if not isinstance(path, str):
-        raise InvalidInput("a store is named by text, not bytes")
-    return checked_text(path, "the store's path")

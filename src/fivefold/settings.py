@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from fivefold.text.time_grammar import TimeSettings
@@ -63,6 +63,16 @@ class Settings(TimeSettings):
     recent_turns: Annotated[
         RecentTurns, About("How many of the last turns of the conversation a recall adds to its answer; 0 for none")
     ] = 0
+    system_messages: Annotated[
+        Literal["skip", "keep"], About("Whether system messages of a conversation are left out or become turns")
+    ] = "skip"
+    tool_messages: Annotated[
+        Literal["skip", "short", "keep"],
+        About("Whether calls and results of tools are left out, become turns of their beginning, or of all their text"),
+    ] = "skip"
+    tool_length: Annotated[
+        int, Between(20, 100_000), About("How many characters of a call or result `short` keeps")
+    ] = 300
 
     @property
     def zone(self) -> ZoneInfo:

@@ -19,6 +19,7 @@ from tests.support.mcp_client import RECORDS, Talk, text_of
 READING = {"recall", "explain", "sessions", "stats"}
 GIVES = {
     "remember": Report,
+    "remember_messages": Report,
     "recall": Context,
     "explain": Recall,
     "forget": Memory,
@@ -39,6 +40,15 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
             "id": "tea",
         },
         {"content": "I live in Bristol now", "supersedes": "home"},
+    ],
+    "remember_messages": [
+        {
+            "session_id": "phone",
+            "messages": [
+                {"role": "user", "content": "The plumber is called Brannigan"},
+                {"role": "assistant", "content": [{"type": "text", "text": "Noted."}]},
+            ],
+        }
     ],
     "recall": [
         {"question": "what is my badge ID?"},
@@ -63,7 +73,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
 
 def test_tools_are_offered_with_schemas_and_hints(talk: Talk) -> None:
     tools = {tool.name: tool for tool in talk.ask(talk.client.list_tools).tools}
-    assert list(tools) == ["remember", "recall", "explain", "forget", "used", "sessions", "stats"]
+    assert list(tools) == ["remember", "remember_messages", "recall", "explain", "forget", "used", "sessions", "stats"]
     for name, tool in tools.items():
         assert tool.title
         assert 50 < len(tool.description or "") < 500
@@ -110,6 +120,22 @@ def test_what_is_remembered_is_recalled_used_and_forgotten(talk: Talk) -> None:
     assert id in text_of(gone)
     assert talk.call("forget", id=id).is_error
     assert id not in [s["id"] for s in talk.done("recall", question="who serviced the boiler?")["sources"]]
+
+
+def test_messages_are_remembered_once(talk: Talk) -> None:
+    messages = [{"role": "user", "content": "The roofer is called Quill"}, {"role": "system", "content": "Be brief."}]
+    first = talk.call("remember_messages", session_id="roof", messages=messages)
+    assert text_of(first) == "1 remembered, 0 already known.\nNote: left out of the messages: system messages (1)."
+    again = talk.call("remember_messages", session_id="roof", messages=messages)
+    assert text_of(again).startswith("0 remembered, 1 already known.")
+    for wrong, said in (
+        ([{"role": "pilot", "content": "x"}], "message 1: role 'pilot' is unknown"),
+        (["x"], "each of messages must be an object, not 'x'"),
+        ([], "messages must be a list of 1 to 1,000 objects, not []"),
+    ):
+        refused = talk.call("remember_messages", session_id="roof", messages=wrong)
+        assert refused.is_error
+        assert said in text_of(refused)
 
 
 def test_recall_says_in_one_line_that_nothing_seems_to_answer(talk: Talk) -> None:

@@ -20,6 +20,7 @@ NOW = "2025-12-20T09:00:00Z"
 QUESTION = "How many times did I actually go to Berlin in 2025, and when?"
 SAME = {
     "remember": "remember",
+    "remember_messages": "remember_messages",
     "recall": "context",
     "explain": "explain",
     "forget": "forget_memory",
@@ -81,6 +82,7 @@ def test_sessions_are_those_of_rest_in_one_value(offered: dict[str, Any]) -> Non
 def test_what_is_asked_for_is_called_the_same(document: Any, offered: dict[str, Any]) -> None:
     bodies = document["components"]["schemas"]
     asked = {"remember": "RecordBody", "recall": "ContextBody", "explain": "RecallBody", "used": "FeedbackBody"}
+    asked["remember_messages"] = "MessagesBody"
     further = {"remember": {"supersedes"}, "recall": {"ids"}, "explain": {"token_budget"}}
     """What only a tool takes; REST says it by a path, or has no use for it."""
     for tool, body in asked.items():

@@ -39,7 +39,11 @@ if TYPE_CHECKING:
 def import_(
     path: Annotated[Path, typer.Argument(help="An export, a file of JSON lines or a folder of notes; - is stdin")],
     source: Annotated[
-        str, typer.Option("--from", help="auto, chatgpt, claude, mem0, langchain, markdown or jsonl")
+        str,
+        typer.Option(
+            "--from",
+            help="auto, chatgpt, claude, mem0, langchain, markdown, messages, claude-code, codex, cursor or jsonl",
+        ),
     ] = "auto",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would come")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first part that cannot be read")] = False,

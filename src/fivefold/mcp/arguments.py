@@ -35,6 +35,9 @@ CONTENT = "The text to remember: one self-contained statement; name people and t
 MAX_SOURCES = 1_000
 """The most sources that one call may name."""
 
+MAX_MESSAGES = 1_000
+"""The most messages in one call."""
+
 Question = Annotated[str, described(REQUEST["question"])]
 Count = Annotated[int, described(REQUEST["k"], high=False)]
 Work = Annotated[Effort, described(REQUEST["effort"])]
@@ -82,6 +85,23 @@ class Remember(Arguments):
     @property
     def subject(self) -> str | None:
         return self.id if self.supersedes is None else self.supersedes
+
+
+class RememberMessages(Arguments):
+    session_id: Annotated[str, Field(description="The conversation the messages belong to")]
+    messages: Annotated[
+        list[dict[str, Any]],
+        Field(
+            min_length=1,
+            max_length=MAX_MESSAGES,
+            fail_fast=True,
+            description="Messages in their order, each with role (user, assistant, system, tool) and content",
+        ),
+    ]
+
+    @property
+    def subject(self) -> str | None:
+        return self.session_id
 
 
 class Recall(Arguments):
@@ -160,7 +180,13 @@ class Stats(Arguments):
 
 T = TypeVar("T", bound=Arguments)
 
-_WORDS = {"string": "text", "integer": "a whole number", "number": "a number", "boolean": "true or false"}
+_WORDS = {
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "object": "an object",
+}
 
 
 def checked(kind: type[T], values: Mapping[str, Any] | None) -> T:
@@ -204,7 +230,8 @@ def _fault_message(kind: type[Arguments], fault: Json) -> str:
     name = str(fault["loc"][0])
     fields = schema(kind)["properties"]
     if len(fault["loc"]) > 1:
-        return f"each of {name} must be text, not {_shorten_value(fault['input'])}"
+        each = _WORDS[fields[name]["items"]["type"]]
+        return f"each of {name} must be {each}, not {_shorten_value(fault['input'])}"
     if fault["type"] == "missing":
         return f"{name} is missing: {_expected(fields[name])}. {fields[name]['description']}"
     return f"{name} must be {_expected(fields[name])}, not {_shorten_value(fault['input'])}"
@@ -214,7 +241,8 @@ def _expected(field: Json) -> str:
     if "enum" in field:
         return f"one of {', '.join(map(str, field['enum']))}"
     if field["type"] == "array":
-        return f"a list of at most {field['maxItems']:,} texts"
+        entries = "texts" if field["items"]["type"] == "string" else "objects"
+        return f"a list of {'1 to' if 'minItems' in field else 'at most'} {field['maxItems']:,} {entries}"
     least, most = field.get("minimum"), field.get("maximum")
     span = (f" from {least:,}" if least is not None else "") + (f" to {most:,}" if most is not None else "")
     return _WORDS[field["type"]] + span

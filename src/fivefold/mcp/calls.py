@@ -52,6 +52,13 @@ def remember(action: Action, numbers: SourceNumbers, request: arguments.Remember
     return ToolResult(report, text.report(report), report.id)
 
 
+def remember_messages(action: Action, numbers: SourceNumbers, request: arguments.RememberMessages) -> ToolResult:
+    for place, message in enumerate(request.messages):
+        action.service.limits.check_message(message, f"messages[{place}]")
+    report = action.engine.remember_messages(request.messages, session_id=request.session_id)
+    return ToolResult(report, text.messages_report(report), request.session_id)
+
+
 def recall(action: Action, numbers: SourceNumbers, request: arguments.Recall) -> ToolResult:
     action.service.limits.check_k(request.k)
     action.service.limits.check_question(request.question)

@@ -31,6 +31,14 @@ def report(done: Report) -> str:
     return "\n".join(map(quote_line, lines))
 
 
+def messages_report(done: Report) -> str:
+    """What became of the messages of a conversation, in one line each for what is new, known and replaced."""
+    lines = [f"{len(done.stored)} remembered, {len(done.merged)} already known."]
+    lines += [f"{link.source} supersedes {link.target}: {link.why}." for link in done.superseded]
+    lines += [f"Note: {note}." for note in done.notes]
+    return "\n".join(lines)
+
+
 def block(context: Context) -> str:
     """The block of sources, or in a line why there is none: nothing seems to answer, or nothing fits."""
     return context.text or context.reason

@@ -84,6 +84,16 @@ TOOLS = {
             idempotent=False,
         ),
         Tool(
+            "remember_messages",
+            "Remember messages",
+            "Store messages of a conversation as they were sent, as turns of a session. Call it to keep a whole talk; "
+            "for a single statement use remember. What is stored already is not stored again.",
+            "writer",
+            arguments.RememberMessages,
+            Report,
+            calls.remember_messages,
+        ),
+        Tool(
             "recall",
             "Recall",
             "Find what is remembered about a question. Call it before answering anything that may depend on the user, "

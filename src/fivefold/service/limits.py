@@ -17,6 +17,9 @@ WINDOW_S = 60
 MOST_CALLERS = 10_000
 """The most callers counted at once; beyond that, the one that was idle longest starts again."""
 
+TEXTS_OF_MESSAGES = frozenset({"content", "text", "parts", "refusal", "output", "data"})
+"""The fields of a message that hold text, or parts with text."""
+
 
 class LimitExceeded(InvalidInput):
     """One request asks for more than the server allows; `kind` names which limit, `limit` is what it allows."""
@@ -57,6 +60,17 @@ class Limits:
     def check_text(self, text: str | None, field: str) -> None:
         if text is not None:
             _check_length(len(text), field, self.text_chars, "send it in parts")
+
+    def check_message(self, message: object, field: str) -> None:
+        """The texts of a message, wherever in its content they are; images and the like are not counted."""
+        if isinstance(message, list):
+            for part in message:
+                self.check_message(part, field)
+        elif isinstance(message, dict):
+            for name in TEXTS_OF_MESSAGES & message.keys():
+                self.check_message(message[name], field)
+        elif isinstance(message, str):
+            self.check_text(message, field)
 
     def check_question(self, question: str, history: Sequence[str] = (), field: str = "question") -> None:
         most = min(self.text_chars, MAX_TEXT)

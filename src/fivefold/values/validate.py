@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -85,6 +86,17 @@ def checked_count(value: object, field: str, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise refusal(field, f"must be a whole number from {digits(low)} to {digits(high)}, not {short_repr(value)}")
     return value
+
+
+def checked_location(location: str | os.PathLike[str]) -> str:
+    """Where a store is: a path or an address."""
+    try:
+        path = os.fspath(location)
+    except TypeError:
+        raise InvalidInput(f"a store is named by a path, not by {location!r}") from None
+    if not isinstance(path, str):
+        raise InvalidInput("a store is named by text, not bytes")
+    return checked_text(path, "the store's path")
 
 
 def checked_limit(limit: object) -> int:

@@ -28,6 +28,7 @@ from fivefold.writing.change import Change, find_changes, mark_changes
 from fivefold.writing.draft import Draft, draft, embed_drafts
 from fivefold.writing.duplicates import link_equal_turn, merge, new_drafts
 from fivefold.writing.indexing import NO_VECTORS
+from fivefold.writing.messages import MessageReader, is_message
 from fivefold.writing.rebuild import writing_model
 from fivefold.writing.report import ReportBuilder
 from fivefold.writing.sessions import backfill_previous, log_turn, refresh_sessions
@@ -45,8 +46,10 @@ T = TypeVar("T")
 
 def write(namespace: Namespace, records: Iterable[object], *, progress: bool = False) -> Report:
     """Remember records: all are checked first, then each batch is stored whole or not at all."""
-    checked = check(records)
-    return write_checked(namespace, checked, len(checked), progress=progress)
+    messages = MessageReader(namespace.settings)
+    checked = check(records, messages)
+    report = write_checked(namespace, checked, len(checked), progress=progress)
+    return replace(report, notes=(*report.notes, *messages.notes()))
 
 
 def write_checked(namespace: Namespace, records: Iterable[Record], count: int, *, progress: bool = False) -> Report:
@@ -61,12 +64,20 @@ def write_checked(namespace: Namespace, records: Iterable[Record], count: int, *
     return report.build()
 
 
-def check(records: Iterable[object]) -> list[Record]:
-    """Checked records; an error names the number of the record."""
-    checked = []
+def write_messages(namespace: Namespace, messages: Iterable[object], session_id: str) -> Report:
+    """Remember the messages of a conversation as turns of a session, as the namespace's settings say."""
+    reader = MessageReader(namespace.settings)
+    turns = reader.conversation(messages, session_id)
+    report = write_checked(namespace, turns, len(turns))
+    return replace(report, notes=(*report.notes, *reader.notes()))
+
+
+def check(records: Iterable[object], messages: MessageReader) -> list[Record]:
+    """Checked records, and the turns that messages among them become; an error names the number of the record."""
+    checked: list[Record] = []
     for number, item in enumerate(records, 1):
         try:
-            checked.append(record_of(item))
+            checked += messages.item(item) if is_message(item) else [record_of(item)]
         except InvalidInput as error:
             raise error.within(f"record {number}") from None
     return checked

@@ -1,4 +1,4 @@
-"""Memories from elsewhere: exports of ChatGPT and Claude, mem0, LangChain histories, Markdown notes, JSON lines."""
+"""Memories from elsewhere: exports of chat services, mem0, LangChain, Markdown, messages, coding agents, JSON lines."""
 
 from __future__ import annotations
 

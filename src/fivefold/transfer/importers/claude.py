@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fivefold.errors import InvalidInput
-from fivefold.transfer.importers.checks import optional_time, require_list, require_name, require_object, require_text
 from fivefold.transfer.importers.conversations import conversations
 from fivefold.transfer.importers.import_log import ImportLog
 from fivefold.transfer.importers.records import text_records
+from fivefold.values.json_shapes import optional_time, require_list, require_name, require_object, require_text
 from fivefold.values.memory import Record
 from fivefold.values.serialize import Json
 from fivefold.values.validate import visible

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from fivefold.errors import InvalidFile, InvalidInput
 from fivefold.transfer.importers.arrays import items
-from fivefold.transfer.importers.checks import require_object
 from fivefold.transfer.importers.import_log import ImportLog
 from fivefold.transfer.importers.source_files import CONVERSATIONS, matching_files, open_source_file
+from fivefold.values.json_shapes import require_object
 from fivefold.values.memory import Record
 from fivefold.values.serialize import Json
 from fivefold.values.shorten import shorten

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, get_args
 
 from fivefold.errors import Call, InvalidFile, InvalidInput
+from fivefold.transfer.importers import claude_code, codex, cursor
 from fivefold.transfer.importers.arrays import is_utf8, items
 from fivefold.transfer.importers.langchain import TABLE
 from fivefold.transfer.importers.markdown import is_markdown
@@ -21,8 +23,12 @@ from fivefold.transfer.importers.source_files import (
     open_source_file,
 )
 from fivefold.transfer.importers.sqlite_files import HEADER, columns
+from fivefold.values.serialize import Json
+from fivefold.writing.messages import is_message
 
-Format = Literal["chatgpt", "claude", "mem0", "langchain", "markdown", "jsonl"]
+Format = Literal[
+    "chatgpt", "claude", "mem0", "langchain", "markdown", "messages", "claude-code", "codex", "cursor", "jsonl"
+]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 NAMES: dict[Format, str] = {
@@ -31,7 +37,20 @@ NAMES: dict[Format, str] = {
     "mem0": "memories of mem0",
     "langchain": "chat histories of LangChain",
     "markdown": "Markdown notes",
+    "messages": "messages of a chat",
+    "claude-code": "transcripts of Claude Code",
+    "codex": "transcripts of Codex",
+    "cursor": "transcripts of Cursor",
     "jsonl": "JSON lines",
+}
+
+FIRST_LINES = 50
+"""Lines of a file by which a transcript is known."""
+
+_LINES: dict[Format, Callable[[Json], bool]] = {
+    "claude-code": claude_code.is_line,
+    "codex": codex.is_line,
+    "cursor": cursor.is_line,
 }
 
 
@@ -60,10 +79,14 @@ def _folder(path: Path) -> Format:
         return "markdown"
     if any(_holds_messages(path, name) for name in matching_files(path, "*.json")):
         return "langchain"
+    for name in matching_files(path, "*.jsonl"):
+        transcript = _transcript(first_bytes(path, name))
+        if transcript is not None:
+            return transcript
     raise InvalidFile(
         path,
-        "is a folder; name a file of JSON lines, or a folder with conversations.json, Markdown notes or LangChain "
-        "histories",
+        "is a folder; name a file of JSON lines, or a folder with conversations.json, Markdown notes, LangChain "
+        "histories or transcripts of a coding agent",
     )
 
 
@@ -102,10 +125,23 @@ def _text(path: Path, start: bytes) -> Format:
             first = json.loads(text.split("\n", 1)[0])
         except (ValueError, RecursionError):
             return _object(path)
-        return _shape(first) or "jsonl"
+        return _transcript(start) or _shape(first) or "jsonl"
     if text:
         raise _unknown(path, "holds neither JSON nor JSON lines")
     return "jsonl"
+
+
+def _transcript(start: bytes) -> Format | None:
+    """The coding agent whose transcript begins like this; its first lines may be of any kind."""
+    for line in start.decode("utf-8-sig", "ignore").splitlines()[:FIRST_LINES]:
+        try:
+            data = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        for format, is_line in _LINES.items():
+            if isinstance(data, dict) and is_line(data):
+                return format
+    return None
 
 
 def _object(path: Path) -> Format:
@@ -145,6 +181,8 @@ def _shape(value: object) -> Format | None:
         return "mem0"
     if "type" in value and isinstance(value.get("data"), dict):
         return "langchain"
+    if is_message(value) and ("role" in value or isinstance(value.get("messages"), list)):
+        return "messages"
     if value and all(isinstance(item, list) and item and _shape(item[0]) == "langchain" for item in value.values()):
         return "langchain"
     return None

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from fivefold.errors import InvalidFile, InvalidInput
+from fivefold.settings import Settings
 from fivefold.values.serialize import Value
 
 
@@ -27,6 +28,8 @@ class ImportLog:
     skipped: list[Skipped] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     """How many things have no text to remember, by their kind."""
+    settings: Settings = field(default_factory=Settings)
+    """Those of the namespace, which say what of system messages and tools is kept."""
 
     def skip(self, file: str, place: str, error: InvalidInput) -> None:
         """Note a part of a file; `place` is empty where the whole file cannot be read."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol, Unpack
 
 from fivefold.errors import Call, InvalidFile, InvalidInput
+from fivefold.settings import Settings
 from fivefold.text.progress import bar
 from fivefold.transfer.importers.detect import NAMES, Format, detect_format
 from fivefold.transfer.importers.import_log import ImportLog, Skipped
@@ -50,6 +51,8 @@ class ImportReport(Value):
 class Target(Protocol):
     """What an import writes to: an engine."""
 
+    @property
+    def settings(self) -> Settings: ...
     def get(self, id: str) -> Memory: ...
     def stored_ids(self, ids: Sequence[str]) -> set[str]: ...
     def stored_notes(self, content_hashes: Sequence[bytes]) -> set[bytes]: ...
@@ -86,7 +89,8 @@ def import_from(
     kind = resolve_format(source, format)
     if kind == "jsonl" and engine is not None and not dry_run:
         return _joined_report([engine.import_jsonl(source, progress=progress)], [], kind, dry_run, ImportLog())
-    log = ImportLog(strict)
+    settings = Settings() if engine is None else engine.settings
+    log = ImportLog(strict, settings=settings)
     count = sum(1 for _ in read_records(source, kind, log))
     if count == 0 and format != "auto":
         _check_format(source, kind, log)
@@ -94,7 +98,7 @@ def import_from(
     updated: list[str] = []
     note_hashes: set[bytes] = set()
     with bar(f"Importing {NAMES[kind]}", count, show=progress and not dry_run) as advance:
-        for records in _batches(read_records(source, kind, ImportLog(strict)), BATCH):
+        for records in _batches(read_records(source, kind, ImportLog(strict, settings=settings)), BATCH):
             batch = _sort(engine, records, note_hashes)
             updated += [str(record.id) for record in batch.changed]
             reports.append(Report(merged=tuple(batch.merged)))

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from fivefold.errors import InvalidFile, InvalidInput
-from fivefold.transfer.importers import chatgpt, claude, langchain, markdown, mem0
+from fivefold.transfer.importers import chatgpt, claude, langchain, markdown, mem0, messages
 from fivefold.transfer.importers.detect import FORMATS, Format, detect_format
 from fivefold.transfer.importers.import_log import ImportLog
+from fivefold.transfer.importers.transcripts import TRANSCRIPTS, reader_of
 from fivefold.values.memory import Record
 
 
@@ -30,7 +31,7 @@ def resolve_format(path: Path, format: str) -> Format:
     choice = next((known for known in FORMATS if known == format), None)
     if choice is None:
         raise InvalidInput(f"{format!r} is unknown; it is auto or one of {', '.join(FORMATS)}", field="format")
-    if path.is_dir() and choice in ("jsonl", "mem0"):
+    if path.is_dir() and choice in ("jsonl", "mem0", "messages"):
         raise InvalidFile(path, f"is a folder; name a file of {choice}")
     return choice
 
@@ -58,5 +59,9 @@ _READERS: dict[Format, Callable[[Path, ImportLog], Iterator[Record]]] = {
     "mem0": mem0.read,
     "langchain": langchain.read,
     "markdown": markdown.read,
+    "messages": messages.read,
+    "claude-code": reader_of(TRANSCRIPTS["claude-code"]),
+    "codex": reader_of(TRANSCRIPTS["codex"]),
+    "cursor": reader_of(TRANSCRIPTS["cursor"]),
     "jsonl": _lines,
 }

@@ -78,6 +78,22 @@ class Batch(Body):
 _RECORDS = TypeAdapter(Annotated[list[RecordBody], Field(fail_fast=True)])
 
 
+class MessagesBody(Body):
+    """The messages of a conversation, as OpenAI, Anthropic and LangChain send them."""
+
+    session_id: Name = Field(description="The conversation; its turns are the messages")
+    messages: Annotated[list[dict[str, Any]], Field(min_length=1, fail_fast=True)] = Field(
+        description="Messages in their order, each with role and content"
+    )
+
+    def checked(self, limits: Limits) -> list[dict[str, Any]]:
+        """The messages, no more of them and none longer than the server takes."""
+        limits.check_batch(len(self.messages))
+        for number, message in enumerate(self.messages):
+            limits.check_message(message, f"messages[{number}]")
+        return self.messages
+
+
 class Question(Body):
     """A question, and how it is to be answered."""
 

@@ -13,7 +13,7 @@ from fivefold.values.memory import Kind, Memory, Type
 from fivefold.values.paging import Page
 from fivefold.values.reports import Merged, Report
 from fivefold.web.idempotency import KeyedWrite
-from fivefold.web.rest.bodies import Batch, Changes, Name, RecordBody
+from fivefold.web.rest.bodies import Batch, Changes, MessagesBody, Name, RecordBody
 from fivefold.web.rest.operations import IN, JSON, Current, Example, UnderKey, operation
 
 HERE = {"namespace": "default"}
@@ -81,6 +81,36 @@ def remember_many(action: Current, once: UnderKey, body: Batch) -> Report:
     """Remember many texts at once; all are checked first."""
     records = body.to_fields(action.service.limits)
     return action.engine.remember_many([_with_id(once, record, number) for number, record in enumerate(records)])
+
+
+@operation(
+    "POST",
+    f"{IN}/messages",
+    role="writer",
+    action="remember_messages",
+    tag=TAG,
+    answers=Report,
+    status=201,
+    takes=JSON,
+    example=Example(
+        HERE,
+        body={
+            "session_id": "boiler",
+            "messages": [
+                {"role": "system", "content": "You are a helpful assistant."},
+                {"role": "user", "content": [{"type": "text", "text": "The boiler makes a noise since Monday"}]},
+                {"role": "assistant", "content": "Is the pressure above one bar?"},
+            ],
+        },
+    ),
+)
+def remember_messages(action: Current, body: MessagesBody) -> Report:
+    """Remember the messages of a conversation as turns of a session; those that are stored already are merged.
+
+    What the namespace's settings leave out, such as system messages, is in the notes of the report.
+    """
+    messages = body.checked(action.service.limits)
+    return action.engine.remember_messages(messages, session_id=body.session_id)
 
 
 @operation(

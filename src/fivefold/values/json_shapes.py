@@ -1,4 +1,4 @@
-"""Values of a foreign file, checked for the shape they should have; an error names the wrong value and what it is."""
+"""Values of foreign JSON, checked for the shape they should have; an error names the wrong value and what it is."""
 
 from __future__ import annotations
 
