@@ -51,6 +51,7 @@ BY_FILE = {
         "tests/cli/test_app.py",
         "tests/cli/test_backup.py",
         "tests/cli/test_bench.py",
+        "tests/cli/test_chat.py",
         "tests/cli/test_commands.py",
         "tests/cli/test_demo.py",
         "tests/cli/test_keys.py",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -124,7 +125,6 @@ def test_errors_are_one_sentence_or_one_object(
         (["forget"], "Name either ids of memories or --session."),
         (["forget", "key", "--session", "monday"], "Name either ids of memories or --session."),
         (["update", "key"], "Nothing to change; name a field, such as --content."),
-        ([], "Commands:"),
     ],
 )
 def test_wrong_usage_exits_with_2(args: list[str], said: str, command: Command) -> None:
@@ -144,6 +144,33 @@ def test_a_text_that_looks_like_an_option_gets_a_hint_that_works(text: str, smal
     fixed = shlex.split(hint.partition("fivefold ")[2])
     assert command(*fixed).code == 0
     assert text in command("list", "--limit", "1", "--store", small.path).out
+
+
+def test_alone_it_shows_where_to_begin_with_commands_that_there_are(command: Command) -> None:
+    ran = command()
+    assert (ran.code, ran.err) == (0, "")
+    named = re.findall(r"^  fivefold (\w+)", ran.out, re.MULTILINE)
+    assert named[:3] == ["demo", "add", "recall"]
+    for name in named:
+        assert command(name, "-h").out == command(name, "--help").out
+    assert not list(Path().iterdir()), "showing it makes nothing"
+
+
+def test_one_command_completes_in_the_shell(tmp_path: Path) -> None:
+    """In bash, as after a restart of the terminal."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    env = clean({"HOME": str(tmp_path), "PATH": path})
+    completed = (
+        "fivefold --install-completion; source ~/.bashrc; "
+        'COMP_WORDS=(fivefold rec); COMP_CWORD=1; _fivefold_completion fivefold; echo "got ${COMPREPLY[*]}"; '
+        'COMP_WORDS=(fivefold recall --eff); COMP_CWORD=2; _fivefold_completion fivefold; echo "got ${COMPREPLY[*]}"'
+    )
+    done = subprocess.run(["bash", "-c", completed], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"^got (.*)$", done.stdout.replace("\nreci", " reci"), re.MULTILINE) == [
+        "recall recipes",
+        "--effort",
+    ]
 
 
 def test_the_version_is_told(command: Command) -> None:
@@ -202,7 +229,7 @@ def test_a_full_device_is_said_in_one_sentence(args: list[str], small: Small) ->
 
 def test_output_can_be_piped_into_head(sample_path: str) -> None:
     """The answer is far larger than a pipe holds, so the command is still writing when head has gone."""
-    line = '"$1" -m fivefold recall "what did I say?" -k 200 --json --store "$2" | head -n 1'
+    line = '"$1" -m fivefold recall "what did I say?" -k 200 --json --trace --store "$2" | head -n 1'
     done = subprocess.run(
         ["sh", "-c", line, "sh", sys.executable, sample_path], capture_output=True, text=True, check=False
     )

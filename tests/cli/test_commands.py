@@ -22,7 +22,7 @@ DOCS = runpy.run_path(str(ROOT / "docs" / "make_cli_help.py"))
 NAMES: list[str] = DOCS["names"]()
 block: Callable[[str], str] = DOCS["block"]
 
-ANSWERS = {"recall", "explain", "plan", "context"}
+ANSWERS = {"recall", "explain", "plan", "context", "understand"}
 """Commands that answer a question even where there is nothing to find."""
 
 

@@ -168,7 +168,7 @@ def test_a_rerank_that_fails_is_named_and_leaves_the_order(
     said = command("explain", *asked).out
     assert re.search(r"^  cross-encoder failed +psychic  InvalidInput: unknown reranker", said, re.MULTILINE)
     assert said.endswith("  models: none\n")
-    answer = command("recall", *asked, "--json").json
+    answer = command("recall", *asked, "--json", "--trace").json
     assert [(note["stage"], note["status"]) for note in answer["notes"]] == [("cross-encoder", "failed")]
     assert all(not hit["steps"] for hit in answer["hits"])
 

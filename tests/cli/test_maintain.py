@@ -97,6 +97,6 @@ def test_doctor_finds_damage_and_repairs_it(small: Small, command: Command) -> N
 def test_reembed_moves_the_namespace(small: Small, command: Command) -> None:
     said = command("reembed", "wordllama", "--store", small.path).out
     assert re.fullmatch(r"namespace 'default' now has \d+ vectors of wordllama@[\d.]+\n", said)
-    answer = command("recall", "what is my badge ID?", "-k", "1", "--store", small.path, "--json").json
+    answer = command("recall", "what is my badge ID?", "-k", "1", "--store", small.path, "--json", "--trace").json
     assert answer["embedder"].startswith("wordllama@")
     assert answer["hits"][0]["memory"]["id"] == "badge"

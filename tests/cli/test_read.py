@@ -9,11 +9,42 @@ from fivefold.text.fence import OPEN
 from tests.support.shell import Command, Small
 
 
-def test_recall_shows_the_memory_and_its_routes(small: Small, command: Command) -> None:
+def test_recall_shows_text_when_who_chance_and_a_reason(small: Small, command: Command) -> None:
     ran = command("recall", "what is my badge ID?", "-k", "1", "--store", small.path)
+    first, second, last = ran.out.splitlines()
+    assert re.fullmatch(r" 1\. +\d+ %  My badge ID is E-47821", first)
+    assert second == "    6 Jan 2025, user · says “badge”, “ID”"
+    assert re.fullmatch(r"1 memory · recall [\w-]{36}", last)
+
+
+def test_recall_shows_days_of_the_time_zone(small: Small, command: Command) -> None:
+    command("add", "The gate code is 4711", "--at", "2025-01-31T23:30:00Z", "--store", small.path)
+    command("settings", "timezone=Asia/Tokyo", "--store", small.path)
+    assert "    1 Feb 2025 · " in command("recall", "what is the gate code?", "-k", "1", "--store", small.path).out
+
+
+def test_recall_as_json_has_the_trace_only_when_asked(small: Small, command: Command) -> None:
+    asked = ("recall", "what is my badge ID?", "--store", small.path, "--json")
+    short, whole = command(*asked), command(*asked, "--trace")
+    assert len(short.out) < len(whole.out) / 4
+    pairs = [(hit["memory"], hit["chance"], hit["reason"], hit["score"]) for hit in whole.json["hits"]]
+    assert [(hit["memory"], hit["chance"], hit["reason"], hit["score"]) for hit in short.json["hits"]] == pairs
+    assert {"plan", "routes", "timings"} <= set(whole.json)
+
+
+def test_understand_shows_how_a_question_is_read(small: Small, command: Command) -> None:
+    ran = command("understand", "what did Mrs Okafor say last week?", "--now", "2025-02-01", "--store", small.path)
+    assert ran.out.startswith("what did Mrs [Okafor = Okafor] say [last week = ")
+    assert "'last week' is 2025-01-25 00:00 to 2025-02-01 00:00 UTC" in ran.out
+    earlier = ("--history", "hello", "--store", small.path, "--json")
+    assert command("understand", "and her?", *earlier).json["history"] == ["hello"]
+
+
+def test_recall_in_detail_shows_the_memory_and_its_routes(small: Small, command: Command) -> None:
+    ran = command("recall", "what is my badge ID?", "-k", "1", "-v", "--store", small.path)
     first, second, bars, last = ran.out.splitlines()
     assert re.fullmatch(r" 1\. +\d+ %  My badge ID is E-47821", first)
-    assert second == "    06 Jan 2025 user · fact · badge"
+    assert second == "    6 Jan 2025, user · fact · badge"
     assert "dense #1" in bars
     assert "lexical #1" in bars
     assert re.fullmatch(
@@ -36,6 +67,7 @@ def test_recall_takes_time_context_and_recipe(small: Small, command: Command) ->
         "--store",
         small.path,
         "--json",
+        "--trace",
     ).json
     assert answer["query"]["now"] == "2025-02-01T00:00:00Z"
     assert answer["query"]["history"] == ["hello", "again"]
@@ -63,7 +95,7 @@ def test_recall_leaves_out_what_is_less_likely_than_asked_for(small: Small, comm
     asked = ("recall", "what is my badge ID?", "--store", small.path, "--json")
     every = command(*asked).json["hits"]
     least = max(hit["chance"] for hit in every)
-    likely = command(*asked, "--min-chance", str(least)).json
+    likely = command(*asked, "--min-chance", str(least), "--trace").json
     assert [hit["chance"] for hit in likely["hits"]] == [least]
     assert len(every) > 1
     assert {drop["stage"] for drop in likely["dropped"]} == {"min_chance"}
@@ -74,7 +106,7 @@ def test_recall_leaves_out_what_is_less_likely_than_asked_for(small: Small, comm
 
 
 def test_recall_that_encodes_nothing_says_nothing_of_it(small: Small, command: Command) -> None:
-    last = command("recall", "badge", "--recipe", "lexical", "--store", small.path).out.splitlines()[-1]
+    last = command("recall", "badge", "--recipe", "lexical", "-v", "--store", small.path).out.splitlines()[-1]
     assert re.fullmatch(r"2 memories · recipe lexical · [\d.]+ ms · recall [\w-]+", last)
 
 
@@ -99,7 +131,8 @@ def test_plan_shows_each_route(small: Small, command: Command) -> None:
 
 def test_all_three_take_five_unless_told(small: Small, command: Command) -> None:
     for name in ("recall", "explain"):
-        assert command(name, "badge", "--store", small.path, "--json").json["plan"]["k"] == 5
+        trace = ["--trace"] if name == "recall" else []
+        assert command(name, "badge", "--store", small.path, "--json", *trace).json["plan"]["k"] == 5
     assert command("plan", "badge", "--store", small.path, "--json").json["k"] == 5
 
 
@@ -135,7 +168,8 @@ def test_recent_turns_come_along_and_are_shown(small: Small, command: Command) -
 
 def test_effort_is_said_with_the_recipe(small: Small, command: Command) -> None:
     assert "recipe default, low effort · k 5" in command("plan", "badge", "--effort", "low", "--store", small.path).out
-    assert "recipe default, low effort · " in command("recall", "badge", "--effort", "low", "--store", small.path).out
+    ran = command("recall", "badge", "--effort", "low", "-v", "--store", small.path)
+    assert "recipe default, low effort · " in ran.out
     ran = command("recall", "badge", "--effort", "huge", "--store", small.path)
     assert ran.err == "fivefold: --effort 'huge' is unknown; it is one of low, normal, high\n"
 

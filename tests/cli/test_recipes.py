@@ -191,7 +191,7 @@ def test_the_last_of_two_changes_to_the_same_counts() -> None:
 def test_recall_and_plan_take_changes_and_paths(small: Small, command: Command, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(to_toml(load_recipe("lexical")), "utf-8")
     told = ("badge", "--store", small.path, "--recipe", "mine.toml", "--set", "routes.lexical.weight=0.25", "--json")
-    answer = command("recall", *told).json
+    answer = command("recall", *told, "--trace").json
     assert answer["plan"]["recipe"] == "mine"
     assert answer["hits"][0]["evidence"][0]["weight"] == 0.25
     assert command("plan", *told).json["routes"][0]["weight"] == 0.25
@@ -203,7 +203,7 @@ def stages(answer: dict[str, list[dict[str, list[dict[str, str]]]]]) -> set[str]
 
 def test_explain_leaves_noise_out_unless_asked_for_it(small: Small, command: Command) -> None:
     asked = ("badge", "--store", small.path, "--recipe", "engram", "--now", "2025-02-01")
-    assert "noise" in stages(command("recall", *asked, "--json").json)
+    assert "noise" in stages(command("recall", *asked, "--json", "--trace").json)
     assert "noise" not in stages(command("explain", *asked, "--json").json)
     scores = [[hit["score"] for hit in command("explain", *asked, "--json").json["hits"]] for _ in range(2)]
     assert scores[0] == scores[1]
@@ -215,22 +215,31 @@ def test_explain_leaves_noise_out_unless_asked_for_it(small: Small, command: Com
 
 def test_a_hit_shows_the_turns_beside_it(small: Small, command: Command) -> None:
     asked = ("badge", "--store", small.path, "-k", "1", "--recipe", "memsense", *BESIDE)
-    assert "    nearby  assistant: Noted, the badge is E-47821.\n" in command("recall", *asked).out
+    assert "    nearby  assistant: Noted, the badge is E-47821.\n" in command("recall", *asked, "-v").out
     assert re.search(r"^    beside +Noted, the badge is E-47821\.$", command("explain", *asked).out, re.MULTILINE)
 
 
 def test_a_session_shows_what_speaks_for_it(small: Small, command: Command) -> None:
-    out = command("recall", "badge", "--store", small.path, "-k", "1", "--recipe", "memsense").out
-    assert re.search(r"^    06 Jan 2025 · session monday · ", out, re.MULTILINE)
+    out = command("recall", "badge", "--store", small.path, "-k", "1", "-v", "--recipe", "memsense").out
+    assert re.search(r"^    6 Jan 2025 · session monday · ", out, re.MULTILINE)
     assert re.search(r"^    2 turns speak for it, the best is vec_full #\d, ", out, re.MULTILINE)
 
 
 def test_long_route_names_keep_their_columns(small: Small) -> None:
     ran = process(
-        "recall", "badge", "--store", small.path, "--recipe", "memsense", *BESIDE, folder=small.folder, COLUMNS="80"
+        "recall",
+        "badge",
+        "--store",
+        small.path,
+        "-v",
+        "--recipe",
+        "memsense",
+        *BESIDE,
+        folder=small.folder,
+        COLUMNS="80",
     )
     assert max(map(cell_len, ran.out.splitlines())) <= 80
-    ranks = [line.index("#") for line in ran.out.split("06 Jan 2025")[1].splitlines() if " #" in line]
+    ranks = [line.index("#") for line in ran.out.split("6 Jan 2025")[1].splitlines() if " #" in line]
     assert len(ranks) > 2
     assert len(set(ranks)) == 1
 

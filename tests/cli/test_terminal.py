@@ -45,6 +45,8 @@ def words(told: str) -> list[str]:
     "args",
     [
         ["recall", "where did I move, and what did Sarah say about the Berlin office?"],
+        ["recall", "where did I move, and what did Sarah say about the Berlin office?", "-v"],
+        ["understand", "where did I move, and what did Sarah say about the Berlin office last week?"],
         ["list"],
         ["get", "s01.03"],
         ["explain", "where do I live now?"],
@@ -53,7 +55,7 @@ def words(told: str) -> list[str]:
         ["sessions"],
         ["doctor"],
     ],
-    ids=lambda args: args[0],
+    ids=lambda args: f"{args[0]} {' '.join(args[2:])}".strip(),
 )
 def test_no_line_is_wider_than_the_terminal(args: list[str], sample_path: str, tmp_path: str) -> None:
     ran = process(*args, "--store", sample_path, folder=str(tmp_path), COLUMNS="60")
@@ -82,7 +84,7 @@ def test_wrapped_memories_hang_below_their_first_line(sample_path: str, tmp_path
 def test_bars_scale_with_the_width(small: Small) -> None:
     longest = []
     for width in ("60", "80", "100", "200"):
-        ran = process("recall", "badge", "--store", small.path, folder=small.folder, COLUMNS=width)
+        ran = process("recall", "badge", "-v", "--store", small.path, folder=small.folder, COLUMNS=width)
         longest.append(max(len(bar) for bar in re.findall("█+", ran.out)))
     assert longest == sorted(longest)
     assert longest[0] < longest[-1] == 24

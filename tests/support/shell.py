@@ -35,6 +35,8 @@ ARGS: dict[str, list[str]] = {
     "explain": ["what is my badge ID?"],
     "context": ["what is my badge ID?"],
     "plan": ["what is my badge ID?"],
+    "understand": ["what is my badge ID?"],
+    "chat": [],
     "recipes list": [],
     "recipes show": ["engram"],
     "get": ["key"],
@@ -88,13 +90,13 @@ NEEDS_TORCH = {"train weights"}
 NEEDS_SERVER = {name for name in ARGS if name.startswith("db ")}
 """Commands for stores on PostgreSQL alone; they have a file of tests of their own."""
 
-RUNS_ON = {"serve", "mcp"}
+RUNS_ON = {"serve", "mcp", "chat"}
 """Commands that run until they are stopped; they have a file of tests of their own."""
 
 WHOLE = {"maintain", "backup", "keys create", "keys list", "keys revoke", "audit", "serve", *NEEDS_SERVER}
 """Commands that look at all of a store rather than one namespace."""
 
-MAKES_STORES = {"demo", "add", "import", "keys create"}
+MAKES_STORES = {"demo", "add", "import", "keys create", "chat"}
 READS_STORES = sorted(set(ARGS) - STORELESS - MAKES_STORES - NEEDS_SERVER - RUNS_ON)
 
 

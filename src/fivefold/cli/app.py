@@ -29,6 +29,7 @@ COMMANDS = (
     "transfer",
     "migrate",
     "read",
+    "chat",
     "recipes",
     "browse",
     "graph",
@@ -72,11 +73,25 @@ FullOption = Annotated[bool, typer.Option("--full", help="Show long memories in 
 app = typer.Typer(
     name="fivefold",
     help="Long-term memory for AI agents: remember, recall, and see why each memory came back.",
-    no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+BEGINNING = """\
+fivefold: long-term memory for AI agents, in one file on this machine.
+
+Begin with:
+  fivefold demo                               a sample year, and questions about it
+  fivefold add "I take my tea without milk"   remember something
+  fivefold recall "how do I take my tea?"     find it again
+  fivefold chat                               a prompt that remembers and recalls as you type
+  fivefold serve                              a page to look inside, and REST
+  fivefold mcp                                tools for an agent
+
+fivefold -h lists all commands, fivefold recall -h explains one.
+fivefold --install-completion completes them in your shell."""
+"""Where to begin, shown when no command is named."""
 
 
 def _version(show: bool) -> None:
@@ -87,13 +102,16 @@ def _version(show: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _fivefold(
+    ctx: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     """Long-term memory for AI agents: remember, recall, and see why each memory came back."""
+    if ctx.invoked_subcommand is None:
+        say(BEGINNING)
 
 
 def run() -> None:

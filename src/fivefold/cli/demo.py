@@ -26,6 +26,9 @@ def demo(
         typer.Option("--store", help="Keep the sample in this file [default: a temporary one]", callback=named_store),
     ] = None,
     namespace: NamespaceOption = "demo",
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show the arithmetic: a bar for every route")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Load a sample year of conversations and answer questions about it."""
@@ -39,7 +42,7 @@ def demo(
             questions = [question for question in sample.questions() if question.id in QUESTIONS]
             answers = [engine.recall(question.query, k=k, now=question.now) for question in questions]
     if as_json:
-        print_json({"report": report.to_dict(), "recalls": [answer.to_dict() for answer in answers]})
+        print_json({"report": report.to_dict(), "recalls": [answer.summary() for answer in answers]})
         return
     from fivefold.cli import memory_view, recall_view, terminal
 
@@ -52,7 +55,7 @@ def demo(
     for answer in answers:
         terminal.line("")
         terminal.hang("? ", answer.query.text, "bold cyan")
-        recall_view.recall(answer)
+        recall_view.recall(answer, verbose=verbose)
     terminal.line("")
     terminal.line("Next, try:", "bold")
     for command in _next(store, namespace):

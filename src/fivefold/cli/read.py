@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -62,18 +63,23 @@ def recall(
     *,
     options: RecallOptions,
     full: FullOption = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show the arithmetic: a bar for every route")
+    ] = False,
+    trace: Annotated[bool, typer.Option("--trace", help="With --json, the whole trace of how they were found")] = False,
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,
 ) -> None:
     """Find the memories that answer a question."""
-    answer = _recall(question, k, recipe_of(options.recipe, options.overrides), options, store, namespace)
+    recipe = recipe_of(options.recipe, options.overrides)
+    answer, zone = _recall(question, k, recipe, options, store, namespace)
     if as_json:
-        print_json(answer.to_dict())
+        print_json(answer.to_dict() if trace else answer.summary())
     else:
         from fivefold.cli import recall_view
 
-        recall_view.recall(answer, full)
+        recall_view.recall(answer, full, verbose, zone)
 
 
 @app.command()
@@ -90,7 +96,7 @@ def explain(
 ) -> None:
     """Show how a recall finds its memories: every route, the fusion arithmetic, every later step."""
     recipe = recipe_of(options.recipe, options.overrides, still=True)
-    answer = _recall(question, k, recipe, options, store, namespace)
+    answer, _ = _recall(question, k, recipe, options, store, namespace)
     if as_json:
         print_json(answer.to_dict())
     else:
@@ -162,9 +168,32 @@ def plan(
         recall_view.plan(chosen)
 
 
-def _recall(question: str, k: int, recipe: Recipe, options: RecallOptions, store: str | None, namespace: str) -> Recall:
+@app.command()
+def understand(
+    question: Question,
+    now: NowOption = None,
+    history: HistoryOption = None,
+    store: StoreOption = None,
+    namespace: NamespaceOption = "default",
+    as_json: JsonOption = False,
+) -> None:
+    """Show how a question is read: names, times, what it asks for."""
     with reading(store, namespace, anyway=True) as engine:
-        return engine.recall(
+        read = engine.understand(question, now=now, history=history or ())
+    if as_json:
+        print_json(read.to_dict())
+    else:
+        from fivefold.cli import recall_view
+
+        recall_view.query(read)
+
+
+def _recall(
+    question: str, k: int, recipe: Recipe, options: RecallOptions, store: str | None, namespace: str
+) -> tuple[Recall, tzinfo]:
+    """The answer, and the zone in which its times are shown."""
+    with reading(store, namespace, anyway=True) as engine:
+        answer = engine.recall(
             question,
             k,
             recipe=recipe,
@@ -175,3 +204,4 @@ def _recall(question: str, k: int, recipe: Recipe, options: RecallOptions, store
             session_id=options.session,
             min_chance=options.min_chance,
         )
+        return answer, engine.settings.zone

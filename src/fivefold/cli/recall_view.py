@@ -1,9 +1,10 @@
-"""How a recall, a plan and a context look in a terminal: a bar for every route that found a memory."""
+"""How a recall, a plan, a question and a context look in a terminal."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from datetime import UTC, tzinfo
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
@@ -15,9 +16,11 @@ from fivefold.text.display import SHOWN, brief, visible
 from fivefold.values.excerpt import mark_words, marked_line
 from fivefold.values.explain import NOT_FOUND, SHOWN_TEXT, percent
 from fivefold.values.memory import Memory
+from fivefold.values.query import Query
 from fivefold.values.recall import Hit, Recall
 from fivefold.values.recall_trace import Evidence, Plan, Step
 from fivefold.values.shorten import shorten
+from fivefold.values.times import in_zone
 
 BAR = 24
 SHORTEST_BAR = 4
@@ -25,22 +28,18 @@ FIGURES = 13
 """Columns of a rank and a contribution."""
 
 
-def recall(answer: Recall, full: bool = False) -> None:
-    """The hits, each with a bar for every route that found it."""
+def recall(answer: Recall, full: bool = False, verbose: bool = False, zone: tzinfo = UTC) -> None:
+    """The hits with when, who and a short reason; `verbose` adds ids, and a bar for every route that found one."""
     if not answer.found:
         line(NOT_FOUND, "yellow")
-    best = max((item.contribution for hit in answer for item in hit.candidate.evidence), default=1.0) or 1.0
-    room = min((_room(hit) for hit in answer), default=BAR)
-    colours = route_colours(answer)
+    arithmetic = Arithmetic(answer) if verbose else None
     for hit in answer:
         chance = "" if hit.chance is None else f"{percent(hit.chance):>4}  "
         hang(f"{hit.rank:>2}. {chance}", marked_text(hit, full), further=4)
-        hang("    ", _origin(hit.memory))
-        if room >= SHORTEST_BAR:
-            hang("    ", Text("  ").join(_parts(hit, best, room, colours)))
-        else:
-            _stacked(hit, best, colours)
-        _company(hit, full)
+        hang("    ", _origin(hit, zone, verbose))
+        if arithmetic is not None:
+            arithmetic.show(hit)
+            _company(hit, full)
     for turn in answer.recent:
         who = f"{turn.speaker}: " if turn.speaker else ""
         hang("recent  ", f"{who}{brief(turn.content, full)}", "dim")
@@ -50,7 +49,7 @@ def recall(answer: Recall, full: bool = False) -> None:
     for note in answer.notes:
         if note.status == "failed":
             hang("", f"stage {note.stage} failed: {note.why}", "red")
-    hang("", _closing(answer), "dim")
+    hang("", _closing(answer, verbose), "dim")
 
 
 def route_colours(answer: Recall) -> dict[str, str]:
@@ -71,13 +70,37 @@ def marked_text(hit: Hit, full: bool) -> Text:
     return text
 
 
-def _origin(memory: Memory) -> Text:
-    who = f" {memory.speaker}" if memory.speaker else ""
+def _origin(hit: Hit, zone: tzinfo, verbose: bool) -> Text:
+    memory = hit.memory
     what = f"session {memory.session_id}" if memory.kind == "session" else memory.type
-    text = Text(visible(f"{memory.event_at:%d %b %Y}{who} · {what} · {memory.id}"), style="dim")
+    details = (what, memory.id) if verbose else (hit.reason,)
+    text = Text(visible(" · ".join((when_and_who(memory, zone), *details))), style="dim")
     if memory.superseded_by:
-        text.append(visible(f" · superseded by {memory.superseded_by}"), style="yellow")
+        text.append(visible(f" · superseded by {memory.superseded_by}" if verbose else " · superseded"), style="yellow")
     return text
+
+
+def when_and_who(memory: Memory, zone: tzinfo = UTC) -> str:
+    """The day by the clocks of the namespace, and who said it."""
+    who = f", {memory.speaker}" if memory.speaker else ""
+    day = in_zone(memory.event_at, zone)
+    return f"{day.day} {day:%b %Y}{who}"
+
+
+class Arithmetic:
+    """Bars for the routes of a recall, on one line for each hit where the terminal is wide enough for all of them."""
+
+    def __init__(self, answer: Recall) -> None:
+        shares = [item.contribution for hit in answer for item in hit.candidate.evidence]
+        self.best = max(shares, default=1.0) or 1.0
+        self.room = min((_room(hit) for hit in answer), default=BAR)
+        self.colours = route_colours(answer)
+
+    def show(self, hit: Hit) -> None:
+        if self.room >= SHORTEST_BAR:
+            hang("    ", Text("  ").join(_parts(hit, self.best, self.room, self.colours)))
+        else:
+            _stacked(hit, self.best, self.colours)
 
 
 def _parts(hit: Hit, best: float, room: int, colours: Mapping[str, str]) -> Iterator[Text]:
@@ -134,7 +157,9 @@ def _company(hit: Hit, full: bool) -> None:
         hang("    ", f"nearby  {who}{text if full else shorten(text, SHOWN_TEXT)}", "dim", further=12)
 
 
-def _closing(answer: Recall) -> str:
+def _closing(answer: Recall, verbose: bool) -> str:
+    if not verbose:
+        return f"{counted(len(answer), 'memory', 'memories')} · recall {answer.id}"
     encode = sum(timing.ms for timing in answer.timings if timing.stage == "encode")
     total = sum(timing.ms for timing in answer.timings) - encode
     took = f"{total:.1f} ms" + (f" (+ {encode:.0f} ms to encode the question)" if encode >= 0.1 else "")
@@ -157,6 +182,13 @@ def plan(outline: Plan) -> None:
         ],
         right=("depth", "weight"),
     )
+
+
+def query(read: Query) -> None:
+    """The question as it is read, what is marked in it, and what follows from that."""
+    hang("", read.marked(), "bold cyan")
+    for text in read.describe():
+        hang("  ", text.strip(), further=4)
 
 
 def context(block: Context) -> None:

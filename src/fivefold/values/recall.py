@@ -9,6 +9,7 @@ from typing import Any
 from fivefold.values.explain import explain_chance, explain_hit, explain_rest, explain_search
 from fivefold.values.memory import Memory
 from fivefold.values.query import Query
+from fivefold.values.reason import short_reason
 from fivefold.values.recall_trace import Candidate, Dropped, PassageMatch, Plan, RouteRun, StageNote, Support, Timing
 from fivefold.values.serialize import Json, Value
 
@@ -69,13 +70,18 @@ class Hit(Value):
         found, content = self.passage, self.memory.content
         return content if found is None else content[found.start : found.end]
 
+    @property
+    def reason(self) -> str:
+        """Why it came back, in a few words."""
+        return short_reason(self.candidate)
+
     def explain(self) -> str:
         """The arithmetic behind the score, one line for each route and each step."""
         return explain_hit(self.rank, self.candidate)
 
     @classmethod
     def shape(cls) -> dict[str, Any]:
-        scores = {"score": float, "chance": float | None, "rrf_score": float, "final_score": float}
+        scores = {"score": float, "chance": float | None, "reason": str, "rrf_score": float, "final_score": float}
         return {"rank": int, **scores, "routes": Mapping[str, int], **Candidate.shape(), "explain": str}
 
     def to_dict(self) -> Json:
@@ -83,6 +89,7 @@ class Hit(Value):
             "rank": self.rank,
             "score": self.score,
             "chance": self.chance,
+            "reason": self.reason,
             "rrf_score": self.rrf_score,
             "final_score": self.final_score,
             "routes": self.routes,
@@ -126,6 +133,29 @@ class Recall(Value):
         """Routes that failed or were late and stages that failed, so that the answer may be less than it could."""
         routes = tuple(run.route for run in self.routes if run.status in ("failed", "late"))
         return routes + tuple(note.stage for note in self.notes if note.status == "failed")
+
+    def summary(self) -> Json:
+        """The answer as JSON without the trace of how it was found."""
+        hits = [
+            {
+                "rank": hit.rank,
+                "score": hit.score,
+                "chance": hit.chance,
+                "reason": hit.reason,
+                "memory": hit.memory.to_dict(),
+            }
+            for hit in self.hits
+        ]
+        recent = [turn.to_dict() for turn in self.recent]
+        return {
+            "id": self.id,
+            "question": self.query.text,
+            "found": self.found,
+            "chance": self.chance,
+            "hits": hits,
+            "recent": recent,
+            "degraded": list(self.degraded),
+        }
 
     def explain(self) -> str:
         """The whole trace as text: the question as it was understood, the plan, every route, the arithmetic."""
