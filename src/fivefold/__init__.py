@@ -65,7 +65,7 @@ _HOME = {
     "Reader": "stores.protocol",
     "Store": "stores.protocol",
     "Writer": "stores.protocol",
-    "Filter": "stores.queries",
+    "Filter": "values.filters",
     "TimeSettings": "text.time_grammar.settings",
     "NamespaceRefused": "values.access",
     "Refused": "values.access",
@@ -179,7 +179,6 @@ if TYPE_CHECKING:
     from fivefold.stores.protocol import Reader as Reader
     from fivefold.stores.protocol import Store as Store
     from fivefold.stores.protocol import Writer as Writer
-    from fivefold.stores.queries import Filter as Filter
     from fivefold.text.time_grammar.settings import TimeSettings as TimeSettings
     from fivefold.values.access import NamespaceRefused as NamespaceRefused
     from fivefold.values.access import Refused as Refused
@@ -191,6 +190,7 @@ if TYPE_CHECKING:
     from fivefold.values.extraction import Mention as Mention
     from fivefold.values.extraction import Span as Span
     from fivefold.values.extraction import Statement as Statement
+    from fivefold.values.filters import Filter as Filter
     from fivefold.values.graph import Edge as Edge
     from fivefold.values.graph import Entity as Entity
     from fivefold.values.graph import Relation as Relation

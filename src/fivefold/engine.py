@@ -25,7 +25,7 @@ from fivefold.retrieval import pipeline
 from fivefold.retrieval.browse import Browser
 from fivefold.retrieval.prompt import Context, compose
 from fivefold.retrieval.prompt_block import Count
-from fivefold.retrieval.request import RecipeChoice, checked_request
+from fivefold.retrieval.request import RecallOptions, RecipeChoice, checked_request
 from fivefold.settings import Settings
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
@@ -34,6 +34,7 @@ from fivefold.text.tokens import tokens
 from fivefold.transfer import jsonl
 from fivefold.transfer.import_jsonl import import_jsonl
 from fivefold.values.extraction import Extractor
+from fivefold.values.filter_input import FilterInput
 from fivefold.values.limits import MAX_TOKENS
 from fivefold.values.memory import Kind, Memory, RecordChanges, RecordInput, Type
 from fivefold.values.query import Query
@@ -210,6 +211,7 @@ class Engine(Browser):
         recent_turns: int | None = None,
         session_id: str | None = None,
         min_chance: float | None = None,
+        filter: FilterInput | None = None,
     ) -> Recall:
         """The `k` memories that answer `question` best, with the whole trace of how they were found.
 
@@ -217,6 +219,8 @@ class Engine(Browser):
         as in `{"fusion.k": 30, "routes.lexical.weight": 0.7}`, and `effort` makes it quicker or deeper.
         `recent_turns` brings the last turns along: of `session_id`, else of the session that spoke last.
         `min_chance` leaves out hits that are less likely to answer, for recipes that give chances.
+        `filter` says which memories may answer: a `Filter`, a mapping of its fields, or text such as
+        `speaker:ana tag:work meta.price>=10 since:2024-01-01`.
         """
         request = checked_request(
             question,
@@ -229,6 +233,7 @@ class Engine(Browser):
             recent_turns=recent_turns,
             session_id=session_id,
             min_chance=min_chance,
+            filter=filter,
         )
         answer = pipeline.recall(request, self._namespace, self._pool)
         self.store.log(log_entry(answer))
@@ -241,30 +246,15 @@ class Engine(Browser):
         k: int = 10,
         *,
         token_budget: int = 1000,
-        recipe: RecipeChoice = "default",
-        now: datetime | str | None = None,
-        history: Sequence[str] = (),
-        overrides: Mapping[str, object] | None = None,
-        effort: Effort = "normal",
-        recent_turns: int | None = None,
-        session_id: str | None = None,
-        min_chance: float | None = None,
         count: Count = tokens,
+        **options: Unpack[RecallOptions],
     ) -> Context:
-        """What `recall` finds as a block for a prompt within the budget; `count` says how many tokens a text takes."""
+        """What `recall` finds as a block for a prompt within the budget; `count` says how many tokens a text takes.
+
+        `options` are the keywords of `recall`.
+        """
         budget = checked_count(token_budget, "token_budget", 1, MAX_TOKENS)
-        answer = self.recall(
-            question,
-            k,
-            recipe=recipe,
-            now=now,
-            history=history,
-            overrides=overrides,
-            effort=effort,
-            recent_turns=recent_turns,
-            session_id=session_id,
-            min_chance=min_chance,
-        )
+        answer = self.recall(question, k, **options)
         return compose(answer, budget, count, self.settings.zone)
 
     def plan(
@@ -277,10 +267,18 @@ class Engine(Browser):
         history: Sequence[str] = (),
         overrides: Mapping[str, object] | None = None,
         effort: Effort = "normal",
+        filter: FilterInput | None = None,
     ) -> Plan:
         """What `recall` would do, without doing it."""
         request = checked_request(
-            question, k, recipe=recipe, overrides=overrides, now=self._now(now), history=history, effort=effort
+            question,
+            k,
+            recipe=recipe,
+            overrides=overrides,
+            now=self._now(now),
+            history=history,
+            effort=effort,
+            filter=filter,
         )
         return pipeline.prepare(request, self._namespace).plan
 

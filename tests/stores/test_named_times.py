@@ -20,6 +20,9 @@ from fivefold.values.times import to_micros
 from tests.support.postgres import Server
 
 BEFORE = """
+DROP TABLE memory_labels;
+DROP INDEX memories_speaker;
+DROP INDEX memories_written;
 DROP TABLE memory_times;
 DROP INDEX memories_said;
 ALTER TABLE memory_links RENAME TO newer;

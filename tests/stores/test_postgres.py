@@ -154,7 +154,10 @@ def test_an_older_schema_is_migrated_once_by_many(database: OwnDatabase, monkeyp
         open_store(database.dsn())
 
 
-WITHOUT_TIMES = "DROP TABLE memory_times; DROP INDEX memories_said; ALTER TABLE memory_links DROP COLUMN chance"
+WITHOUT_LABELS = "DROP TABLE memory_labels; DROP INDEX memories_speaker; DROP INDEX memories_written"
+WITHOUT_TIMES = (
+    f"{WITHOUT_LABELS}; DROP TABLE memory_times; DROP INDEX memories_said; ALTER TABLE memory_links DROP COLUMN chance"
+)
 
 
 def test_a_schema_without_named_times_gets_those_of_its_memories(database: OwnDatabase) -> None:

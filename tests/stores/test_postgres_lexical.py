@@ -9,8 +9,8 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.stores.postgres import lexical
-from fivefold.stores.queries import Filter
 from fivefold.text.lexemes import lexemes
+from fivefold.values.filters import Filter
 from tests.support.own_database import opened
 from tests.support.postgres import Server
 

@@ -16,11 +16,12 @@ from fivefold.retrieval.in_store import search_in_store
 from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.stores.protocol import Reader, VectorSpace
-from fivefold.stores.queries import Arm, Composite, Filter, MemoryFilter, Walk
+from fivefold.stores.queries import Arm, Composite, Walk
 from fivefold.testing.recipes import UNHURRIED_MS
 from fivefold.testing.strategies import SENTENCES
 from fivefold.testing.vectors import WordVectors
 from fivefold.values.decay import Decay
+from fivefold.values.filters import Filter
 from fivefold.values.recall_trace import RouteRun
 from tests.support.postgres import Server
 from tests.support.round_trips import RoundTrips
@@ -128,7 +129,7 @@ METHODS: dict[str, Callable[[Reader, VectorSpace], object]] = {
     "settings": lambda reader, space: reader.admin.settings(),
     "dense": lambda reader, space: reader.search.dense(space, "full", VECTOR, 20, Filter(("fact", "event"))),
     "lexical": lambda reader, space: reader.search.lexical(LEXEMES, 20, FOUND),
-    "sessions by words": lambda reader, space: reader.search.lexical(LEXEMES, 20, Filter(sessions=True)),
+    "sessions by words": lambda reader, space: reader.search.lexical(LEXEMES, 20, Filter(), sessions=True),
     "latest_with": lambda reader, space: reader.search.latest_with(LEXEMES, 5),
     "vocabulary": lambda reader, space: reader.search.vocabulary(100),
     "patterns": lambda reader, space: reader.search.patterns(space, "full", VECTOR, 20, FOUND),
@@ -157,7 +158,9 @@ METHODS: dict[str, Callable[[Reader, VectorSpace], object]] = {
     "session_rows": lambda reader, space: reader.sessions.memory_rows(["s0", "s1"]),
     "last_talk": lambda reader, space: reader.sessions.last_end(NOW),
     "sessions": lambda reader, space: reader.sessions.page(5),
-    "memories": lambda reader, space: reader.memories.page(MemoryFilter(tag="a", words=("tea",), since=NOW), (0, 0), 5),
+    "memories": lambda reader, space: reader.memories.page(
+        Filter(all_tags=("a",), words=("tea",), since=NOW), (0, 0), 5
+    ),
     "turns": lambda reader, space: reader.sessions.turns("s0"),
     "last_turns": lambda reader, space: reader.sessions.last_turns(None, NOW, 5),
     "mentioning": lambda reader, space: reader.graph.memories_about(3, 5, (0, 1)),

@@ -15,9 +15,10 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.stores.queries import Filter
+from fivefold.stores.sql.kept_rows import ALL, Kept, KeptRows
 from fivefold.stores.sqlite import vectors
 from fivefold.stores.sqlite.connection import connect
+from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.store import SqliteStore
 from tests.support.toy_engine import Toy, toy
 
@@ -30,7 +31,8 @@ def test_memory_and_vec0_give_the_same_neighbours(store_path: str, monkeypatch: 
         assert isinstance(store, SqliteStore)
         space = store.reader("default").search.vector_space()
         assert space is not None
-        for keep in (Filter(), Filter(("fact",)), Filter(("event", "preference"))):
+        some = KeptRows(np.arange(1, 300, 7), SQLITE)
+        for keep in (ALL, Kept(("fact",)), Kept(("event", "preference")), Kept(rows=some), Kept(("fact",), some)):
             for text in ("12 50 7", "hello"):
                 question = Toy().embed([text])[0]
                 with store.connections.reader() as connection:

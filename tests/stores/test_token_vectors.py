@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.stores.queries import Filter
 from fivefold.stores.sqlite import store as sqlite_store
 from fivefold.stores.sqlite import token_cache, token_rows
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.testing.passages import MODEL, TEXTS, TOKENS, Stored, all_tokens, entry_of, vector_of
+from fivefold.values.filters import Filter
 from tests.stores.test_written_before import path
 
 __all__ = ["path"]

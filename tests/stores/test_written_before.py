@@ -76,6 +76,7 @@ def test_the_doctor_says_so_and_a_repair_moves_it(written_before: Engine) -> Non
     assert [(item["check"], item["ok"]) for item in findings] == [
         *((item["check"], item["ok"]) for item in ANSWERS["doctor"]),
         ("named times", True),
+        ("labels", True),
         ("embedder", False),
     ]
     assert findings[-1]["detail"].startswith("this version no longer has fivefold-minilm@1")

@@ -41,11 +41,13 @@ def test_a_new_namespace_has_no_findings(engine: Engine) -> None:
         ("UPDATE sessions SET turns = 9", "session log"),
         ("DELETE FROM memory_times", "named times"),
         ("INSERT INTO memory_times VALUES (1, 2, 5, 6)", "named times"),
+        ("DELETE FROM memory_labels", "labels"),
+        ("INSERT INTO memory_labels VALUES (1, 2, 'tag', 'todd')", "labels"),
     ],
 )
 def test_the_doctor_finds_damage_and_repairs_it(store_path: str, damage: str, check: str) -> None:
     with fivefold.open(store_path) as engine:
-        engine.remember_many([{"content": text, "session_id": "s"} for text in TEXTS])
+        engine.remember_many([{"content": text, "session_id": "s", "tags": ["farm"]} for text in TEXTS])
         healthy = {hit.memory.id: hit.score for hit in engine.recall("rye flour for Bertil")}
     connection = connect(store_path)
     connection.execute(damage)

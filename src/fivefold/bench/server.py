@@ -25,8 +25,8 @@ from fivefold.errors import InvalidInput, MissingExtra
 from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.stores import POSTGRES
 from fivefold.stores.postgres.keys import namespace_key
-from fivefold.stores.queries import Filter
 from fivefold.text.progress import bar
+from fivefold.values.filters import Filter
 from fivefold.values.vectors import FIELDS
 
 if TYPE_CHECKING:

@@ -18,10 +18,11 @@ from fivefold.engine import Engine
 from fivefold.models.embedders import DEFAULT, embedder, read_question
 from fivefold.models.rerankers import Passage, reranker
 from fivefold.retrieval.routes import ROUTES, SearchContext
-from fivefold.stores.queries import Filter
+from fivefold.stores.sql.kept_rows import ALL
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.stores.sqlite.vectors import knn
 from fivefold.text.progress import bar
+from fivefold.values.filters import Filter
 
 MIDDLE = 10_000
 """The size up to which a whole recall has limits."""
@@ -119,7 +120,7 @@ def _plain_knn(engine: Engine, store: SqliteStore, size: int, rounds: int) -> Me
     def once(question: str) -> float:
         start = perf_counter()
         with store.connections.reader() as connection:
-            knn(connection, space, "full", vectors[hash(question) % len(vectors)], 10, Filter())
+            knn(connection, space, "full", vectors[hash(question) % len(vectors)], 10, ALL)
         return (perf_counter() - start) * 1000
 
     return times("baseline: vec0 alone", size, ask_rounds(once, rounds))

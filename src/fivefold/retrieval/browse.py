@@ -10,10 +10,12 @@ from typing import Any, cast
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.namespace import Namespace
 from fivefold.settings import Settings
-from fivefold.stores.queries import MemoryFilter
 from fivefold.values.extraction import Extraction
+from fivefold.values.field_types import Name
+from fivefold.values.fields import check
+from fivefold.values.filter_input import FilterInput, filter_of, narrowed
 from fivefold.values.limits import MAX_NAME
-from fivefold.values.memory import KINDS, TYPES, Kind, Memory, Session, Type
+from fivefold.values.memory import Kind, Memory, Session, Type
 from fivefold.values.paging import Page, page_of, read_cursor
 from fivefold.values.reports import Link, Stats
 from fivefold.values.serialize import Value
@@ -92,22 +94,25 @@ class Browser:
         superseded: bool | None = None,
         since: datetime | str | None = None,
         until: datetime | str | None = None,
+        filter: FilterInput | None = None,
         cursor: str | None = None,
         limit: int = 50,
     ) -> Page[Memory]:
         """Memories, latest first, all or those that match; session memories, which repeat turns, only by their kind.
 
-        `text` is words that must all occur, in any letter case; `since` is included, `until` is not.
+        `text` is words that must all occur, in any letter case; `since` is included, `until` is not. `filter` says
+        more, as a `Filter` or as text; the other arguments narrow it further.
         """
         limit = checked_limit(limit)
-        matching = MemoryFilter(
-            kind=cast(Kind | None, _one_of(kind, KINDS, "kind")),
-            type=cast(Type | None, _one_of(type, TYPES, "type")),
-            speaker=_optional_name(speaker, "speaker"),
-            session_id=_optional_name(session_id, "session_id"),
-            tag=_optional_name(tag, "tag"),
+        matching = narrowed(
+            filter_of(filter),
+            kinds=_listed(check(kind, Kind | None, "kind")),
+            types=_listed(check(type, Type | None, "type")),
+            speakers=_listed(check(speaker, Name | None, "speaker")),
+            session_ids=_listed(check(session_id, Name | None, "session_id")),
+            all_tags=_listed(check(tag, Name | None, "tag")),
             words=_words(text),
-            superseded=_optional_flag(superseded, "superseded"),
+            superseded=check(superseded, bool | None, "superseded"),
             since=None if since is None else as_utc(since, "since")[0],
             until=None if until is None else as_utc(until, "until")[0],
         )
@@ -173,20 +178,8 @@ class Browser:
         return self._namespace.reader.admin.stats()
 
 
-def _one_of(value: object, known: tuple[str, ...], field: str) -> object:
-    if value is not None and value not in known:
-        raise InvalidInput(f"{value!r} is unknown; it is one of {', '.join(known)}", field=field)
-    return value
-
-
-def _optional_name(value: object, field: str) -> str | None:
-    return None if value is None else checked_name(value, field)
-
-
-def _optional_flag(value: object, field: str) -> bool | None:
-    if value is not None and not isinstance(value, bool):
-        raise InvalidInput(f"{field} is True, False or None, not {value!r}")
-    return value
+def _listed(value: str | None) -> tuple[str, ...]:
+    return () if value is None else (value,)
 
 
 def _words(text: str | None) -> tuple[str, ...]:

@@ -74,7 +74,9 @@ def _rrf(parts: Sequence[RoutePlan], context: SearchContext, fusion: FusionSpec)
         field = part.options.field if isinstance(part.options, DenseOptions) else None
         sessions = isinstance(part.options, LexicalOptions) and part.options.of == "sessions"
         arms.append(Arm(part.route, part.depth, part.weight, field, sessions))
-    return context.reader.search.rrf(context.space, _vector(context), words(context.query), arms, fusion.k)
+    return context.reader.search.rrf(
+        context.space, _vector(context), words(context.query), arms, fusion.k, context.keep
+    )
 
 
 def _composite(parts: Sequence[RoutePlan], context: SearchContext) -> list[FusedHit]:
@@ -92,7 +94,7 @@ def _composite(parts: Sequence[RoutePlan], context: SearchContext) -> list[Fused
         decay=decay,
         now=context.query.now,
     )
-    return context.reader.search.composite(context.space, vector, how)
+    return context.reader.search.composite(context.space, vector, how, context.keep)
 
 
 def _horizon(recency: RoutePlan | None, context: SearchContext) -> QueryDecay:

@@ -27,7 +27,7 @@ from fivefold.retrieval.recipe import Recipe
 from fivefold.retrieval.request import RecallRequest
 from fivefold.retrieval.retrieve import retrieve
 from fivefold.retrieval.routes import ROUTES, SearchContext
-from fivefold.retrieval.selection import drop_not_yet_known, drop_unlikely, select
+from fivefold.retrieval.selection import drop_not_yet_known, drop_unlikely, drop_unmatched, select
 from fivefold.retrieval.stages import Pool, run_stages
 from fivefold.retrieval.understand.question import understand
 from fivefold.retrieval.weigh import apply_weights, predict_weights
@@ -70,7 +70,7 @@ def prepare(request: RecallRequest, namespace: Namespace) -> Prepared:
     settings, watch = namespace.settings, Stopwatch()
     query = understood(request, namespace.reader, settings)
     watch.stage("understand")
-    planned = plan(query, recipe, request.k, settings, request.effort, by_effort)
+    planned = plan(query, recipe, request.k, settings, request.effort, by_effort, request.filter)
     watch.stage("plan")
     return Prepared(recipe, settings, query, planned, watch)
 
@@ -94,18 +94,21 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
         query, planned = replace(query, weights=weights), apply_weights(planned, weights)
         watch.stage("weigh")
     id = new_id()
-    context = SearchContext(query, reader, settings, space, question, request.k, id, recipe.unit, planned, learned)
+    context = SearchContext(
+        query, reader, settings, space, question, request.k, id, recipe.unit, planned, learned, keep=request.filter
+    )
     runs = retrieve(planned, context, threads, recipe.fusion)
     watch.stage("retrieve")
     fused = fuse(runs, planned, recipe.fusion, reader.memories.fetch)
     runs = [name_top_hits(run, fused.candidates) for run in runs]
     watch.stage("fuse")
     pool = drop_not_yet_known(Pool(fused.candidates, supporting=fused.supporting), request.now)
-    pool = run_stages(pool, context, recipe.boosts)
+    pool = drop_unmatched(run_stages(pool, context, recipe.boosts), request.filter)
     watch.stage("boost")
-    pool = run_stages(pool, context, recipe.rerank)
+    pool = drop_unmatched(run_stages(pool, context, recipe.rerank), request.filter)
     watch.stage("rerank")
-    pool = drop_unlikely(run_stages(pool, context, recipe.select), request.min_chance)
+    pool = drop_unmatched(run_stages(pool, context, recipe.select), request.filter)
+    pool = drop_unlikely(pool, request.min_chance)
     hits, dropped = select(pool, request.k, recipe.unit)
     hits = with_matched_words(hits, context, namespace)
     watch.stage("select")

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from fivefold.retrieval.recipe import FusionSpec, Recipe, RouteSpec
 from fivefold.retrieval.routes import ROUTES
 from fivefold.settings import Settings
+from fivefold.values.filter_language import write_filter
+from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import Effort, Plan, RoutePlan
 
@@ -18,12 +20,14 @@ def plan(
     settings: Settings,
     effort: Effort = "normal",
     by_effort: Mapping[str, object] | None = None,
+    keep: Filter = EVERYTHING,
 ) -> Plan:
     """Routes that cannot help this question are skipped, with the reason; `by_effort` has changed the recipe."""
     routes = tuple(_route(spec, query, recipe, k, settings) for spec in recipe.routes)
     staged = (*recipe.boosts, *recipe.rerank, *recipe.select)
     stages = tuple(stage.name for stage in staged if stage.runs_at(effort))
-    return Plan(recipe.name, k, routes, _describe_fusion(recipe.fusion), stages, effort, dict(by_effort or {}))
+    fusion, changes = _describe_fusion(recipe.fusion), dict(by_effort or {})
+    return Plan(recipe.name, k, routes, fusion, stages, effort, changes, write_filter(keep))
 
 
 def _route(spec: RouteSpec, query: Query, recipe: Recipe, k: int, settings: Settings) -> RoutePlan:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 from fivefold.errors import InvalidInput
 from fivefold.retrieval.effort import checked_effort
@@ -15,6 +15,8 @@ from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 from fivefold.settings import Settings
 from fivefold.values.field_types import About, Count, Items, Name, RecentTurns, Share, Text, VisibleText
 from fivefold.values.fields import fields_of
+from fivefold.values.filter_input import FilterInput, filter_of
+from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.limits import MAX_K
 from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import hidden
@@ -50,6 +52,10 @@ class RecallRequest:
     min_chance: Annotated[
         Share | None, About("The least chance that a memory answers, for it to be returned", left_out="none")
     ] = None
+    filter: Annotated[
+        Filter,
+        About("Which memories may answer, as in: speaker:ana tag:work,home meta.price>=10 since:2024-01-01", "all"),
+    ] = EVERYTHING
     utc_offset: timedelta | None = hidden(default=None)  # noqa: RUF009
     """How far the clock of `now` is ahead of UTC, where it says so."""
 
@@ -61,6 +67,20 @@ class RecallRequest:
 
 
 REQUEST = fields_of(RecallRequest)
+
+
+class RecallOptions(TypedDict, total=False):
+    """The keywords of a recall, for methods that hand them on."""
+
+    recipe: RecipeChoice
+    now: datetime | str | None
+    history: Sequence[str]
+    overrides: Mapping[str, object] | None
+    effort: Effort
+    recent_turns: int | None
+    session_id: str | None
+    min_chance: float | None
+    filter: FilterInput | None
 
 
 def checked_request(
@@ -75,6 +95,7 @@ def checked_request(
     recent_turns: int | None = None,
     session_id: str | None = None,
     min_chance: float | None = None,
+    filter: FilterInput | None = None,
 ) -> RecallRequest:
     """The request, or an error that names the first argument that is wrong."""
     request = RecallRequest(
@@ -88,6 +109,7 @@ def checked_request(
         session_id=REQUEST["session_id"].check(session_id),
         utc_offset=offset_of(now),
         min_chance=REQUEST["min_chance"].check(min_chance),
+        filter=filter_of(filter),
     )
     if request.min_chance is not None and not _gives_chances(request.recipe, request.effort):
         raise _no_chances(request)

@@ -16,7 +16,7 @@ from fivefold.retrieval.fuse import rows_by_share
 from fivefold.retrieval.in_store import search_in_store
 from fivefold.retrieval.recipe import FusionSpec
 from fivefold.retrieval.routes import ROUTES, SearchContext
-from fivefold.stores.queries import Filter
+from fivefold.values.filters import EVERYTHING
 from fivefold.values.recall_trace import Plan, RouteHit, RoutePlan, RouteRun
 
 _log = logging.getLogger("fivefold")
@@ -99,12 +99,17 @@ def _run(part: RoutePlan, context: SearchContext) -> RouteRun:
 
 
 def _search(part: RoutePlan, context: SearchContext) -> tuple[list[RouteHit], str]:
-    """Search among the implied types first; too few of those, and the filter is dropped (R9)."""
+    """Search among the implied types first; too few of those, and all types that the filter allows are searched (R9).
+
+    A route that only supports other routes' hits is not narrowed: it brings no candidates.
+    """
     route = ROUTES[part.search]
-    hits = route.search(context, part.depth, Filter(part.types), part.options)
-    if not part.types or len(hits) >= context.settings.widen_below:
+    allowed = EVERYTHING if part.supports else context.keep
+    implied = tuple(type for type in part.types if not allowed.types or type in allowed.types)
+    hits = route.search(context, part.depth, replace(allowed, types=implied or allowed.types), part.options)
+    if not implied or len(hits) >= context.settings.widen_below:
         return hits, part.reason
-    wide = route.search(context, part.depth, Filter(), part.options)
+    wide = route.search(context, part.depth, allowed, part.options)
     return wide, f"only {len(hits)} of type {' or '.join(part.types)}, so all types were searched"
 
 

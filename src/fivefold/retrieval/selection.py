@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from fivefold.retrieval.recipe import Unit
 from fivefold.retrieval.stages import Pool, best_first
+from fivefold.values.filters import Filter
 from fivefold.values.recall import Hit
 from fivefold.values.recall_trace import Candidate, Dropped
 
@@ -18,6 +20,23 @@ def drop_not_yet_known(pool: Pool, now: datetime) -> Pool:
         if not candidate.memory.known_at(now)
     ]
     return pool.without(later, "select") if later else pool
+
+
+def drop_unmatched(pool: Pool, keep: Filter) -> Pool:
+    """What a stage has added and does not pass the filter is left out, also next to a candidate."""
+    if not keep:
+        return pool
+    unmatched = [
+        (candidate, "does not pass the filter") for candidate in pool.candidates if not keep.matches(candidate.memory)
+    ]
+    pool = pool.without(unmatched, "filter") if unmatched else pool
+    return pool.with_candidates(_without_unmatched(candidate, keep) for candidate in pool.candidates)
+
+
+def _without_unmatched(candidate: Candidate, keep: Filter) -> Candidate:
+    if not candidate.neighbours:
+        return candidate
+    return replace(candidate, neighbours=tuple(filter(keep.matches, candidate.neighbours)))
 
 
 def drop_unlikely(pool: Pool, least: float | None) -> Pool:

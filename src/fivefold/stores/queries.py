@@ -7,34 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from fivefold.values.decay import Decay
-from fivefold.values.memory import Kind, Type
 from fivefold.values.vectors import VectorField
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """A hard filter inside the index (R9): only memories of these types, or sessions instead of turns and notes."""
-
-    types: tuple[Type, ...] = ()
-    sessions: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryFilter:
-    """Which memories a page shows; a field that is None does not narrow it.
-
-    Without a kind, session memories are left out, which only repeat their turns. All `words` must be in the text.
-    """
-
-    kind: Kind | None = None
-    type: Type | None = None
-    speaker: str | None = None
-    session_id: str | None = None
-    tag: str | None = None
-    words: tuple[str, ...] = ()
-    superseded: bool | None = None
-    since: datetime | None = None
-    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

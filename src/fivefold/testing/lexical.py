@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from fivefold.engine import Engine
 from fivefold.stores.protocol import Store
-from fivefold.stores.queries import Filter
 from fivefold.testing.compare import session_names
 from fivefold.testing.fixtures import StoreFixtures
-from fivefold.testing.searches import ALL, Ranking, words
+from fivefold.testing.searches import Ranking, words
 from fivefold.testing.store_pair import StorePair
 from fivefold.testing.strategies import SENTENCES, WORDS, examined
 from fivefold.text.lexemes import lexemes
@@ -156,7 +155,7 @@ class LexicalLaws(StoreFixtures):
             *({"content": text, "session_id": f"s{i % 3}", "id": f"t{i:02}"} for i, text in enumerate(SENTENCES))
         )
         pair.remember(*({"content": text, "id": f"n{i:02}"} for i, text in enumerate(WORDS)))
-        _ranked_alike(pair, ["tea", "Sarah", "E-47821", "東京"], Filter(sessions=True))
+        _ranked_alike(pair, ["tea", "Sarah", "E-47821", "東京"], sessions=True)
         _ranked_alike(pair, ["tea", "Sarah", "E-47821", "東京"])
 
     def test_statistics_follow_every_change(self, pair: StorePair) -> None:
@@ -168,7 +167,7 @@ class LexicalLaws(StoreFixtures):
         pair.both(lambda engine: engine.update("h02", tags=["tea", "coffee"], task_tag="badge"))
         pair.both(lambda engine: engine.supersede("h04", {"content": "no milk at all", "id": "new"}))
         _ranked_alike(pair, QUESTIONS[:8])
-        _ranked_alike(pair, QUESTIONS[:8], Filter(sessions=True))
+        _ranked_alike(pair, QUESTIONS[:8], sessions=True)
 
     def test_lists_are_cut_at_their_depth(self, pair: StorePair) -> None:
         chance = random.Random(5)
@@ -208,16 +207,16 @@ class LexicalLaws(StoreFixtures):
         assert some == [word for word in every if word.startswith(whole[0][0])]
 
 
-def _ranked_alike(pair: StorePair, questions: Sequence[str], keep: Filter = ALL, depth: int = 100) -> None:
+def _ranked_alike(pair: StorePair, questions: Sequence[str], sessions: bool = False, depth: int = 100) -> None:
     for question in questions:
-        expected, actual = (_ranked(engine, question, depth, keep) for engine in (pair.reference, pair.tested))
+        expected, actual = (_ranked(engine, question, depth, sessions) for engine in (pair.reference, pair.tested))
         assert [score for _, score in actual] == pytest.approx([score for _, score in expected], rel=ROUNDING), question
         assert _settled(actual, expected) == [id for id, _ in expected], question
 
 
-def _ranked(engine: Engine, question: str, depth: int, keep: Filter) -> Ranking:
+def _ranked(engine: Engine, question: str, depth: int, sessions: bool) -> Ranking:
     names = session_names(engine)
-    return [(names.get(id, id), score) for id, score in words(engine, question, depth, keep)]
+    return [(names.get(id, id), score) for id, score in words(engine, question, depth, sessions=sessions)]
 
 
 def _settled(actual: Ranking, expected: Ranking) -> list[str]:

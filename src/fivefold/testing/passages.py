@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from fivefold.stores.protocol import Entry, Store, VectorSpace, Writer
-from fivefold.stores.queries import Arm, Filter
+from fivefold.stores.queries import Arm
 from fivefold.testing.fixtures import StoreFixtures
 from fivefold.testing.store_pair import NOW, new_namespace
 from fivefold.testing.vectors import WordVectors
+from fivefold.values.filters import Filter
 from fivefold.values.records import record_of
 from fivefold.values.reports import Finding
 from fivefold.values.vectors import Matrix, PassageVectors, Vector

@@ -12,13 +12,13 @@ from fivefold.engine import Engine
 from fivefold.models.embedders import DEFAULT
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.stores.protocol import Store
-from fivefold.stores.queries import Filter
 from fivefold.testing.fixtures import StoreFixtures
 from fivefold.testing.recipes import steady_recipes, steady_with
 from fivefold.testing.searches import dense, words
 from fivefold.testing.store_pair import StorePair, answers, opened
 from fivefold.testing.strategies import Story, examined, stories
 from fivefold.testing.vectors import Embedded, WordVectors
+from fivefold.values.filters import Filter
 from fivefold.values.vectors import FIELDS
 
 YEAR = (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fivefold.engine import Engine
-from fivefold.stores.queries import Filter
 from fivefold.testing.vectors import WordVectors
 from fivefold.text.lexemes import lexemes
+from fivefold.values.filters import Filter
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import VectorField
 
@@ -22,10 +22,11 @@ def dense(engine: Engine, text: str, depth: int = 50, keep: Filter = ALL, where:
     return _by_id(engine, reader.search.dense(space, where, vector, depth, keep))
 
 
-def words(engine: Engine, text: str, depth: int = 50, keep: Filter = ALL) -> Ranking:
+def words(engine: Engine, text: str, depth: int = 50, keep: Filter = ALL, sessions: bool = False) -> Ranking:
     """What shares words with a text, by id."""
     reader = engine.store.reader(engine.namespace)
-    return _by_id(engine, reader.search.lexical(list(dict.fromkeys(lexemes(text))), depth, keep))
+    asked = list(dict.fromkeys(lexemes(text)))
+    return _by_id(engine, reader.search.lexical(asked, depth, keep, sessions=sessions))
 
 
 def _by_id(engine: Engine, hits: list[RouteHit]) -> Ranking:

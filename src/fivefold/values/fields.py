@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import dataclasses
+import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -153,8 +154,8 @@ def checker(hint: Any) -> Check:
 
 def _checker_of(declaration: Declared) -> Check:
     origin, args = get_origin(declaration.base), get_args(declaration.base)
-    if declaration.base is Any:
-        return lambda value, path: value
+    if declaration.base is Any or origin in {typing.Union, types.UnionType}:
+        return lambda value, path: value  # of several types, a rule says which values fit
     if declaration.mark(PlainJson):
         return plain_json
     if origin is Literal:

@@ -47,6 +47,8 @@ class Plan(Value):
     effort: Effort = "normal"
     by_effort: Mapping[str, Any] = field(default_factory=dict)
     """What the effort changed in the recipe, by paths as `overrides` has them."""
+    filter: str = ""
+    """Which memories may answer, as a line of text; empty where all may."""
 
     def describe_effort(self) -> str:
         """The effort in words; empty where it is the normal one."""

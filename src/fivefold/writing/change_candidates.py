@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fivefold.stores.protocol import Reader, VectorSpace
-from fivefold.stores.queries import Filter
 from fivefold.text.lexemes import lexemes
+from fivefold.values.filters import Filter
 from fivefold.values.memory import Memory
 from fivefold.values.vectors import Matrix
 from fivefold.writing.change_cues import is_plain, may_state

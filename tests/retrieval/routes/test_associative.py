@@ -15,8 +15,9 @@ from fivefold.retrieval.routes import ROUTES, SearchContext
 from fivefold.retrieval.routes.associative import SETTLED, AssociativeOptions, attend
 from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader, VectorSpace
-from fivefold.stores.queries import Filter
+from fivefold.stores.sql.kept_rows import ALL
 from fivefold.stores.sqlite.vectors import CachedVectors
+from fivefold.values.filters import Filter
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import Vector, VectorField
@@ -148,13 +149,13 @@ class Recording:
         self.search = self
 
     def patterns(self, space: VectorSpace, where: VectorField, vector: Vector, size: int, keep: Filter) -> Matrix:
-        found = self.held.patterns(vector, size, keep)
+        found = self.held.patterns(vector, size, ALL)
         self.read.append(len(found))
         return found
 
     def dense(self, space: VectorSpace, where: VectorField, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
         self.searched += 1
-        return self.held.search(vector, depth, keep)
+        return self.held.search(vector, depth, ALL)
 
 
 def associate(reader: Recording, cue: Vector, depth: int = 10, **options: Any) -> list[RouteHit]:
@@ -200,7 +201,7 @@ def test_e7_made_vectors_a_chain_reaches_past_the_cue() -> None:
     matrix = np.stack([np.cos(turned), np.sin(turned)], axis=1).astype(np.float32)
     cue = np.array([1.0, 0.0], dtype=np.float32)
     reader = Recording(matrix)
-    dense = [hit.row for hit in reader.held.search(cue, 6, Filter())]
+    dense = [hit.row for hit in reader.held.search(cue, 6, ALL)]
     associated = [hit.row for hit in associate(reader, cue, depth=8)]
     assert 8 in dense
     assert 7 not in dense

@@ -15,8 +15,8 @@ import numpy as np
 
 from fivefold.models.embedders import Matrix, unit
 from fivefold.retrieval.routes.base import BaseRoute, SearchContext
-from fivefold.stores.queries import Filter
 from fivefold.values.field_types import About, Between
+from fivefold.values.filters import Filter
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import Vector
 

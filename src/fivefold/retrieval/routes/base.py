@@ -10,7 +10,7 @@ from fivefold.errors import FivefoldError
 from fivefold.learning.model_store import LearnedReranker
 from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader, VectorSpace
-from fivefold.stores.queries import Filter
+from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.query import Query
 from fivefold.values.reading import QuestionReading
 from fivefold.values.recall_trace import Plan, RouteHit
@@ -38,6 +38,8 @@ class SearchContext:
     learned: LearnedReranker | None = None
     candidates: Sequence[int] = ()
     """The rows that the other routes found, best first, for a route that ranks them again."""
+    keep: Filter = EVERYTHING
+    """The filter of the recall: what does not pass it is no candidate."""
 
     def question_read(self) -> QuestionReading:
         if isinstance(self.question, Exception):
@@ -100,7 +102,8 @@ class Route(Protocol):
     def describe_limits(self, query: Query, settings: Settings) -> str:
         """What limits the search in addition to its depth, in words; empty when nothing does."""
 
-    def search(self, context: SearchContext, depth: int, keep: Filter, options: Any) -> list[RouteHit]: ...
+    def search(self, context: SearchContext, depth: int, keep: Filter, options: Any) -> list[RouteHit]:
+        """The best memories that pass `keep`, which is the recall's filter and the types that the question implies."""
 
     def normalize(self, scores: Sequence[float]) -> list[float]:
         """The scores of one list mapped into 0..1, for fusions that weigh by score (R10)."""

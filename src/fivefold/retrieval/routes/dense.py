@@ -8,8 +8,8 @@ from typing import Annotated
 
 from fivefold.retrieval.best_passage import lucky_gain
 from fivefold.retrieval.routes.base import BaseRoute, SearchContext
-from fivefold.stores.queries import Filter
 from fivefold.values.field_types import About
+from fivefold.values.filters import Filter
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import VectorField
 

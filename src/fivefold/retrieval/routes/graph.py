@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fivefold.retrieval.routes.base import BaseRoute, Options, SearchContext
 from fivefold.settings import Settings
-from fivefold.stores.queries import Filter, Walk
+from fivefold.stores.queries import Walk
+from fivefold.values.filters import Filter
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import RouteHit
 
@@ -20,9 +21,8 @@ class Graph(BaseRoute):
         return f"within {how.hops} hops, along at most {how.fan_out} edges and {how.per_entity} memories of an entity"
 
     def search(self, context: SearchContext, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
-        return context.reader.graph.walk(
-            roots(context.query, context.settings.sure_entity), _walk(context.query, context.settings), depth
-        )
+        start, how = roots(context.query, context.settings.sure_entity), _walk(context.query, context.settings)
+        return context.reader.graph.walk(start, how, depth, keep)
 
 
 def _walk(query: Query, settings: Settings) -> Walk:

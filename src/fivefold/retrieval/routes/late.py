@@ -10,8 +10,8 @@ from fivefold.errors import FivefoldError
 from fivefold.retrieval.routes.base import BaseRoute, SearchContext
 from fivefold.retrieval.routes.late_scores import late_scores
 from fivefold.settings import Settings
-from fivefold.stores.queries import Filter
 from fivefold.values.field_types import About, Between
+from fivefold.values.filters import Filter
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import RouteHit
 
@@ -49,12 +49,21 @@ class Late(BaseRoute):
         rows = list(context.candidates[:depth])
         pairs = context.reader.sessions.neighbours(rows[: options.next_turns]) if options.next_turns else {}
         beside = [row for pair in pairs.values() for row in pair if row is not None]
-        rows = list(dict.fromkeys([*rows, *beside, *_stand_ins(rows, context)]))
+        further = [row for row in dict.fromkeys([*beside, *_stand_ins(rows, context)]) if row not in set(rows)]
+        rows += _matching(further, context, keep)
         ranked = sorted(late_scores(context, rows).items(), key=lambda item: (-item[1].score, item[0]))
         return [RouteHit(row, found.score, part=found.part) for row, found in ranked]
 
     def normalize(self, scores: Sequence[float]) -> list[float]:
         return [min(1.0, max(0.0, score)) for score in scores]
+
+
+def _matching(rows: list[int], context: SearchContext, keep: Filter) -> list[int]:
+    """Those of the rows whose memories pass the filter."""
+    if not keep or not rows:
+        return rows
+    memories = context.reader.memories.fetch(rows)
+    return [row for row in rows if row in memories and keep.matches(memories[row])]
 
 
 def _stand_ins(rows: Sequence[int], context: SearchContext) -> list[int]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from fivefold.retrieval.routes.base import BaseRoute, SearchContext
-from fivefold.stores.queries import Filter
 from fivefold.text.lexemes import lexemes
 from fivefold.values.field_types import About
+from fivefold.values.filters import Filter
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import RouteHit
 
@@ -47,9 +47,8 @@ class Lexical(BaseRoute):
         return None if rest else f"the question asks for {query.window.text!r} and no subject"
 
     def search(self, context: SearchContext, depth: int, keep: Filter, options: LexicalOptions) -> list[RouteHit]:
-        return context.reader.search.lexical(
-            words(context.query), depth, replace(keep, sessions=options.of == "sessions")
-        )
+        sessions = options.of == "sessions"
+        return context.reader.search.lexical(words(context.query), depth, keep, sessions=sessions)
 
     def normalize(self, scores: Sequence[float]) -> list[float]:
         best = max(scores, default=0.0)

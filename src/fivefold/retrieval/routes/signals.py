@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fivefold.retrieval.routes.base import BaseRoute, Options, SearchContext
-from fivefold.stores.queries import Filter
 from fivefold.values.decay import Decay
 from fivefold.values.field_types import About
+from fivefold.values.filters import Filter
 from fivefold.values.recall_trace import RouteHit
 
 

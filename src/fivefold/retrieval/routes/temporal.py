@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from fivefold.retrieval.routes.base import BaseRoute, Options, SearchContext
-from fivefold.stores.queries import Filter
+from fivefold.values.filters import Filter
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import RouteHit
 
@@ -25,8 +25,7 @@ class Temporal(BaseRoute):
     def search(self, context: SearchContext, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
         window = context.query.window
         if window is not None:
-            return context.reader.search.temporal(window.start, window.end, depth)
+            return context.reader.search.temporal(window.start, window.end, depth, keep)
         start = context.query.now - timedelta(days=context.settings.recent_days)
-        return [
-            replace(hit, factor=SPECULATIVE) for hit in context.reader.search.temporal(start, context.query.now, depth)
-        ]
+        hits = context.reader.search.temporal(start, context.query.now, depth, keep)
+        return [replace(hit, factor=SPECULATIVE) for hit in hits]

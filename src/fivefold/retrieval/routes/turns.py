@@ -5,7 +5,7 @@ from __future__ import annotations
 from fivefold.retrieval.routes.base import BaseRoute, Options, SearchContext
 from fivefold.retrieval.routes.window import DECIDES
 from fivefold.retrieval.understand.conversations import conversations
-from fivefold.stores.queries import Filter
+from fivefold.values.filters import Filter
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import RouteHit
 
@@ -24,6 +24,7 @@ class Turns(BaseRoute):
         session = found.last if demand.kind == "last time" else found.running or found.last
         if session is None:
             return []
-        turns = [turn for turn in context.reader.sessions.turns(session.id) if turn.event_at <= context.query.now]
+        turns = context.reader.sessions.turns(session.id)
+        turns = [turn for turn in turns if turn.event_at <= context.query.now and keep.matches(turn)]
         factor = DECIDES if demand.decides else 1.0
         return [RouteHit(turn.row, 1 / place, factor=factor) for place, turn in enumerate(turns[: -depth - 1 : -1], 1)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fivefold.retrieval.routes.base import BaseRoute, Options, SearchContext
-from fivefold.stores.queries import Filter
+from fivefold.values.filters import Filter
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import RouteHit
 
@@ -22,6 +22,6 @@ class InWindow(BaseRoute):
     def search(self, context: SearchContext, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
         window, demand = context.query.window, context.query.demand("window")
         assert window is not None
-        hits = context.reader.search.within(window.start, window.end, depth)
+        hits = context.reader.search.within(window.start, window.end, depth, keep)
         decides = demand is not None and demand.decides
         return [replace(hit, factor=DECIDES) for hit in hits] if decides else hits

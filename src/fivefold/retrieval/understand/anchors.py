@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 
 from fivefold.retrieval.understand.subject import subject_words
 from fivefold.stores.protocol import Reader
-from fivefold.stores.queries import Filter
 from fivefold.text.lexemes import lexemes
 from fivefold.text.time_grammar import EARLIEST
+from fivefold.values.filters import Filter
 from fivefold.values.memory import Memory
 from fivefold.values.query import Window
 

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 from fivefold.stores.postgres.dialect import POSTGRES
 from fivefold.stores.postgres.vector_writer import WITHOUT_VECTOR
-from fivefold.stores.sql.checks import Ask, check_entities, check_sessions, check_times, check_vectors, count_rows
+from fivefold.stores.sql.checks import (
+    Ask,
+    check_entities,
+    check_labels,
+    check_sessions,
+    check_times,
+    check_vectors,
+    count_rows,
+)
 from fivefold.values.reports import Finding
 
 
@@ -44,6 +52,7 @@ def check(ask: Ask, namespace: int) -> Iterator[Finding]:
     yield check_entities(ask, namespace)
     yield check_sessions(ask, namespace)
     yield check_times(ask, POSTGRES, namespace)
+    yield check_labels(ask, namespace)
 
 
 def _documents(ask: Ask, namespace: int) -> Finding:

@@ -7,7 +7,8 @@ from typing import Any
 
 from fivefold.stores.postgres import lexical, vectors
 from fivefold.stores.protocol import VectorSpace
-from fivefold.stores.queries import Arm, Composite, Filter
+from fivefold.stores.queries import Arm, Composite
+from fivefold.stores.sql.kept_rows import ALL, Kept
 from fivefold.values.decay import Curve
 from fivefold.values.times import DAY_MICROS, to_micros
 from fivefold.values.vectors import Vector
@@ -33,6 +34,7 @@ def rrf(
     k: float,
     indexed: Sequence[bool],
     has_vectors: Sequence[bool],
+    keep: Kept = ALL,
 ) -> Statement | None:
     """weight / (k + rank) summed over the routes, best first; of each arm, whether HNSW serves it, and it holds any."""
     arm_queries, parts = [], []
@@ -41,10 +43,10 @@ def rrf(
         if not has_vectors[i]:
             continue
         if arm.field is not None and space is not None and vector is not None:
-            sql, more = vectors.search(f"arm{i}", space, arm.field, arm.depth, Filter(), indexed[i])
+            sql, more = vectors.search(f"arm{i}", space, arm.field, arm.depth, keep, indexed[i])
             values |= {"vector": vector}
         elif arm.field is None and lexemes:
-            sql, more = lexical.search(f"arm{i}", lexemes, namespace, arm.depth, Filter(sessions=arm.sessions))
+            sql, more = lexical.search(f"arm{i}", lexemes, namespace, arm.depth, keep, arm.sessions)
         else:
             continue
         values |= {**more, f"weight{i}": float(arm.weight)}
@@ -71,12 +73,14 @@ _TOTAL = (
 )
 
 
-def composite(namespace: int, space: VectorSpace, vector: Vector, how: Composite, indexed: bool) -> Statement:
+def composite(
+    namespace: int, space: VectorSpace, vector: Vector, how: Composite, indexed: bool, keep: Kept = ALL
+) -> Statement:
     """Candidates, subject counts, recency over the candidate set, weighted sum: one statement (D9)."""
     newness = "CASE WHEN oldest < newest THEN (at - oldest)::float8 / (newest - oldest) ELSE 1.0 END"
     if how.decay.half_life_days is not None:
         newness = f"greatest(:floor::float8, {LEFT[how.decay.curve]})"
-    search, values = vectors.search("nearest", space, "full", how.depth, Filter(), indexed)
+    search, values = vectors.search("nearest", space, "full", how.depth, keep, indexed)
     values |= {"ns": namespace, "vector": vector, "now": to_micros(how.now)}
     values |= {"life": (how.decay.half_life_days or 1.0) * DAY_MICROS, "floor": float(how.decay.floor)}
     signals = [("similarity", how.similarity), ("recency", how.recency), ("frequency", how.frequency)]

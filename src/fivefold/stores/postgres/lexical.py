@@ -17,8 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fivefold.stores.postgres.keys import lexeme_key
-from fivefold.stores.queries import Filter
-from fivefold.values.memory import TYPES
+from fivefold.stores.sql.kept_rows import Kept
 
 PREDICATE_WEIGHT = 4
 """A hit in the short predicate weighs four times one in the content (R4)."""
@@ -44,33 +43,25 @@ def keys_of(namespace: int, sessions: bool, lexemes: Sequence[str]) -> list[int]
     return [lexeme_key(namespace, sessions, lexeme) for lexeme in dict.fromkeys(lexemes)]
 
 
-def search(name: str, lexemes: Sequence[str], namespace: int, depth: int, keep: Filter) -> tuple[str, dict[str, Any]]:
+def search(
+    name: str, lexemes: Sequence[str], namespace: int, depth: int, keep: Kept, sessions: bool = False
+) -> tuple[str, dict[str, Any]]:
     """Common table expressions of which `name` holds the best as memory and score, and their parameters."""
-    keys = _filled(keys_of(namespace, keep.sessions, lexemes))
+    keys = _filled(keys_of(namespace, sessions, lexemes))
     places = range(1, len(keys) + 1)
     values: dict[str, Any] = {f"{name}_key{i}": key for i, key in enumerate(keys, 1)}
     types = ""
     if keep.types:
         types = f" AND d.type = ANY(:{name}_types::smallint[])"
-        values[f"{name}_types"] = [TYPES.index(type) for type in keep.types]
+        values[f"{name}_types"] = keep.type_codes
+    if keep.rows is not None:
+        types += f" AND d.memory = ANY(:{name}_kept::bigint[])"
+        values[f"{name}_kept"] = keep.rows.listed
+        if keep.rows.few:
+            return f"{_weights(name, places)},{_among_few(name, places, types, depth)}", values
     first = _scored(name, places, types, "pair", f"SELECT array_agg(key) FROM {name}_term WHERE first")
     alone = f"SELECT array_agg(key) FROM {name}_term WHERE NOT first AND bound > (SELECT score FROM {name}_bar)"
-    sql = f"""
-{name}_known AS MATERIALIZED (
-  SELECT u.place AS asked, t.key, t.documents AS df, c.documents::float8 AS n,
-         c.tokens::float8 / c.documents AS average,
-         CASE WHEN 2 * t.documents < c.documents
-              THEN ln((c.documents - t.documents + 0.5::float8) / (t.documents + 0.5::float8))
-              ELSE 1e-6::float8 END AS idf
-  FROM unnest(ARRAY[{", ".join(f":{name}_key{i}" for i in places)}]::bigint[]) WITH ORDINALITY AS u(key, place)
-  JOIN terms t ON t.namespace = :ns AND t.key = u.key AND t.documents > 0
-  JOIN corpora c ON c.namespace = :ns AND c.sessions = t.sessions),
-{name}_rare AS MATERIALIZED (
-  SELECT *, {K1 + 1}::float8 * idf AS bound, row_number() OVER (ORDER BY df, asked) AS place,
-         sum({K1 + 1}::float8 * idf) OVER (ORDER BY df DESC, asked DESC) AS bound_on FROM {name}_known),
-{name}_weights AS MATERIALIZED (
-  SELECT max(average) AS average,
-         {", ".join(f"coalesce(max(idf) FILTER (WHERE asked = {i}), 0) AS idf{i}" for i in places)} FROM {name}_rare),
+    sql = f"""{_weights(name, places)},
 {name}_group AS MATERIALIZED (
   SELECT place, key, alone, sum(size) OVER best <= {FEW} OR row_number() OVER best = 1 AS first FROM (
     SELECT place, key, true AS alone, df::float8 AS size, idf AS worth FROM {name}_rare UNION ALL
@@ -97,6 +88,33 @@ def search(name: str, lexemes: Sequence[str], namespace: int, depth: int, keep: 
     return sql, values
 
 
+def _weights(name: str, places: range) -> str:
+    """The lexemes that are known with their bounds, and what one place of each weighs."""
+    return f"""
+{name}_known AS MATERIALIZED (
+  SELECT u.place AS asked, t.key, t.documents AS df, c.documents::float8 AS n,
+         c.tokens::float8 / c.documents AS average,
+         CASE WHEN 2 * t.documents < c.documents
+              THEN ln((c.documents - t.documents + 0.5::float8) / (t.documents + 0.5::float8))
+              ELSE 1e-6::float8 END AS idf
+  FROM unnest(ARRAY[{", ".join(f":{name}_key{i}" for i in places)}]::bigint[]) WITH ORDINALITY AS u(key, place)
+  JOIN terms t ON t.namespace = :ns AND t.key = u.key AND t.documents > 0
+  JOIN corpora c ON c.namespace = :ns AND c.sessions = t.sessions),
+{name}_rare AS MATERIALIZED (
+  SELECT *, {K1 + 1}::float8 * idf AS bound, row_number() OVER (ORDER BY df, asked) AS place,
+         sum({K1 + 1}::float8 * idf) OVER (ORDER BY df DESC, asked DESC) AS bound_on FROM {name}_known),
+{name}_weights AS MATERIALIZED (
+  SELECT max(average) AS average,
+         {", ".join(f"coalesce(max(idf) FILTER (WHERE asked = {i}), 0) AS idf{i}" for i in places)} FROM {name}_rare)"""
+
+
+def _among_few(name: str, places: range, kept: str, depth: int) -> str:
+    """The best of a filter's rows, each of which is read and scored: no search among all documents is needed."""
+    scored = _scored_of(name, places, f"FROM lexicon d WHERE d.namespace = :ns{kept} OFFSET 0")
+    best = f"SELECT memory, score FROM ({scored}) s WHERE score > 0 ORDER BY score DESC, memory LIMIT {depth}"
+    return f"\n{name} AS MATERIALIZED ({best})"
+
+
 def _filled(keys: list[int]) -> list[int]:
     """The keys with as many that stand for nothing as the next size has room for."""
     size = next((size for size in SIZES if size >= len(keys)), len(keys))
@@ -110,11 +128,15 @@ def _scored(name: str, places: range, types: str, pairs: str, alone: str) -> str
         f"AND d.keys && (SELECT array_agg(key) FROM {name}_{pairs} WHERE place = {i})"
         for i in places[:-1]
     ]
+    source = f"FROM lexicon d WHERE d.namespace = :ns{types} AND (({') OR ('.join(conditions)})) OFFSET 0"
+    return _scored_of(name, places, source)
+
+
+def _scored_of(name: str, places: range, source: str) -> str:
     return (
         f"SELECT d.memory, {' + '.join(_share(name, i) for i in places)} AS score FROM {name}_weights w CROSS JOIN "
         f"(SELECT d.memory, d.length, d.keys, d.counts, "
-        f"{', '.join(f'width_bucket(:{name}_key{i}, d.keys) AS at{i}' for i in places)} "
-        f"FROM lexicon d WHERE d.namespace = :ns{types} AND (({') OR ('.join(conditions)})) OFFSET 0) d"
+        f"{', '.join(f'width_bucket(:{name}_key{i}, d.keys) AS at{i}' for i in places)} {source}) d"
     )
 
 

@@ -14,16 +14,18 @@ from fivefold.stores.postgres.dsn import Options
 from fivefold.stores.postgres.indexes import Indexes
 from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.vectors import VectorCounts
-from fivefold.stores.postgres.walk import WALK, values_of
+from fivefold.stores.postgres.walk import KEPT_WALK, WALK, values_of
 from fivefold.stores.protocol import VectorSpace
-from fivefold.stores.queries import Arm, Composite, Filter, FusedHit, Walk
+from fivefold.stores.queries import Arm, Composite, FusedHit, Walk
 from fivefold.stores.sql.dialect import Values
 from fivefold.stores.sql.graph_reader import SqlGraphReader
+from fivefold.stores.sql.kept_rows import Kept
 from fivefold.stores.sql.reader import SqlReader
 from fivefold.stores.sql.recall_log import RecallLog
 from fivefold.stores.sql.scoped_reader import ScopedReader
 from fivefold.stores.sql.search_reader import SqlSearchReader
 from fivefold.stores.sql.spaces import space_of
+from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
 
@@ -96,8 +98,9 @@ class PostgresSearchReader(SqlSearchReader):
         return space_of(rows[0]) if rows else None
 
     def dense(self, space: VectorSpace, where: VectorField, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
-        indexed = self._by_index(space, where, depth, keep)
-        sql, values = vectors.search("nearest", space, where, depth, keep, indexed)
+        kept = self._scope.kept(keep)
+        indexed = self._by_index(space, where, depth, kept)
+        sql, values = vectors.search("nearest", space, where, depth, kept, indexed)
         rows = self._search(
             f"WITH {sql} SELECT memory, score, part FROM nearest ORDER BY score DESC, memory, part",
             {**values, "vector": vector},
@@ -105,10 +108,10 @@ class PostgresSearchReader(SqlSearchReader):
         )
         return [RouteHit(row, score, part=part) for row, score, part in rows]
 
-    def lexical(self, lexemes: Sequence[str], depth: int, keep: Filter) -> list[RouteHit]:
+    def lexical(self, lexemes: Sequence[str], depth: int, keep: Filter, *, sessions: bool = False) -> list[RouteHit]:
         if not lexemes:
             return []
-        sql, values = lexical.search("best", lexemes, self._ns, depth, keep)
+        sql, values = lexical.search("best", lexemes, self._ns, depth, self._scope.kept(keep), sessions)
         rows = self._search(f"WITH {sql} SELECT memory, score FROM best ORDER BY score DESC, memory", values)
         return [RouteHit(row, score) for row, score in rows]
 
@@ -136,29 +139,40 @@ class PostgresSearchReader(SqlSearchReader):
 
     def patterns(self, space: VectorSpace, where: VectorField, vector: Vector, size: int, keep: Filter) -> Matrix:
         """The vectors nearest to `vector`, side by side."""
-        indexed = self._by_index(space, where, size, keep)
-        sql, values = vectors.nearby(space, where, size, keep, indexed)
+        kept = self._scope.kept(keep)
+        indexed = self._by_index(space, where, size, kept)
+        sql, values = vectors.nearby(space, where, size, kept, indexed)
         rows = self._search(sql, {**values, "vector": vector}, self._settings(indexed, size), binary=True)
         return np.array([vectors.vector_of(data) for (data,) in rows], dtype=np.float32)
 
     def rrf(
-        self, space: VectorSpace | None, vector: Vector | None, lexemes: Sequence[str], arms: Sequence[Arm], k: float
+        self,
+        space: VectorSpace | None,
+        vector: Vector | None,
+        lexemes: Sequence[str],
+        arms: Sequence[Arm],
+        k: float,
+        keep: Filter = EVERYTHING,
     ) -> list[FusedHit]:
+        kept = self._scope.kept_rows(keep)
         indexed = [
-            space is not None and arm.field is not None and self._by_index(space, arm.field, arm.depth, Filter())
+            space is not None and arm.field is not None and self._by_index(space, arm.field, arm.depth, kept)
             for arm in arms
         ]
         has_vectors = [arm.field is None or self._has_vectors(arm.field) for arm in arms]
-        statement = fused_search.rrf(self._ns, space, vector, lexemes, arms, k, indexed, has_vectors)
+        statement = fused_search.rrf(self._ns, space, vector, lexemes, arms, k, indexed, has_vectors, kept)
         if statement is None:
             return []
         deepest = max(arm.depth for arm in arms)
         rows = self._search(*statement, self._settings(any(indexed), deepest))
         return [FusedHit(arms[arm].route, *rest) for arm, *rest in rows]
 
-    def composite(self, space: VectorSpace, vector: Vector, how: Composite) -> list[FusedHit]:
-        indexed = self._by_index(space, "full", how.depth, Filter())
-        sql, values = fused_search.composite(self._ns, space, vector, how, indexed)
+    def composite(
+        self, space: VectorSpace, vector: Vector, how: Composite, keep: Filter = EVERYTHING
+    ) -> list[FusedHit]:
+        kept = self._scope.kept_rows(keep)
+        indexed = self._by_index(space, "full", how.depth, kept)
+        sql, values = fused_search.composite(self._ns, space, vector, how, indexed, kept)
         rows = self._search(sql, values, self._settings(indexed, how.depth))
         routes = fused_search.routes_of(how)
         return [FusedHit(routes[arm], *rest) for arm, *rest in rows]
@@ -214,7 +228,7 @@ class PostgresSearchReader(SqlSearchReader):
     def _settings(self, indexed: bool, depth: int) -> tuple[str, ...]:
         return vectors.settings(indexed, depth, self._server.options, self._server.iterative)
 
-    def _by_index(self, space: VectorSpace, where: VectorField, depth: int, keep: Filter) -> bool:
+    def _by_index(self, space: VectorSpace, where: VectorField, depth: int, keep: Kept) -> bool:
         """Whether a search goes through the HNSW index rather than over all vectors."""
         if self._counts is None:
             self.vector_space()
@@ -229,13 +243,17 @@ class PostgresGraphReader(SqlGraphReader):
         self._search = scope.search
         self._ns = scope.ns
 
-    def walk(self, roots: Sequence[tuple[int, float]], how: Walk, depth: int) -> list[RouteHit]:
+    def walk(
+        self, roots: Sequence[tuple[int, float]], how: Walk, depth: int, keep: Filter = EVERYTHING
+    ) -> list[RouteHit]:
         """Memories that mention an entity in reach, by their best path; the path is the hit's note."""
         if not roots:
             return []
+        kept = self._scope.kept_rows(keep)
+        values = {**values_of(self._ns, roots, how, depth), **kept.values("kept")}
         return [
             RouteHit(memory, score, path if hop else f"mentions {path}", how.far if hop else 1.0)
-            for memory, score, hop, path in self._search(WALK, values_of(self._ns, roots, how, depth))
+            for memory, score, hop, path in self._search(WALK if kept.rows is None else KEPT_WALK, values)
         ]
 
 

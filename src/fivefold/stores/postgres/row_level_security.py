@@ -12,6 +12,7 @@ TABLES = (
     "memories",
     "memory_links",
     "memory_times",
+    "memory_labels",
     "slots",
     "entities",
     "entity_aliases",

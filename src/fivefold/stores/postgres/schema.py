@@ -13,10 +13,14 @@ from fivefold.stores.postgres.connection import look_in, search_path
 from fivefold.stores.postgres.dialect import Connection, ask
 from fivefold.stores.postgres.dsn import Options
 from fivefold.stores.postgres.row_level_security import guard, make_role
+from fivefold.stores.sql.memory_labels import LABELLED, label_rows
 from fivefold.values.vectors import FIELDS
 
 LEAST_SERVER = 15
 LEAST_PGVECTOR = (0, 7)
+LABELS = 6
+"""The version of the schema that first has the labels of memories."""
+
 _LOCK = 0x35464C44
 """'5FLD': the first half of the advisory lock's key; the schema's name gives the second."""
 
@@ -50,6 +54,8 @@ def migrate(connection: Connection, label: str, options: Options) -> None:
         for number, sql in migrations():
             if number > version:
                 _apply(connection, sql)
+                if number == LABELS:
+                    _fill_labels(connection)
         guard(connection, options)
         connection.execute("UPDATE fivefold_version SET version = $1", [newest])
 
@@ -143,3 +149,22 @@ def _apply(connection: Connection, sql: str) -> None:
         f"CREATE TABLE vectors_{name} PARTITION OF vectors FOR VALUES IN ({code});" for code, name in enumerate(FIELDS)
     )
     psycopg.ClientCursor(connection).execute(sql.replace("{partitions}", partitions))
+
+
+def _fill_labels(connection: Connection) -> None:
+    """The labels of the memories that are there, a few thousand memories at a time."""
+    after: tuple[int, int] = (-(2**63), 0)
+    while memories := ask(
+        connection,
+        f"SELECT namespace, row, tags, metadata FROM memories WHERE {LABELLED} AND (namespace, row) > (?, ?) "
+        "ORDER BY namespace, row LIMIT 5000",
+        after,
+    ):
+        after = memories[-1][:2]
+        labels = list(label_rows(memories))
+        if labels:
+            connection.execute(
+                "INSERT INTO memory_labels (namespace, name, value, memory) "
+                "SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[])",
+                list(map(list, zip(*labels, strict=True))),
+            )

@@ -18,8 +18,7 @@ from psycopg.pq import Format
 
 from fivefold.stores.postgres.dsn import Options
 from fivefold.stores.protocol import VectorSpace
-from fivefold.stores.queries import Filter
-from fivefold.values.memory import TYPES
+from fivefold.stores.sql.kept_rows import Kept
 from fivefold.values.vectors import FIELDS, Vector, VectorField
 
 INDEX_LIMIT = 4_000
@@ -37,15 +36,13 @@ class VectorCounts:
     all: int
     indexed: bool
 
-    def matching(self, keep: Filter) -> int:
-        return sum(self.own.get(code, 0) for code in types_of(keep)) if keep.types else sum(self.own.values())
+    def matching(self, keep: Kept) -> int:
+        """How many pass a filter, at the most; about as many vectors as rows are kept."""
+        of_types = sum(self.own.get(code, 0) for code in keep.type_codes) if keep.types else sum(self.own.values())
+        return of_types if keep.rows is None else min(of_types, len(keep.rows))
 
 
-def types_of(keep: Filter) -> list[int]:
-    return [TYPES.index(name) for name in keep.types]
-
-
-def by_index(known: VectorCounts, keep: Filter, depth: int, options: Options) -> bool:
+def by_index(known: VectorCounts, keep: Kept, depth: int, options: Options) -> bool:
     """Whether the index pays: it is there, many vectors match, and few others stand between them."""
     matching = known.matching(keep)
     if not known.indexed or matching <= options.exact_up_to:
@@ -64,7 +61,7 @@ def index_name(where: VectorField, dimension: int) -> str:
 
 
 def search(
-    name: str, space: VectorSpace, where: VectorField, depth: int, keep: Filter, indexed: bool
+    name: str, space: VectorSpace, where: VectorField, depth: int, keep: Kept, indexed: bool
 ) -> tuple[str, dict[str, Any]]:
     """Common table expressions of which `name` has the nearest as memory, part and score, and their parameters.
 
@@ -89,9 +86,7 @@ def search(
     return sql, values
 
 
-def nearby(
-    space: VectorSpace, where: VectorField, size: int, keep: Filter, indexed: bool
-) -> tuple[str, dict[str, Any]]:
+def nearby(space: VectorSpace, where: VectorField, size: int, keep: Kept, indexed: bool) -> tuple[str, dict[str, Any]]:
     """A statement that gives the vectors nearest to the parameter `vector`, and its other parameters."""
     of, values = _condition("nearby", space, where, keep)
     if indexed:
@@ -101,12 +96,15 @@ def nearby(
     return f"SELECT embedding FROM vectors WHERE {of} ORDER BY {order} LIMIT {size}", values
 
 
-def _condition(name: str, space: VectorSpace, where: VectorField, keep: Filter) -> tuple[str, dict[str, Any]]:
+def _condition(name: str, space: VectorSpace, where: VectorField, keep: Kept) -> tuple[str, dict[str, Any]]:
     """The condition for vectors of one field, and its parameters; the field is written out, as it names a partition."""
-    of, values = f"namespace = :ns AND space = :space AND field = {FIELDS.index(where)}", {"space": space.key}
-    if not keep.types:
-        return of, values
-    return f"{of} AND type = ANY(:{name}_types::smallint[])", {**values, f"{name}_types": types_of(keep)}
+    of = f"namespace = :ns AND space = :space AND field = {FIELDS.index(where)}"
+    values: dict[str, Any] = {"space": space.key}
+    if keep.types:
+        of, values = f"{of} AND type = ANY(:{name}_types::smallint[])", {**values, f"{name}_types": keep.type_codes}
+    if keep.rows is not None:
+        of, values = f"{of} AND memory = ANY(:{name}_kept::bigint[])", {**values, f"{name}_kept": keep.rows.listed}
+    return of, values
 
 
 def _by_half(space: VectorSpace) -> str:

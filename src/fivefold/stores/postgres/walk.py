@@ -12,7 +12,7 @@ from typing import Any
 from fivefold.stores.queries import CONSIDERED_PER_HIT, Walk
 from fivefold.values.times import to_micros
 
-WALK = """
+_REACHED = """
 WITH RECURSIVE walk(entity, hop, factor, path, seen) AS (
   SELECT e.key, 0, root.factor, e.name::text, ARRAY[e.key]
   FROM unnest(:roots::bigint[], :factors::float8[]) AS root(entity, factor)
@@ -45,6 +45,9 @@ reached AS MATERIALIZED (
   SELECT entity, hop, path, score, row_number() OVER (ORDER BY score DESC, hop, path COLLATE "C", entity) AS place
   FROM (SELECT DISTINCT ON (entity) * FROM scored ORDER BY entity, score DESC, hop, path COLLATE "C") best
 ),
+"""
+
+WALK = f"""{_REACHED}
 taken AS MATERIALIZED (
   SELECT r.*, sum(least(e.links, :each)) OVER (ORDER BY r.place) - least(e.links, :each) AS before
   FROM reached r JOIN entities e ON e.namespace = :ns AND e.key = r.entity
@@ -61,6 +64,29 @@ mentioned AS (
 SELECT m.memory, r.score, r.hop, r.path FROM mentioned m JOIN reached r ON r.place = m.place
 ORDER BY r.score DESC, m.states DESC, m.support DESC, m.memory DESC LIMIT :depth
 """
+
+KEPT_WALK = f"""{_REACHED}
+linked AS MATERIALIZED (
+  SELECT r.place, r.entity, r.score, l.memory,
+         row_number() OVER (PARTITION BY r.place ORDER BY l.memory DESC) AS nth
+  FROM reached r JOIN links l ON l.namespace = :ns AND l.entity = r.entity
+  WHERE l.memory = ANY(:kept::bigint[])
+),
+shown AS MATERIALIZED (
+  SELECT place, entity, score, memory, count(*) OVER (ORDER BY place) - count(*) OVER (PARTITION BY place) AS before
+  FROM linked WHERE nth <= :each
+),
+mentioned AS (
+  SELECT l.memory, min(l.place) AS place, round(sum(l.score)::numeric, 9) AS support,
+         bool_or(EXISTS (SELECT 1 FROM edge_memories s JOIN edges d ON d.namespace = :ns AND d.key = s.edge
+                         WHERE s.namespace = :ns AND s.memory = l.memory
+                         AND (d.source = l.entity OR d.target = l.entity))) AS states
+  FROM shown l WHERE l.before < :enough GROUP BY l.memory
+)
+SELECT m.memory, r.score, r.hop, r.path FROM mentioned m JOIN reached r ON r.place = m.place
+ORDER BY r.score DESC, m.states DESC, m.support DESC, m.memory DESC LIMIT :depth
+"""
+"""The same among the memories that a filter leaves: each entity gives its latest ones of these."""
 
 
 def values_of(namespace: int, roots: Sequence[tuple[int, float]], how: Walk, depth: int) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from fivefold.stores.protocol.values import Feedback, Succession, VectorSpace
-from fivefold.stores.queries import AliasMatch, Arm, Composite, Filter, FusedHit, MemoryFilter, Walk
+from fivefold.stores.queries import AliasMatch, Arm, Composite, FusedHit, Walk
 from fivefold.values.extraction import Extraction
+from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.graph import Edge, Entity
 from fivefold.values.memory import Memory, Session, Type
 from fivefold.values.recall_trace import RouteHit
@@ -34,8 +35,11 @@ class MemoryReader(Protocol):
     def scan(self, after: int = 0, size: int = 500) -> list[tuple[Memory, Extraction]]:
         """Memories with their extraction in the order of their rows, beginning after a row."""
 
-    def page(self, criteria: MemoryFilter, after: tuple[int, int] | None, limit: int) -> list[Memory]:
-        """Memories that pass the filter, latest event first; `after` is event time in µs and row of the last one."""
+    def page(self, keep: Filter, after: tuple[int, int] | None, limit: int) -> list[Memory]:
+        """Memories that pass the filter, latest event first; `after` is event time in µs and row of the last one.
+
+        Without a kind, session memories are left out, which only repeat their turns.
+        """
 
     def has_type(self, type: Type, at_least: int) -> bool:
         """Whether there are at least that many memories of the type."""
@@ -57,7 +61,10 @@ class MemoryReader(Protocol):
 
 
 class SearchReader(Protocol):
-    """The searches of the routes. A tie in the score goes to the smaller row."""
+    """The searches of the routes, each among the memories that pass its filter, as if the others were not there.
+
+    Statistics such as document frequencies are those of all memories. A tie in the score goes to the smaller row.
+    """
 
     def vector_space(self) -> VectorSpace | None:
         """The active vector space, if anything was embedded yet."""
@@ -68,13 +75,16 @@ class SearchReader(Protocol):
         Of the field `passage` a memory may have several hits, each with its `part`; a tie goes to the smaller part.
         """
 
-    def lexical(self, lexemes: Sequence[str], depth: int, keep: Filter) -> list[RouteHit]:
-        """The best by BM25 (k1 = 1.2, b = 0.75) over memories with any of the lexemes; a predicate weighs 4 (R4)."""
+    def lexical(self, lexemes: Sequence[str], depth: int, keep: Filter, *, sessions: bool = False) -> list[RouteHit]:
+        """The best by BM25 (k1 = 1.2, b = 0.75) over memories with any of the lexemes; a predicate weighs 4 (R4).
 
-    def temporal(self, start: datetime, end: datetime, depth: int) -> list[RouteHit]:
+        Turns and notes are searched, or `sessions`.
+        """
+
+    def temporal(self, start: datetime, end: datetime, depth: int, keep: Filter = EVERYTHING) -> list[RouteHit]:
         """Events of the half-open window, each with score 1: in order, or the nearest to its centre if too many."""
 
-    def within(self, start: datetime, end: datetime, depth: int) -> list[RouteHit]:
+    def within(self, start: datetime, end: datetime, depth: int, keep: Filter = EVERYTHING) -> list[RouteHit]:
         """Turns and notes of any type that were said in the half-open window, or that name a stretch overlapping it.
 
         The score is 1; for a stretch more than a day longer than the window, the window's length over the stretch's.
@@ -83,14 +93,22 @@ class SearchReader(Protocol):
         """
 
     def rrf(
-        self, space: VectorSpace | None, vector: Vector | None, lexemes: Sequence[str], arms: Sequence[Arm], k: float
+        self,
+        space: VectorSpace | None,
+        vector: Vector | None,
+        lexemes: Sequence[str],
+        arms: Sequence[Arm],
+        k: float,
+        keep: Filter = EVERYTHING,
     ) -> list[FusedHit]:
         """Search all arms and fuse them by reciprocal rank, weight / (k + rank), in the store itself (M3).
 
         Where an arm searches passages, a memory has the rank of its nearest one.
         """
 
-    def composite(self, space: VectorSpace, vector: Vector, how: Composite) -> list[FusedHit]:
+    def composite(
+        self, space: VectorSpace, vector: Vector, how: Composite, keep: Filter = EVERYTHING
+    ) -> list[FusedHit]:
         """The nearest memories scored by similarity, recency and frequency in the store itself (D1, D9)."""
 
     def patterns(self, space: VectorSpace, where: VectorField, vector: Vector, size: int, keep: Filter) -> Matrix:
@@ -145,7 +163,9 @@ class GraphReader(Protocol):
     def memories_about(self, entity: int, limit: int, after: tuple[int, int] | None = None) -> list[Memory]:
         """Memories that mention an entity, latest event first; `after` is event time in µs and row of the last one."""
 
-    def walk(self, roots: Sequence[tuple[int, float]], how: Walk, depth: int) -> list[RouteHit]:
+    def walk(
+        self, roots: Sequence[tuple[int, float]], how: Walk, depth: int, keep: Filter = EVERYTHING
+    ) -> list[RouteHit]:
         """Memories that mention an entity within reach of the roots, by their best path; the path is the hit's note."""
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.sql.dialect import Dialect, Values
+from fivefold.stores.sql.memory_labels import LABELLED, label_rows
 from fivefold.stores.sql.memory_times import MOST_TIMES
 from fivefold.stores.sql.spaces import SPACE_COLUMNS, space_of
 from fivefold.values.reports import Finding
@@ -99,6 +100,17 @@ def check_times(ask: Ask, sql: Dialect, namespace: int) -> Finding:
         namespace,
     )
     return Finding("named times", wrong == 0, f"{wrong} memories differ" if wrong else "agree with the memories")
+
+
+def check_labels(ask: Ask, namespace: int) -> Finding:
+    """Each memory has the labels of its tags and its metadata, and nothing else has any."""
+    memories = ask(
+        f"SELECT namespace, row, tags, metadata FROM memories WHERE namespace = ? AND {LABELLED}", (namespace,)
+    )
+    stored = ask("SELECT namespace, name, value, memory FROM memory_labels WHERE namespace = ?", (namespace,))
+    differing = set(label_rows(memories)) ^ set(stored)
+    wrong = len({memory for *_, memory in differing})
+    return Finding("labels", wrong == 0, f"{wrong} memories differ" if wrong else "agree with the memories")
 
 
 def check_vectors(

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from fivefold.stores.queries import AliasMatch, Walk
 from fivefold.stores.rows import moment_or_none
 from fivefold.stores.sql.scoped_reader import ScopedReader
+from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.graph import Edge, Entity
 from fivefold.values.memory import Memory
 from fivefold.values.recall_trace import RouteHit
@@ -25,7 +26,9 @@ class SqlGraphReader(ABC):
         self._sql = scope.sql
 
     @abstractmethod
-    def walk(self, roots: Sequence[tuple[int, float]], how: Walk, depth: int) -> list[RouteHit]:
+    def walk(
+        self, roots: Sequence[tuple[int, float]], how: Walk, depth: int, keep: Filter = EVERYTHING
+    ) -> list[RouteHit]:
         """Memories that mention an entity within reach of the roots, by their best path."""
 
     def entities(self, alias: str | None, limit: int, after: tuple[int, int] | None = None) -> list[Entity]:

@@ -1,4 +1,4 @@
-"""Writing what is derived from a memory: lexemes, vectors, statements, named times, mentions and relations."""
+"""Writing what is derived from a memory: lexemes, vectors, statements, labels, named times, mentions and relations."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from fivefold.stores.protocol import Entry
 from fivefold.stores.sql.edge_writer import SqlEdgeWriter
 from fivefold.stores.sql.entity_writer import SqlEntityWriter
 from fivefold.stores.sql.lexeme_writer import SqlLexemeWriter
+from fivefold.stores.sql.memory_labels import put_labels
 from fivefold.stores.sql.memory_times import put_times
 from fivefold.stores.sql.session_writer import SqlSessionWriter
 from fivefold.stores.sql.statement_writer import SqlStatementWriter
@@ -32,6 +33,7 @@ class SqlIndexWriter:
         self.lexemes.add(row, entry)
         self.vectors.put_all(row, memory, entry.vectors, entry.passages)
         self.statements.add(row, entry.extraction.statements)
+        put_labels(self._txn, row, memory)
         if memory.kind != "session":
             put_times(self._txn, row, entry.extraction.dates)
             self.edges.add_co_mentions(self.entities.link(row, entry.extraction.mentions))
@@ -42,16 +44,16 @@ class SqlIndexWriter:
         kind = self._txn.rows("SELECT kind FROM memories WHERE namespace = ? AND row = ?", self._txn.key, row)[0][0]
         self.lexemes.remove(row, kind)
         self.vectors.drop_vectors(row)
-        for table in ("slots", "memory_times"):
+        for table in ("slots", "memory_times", "memory_labels"):
             self._txn.run(f"DELETE FROM {table} WHERE namespace = ? AND memory = ?", self._txn.key, row)
         self.edges.remove_memory(row)
         self.entities.unlink(row)
 
     def clear(self) -> None:
-        """Delete what can be derived from the memories: lexemes, mentions, statements, named times, stray vectors."""
+        """Delete what can be derived from memories: lexemes, mentions, statements, labels, times, stray vectors."""
         self.lexemes.clear()
         key = self._txn.key
-        for table in ("links", "slots", "memory_times"):
+        for table in ("links", "slots", "memory_times", "memory_labels"):
             self._txn.run(f"DELETE FROM {table} WHERE namespace = ?", key)
         self._txn.run("DELETE FROM edges WHERE namespace = ? AND by_hand = 0", key)
         self._txn.run("UPDATE entities SET links = 0 WHERE namespace = ?", key)

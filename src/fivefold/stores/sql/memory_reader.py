@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from fivefold.stores.protocol import Succession
-from fivefold.stores.queries import MemoryFilter
 from fivefold.stores.rows import memory_of
+from fivefold.stores.sql.filter_conditions import FilterConditions
 from fivefold.stores.sql.memory_rows import COLUMNS, memories_of, with_extractions
 from fivefold.stores.sql.scoped_reader import ScopedReader
 from fivefold.values.extraction import Extraction
+from fivefold.values.filters import Filter
 from fivefold.values.memory import Memory, Type
 from fivefold.values.reports import Link
-from fivefold.values.times import from_micros, to_micros
+from fivefold.values.times import from_micros
 
 
 class SqlMemoryReader:
@@ -72,44 +73,18 @@ class SqlMemoryReader:
         )
         return bool(row[0] and row[0] >= at_least)
 
-    def page(self, criteria: MemoryFilter, after: tuple[int, int] | None, limit: int) -> list[Memory]:
+    def page(self, keep: Filter, after: tuple[int, int] | None, limit: int) -> list[Memory]:
         """Latest first; `after` is the event time and the row of the last one seen."""
-        at = "event_at" if criteria.session_id is None else self._sql.unindexed("event_at")
-        values: dict[str, object] = {"limit": limit}
-        conditions = ["namespace = :ns", *self._conditions(criteria, at, values)]
+        at = self._sql.unindexed("event_at") if keep.session_ids or keep.tags or keep.all_tags else "event_at"
+        wanted = FilterConditions(keep, self._sql, at)
+        values: dict[str, object] = {**wanted.values, "limit": limit}
+        conditions = ["namespace = :ns", *wanted.sql]
+        if not keep.kinds:
+            conditions.append(f"{self._sql.unindexed('kind')} <> 'session'")
         if after is not None:
             values |= {"at": after[0], "row": after[1]}
             conditions.append(f"({at}, row) < (:at, :row)")
         return self._scope.memories(f"{' AND '.join(conditions)} ORDER BY {at} DESC, row DESC LIMIT :limit", **values)
-
-    def _conditions(self, criteria: MemoryFilter, at: str, values: dict[str, object]) -> Iterator[str]:
-        """One condition for each field of the filter that is set; its parameters go into `values`."""
-        values |= {"kind": criteria.kind or "session"}
-        yield f"{self._sql.unindexed('kind')} {'=' if criteria.kind else '<>'} :kind"
-        for name in ("type", "speaker", "session_id"):
-            if getattr(criteria, name) is not None:
-                values[name] = getattr(criteria, name)
-                yield f"{self._sql.unindexed(name) if name == 'type' else name} = :{name}"
-        if criteria.tag is not None:
-            values["tag"] = criteria.tag
-            yield self._sql.has_item("tags", ":tag")
-        if criteria.superseded is not None:
-            yield f"{self._sql.unindexed('superseded_by')} IS {'NOT ' if criteria.superseded else ''}NULL"
-        for name, sign, moment in (("since", ">=", criteria.since), ("until", "<", criteria.until)):
-            if moment is not None:
-                values[name] = to_micros(moment)
-                yield f"{at} {sign} :{name}"
-        for number, word in enumerate(criteria.words):
-            yield self._has_word(word, f"word{number}", values)
-
-    def _has_word(self, word: str, name: str, values: dict[str, object]) -> str:
-        """That a memory has the word. Both databases fold only ASCII the same way; others are tried in each case."""
-        if word.isascii():
-            values[name] = word.lower()
-            return f"{self._sql.position}({self._sql.lowercase('content')}, :{name}) > 0"
-        forms = dict.fromkeys((word, word.lower(), word.upper(), word.capitalize()))
-        values |= {f"{name}_{i}": form for i, form in enumerate(forms)}
-        return "(" + " OR ".join(f"{self._sql.position}(content, :{name}_{i}) > 0" for i in range(len(forms))) + ")"
 
     def links(self, rows: Sequence[int]) -> dict[int, list[Link]]:
         """What each of these memories equals or supersedes, wholly or in part, or likely replaces."""

@@ -7,9 +7,11 @@ from datetime import datetime
 
 from fivefold.stores.queries import NAMES_WINDOW, SAID_AND_NAMES_WINDOW, SAID_IN_WINDOW
 from fivefold.stores.sql.dialect import Dialect
+from fivefold.stores.sql.kept_rows import ALL, Kept
 from fivefold.stores.sql.scoped_reader import ScopedReader
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.values.extraction import Span
+from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.times import DAY_MICROS, to_micros
 
@@ -35,7 +37,9 @@ def put_times(txn: Transaction, row: int, dates: Iterable[Span]) -> None:
         txn.db.put("memory_times", _COLUMNS, rows)
 
 
-def find_within(scope: ScopedReader, start: datetime, end: datetime, depth: int) -> list[RouteHit]:
+def find_within(
+    scope: ScopedReader, start: datetime, end: datetime, depth: int, keep: Filter = EVERYTHING
+) -> list[RouteHit]:
     """Memories that were said in the window or name a stretch that overlaps it.
 
     If there are too many, those nearest to the window's centre, else in time order. A stretch is as far away as the
@@ -46,7 +50,9 @@ def find_within(scope: ScopedReader, start: datetime, end: datetime, depth: int)
         return []
     centre = (first + last) // 2
     found: dict[int, list[Way]] = {}
-    rows = scope.rows(statement_of(scope.sql), **parameters_of(first, last, depth))
+    kept = scope.kept_rows(keep)
+    values = {**parameters_of(first, last, depth), **kept.values("kept")}
+    rows = scope.rows(statement_of(scope.sql, kept), **values)
     for row, said_at, *stretch in rows:
         ways = found.setdefault(row, [])
         if first <= said_at < last:
@@ -84,11 +90,12 @@ def parameters_of(first: int, last: int, depth: int) -> dict[str, int]:
     }
 
 
-def statement_of(sql: Dialect) -> str:
+def statement_of(sql: Dialect, kept: Kept = ALL) -> str:
     """From the centre of the window outwards, so that a long window costs no more than a short one."""
-    memories = "SELECT row AS memory FROM memories WHERE namespace = :ns AND kind <> 'session' AND "
+    said, named = (kept.among(column, ":kept", sql) for column in ("row", "memory"))
+    memories = f"SELECT row AS memory FROM memories WHERE namespace = :ns AND kind <> 'session'{said} AND "
     furthest = f"{sql.greatest}(abs(starts_at - :centre), abs(ends_at - :centre))"
-    times = f"SELECT memory, {furthest} AS distance FROM memory_times WHERE namespace = :ns AND "
+    times = f"SELECT memory, {furthest} AS distance FROM memory_times WHERE namespace = :ns{named} AND "
     return (
         f"WITH said AS (SELECT * FROM ({memories} event_at >= :centre AND event_at < :last "
         "ORDER BY event_at, row LIMIT :most) AS later UNION ALL "

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from fivefold.stores.protocol import Entry
 from fivefold.stores.rows import compact, values_of
 from fivefold.stores.sql.index_writer import SqlIndexWriter
+from fivefold.stores.sql.memory_labels import drop_labels, put_labels
 from fivefold.stores.sql.memory_links import link_memories, unlink_likely
 from fivefold.stores.sql.memory_rows import COLUMNS, WRITTEN, with_extractions
 from fivefold.stores.sql.transaction import Transaction
@@ -116,12 +118,16 @@ class SqlMemoryWriter:
     def count_repeat(self, row: int, tags: Sequence[str]) -> None:
         memory = self._txn.memory(row)
         assert memory is not None
+        merged = replace(memory, tags=tuple(dict.fromkeys((*memory.tags, *tags))))
         self._txn.run(
             "UPDATE memories SET seen_count = seen_count + 1, tags = ? WHERE namespace = ? AND row = ?",
-            compact(list(dict.fromkeys((*memory.tags, *tags)))),
+            compact(list(merged.tags)),
             self._txn.key,
             row,
         )
+        if merged.tags != memory.tags:
+            drop_labels(self._txn, row)
+            put_labels(self._txn, row, merged)
 
     def link(self, source: int, target: int, relation: LinkKind, why: str, chance: float = 1.0) -> None:
         link_memories(self._txn, source, target, relation, why, chance)

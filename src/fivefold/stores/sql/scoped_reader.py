@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from fivefold.stores.sql.dialect import Dialect
+from fivefold.stores.sql.kept_rows import FilterCache, Kept
 from fivefold.stores.sql.memory_rows import COLUMNS, memories_of
 from fivefold.stores.sql.recall_log import RecallLog
+from fivefold.values.filters import Filter
 from fivefold.values.memory import Memory
 
 
@@ -19,6 +21,7 @@ class ScopedReader(ABC):
         self.namespace = namespace
         self.sql = dialect
         self.log = log
+        self._filters = FilterCache(self.rows, dialect)
 
     @abstractmethod
     def key(self) -> int | None:
@@ -42,6 +45,14 @@ class ScopedReader(ABC):
 
     def count(self, source: str, **values: object) -> int:
         return int(self.one(f"SELECT count(*) FROM {source}", 1, **values)[0] or 0)
+
+    def kept(self, keep: Filter) -> Kept:
+        """What a filter leaves, for an index that knows types; it is looked up once."""
+        return self._filters.kept(keep)
+
+    def kept_rows(self, keep: Filter) -> Kept:
+        """What a filter leaves, types included, as rows."""
+        return Kept(rows=self._filters.rows(keep))
 
     def as_list(self, values: Sequence[object]) -> Any:
         """A list as a parameter."""

@@ -8,13 +8,16 @@ from typing import Any
 
 from fivefold.stores.sql.dialect import Values
 from fivefold.stores.sql.lexeme_writer import SqlLexemeWriter
+from fivefold.stores.sql.memory_labels import INSERT, label_rows
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.stores.sql.vector_writer import SqlVectorWriter
-from fivefold.stores.tables import COPY_MARK, LEARNED, NAMESPACES, SPACES, TABLES, VECTORS, Family, Row, Table
+from fivefold.stores.tables import COPY_MARK, LEARNED, MEMORIES, NAMESPACES, SPACES, TABLES, VECTORS, Family, Row, Table
 from fivefold.values.vectors import FIELDS
 
 _CONDITIONS = {NAMESPACES.name: "key = ?", LEARNED.name: f"namespace = ? AND name <> '{COPY_MARK}'"}
 """Tables whose rows of a namespace are not simply those with its key in `namespace`."""
+
+_COLUMN = {column.name: place for place, column in enumerate(MEMORIES.columns)}
 
 _HOMES: dict[Family, tuple[str, str]] = {
     "memory": ("memories", "row"),
@@ -117,12 +120,21 @@ class SqlSnapshotImporter(ABC):
                 for _, _, dimension, *_ in rows:
                     self._vectors.make_room(dimension)
             self.put_rows(table, rows)
+            if table is MEMORIES:
+                self._put_labels(rows)
+
+    def _put_labels(self, memories: Sequence[Row]) -> None:
+        """Labels are derived from the memories and not copied."""
+        places = [_COLUMN[name] for name in ("row", "tags", "metadata")]
+        known = ((self._txn.key, *(memory[place] for place in places)) for memory in memories)
+        self._txn.db.many(INSERT, label_rows(known))
 
     def clear(self) -> None:
         """Delete everything of the namespace but its name."""
         snapshot = self.snapshot()
         self._lexemes.clear()
         self._vectors.clear()
+        self._txn.run("DELETE FROM memory_labels WHERE namespace = ?", self._txn.key)
         for table in reversed(TABLES):
             if table not in (VECTORS, NAMESPACES):
                 self._txn.run(f"DELETE FROM {table.name} WHERE {snapshot.where(table)}", self._txn.key)

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 import apsw
 
-from fivefold.stores.sql.checks import check_entities, check_sessions, check_times, check_vectors, count_rows
+from fivefold.stores.sql.checks import (
+    check_entities,
+    check_labels,
+    check_sessions,
+    check_times,
+    check_vectors,
+    count_rows,
+)
 from fivefold.stores.sqlite import lexical, token_rows, vectors
 from fivefold.stores.sqlite.dialect import SQLITE, SqliteDatabase
 from fivefold.values.reports import Finding
@@ -41,6 +48,7 @@ def check_namespace(connection: apsw.Connection, namespace: int) -> Iterator[Fin
     yield check_entities(ask, namespace)
     yield check_sessions(ask, namespace)
     yield check_times(ask, SQLITE, namespace)
+    yield check_labels(ask, namespace)
 
 
 def _lexical(connection: apsw.Connection, namespace: int) -> Finding:

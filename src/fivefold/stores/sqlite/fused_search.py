@@ -14,8 +14,10 @@ import apsw.ext
 import numpy as np
 
 from fivefold.stores.protocol import VectorSpace
-from fivefold.stores.queries import Arm, Composite, Filter, FusedHit
+from fivefold.stores.queries import Arm, Composite, FusedHit
+from fivefold.stores.sql.kept_rows import ALL, Kept, KeptRows
 from fivefold.stores.sqlite import lexical
+from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.values.decay import Curve
 from fivefold.values.times import DAY_MICROS, to_micros
 from fivefold.values.vectors import FIELDS, Vector
@@ -34,11 +36,17 @@ LEFT: dict[Curve, str] = {
 
 
 def offer_nearest(connection: apsw.Connection, cache: VectorCache) -> None:
-    """Give the connection the table `nearest(space, dimension, field, vector, depth)` of row, score and rank."""
+    """Give the connection the table `nearest(space, dimension, field, vector, depth, kept)` of row, score and rank.
 
-    def nearest(space: int, dimension: int, field: int, vector: bytes, depth: int) -> Iterator[tuple[int, float, int]]:
+    `kept` is the bytes of the rows that a filter leaves, or NULL for all.
+    """
+
+    def nearest(
+        space: int, dimension: int, field: int, vector: bytes, depth: int, kept: bytes | None
+    ) -> Iterator[tuple[int, float, int]]:
         query = np.frombuffer(vector, dtype=np.float32)
-        hits = cache.search(connection, VectorSpace(space, "", dimension), FIELDS[field], query, depth, Filter())
+        keep = ALL if kept is None else Kept(rows=KeptRows(np.frombuffer(kept, dtype=np.int64), SQLITE))
+        hits = cache.search(connection, VectorSpace(space, "", dimension), FIELDS[field], query, depth, keep)
         best = {hit.row: hit.score for hit in reversed(hits)}  # the nearest passage of a memory counts
         memories = dict.fromkeys(hit.row for hit in hits)
         return ((row, best[row], rank) for rank, row in enumerate(memories, 1))
@@ -56,16 +64,17 @@ def rrf(
     lexemes: Sequence[str],
     arms: Sequence[Arm],
     k: float,
+    keep: Kept = ALL,
 ) -> list[FusedHit]:
     """weight / (k + rank) summed over the routes, best first."""
-    parts, values = [], {"k": k, "words": lexical.any_of(lexemes)}
+    parts, values = [], {"k": k, "words": lexical.any_of(lexemes), "kept": _bytes_of(keep), **keep.values("listed")}
     for i, arm in enumerate(arms):
         values |= {f"weight{i}": arm.weight, f"depth{i}": arm.depth}
         if arm.field is not None and space is not None and vector is not None:
             values |= {f"field{i}": FIELDS.index(arm.field), "vector": vector.tobytes()}
-            source = f"nearest({space.key}, {space.dimension}, :field{i}, :vector, :depth{i})"
+            source = f"nearest({space.key}, {space.dimension}, :field{i}, :vector, :depth{i}, :kept)"
         elif arm.field is None and lexemes:
-            source = f"({_by_words(lexical.table_of(namespace, 'session' if arm.sessions else 'turn'), i)})"
+            source = f"({_by_words(lexical.table_of(namespace, 'session' if arm.sessions else 'turn'), i, keep)})"
         else:
             continue
         parts.append(f"SELECT {i} AS arm, row, rank, score, :weight{i} / (:k + rank) AS share FROM {source}")
@@ -80,15 +89,22 @@ def rrf(
     return [FusedHit(arms[arm].route, *rest) for arm, *rest in rows]
 
 
-def _by_words(table: str, i: int) -> str:
+def _bytes_of(keep: Kept) -> bytes | None:
+    return None if keep.rows is None else keep.rows.rows.tobytes()
+
+
+def _by_words(table: str, i: int, keep: Kept) -> str:
+    rank, kept = lexical.ranking(table, keep, ":listed")
     best = (
-        f"SELECT rowid AS row, -rank AS score FROM {table} WHERE {table} MATCH :words "
-        f"ORDER BY rank, rowid LIMIT :depth{i}"
+        f"SELECT rowid AS row, -{rank} AS score FROM {table} WHERE {table} MATCH :words{kept} "
+        f"ORDER BY {rank}, rowid LIMIT :depth{i}"
     )
     return f"SELECT row, score, row_number() OVER (ORDER BY score DESC, row) AS rank FROM ({best})"
 
 
-def composite(connection: apsw.Connection, space: VectorSpace, vector: Vector, how: Composite) -> list[FusedHit]:
+def composite(
+    connection: apsw.Connection, space: VectorSpace, vector: Vector, how: Composite, keep: Kept = ALL
+) -> list[FusedHit]:
     """Candidates, subject counts, recency over the candidate set, weighted sum: one statement (D9)."""
     newness = "iif(oldest < newest, (at - oldest) * 1.0 / (newest - oldest), 1.0)"
     if how.decay.half_life_days is not None:
@@ -97,6 +113,7 @@ def composite(connection: apsw.Connection, space: VectorSpace, vector: Vector, h
         "field": FIELDS.index("full"),
         "vector": vector.tobytes(),
         "depth": how.depth,
+        "kept": _bytes_of(keep),
         "now": to_micros(how.now),
         "life": (how.decay.half_life_days or 1.0) * DAY_MICROS,
         "floor": how.decay.floor,
@@ -113,7 +130,7 @@ def composite(connection: apsw.Connection, space: VectorSpace, vector: Vector, h
     rows = connection.execute(
         f"WITH found AS MATERIALIZED (SELECT n.row, min(1.0, max(0.0, n.score)) AS similarity, m.event_at AS at, "
         "coalesce((SELECT sum(e.links) FROM links l CROSS JOIN entities e ON e.key = l.entity WHERE l.memory = n.row),"
-        f" 0) AS spoken FROM nearest({space.key}, {space.dimension}, :field, :vector, :depth) n "
+        f" 0) AS spoken FROM nearest({space.key}, {space.dimension}, :field, :vector, :depth, :kept) n "
         "CROSS JOIN memories m ON m.row = n.row), "
         "spread AS (SELECT *, min(at) OVER () AS oldest, max(at) OVER () AS newest, max(spoken) OVER () AS most, "
         "max(0, :now - at) / :life AS lives FROM found), "

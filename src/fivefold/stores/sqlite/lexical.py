@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import apsw
 
-from fivefold.stores.queries import Filter
+from fivefold.stores.sql.kept_rows import Kept
 from fivefold.stores.sqlite.connection import rows
 from fivefold.values.recall_trace import RouteHit
 
@@ -81,19 +81,31 @@ def remove(connection: apsw.Connection, namespace: int, kind: str, row: int) -> 
 
 
 def search(
-    connection: apsw.Connection, namespace: int, lexemes: Sequence[str], depth: int, keep: Filter
+    connection: apsw.Connection, namespace: int, lexemes: Sequence[str], depth: int, keep: Kept, sessions: bool = False
 ) -> list[RouteHit]:
     """The best by BM25, higher is better; any of the lexemes may match."""
-    table = table_of(namespace, "session" if keep.sessions else "turn")
-    query = any_of(lexemes)
+    table = table_of(namespace, "session" if sessions else "turn")
+    rank, kept = ranking(table, keep, "?")
     narrowed = f" CROSS JOIN memories m ON m.row = {table}.rowid" if keep.types else ""
     condition = f" AND m.type IN ({', '.join('?' * len(keep.types))})" if keep.types else ""
+    listed = () if keep.rows is None else (keep.rows.listed,)
     cursor = connection.execute(
-        f"SELECT {table}.rowid, -{table}.rank FROM {table}{narrowed} WHERE {table} MATCH ?{condition} "
-        f"ORDER BY {table}.rank, {table}.rowid LIMIT ?",
-        (query, *keep.types, depth),
+        f"SELECT {table}.rowid, -{rank} FROM {table}{narrowed} WHERE {table} MATCH ?{kept}{condition} "
+        f"ORDER BY {rank}, {table}.rowid LIMIT ?",
+        (any_of(lexemes), *listed, *keep.types, depth),
     )
     return [RouteHit(row, score) for row, score in cursor]
+
+
+def ranking(table: str, keep: Kept, parameter: str) -> tuple[str, str]:
+    """By what the matches are ordered, the best least, and the condition that they are among the rows of a filter.
+
+    Of a filter's rows only those that match are scored; FTS5's own order would score and sort all matches first.
+    """
+    if keep.rows is None:
+        return f"{table}.rank", ""
+    within = f" AND +{table}.rowid IN (SELECT value FROM json_each({parameter}))"
+    return f"bm25({table}, {PREDICATE_WEIGHT}, 1.0)", within
 
 
 def latest(connection: apsw.Connection, namespace: int, lexemes: Sequence[str], limit: int) -> list[int]:

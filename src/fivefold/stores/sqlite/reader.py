@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import apsw
 
 from fivefold.stores.protocol import VectorSpace
-from fivefold.stores.queries import Arm, Composite, Filter, FusedHit, Walk
+from fivefold.stores.queries import Arm, Composite, FusedHit, Walk
 from fivefold.stores.sql.graph_reader import SqlGraphReader
 from fivefold.stores.sql.reader import SqlReader
 from fivefold.stores.sql.recall_log import RecallLog
@@ -21,6 +21,7 @@ from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.token_cache import TokenCache
 from fivefold.stores.sqlite.vectors import VectorCache, stored, stored_passages
 from fivefold.stores.sqlite.walk import walk
+from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import Matrix, Vector, VectorField
 
@@ -77,13 +78,15 @@ class SqliteSearchReader(SqlSearchReader):
         self._file = scope.file
 
     def dense(self, space: VectorSpace, where: VectorField, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
+        kept = self._scope.kept(keep)
         with self._file.connections.reader() as connection:
-            return self._file.vector_cache.search(connection, space, where, vector, depth, keep)
+            return self._file.vector_cache.search(connection, space, where, vector, depth, kept)
 
-    def lexical(self, lexemes: Sequence[str], depth: int, keep: Filter) -> list[RouteHit]:
+    def lexical(self, lexemes: Sequence[str], depth: int, keep: Filter, *, sessions: bool = False) -> list[RouteHit]:
         if not lexemes:
             return []
-        return self._find(lambda connection, key: lexical.search(connection, key, lexemes, depth, keep))
+        kept = self._scope.kept(keep)
+        return self._find(lambda connection, key: lexical.search(connection, key, lexemes, depth, kept, sessions))
 
     def latest_with(self, lexemes: Sequence[str], limit: int) -> list[int]:
         if not lexemes:
@@ -94,17 +97,30 @@ class SqliteSearchReader(SqlSearchReader):
         return self._find(lambda connection, key: lexical.vocabulary(connection, key, most, prefix))
 
     def patterns(self, space: VectorSpace, where: VectorField, vector: Vector, size: int, keep: Filter) -> Matrix:
+        kept = self._scope.kept(keep)
         with self._file.connections.reader() as connection:
-            return self._file.vector_cache.patterns(connection, space, where, vector, size, keep)
+            return self._file.vector_cache.patterns(connection, space, where, vector, size, kept)
 
     def rrf(
-        self, space: VectorSpace | None, vector: Vector | None, lexemes: Sequence[str], arms: Sequence[Arm], k: float
+        self,
+        space: VectorSpace | None,
+        vector: Vector | None,
+        lexemes: Sequence[str],
+        arms: Sequence[Arm],
+        k: float,
+        keep: Filter = EVERYTHING,
     ) -> list[FusedHit]:
-        return self._find(lambda connection, key: fused_search.rrf(connection, key, space, vector, lexemes, arms, k))
+        kept = self._scope.kept_rows(keep)
+        return self._find(
+            lambda connection, key: fused_search.rrf(connection, key, space, vector, lexemes, arms, k, kept)
+        )
 
-    def composite(self, space: VectorSpace, vector: Vector, how: Composite) -> list[FusedHit]:
+    def composite(
+        self, space: VectorSpace, vector: Vector, how: Composite, keep: Filter = EVERYTHING
+    ) -> list[FusedHit]:
+        kept = self._scope.kept_rows(keep)
         with self._file.connections.reader() as connection:
-            return fused_search.composite(connection, space, vector, how)
+            return fused_search.composite(connection, space, vector, how, kept)
 
     def vectors(self, space: VectorSpace, rows: Sequence[int]) -> dict[int, Vector]:
         with self._file.connections.reader() as connection:
@@ -129,10 +145,13 @@ class SqliteGraphReader(SqlGraphReader):
         super().__init__(scope)
         self._find = scope.find
 
-    def walk(self, roots: Sequence[tuple[int, float]], how: Walk, depth: int) -> list[RouteHit]:
+    def walk(
+        self, roots: Sequence[tuple[int, float]], how: Walk, depth: int, keep: Filter = EVERYTHING
+    ) -> list[RouteHit]:
         if not roots:
             return []
-        return self._find(lambda connection, key: walk(connection, key, roots, how, depth))
+        kept = self._scope.kept_rows(keep)
+        return self._find(lambda connection, key: walk(connection, key, roots, how, depth, kept))
 
 
 def reader_of(file: SqliteFile, namespace: str) -> SqlReader:

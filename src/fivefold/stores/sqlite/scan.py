@@ -84,10 +84,11 @@ def coded(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats, Floats]:
 def closest(arrays: Arrays, vector: Vector, depth: int, positions: Rows | None = None) -> tuple[Rows, Floats]:
     """Where the `depth` vectors with the greatest product stand, ties by memory and part, and their products.
 
-    Products of equal vectors may differ in the last bit by where they stand, so ties are decided by six digits.
+    Only those at `positions` count. Products of equal vectors may differ in the last bit by where they stand, so ties
+    are decided by six digits.
     """
-    if positions is None and len(arrays.ids) > PLAIN:
-        positions = _possible(arrays, vector, depth)
+    if (len(arrays.ids) if positions is None else len(positions)) > PLAIN:
+        positions = _possible(arrays, vector, depth, positions)
     if positions is not None:
         order, scores = _nearest(
             arrays.matrix[positions], arrays.memories[positions], arrays.parts[positions], vector, depth
@@ -108,19 +109,24 @@ def _nearest(
     return order, scores[order]
 
 
-def _possible(arrays: Arrays, vector: Vector, depth: int) -> Rows:
+def _possible(arrays: Arrays, vector: Vector, depth: int, positions: Rows | None = None) -> Rows:
     """Rows whose score may be among the best, by Cauchy–Schwarz on what the bytes leave out.
 
     |x·q − x̂·q̂| ≤ |x − x̂|·|q| + |x̂|·|q − q̂|, and |x̂| ≤ 1 + |x − x̂| for unit vectors.
     """
-    if len(arrays.ids) <= depth:
-        return np.arange(len(arrays.ids))
+    every = np.arange(len(arrays.ids)) if positions is None else positions
+    if len(every) <= depth:
+        return every
+    codes, scales, errors = (
+        array if positions is None else array[positions] for array in (arrays.codes, arrays.scales, arrays.errors)
+    )
     code, scale, error = (part[0] for part in coded(vector[None, :]))
-    products = np.asarray(simsimd.cdist(code[None, :], arrays.codes, "dot"), dtype=np.float32)[0]
-    scores = products * (arrays.scales * scale)
-    slack = arrays.errors * np.float32(1 + error) + np.float32(error + 1e-5)
+    products = np.asarray(simsimd.cdist(code[None, :], codes, "dot"), dtype=np.float32)[0]
+    scores = products * (scales * scale)
+    slack = errors * np.float32(1 + error) + np.float32(error + 1e-5)
     floor = _least_of_best(scores - slack, depth)
-    return np.flatnonzero(scores + slack >= floor)
+    possible: Rows = every[scores + slack >= floor]
+    return possible
 
 
 def _least_of_best(scores: Floats, depth: int) -> np.float32:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -11,12 +12,16 @@ from pathlib import Path
 import apsw
 
 from fivefold.errors import NewerSchema, StoreError
+from fivefold.stores.sql.memory_labels import stored_labels
 
 APPLICATION_ID = 0x35464C44
 """'5FLD': marks the file as ours, so that another program's database is never touched."""
 
 PASSAGES = 6
 """The version of the schema that first has passages and token vectors."""
+
+LABELS = 8
+"""The version of the schema that first has the labels of memories."""
 
 TIMES = 7
 """The version of the schema that first has the times that memories name, and links with a chance."""
@@ -45,6 +50,7 @@ def migrate(connection: apsw.Connection, location: str, steps: Sequence[tuple[in
         version = version_of(connection, location, newest)
         if 0 < version < newest and location != ":memory:":
             back_up(location, version)
+        _offer_labels(connection)
         for number, sql in steps:
             if number > version:
                 connection.execute(sql)
@@ -73,6 +79,12 @@ def version_of(connection: apsw.Connection, location: str, newest: int) -> int:
 def show_newest(connection: apsw.Connection) -> None:
     """Let an older file that can only be read look as a newer one does that has nothing of what came later."""
     version = int(connection.pragma("user_version"))
+    if version < LABELS:
+        _offer_labels(connection)
+        connection.execute(
+            "CREATE TEMP VIEW memory_labels AS SELECT m.namespace, m.row AS memory, label.value ->> 0 AS name, "
+            "label.value ->> 1 AS value FROM memories m CROSS JOIN json_each(labels_of(m.tags, m.metadata)) label"
+        )
     if version < TIMES:
         connection.execute(
             "CREATE TEMP TABLE memory_times (namespace INTEGER, memory INTEGER, starts_at INTEGER, ends_at INTEGER); "
@@ -84,6 +96,16 @@ def show_newest(connection: apsw.Connection) -> None:
             "CREATE TEMP VIEW vectors AS SELECT *, 0 AS part FROM main.vectors; "
             "CREATE TEMP TABLE tokens (key INTEGER PRIMARY KEY, tokens BLOB)"
         )
+
+
+def _offer_labels(connection: apsw.Connection) -> None:
+    """Give the connection the function by which labels are made from the columns of a memory."""
+    connection.create_scalar_function("labels_of", _labels_of, 2)
+
+
+def _labels_of(*columns: object) -> str:
+    tags, metadata = columns
+    return json.dumps(stored_labels(str(tags), str(metadata)))
 
 
 def back_up(location: str, version: int) -> Path:

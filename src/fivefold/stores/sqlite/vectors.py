@@ -15,10 +15,9 @@ import apsw
 import numpy as np
 
 from fivefold.stores.protocol import VectorSpace
-from fivefold.stores.queries import Filter
+from fivefold.stores.sql.kept_rows import Kept
 from fivefold.stores.sqlite.connection import number, one_snapshot, rows
 from fivefold.stores.sqlite.scan import Arrays, Rows, closest
-from fivefold.values.memory import TYPES
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
 
@@ -45,16 +44,22 @@ def create_table(connection: apsw.Connection, dimension: int) -> None:
 
 
 def knn(
-    connection: apsw.Connection, space: VectorSpace, where: VectorField, vector: Vector, depth: int, keep: Filter
+    connection: apsw.Connection, space: VectorSpace, where: VectorField, vector: Vector, depth: int, keep: Kept
 ) -> list[RouteHit]:
     """The nearest by one vec0 statement; the filter is applied inside the index."""
-    types = [TYPES.index(name) for name in keep.types]
+    types = keep.type_codes
     narrowed = f" AND type IN ({', '.join('?' * len(types))})" if types else ""
+    listed = () if keep.rows is None else (keep.rows.listed, space.key, FIELDS.index(where))
+    if listed:
+        narrowed += (
+            " AND rowid IN (SELECT v.id FROM json_each(?) kept CROSS JOIN vectors v ON v.memory = kept.value "
+            "AND v.space = ? AND v.field = ?)"
+        )
     cursor = connection.execute(
         f"SELECT v.memory, nearest.distance, v.part FROM (SELECT rowid, distance FROM {table_of(space.dimension)} "
         f"WHERE embedding MATCH ? AND k = ? AND space = ? AND field = ?{narrowed}) AS nearest "
         "JOIN vectors v ON v.id = nearest.rowid",
-        (vector.tobytes(), depth, space.key, FIELDS.index(where), *types),
+        (vector.tobytes(), depth, space.key, FIELDS.index(where), *types, *listed),
     )
     hits = [RouteHit(row, 1.0 - distance, part=part) for row, distance, part in cursor]
     return sorted(hits, key=lambda hit: (-hit.score, hit.row, hit.part))
@@ -109,22 +114,23 @@ class CachedVectors:
         self.removals = 0
         self.lock = threading.Lock()
 
-    def search(self, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
+    def search(self, vector: Vector, depth: int, keep: Kept) -> list[RouteHit]:
         cached, positions = self._filtered(keep)
         order, scores = closest(cached, vector, depth, positions)
         found = zip(cached.memories[order].tolist(), scores.tolist(), cached.parts[order].tolist(), strict=True)
         return [RouteHit(row, score, part=part) for row, score, part in found]
 
-    def patterns(self, vector: Vector, size: int, keep: Filter) -> Matrix:
+    def patterns(self, vector: Vector, size: int, keep: Kept) -> Matrix:
         cached, positions = self._filtered(keep)
         return cached.matrix[closest(cached, vector, size, positions)[0]]
 
-    def _filtered(self, keep: Filter) -> tuple[Arrays, Rows | None]:
+    def _filtered(self, keep: Kept) -> tuple[Arrays, Rows | None]:
         with self.lock:
             cached = self.arrays.first(self.size)
-        if not keep.types:
-            return cached, None
-        return cached, np.flatnonzero(np.isin(cached.types, [TYPES.index(name) for name in keep.types]))
+        if keep.rows is None:
+            return cached, np.flatnonzero(np.isin(cached.types, keep.type_codes)) if keep.types else None
+        positions = np.flatnonzero(np.isin(cached.memories, keep.rows.rows))
+        return cached, positions[np.isin(cached.types[positions], keep.type_codes)] if keep.types else positions
 
     def catch_up(self, connection: apsw.Connection, space: VectorSpace, where: VectorField) -> None:
         """Read what was written since the last time."""
@@ -178,7 +184,7 @@ class VectorCache:
         where: VectorField,
         vector: Vector,
         depth: int,
-        keep: Filter,
+        keep: Kept,
     ) -> list[RouteHit]:
         cached = self._cached_vectors(connection, space, where)
         if cached is None:
@@ -188,13 +194,7 @@ class VectorCache:
         return cached.search(vector, depth, keep)
 
     def patterns(
-        self,
-        connection: apsw.Connection,
-        space: VectorSpace,
-        where: VectorField,
-        vector: Vector,
-        size: int,
-        keep: Filter,
+        self, connection: apsw.Connection, space: VectorSpace, where: VectorField, vector: Vector, size: int, keep: Kept
     ) -> Matrix:
         """The vectors nearest to `vector`, one a row."""
         cached = self._cached_vectors(connection, space, where)

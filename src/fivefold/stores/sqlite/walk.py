@@ -8,10 +8,11 @@ from collections.abc import Sequence
 import apsw
 
 from fivefold.stores.queries import CONSIDERED_PER_HIT, Walk
+from fivefold.stores.sql.kept_rows import ALL, Kept
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.times import to_micros
 
-_WALK = """
+_REACHED = """
 WITH RECURSIVE walk(entity, hop, factor, path, seen) AS (
   SELECT root.value ->> 0, 0, root.value ->> 1, e.name, ',' || e.key || ','
   FROM json_each(:roots) root CROSS JOIN entities e ON e.key = root.value ->> 0 AND e.namespace = :ns
@@ -40,6 +41,9 @@ reached AS MATERIALIZED (
     SELECT *, row_number() OVER (PARTITION BY entity ORDER BY score DESC, hop, path) AS nth FROM scored)
   WHERE nth = 1
 ),
+"""
+
+_WALK = f"""{_REACHED}
 taken AS MATERIALIZED (
   SELECT r.*, sum(min(e.links, :each)) OVER (ORDER BY r.place) - min(e.links, :each) AS before
   FROM reached r CROSS JOIN entities e ON e.key = r.entity
@@ -52,9 +56,32 @@ FROM taken r CROSS JOIN links l ON l.entity = r.entity AND l.memory IN (
 WHERE r.before < :enough GROUP BY l.memory ORDER BY r.score DESC, states DESC, support DESC, l.memory DESC LIMIT :depth
 """
 
+_KEPT_WALK = f"""{_REACHED}
+linked AS MATERIALIZED (
+  SELECT r.place, r.entity, l.memory, row_number() OVER (PARTITION BY r.place ORDER BY l.memory DESC) AS nth
+  FROM reached r CROSS JOIN links l ON l.entity = r.entity
+  WHERE +l.memory IN (SELECT value FROM json_each(:kept))
+),
+shown AS MATERIALIZED (
+  SELECT place, entity, memory, count(*) OVER (ORDER BY place) - count(*) OVER (PARTITION BY place) AS before
+  FROM linked WHERE nth <= :each
+)
+SELECT l.memory, r.score, r.hop, r.path, min(r.place) AS place, round(sum(r.score), 9) AS support,
+       sum(EXISTS (SELECT 1 FROM edge_memories s JOIN edges d ON d.key = s.edge WHERE s.memory = l.memory
+                   AND (d.source = r.entity OR d.target = r.entity))) > 0 AS states
+FROM shown l CROSS JOIN reached r ON r.place = l.place
+WHERE l.before < :enough GROUP BY l.memory ORDER BY r.score DESC, states DESC, support DESC, l.memory DESC LIMIT :depth
+"""
+"""The same among the memories that a filter leaves: each entity gives its latest ones of these."""
+
 
 def walk(
-    connection: apsw.Connection, namespace: int, roots: Sequence[tuple[int, float]], how: Walk, depth: int
+    connection: apsw.Connection,
+    namespace: int,
+    roots: Sequence[tuple[int, float]],
+    how: Walk,
+    depth: int,
+    keep: Kept = ALL,
 ) -> list[RouteHit]:
     """Memories that mention an entity in reach, by their best path; the path is the hit's note.
 
@@ -76,8 +103,9 @@ def walk(
         "depth": depth,
         "enough": CONSIDERED_PER_HIT * depth,
         **{f"hop{i}": score for i, score in enumerate(how.hop_scores)},
+        **keep.values("kept"),
     }
     return [
         RouteHit(memory, score, path if hop else f"mentions {path}", how.far if hop else 1.0)
-        for memory, score, hop, path, *_ in connection.execute(_WALK, values)
+        for memory, score, hop, path, *_ in connection.execute(_WALK if keep.rows is None else _KEPT_WALK, values)
     ]

@@ -1,0 +1,254 @@
+"""The filter as one line of text, for a command line and an address: `speaker:ana tag:work meta.price>=10`.
+
+    filter = term { space term }        all of them must hold
+    term   = field ":" value { "," value }        any of the values
+           | "meta." key ( "=" | ":" ) value { "," value }
+           | "meta." key ( ">" | ">=" | "<" | "<=" ) value
+    key    = characters without space : = < > , "   or a quoted text
+    value  = characters without space , "           or a quoted text
+    quoted = '"' characters, with \\" and \\\\ for these two '"'
+
+After `=` a value without quotes that reads as a number is that number; after `:` it is the number or the same text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from fivefold.errors import InvalidInput
+from fivefold.values.filters import Filter, MetadataTest
+from fivefold.values.labels import META
+from fivefold.values.shorten import shorten
+from fivefold.values.times import iso
+
+MAX_FILTER = 10_000
+"""Characters of a filter that is written as text."""
+
+LISTS = {
+    "type": "types",
+    "kind": "kinds",
+    "speaker": "speakers",
+    "session": "session_ids",
+    "tag": "tags",
+    "text": "words",
+}
+"""Fields that take one of several values, and where these go."""
+
+TIMES = {"since": "since", "until": "until", "written-since": "written_since", "written-until": "written_until"}
+FLAGS = {"yes": True, "no": False, "true": True, "false": False}
+BOUNDS = {">": "above", ">=": "at_least", "<": "below", "<=": "at_most"}
+FIELDS = (*LISTS, "superseded", *TIMES, f"{META}KEY")
+"""Every field of the language."""
+
+EXAMPLE = "speaker:ana tag:work meta.price>=10 since:2024-01-01"
+
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
+_FIELD = re.compile(rf'(?P<name>meta\.(?:{_QUOTED}|[^\s:=<>,"]+)|[^\s:=<>,"]+)(?P<sign>>=|<=|>|<|=|:)', re.DOTALL)
+_VALUE = re.compile(rf'(?P<quoted>{_QUOTED})|[^\s,"]+', re.DOTALL)
+_SPACE = re.compile(r"\s*")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One condition of a filter: a field, the sign after it, and its values."""
+
+    field: str
+    sign: str
+    values: tuple[Item, ...]
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One value, and whether it was in quotes."""
+
+    text: str
+    quoted: bool
+
+    def plain(self) -> str | float:
+        """The number that it reads as, else the text."""
+        if self.quoted or not _NUMBER.fullmatch(self.text):
+            return self.text
+        number = float(self.text)
+        return int(self.text) if self.text.lstrip("+-").isdecimal() and abs(number) < 2**53 else number
+
+
+def fields_of_filter(text: str) -> dict[str, Any]:
+    """The fields of a `Filter` that a line of text says, not yet checked."""
+    if len(text) > MAX_FILTER:
+        raise InvalidInput(f"has {len(text):,} characters, the most is {MAX_FILTER:,}", field="filter")
+    fields: dict[str, Any] = {}
+    for term in _terms(text):
+        if term.field.startswith(META):
+            _add_metadata(fields, term)
+        else:
+            _add(fields, term)
+    return fields
+
+
+def _terms(text: str) -> Iterator[Term]:
+    place = _end(_SPACE, text, 0)
+    while place < len(text):
+        head = _FIELD.match(text, place)
+        if head is None:
+            raise _fault(text, place, "is no condition; write a field, a colon and a value, as in tag:work")
+        values, end = _values(text, head.end(), head[0])
+        yield Term(head["name"], head["sign"], tuple(values), place)
+        place = _end(_SPACE, text, end)
+        if place == end and place < len(text):
+            raise _fault(text, place, "follows a value without a space; put a value with spaces or commas in quotes")
+
+
+def _values(text: str, place: int, head: str) -> tuple[list[Item], int]:
+    items = []
+    while True:
+        match = _VALUE.match(text, place)
+        if match is None:
+            raise _fault(text, place, f"is no value after {head!r}; a quote that is opened must be closed")
+        items.append(_item(match, text, place, head))
+        place = match.end()
+        if text[place : place + 1] != ",":
+            return items, place
+        place += 1
+
+
+def _item(match: re.Match[str], text: str, place: int, head: str) -> Item:
+    if match["quoted"] is None:
+        if match[0][0] in ":=<>":
+            raise _fault(text, place, f"follows {head!r}; write one sign only, as in meta.price>=10")
+        return Item(match[0], False)
+    return Item(_unquoted(match["quoted"], text, place), True)
+
+
+def _unquoted(quoted: str, text: str, place: int) -> str:
+    unknown = next((part for part in _ESCAPE.findall(quoted[1:-1]) if part not in '"\\'), None)
+    if unknown is not None:
+        raise _fault(text, place, r"has a backslash before another character; within quotes write \" and \\")
+    return _ESCAPE.sub(r"\1", quoted[1:-1])
+
+
+def _end(pattern: re.Pattern[str], text: str, place: int) -> int:
+    match = pattern.match(text, place)
+    assert match is not None
+    return match.end()
+
+
+def _add(fields: dict[str, Any], term: Term) -> None:
+    """A field that is not metadata; a tag or a word may come again, and then all of them are wanted."""
+    _check_field(term)
+    texts = [item.text for item in term.values]
+    if term.field == "text":
+        if len(texts) > 1:
+            raise _wrong("text", 'takes words that must all occur; write text:"tea cup"')
+        fields["words"] = (*fields.get("words", ()), *texts[0].split())
+    elif term.field == "tag" and len(texts) == 1:
+        fields["all_tags"] = (*fields.get("all_tags", ()), *texts)
+    elif term.field in LISTS:
+        _once(fields, LISTS[term.field], texts, term.field, f"; write {term.field}:a,b for either of two values")
+    elif len(texts) > 1:
+        raise _wrong(term.field, f"takes one value, not {len(texts)}")
+    elif term.field == "superseded":
+        if texts[0] not in FLAGS:
+            raise _wrong("superseded", f"{shorten(repr(texts[0]), 60)} is unknown; it is yes or no")
+        _once(fields, "superseded", FLAGS[texts[0]], term.field)
+    else:
+        _once(fields, TIMES[term.field], texts[0], term.field)
+
+
+def _check_field(term: Term) -> None:
+    if term.field not in FIELDS:
+        reason = f"is not a field of a filter; the fields are {', '.join(FIELDS)}"
+        raise _wrong(shorten(repr(term.field), 60), f"{reason}; an example is {EXAMPLE}")
+    if term.sign not in ":=":
+        raise _wrong(term.field, f"takes a colon, not {term.sign!r}; only {META}KEY can be compared")
+
+
+def _once(fields: dict[str, Any], name: str, value: Any, word: str, advice: str = "") -> None:
+    if name in fields:
+        raise _wrong(word, f"is given twice{advice}")
+    fields[name] = value
+
+
+def _wrong(word: str, reason: str) -> InvalidInput:
+    return InvalidInput(f"{word} {reason}", field="filter", statement=f"filter: {word} {reason}")
+
+
+def _add_metadata(fields: dict[str, Any], term: Term) -> None:
+    tests = fields.setdefault("metadata", [])
+    quoted = _VALUE.fullmatch(term.field, len(META))
+    key = term.field.removeprefix(META)
+    if quoted is not None and quoted["quoted"]:
+        key = _unquoted(key, key, 0)
+    if term.sign not in BOUNDS:
+        tests.append({"key": key, "any_of": _alternatives(term)})
+        return
+    if len(term.values) > 1:
+        raise _wrong(term.field, f"takes one value after {term.sign!r}, not {len(term.values)}")
+    bounds = next((test for test in tests if test["key"] == key and "any_of" not in test), None)
+    if bounds is None:
+        bounds = {"key": key}
+        tests.append(bounds)
+    _once(bounds, BOUNDS[term.sign], term.values[0].plain(), f"{term.field}{term.sign}")
+
+
+def _alternatives(term: Term) -> list[str | float]:
+    """After a colon a number is also looked for as a text, since one cannot see how it was stored."""
+    values: dict[str | float, None] = {}
+    for item in term.values:
+        values[item.plain()] = None
+        if term.sign == ":":
+            values[item.text] = None
+    return list(values)
+
+
+def _fault(text: str, place: int, reason: str) -> InvalidInput:
+    rest = repr(shorten(text[place:], 40)) if place < len(text) else "the end"
+    statement = f"filter, character {place + 1}: {rest} {reason}"
+    return InvalidInput(reason, field="filter", statement=statement, advice=f"an example is {EXAMPLE}")
+
+
+def write_filter(keep: Filter) -> str:
+    """The line of text that says a filter; empty where it says nothing."""
+    parts = [
+        f"{word}:{','.join(map(_text, getattr(keep, name)))}"
+        for word, name in LISTS.items()
+        if word != "text" and getattr(keep, name)
+    ]
+    parts += [f"tag:{_text(tag)}" for tag in keep.all_tags]
+    parts += [part for test in keep.metadata for part in _write_test(test)]
+    if keep.words:
+        parts.append(f"text:{_text(' '.join(keep.words))}")
+    if keep.superseded is not None:
+        parts.append(f"superseded:{'yes' if keep.superseded else 'no'}")
+    parts += [f"{word}:{iso(getattr(keep, name))}" for word, name in TIMES.items() if getattr(keep, name)]
+    return " ".join(parts)
+
+
+def _write_test(test: MetadataTest) -> Iterator[str]:
+    key = test.key if re.fullmatch(r'[^\s:=<>,"]+', test.key) else _in_quotes(test.key)
+    if test.any_of:
+        yield f"{META}{key}={','.join(map(_plain, test.any_of))}"
+    for sign, name in BOUNDS.items():
+        bound = getattr(test, name)
+        if bound is not None:
+            yield f"{META}{key}{sign}{_plain(bound)}"
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, str):
+        return _in_quotes(value) if _NUMBER.fullmatch(value) else _text(value)
+    return repr(value)
+
+
+def _text(text: str) -> str:
+    return text if re.fullmatch(r'[^\s,":=<>][^\s,"]*', text) else _in_quotes(text)
+
+
+def _in_quotes(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
