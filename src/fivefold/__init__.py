@@ -66,6 +66,7 @@ _HOME = {
     "Store": "stores.protocol",
     "Writer": "stores.protocol",
     "Filter": "values.filters",
+    "MetadataTest": "values.filters",
     "TimeSettings": "text.time_grammar.settings",
     "NamespaceRefused": "values.access",
     "Refused": "values.access",
@@ -191,6 +192,7 @@ if TYPE_CHECKING:
     from fivefold.values.extraction import Span as Span
     from fivefold.values.extraction import Statement as Statement
     from fivefold.values.filters import Filter as Filter
+    from fivefold.values.filters import MetadataTest as MetadataTest
     from fivefold.values.graph import Edge as Edge
     from fivefold.values.graph import Entity as Entity
     from fivefold.values.graph import Relation as Relation

@@ -54,6 +54,9 @@ def list_(
     ] = None,
     since: Annotated[str | None, typer.Option("--since", help="Only from this time on, ISO 8601")] = None,
     until: Annotated[str | None, typer.Option("--until", help="Only before this time, ISO 8601")] = None,
+    filter: Annotated[
+        str | None, typer.Option("--filter", help="More conditions, as in: tag:work,home meta.price>=10")
+    ] = None,
     limit: LimitOption = 20,
     cursor: CursorOption = None,
     full: FullOption = False,
@@ -73,6 +76,7 @@ def list_(
             superseded=superseded,
             since=since,
             until=until,
+            filter=filter,
             cursor=cursor,
             limit=limit,
         )

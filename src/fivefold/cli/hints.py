@@ -22,6 +22,7 @@ OPTIONS = {
             "ablate",
             "dsn",
             "effort",
+            "filter",
             "id",
             "importance",
             "jobs",

@@ -33,6 +33,9 @@ SessionOption = Annotated[
 MinChanceOption = Annotated[
     float | None, typer.Option("--min-chance", help="Leave out memories that are less likely to answer, 0 to 1")
 ]
+FilterOption = Annotated[
+    str | None, typer.Option("--filter", help="Only memories that match, as in: speaker:ana tag:work meta.price>=10")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class PlanOptions:
     now: NowOption = None
     history: HistoryOption = None
     effort: EffortOption = "normal"
+    filter: FilterOption = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +134,7 @@ def context(
             recent_turns=options.recent,
             session_id=options.session,
             min_chance=options.min_chance,
+            filter=options.filter,
         )
     if as_json:
         print_json(block.to_dict())
@@ -159,6 +164,7 @@ def plan(
             now=options.now,
             history=options.history or (),
             effort=options.effort,  # type: ignore[arg-type]
+            filter=options.filter,
         )
     if as_json:
         print_json(chosen.to_dict())
@@ -203,5 +209,6 @@ def _recall(
             recent_turns=options.recent,
             session_id=options.session,
             min_chance=options.min_chance,
+            filter=options.filter,
         )
         return answer, engine.settings.zone

@@ -164,6 +164,8 @@ def _closing(answer: Recall, verbose: bool) -> str:
     total = sum(timing.ms for timing in answer.timings) - encode
     took = f"{total:.1f} ms" + (f" (+ {encode:.0f} ms to encode the question)" if encode >= 0.1 else "")
     recipe = f"recipe {answer.plan.recipe}{answer.plan.describe_effort()}"
+    if answer.plan.filter:
+        recipe += f" · filter {answer.plan.filter}"
     return f"{counted(len(answer), 'memory', 'memories')} · {recipe} · {took} · recall {answer.id}"
 
 
@@ -174,6 +176,8 @@ def plan(outline: Plan) -> None:
         f"recipe {outline.recipe}{outline.describe_effort()} · k {outline.k} · {outline.fusion} · then {then}",
         "bold",
     )
+    if outline.filter:
+        hang("", f"filter {outline.filter}", "bold")
     table(
         ("route", "runs", "depth", "weight", "why"),
         [

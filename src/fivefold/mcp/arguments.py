@@ -42,6 +42,7 @@ Question = Annotated[str, described(REQUEST["question"])]
 Count = Annotated[int, described(REQUEST["k"], high=False)]
 Work = Annotated[Effort, described(REQUEST["effort"])]
 Time = Annotated[str | None, described(REQUEST["now"])]
+Narrowing = Annotated[str | None, described(REQUEST["filter"])]
 Namespace = Annotated[
     str | None, Field(description="The namespace; leave out for the usual one, unless you were asked to use another")
 ]
@@ -113,6 +114,7 @@ class Recall(Arguments):
     session_id: Annotated[str | None, described(REQUEST["session_id"])] = None
     recent_turns: Annotated[int | None, described(REQUEST["recent_turns"])] = None
     min_chance: Annotated[float | None, described(REQUEST["min_chance"])] = None
+    filter: Narrowing = None
     ids: Annotated[
         bool, Field(description="Also give the id of each source, which forget and supersedes need; costs tokens")
     ] = False
@@ -127,6 +129,7 @@ class Explain(Arguments):
     ] = "default"
     effort: Work = "normal"
     now: Time = None
+    filter: Narrowing = None
 
 
 class Forget(Arguments):

@@ -70,6 +70,7 @@ def recall(action: Action, numbers: SourceNumbers, request: arguments.Recall) ->
         recent_turns=request.recent_turns,
         session_id=request.session_id,
         min_chance=request.min_chance,
+        filter=request.filter,
     )
     end = f"\n{text.closing(answer.id)}"
     zone = action.engine.settings.zone
@@ -93,7 +94,9 @@ def explain(action: Action, numbers: SourceNumbers, request: arguments.Explain) 
     action.service.limits.check_k(request.k)
     action.service.limits.check_question(request.question)
     recipe = recipe_named(request.recipe, still=True)
-    answer = action.engine.recall(request.question, request.k, recipe=recipe, now=request.now, effort=request.effort)
+    answer = action.engine.recall(
+        request.question, request.k, recipe=recipe, now=request.now, effort=request.effort, filter=request.filter
+    )
     numbers.record(action.engine.namespace, answer.id, [hit.memory.id for hit in answer])
     _, message = fit_trace(answer, request.token_budget, lambda cut: text.trace(answer.id, cut))
     return ToolResult(answer, message)

@@ -19,6 +19,7 @@ except ImportError:
 LAWS = (
     "browsing",
     "feedback",
+    "filters",
     "forgetting",
     "graph",
     "lexical",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fivefold.testing.browsing import BrowsingLaws
 from fivefold.testing.feedback import FeedbackLaws
+from fivefold.testing.filters import FilterLaws
 from fivefold.testing.forgetting import ForgettingLaws
 from fivefold.testing.graph import GraphLaws
 from fivefold.testing.lexical import LexicalLaws
@@ -29,6 +30,7 @@ class StoreConformance(
     SuccessionLaws,
     RecallLaws,
     BrowsingLaws,
+    FilterLaws,
 ):
     """Subclass it in a test file and define one fixture: `location`, where a store can be opened.
 

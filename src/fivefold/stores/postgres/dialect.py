@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
+import numpy as np
+import numpy.typing as npt
 import psycopg
 
 from fivefold.stores.sql.dialect import Values
@@ -44,6 +46,12 @@ class PostgresDialect:
 
     def among(self, column: str, parameter: str) -> str:
         return f"{column} = ANY({parameter})"
+
+    def many_rows(self, name: str, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
+        return {name: rows.tolist()}
+
+    def among_many(self, column: str, name: str) -> str:
+        return f"{column} = ANY(:{name}::bigint[])"
 
     def each(self, parameter: str, kind: Literal["bigint", "text"]) -> str:
         return f"unnest({parameter}::{kind}[]) AS wanted(value)"

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 Values = Sequence[Any] | Mapping[str, Any]
 
 
@@ -56,6 +59,12 @@ class Dialect(Protocol):
 
     def among(self, column: str, parameter: str) -> str:
         """The condition that a column is in a listed parameter."""
+
+    def many_rows(self, name: str, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
+        """Many rows, in rising order, as parameters that begin with a name."""
+
+    def among_many(self, column: str, name: str) -> str:
+        """The condition that a column is one of many rows."""
 
     def each(self, parameter: str, kind: Literal["bigint", "text"]) -> str:
         """A listed parameter as the table `wanted` with one column, `value`."""

@@ -16,7 +16,7 @@ _SCANNED = ("type", "kind")
 
 
 class FilterConditions:
-    """The conditions of one filter on the table of memories, and the values of their parameters.
+    """The conditions of one filter, and the values of their parameters: on columns of memories, and on labels.
 
     Where few of many memories are wanted, an index finds them: by label, speaker, session or time.
     """
@@ -24,12 +24,38 @@ class FilterConditions:
     def __init__(self, keep: Filter, sql: Dialect, event_at: str = "event_at") -> None:
         self.values: dict[str, object] = {}
         self._sql = sql
-        self.sql = [
+        self.columns = [
             *self._columns(keep),
-            *self._labels(keep),
             *self._times(keep, event_at),
             *self._state(keep),
             *(self._word(word) for word in keep.words),
+        ]
+        self.labels = [*self._labels(keep)]
+
+    def on_memories(self) -> list[str]:
+        """All conditions for a statement over memories: the first label leads to rows, others are looked up there."""
+        if not self.labels:
+            return self.columns
+        first = f"row IN (SELECT memory FROM memory_labels WHERE namespace = :ns AND {self.labels[0]})"
+        return [*self.columns, first, *self._further("memories")]
+
+    def statement(self) -> str:
+        """A statement that gives the rows of the memories that pass; one may come more than once."""
+        if not self.labels:
+            return f"SELECT row FROM memories WHERE {' AND '.join(('namespace = :ns', *self.columns))}"
+        labelled = f"FROM memory_labels AS l WHERE l.namespace = :ns AND {self.labels[0]}"
+        if not self.columns:
+            return f"SELECT l.memory AS row {' AND '.join((labelled, *self._further('l')))}"
+        rows = f"SELECT l.memory {labelled}"
+        found = ("row IN (" + rows + ")", f"{self._sql.unindexed('namespace')} = :ns", *self.columns)
+        return f"SELECT row FROM memories WHERE {' AND '.join((*found, *self._further('memories')))}"
+
+    def _further(self, table: str) -> list[str]:
+        """The labels after the first, looked up by the memory."""
+        owner, own = "memories.row" if table == "memories" else f"{table}.memory", self._sql.unindexed("o.namespace")
+        return [
+            f"EXISTS (SELECT 1 FROM memory_labels AS o WHERE {own} = :ns AND o.memory = {owner} AND {label})"
+            for label in self.labels[1:]
         ]
 
     def _bind(self, value: object) -> str:
@@ -50,14 +76,14 @@ class FilterConditions:
                 yield self._any_of(place, getattr(keep, name))
 
     def _labels(self, keep: Filter) -> Iterator[str]:
-        for tags in ((keep.tags,) if keep.tags else ()) + tuple((tag,) for tag in keep.all_tags):
+        """Single values first, which leave fewest."""
+        for tags in (*((tag,) for tag in keep.all_tags), *((keep.tags,) if keep.tags else ())):
             yield self._labelled(TAG, self._any_of("value", tuple(map(text_label, tags))))
-        for test in keep.metadata:
+        for test in sorted(keep.metadata, key=lambda test: not test.any_of):
             yield self._labelled(test.name, self._any_of("value", test.allowed()) if test.any_of else self._range(test))
 
     def _labelled(self, name: str, condition: str) -> str:
-        named = f"namespace = :ns AND name = {self._bind(name)} AND {condition}"
-        return f"row IN (SELECT memory FROM memory_labels WHERE {named})"
+        return f"name = {self._bind(name)} AND {condition}"
 
     def _range(self, test: MetadataTest) -> str:
         ends = test.range()

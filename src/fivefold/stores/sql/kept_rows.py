@@ -24,16 +24,29 @@ FEW = 5_000
 
 
 class KeptRows:
-    """Rows in rising order, and the same as a parameter of a statement."""
+    """Rows in rising order, each once, and the same as parameters of a statement."""
 
     def __init__(self, rows: Rows, sql: Dialect) -> None:
         self.rows = rows
+        self.sql = sql
         self.few = len(rows) <= FEW
-        self._sql = sql
+        self._parameters: dict[str, dict[str, Any]] = {}
 
     @cached_property
     def listed(self) -> Any:
-        return self._sql.as_list(self.rows.tolist())
+        """All of them as a list."""
+        return self.sql.as_list(self.rows.tolist())
+
+    def among(self, column: str, name: str) -> str:
+        """The condition that a column is one of the rows, which `values` gives under that name."""
+        return self.sql.among(column, f":{name}") if self.few else self.sql.among_many(column, name)
+
+    def values(self, name: str) -> dict[str, Any]:
+        if self.few:
+            return {name: self.listed}
+        if name not in self._parameters:
+            self._parameters[name] = self.sql.many_rows(name, self.rows)
+        return self._parameters[name]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -50,14 +63,13 @@ class Kept:
     def type_codes(self) -> list[int]:
         return [TYPES.index(name) for name in self.types]
 
-    def among(self, column: str, parameter: str, sql: Dialect) -> str:
+    def among(self, column: str, name: str) -> str:
         """The condition that a column is one of the rows, after an AND; empty where all rows are kept."""
-        if self.rows is None:
-            return ""
-        return f" AND {sql.among(column if self.rows.few else sql.unindexed(column), parameter)}"
+        return "" if self.rows is None else f" AND {self.rows.among(column, name)}"
 
-    def values(self, parameter: str) -> dict[str, Any]:
-        return {} if self.rows is None else {parameter: self.rows.listed}
+    def values(self, name: str) -> dict[str, Any]:
+        """The parameters of `among`."""
+        return {} if self.rows is None else self.rows.values(name)
 
 
 ALL = Kept()
@@ -89,9 +101,8 @@ class FilterCache:
 
     def _find(self, keep: Filter) -> Rows:
         conditions = FilterConditions(keep, self._sql)
-        found = self._ask(
-            f"SELECT row FROM memories WHERE {' AND '.join(('namespace = :ns', *conditions.sql))}", **conditions.values
-        )
-        rows = np.fromiter((row for (row,) in found), dtype=np.int64, count=len(found))
-        rows.sort()
-        return rows
+        found = f"SELECT {self._sql.json_list}(row) FROM ({conditions.statement()}) AS found"
+        ((listed,),) = self._ask(found, **conditions.values) or [(None,)]  # as one value, which is read fastest
+        if isinstance(listed, str):
+            return np.unique(np.fromstring(listed[1:-1], dtype=np.int64, sep=","))
+        return np.unique(np.array(listed or (), dtype=np.int64))

@@ -75,10 +75,11 @@ class SqlMemoryReader:
 
     def page(self, keep: Filter, after: tuple[int, int] | None, limit: int) -> list[Memory]:
         """Latest first; `after` is the event time and the row of the last one seen."""
-        at = self._sql.unindexed("event_at") if keep.session_ids or keep.tags or keep.all_tags else "event_at"
+        found = bool(keep.session_ids or keep.tags or keep.all_tags or keep.metadata)
+        at, own = (self._sql.unindexed(name) if found else name for name in ("event_at", "namespace"))
         wanted = FilterConditions(keep, self._sql, at)
         values: dict[str, object] = {**wanted.values, "limit": limit}
-        conditions = ["namespace = :ns", *wanted.sql]
+        conditions = [f"{'namespace' if keep.session_ids else own} = :ns", *wanted.on_memories()]
         if not keep.kinds:
             conditions.append(f"{self._sql.unindexed('kind')} <> 'session'")
         if after is not None:

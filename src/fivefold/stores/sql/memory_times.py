@@ -92,7 +92,7 @@ def parameters_of(first: int, last: int, depth: int) -> dict[str, int]:
 
 def statement_of(sql: Dialect, kept: Kept = ALL) -> str:
     """From the centre of the window outwards, so that a long window costs no more than a short one."""
-    said, named = (kept.among(column, ":kept", sql) for column in ("row", "memory"))
+    said, named = (kept.among(column, "kept") for column in ("row", "memory"))
     memories = f"SELECT row AS memory FROM memories WHERE namespace = :ns AND kind <> 'session'{said} AND "
     furthest = f"{sql.greatest}(abs(starts_at - :centre), abs(ends_at - :centre))"
     times = f"SELECT memory, {furthest} AS distance FROM memory_times WHERE namespace = :ns{named} AND "

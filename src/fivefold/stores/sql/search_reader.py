@@ -38,7 +38,7 @@ class SqlSearchReader(SearchReader):
         source = self._sql.events if kept.rows is None or not kept.rows.few else "memories"
         rows = self._scope.rows(
             f"SELECT row, event_at FROM {source} WHERE namespace = :ns AND type = 'event' "
-            f"AND event_at >= :first AND event_at < :last{kept.among('row', ':kept', self._sql)} "
+            f"AND event_at >= :first AND event_at < :last{kept.among('row', 'kept')} "
             "ORDER BY abs(event_at - :centre), row LIMIT :most",
             first=first,
             last=last,

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import apsw
+import numpy as np
+import numpy.typing as npt
 
 from fivefold.stores.sql.dialect import Values
 from fivefold.stores.sqlite.token_rows import PIECE_BITS
@@ -46,6 +48,19 @@ class SqliteDialect:
         value = "unhex(value)" if column == "content_hash" else "value"
         return f"{column} IN (SELECT {value} FROM json_each({parameter}))"
 
+    def many_rows(self, name: str, rows: npt.NDArray[np.int64]) -> dict[str, Any]:
+        """A byte for each row from the first to the last, or a list where these lie far apart."""
+        first, last = int(rows[0]), int(rows[-1])
+        marks = np.zeros(last - first + 1 if last - first < SPARSE * len(rows) else 0, dtype=np.uint8)
+        if len(marks):
+            marks[rows - first] = 1
+        listed = "[]" if len(marks) else self.as_list(rows.tolist())
+        return {name: marks.tobytes(), f"{name}_before": first - 1, f"{name}_listed": listed}
+
+    def among_many(self, column: str, name: str) -> str:
+        marked = f"substr(:{name}, {column} - :{name}_before, 1) = x'01'"
+        return f"({marked} OR +{column} IN (SELECT value FROM json_each(:{name}_listed)))"
+
     def each(self, parameter: str, kind: Literal["bigint", "text"]) -> str:
         return f"json_each({parameter}) AS wanted"
 
@@ -58,6 +73,9 @@ class SqliteDialect:
     def unindexed(self, column: str) -> str:
         return f"+{column}"
 
+
+SPARSE = 64
+"""How many rows of a file may lie between two rows of a list, on average, for a byte each to be the shorter form."""
 
 SQLITE = SqliteDialect()
 

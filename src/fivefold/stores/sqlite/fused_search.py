@@ -94,7 +94,7 @@ def _bytes_of(keep: Kept) -> bytes | None:
 
 
 def _by_words(table: str, i: int, keep: Kept) -> str:
-    rank, kept = lexical.ranking(table, keep, ":listed")
+    rank, kept = lexical.ranking(table, keep, "listed")
     best = (
         f"SELECT rowid AS row, -{rank} AS score FROM {table} WHERE {table} MATCH :words{kept} "
         f"ORDER BY {rank}, rowid LIMIT :depth{i}"

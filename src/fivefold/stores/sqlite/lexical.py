@@ -85,27 +85,26 @@ def search(
 ) -> list[RouteHit]:
     """The best by BM25, higher is better; any of the lexemes may match."""
     table = table_of(namespace, "session" if sessions else "turn")
-    rank, kept = ranking(table, keep, "?")
-    narrowed = f" CROSS JOIN memories m ON m.row = {table}.rowid" if keep.types else ""
-    condition = f" AND m.type IN ({', '.join('?' * len(keep.types))})" if keep.types else ""
-    listed = () if keep.rows is None else (keep.rows.listed,)
+    rank, kept = ranking(table, keep, "kept")
+    types = {f"type{place}": type for place, type in enumerate(keep.types)}
+    narrowed = f" CROSS JOIN memories m ON m.row = {table}.rowid" if types else ""
+    condition = f" AND m.type IN ({', '.join(f':{name}' for name in types)})" if types else ""
     cursor = connection.execute(
-        f"SELECT {table}.rowid, -{rank} FROM {table}{narrowed} WHERE {table} MATCH ?{kept}{condition} "
-        f"ORDER BY {rank}, {table}.rowid LIMIT ?",
-        (any_of(lexemes), *listed, *keep.types, depth),
+        f"SELECT {table}.rowid, -{rank} FROM {table}{narrowed} WHERE {table} MATCH :words{kept}{condition} "
+        f"ORDER BY {rank}, {table}.rowid LIMIT :depth",
+        {"words": any_of(lexemes), "depth": depth, **types, **keep.values("kept")},
     )
     return [RouteHit(row, score) for row, score in cursor]
 
 
-def ranking(table: str, keep: Kept, parameter: str) -> tuple[str, str]:
+def ranking(table: str, keep: Kept, name: str) -> tuple[str, str]:
     """By what the matches are ordered, the best least, and the condition that they are among the rows of a filter.
 
     Of a filter's rows only those that match are scored; FTS5's own order would score and sort all matches first.
     """
     if keep.rows is None:
         return f"{table}.rank", ""
-    within = f" AND +{table}.rowid IN (SELECT value FROM json_each({parameter}))"
-    return f"bm25({table}, {PREDICATE_WEIGHT}, 1.0)", within
+    return f"bm25({table}, {PREDICATE_WEIGHT}, 1.0)", keep.among(f"+{table}.rowid", name)
 
 
 def latest(connection: apsw.Connection, namespace: int, lexemes: Sequence[str], limit: int) -> list[int]:

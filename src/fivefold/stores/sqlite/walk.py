@@ -60,7 +60,7 @@ _KEPT_WALK = f"""{_REACHED}
 linked AS MATERIALIZED (
   SELECT r.place, r.entity, l.memory, row_number() OVER (PARTITION BY r.place ORDER BY l.memory DESC) AS nth
   FROM reached r CROSS JOIN links l ON l.entity = r.entity
-  WHERE +l.memory IN (SELECT value FROM json_each(:kept))
+  WHERE {{kept}}
 ),
 shown AS MATERIALIZED (
   SELECT place, entity, memory, count(*) OVER (ORDER BY place) - count(*) OVER (PARTITION BY place) AS before
@@ -72,7 +72,7 @@ SELECT l.memory, r.score, r.hop, r.path, min(r.place) AS place, round(sum(r.scor
 FROM shown l CROSS JOIN reached r ON r.place = l.place
 WHERE l.before < :enough GROUP BY l.memory ORDER BY r.score DESC, states DESC, support DESC, l.memory DESC LIMIT :depth
 """
-"""The same among the memories that a filter leaves: each entity gives its latest ones of these."""
+"""The same among the memories that a filter leaves, by the condition {kept}: each entity gives its latest ones."""
 
 
 def walk(
@@ -105,7 +105,8 @@ def walk(
         **{f"hop{i}": score for i, score in enumerate(how.hop_scores)},
         **keep.values("kept"),
     }
+    sql = _WALK if keep.rows is None else _KEPT_WALK.format(kept=keep.rows.among("+l.memory", "kept"))
     return [
         RouteHit(memory, score, path if hop else f"mentions {path}", how.far if hop else 1.0)
-        for memory, score, hop, path, *_ in connection.execute(_WALK if keep.rows is None else _KEPT_WALK, values)
+        for memory, score, hop, path, *_ in connection.execute(sql, values)
     ]

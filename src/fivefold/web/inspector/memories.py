@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
 from fivefold.errors import InvalidInput
+from fivefold.values.filter_language import MAX_FILTER
 from fivefold.values.memory import KINDS, TYPES
 from fivefold.web.inspector import memory, memory_changes
 from fivefold.web.inspector.confirmations import confirmation
@@ -42,6 +43,7 @@ class Filters:
     since: Text = ""
     until: Text = ""
     superseded: Text = ""
+    filter: Annotated[str, Query(max_length=MAX_FILTER)] = ""
 
     @property
     def state(self) -> dict[str, str]:

@@ -34,6 +34,7 @@ class Question:
     now: str = ""
     recent: str = ""
     session: str = ""
+    filter: str = ""
 
     def state(self) -> dict[str, object]:
         """The fields that differ from an empty form: the part of the address that says what the page shows."""
@@ -61,6 +62,7 @@ class Question:
             effort=self.effort,
             recent_turns=_integer(self.recent, "recent turns") if self.recent else None,
             session_id=self.session or None,
+            filter=self.filter or None,
         )
 
     def time(self) -> datetime | None:
@@ -84,8 +86,11 @@ def question_of(
     now: Text = "",
     recent: Text = "",
     session: Text = "",
+    filter: Text = "",
 ) -> Question:
-    return Question(q.strip(), recipe, k.strip() or "10", effort, now.strip(), recent.strip(), session.strip())
+    return Question(
+        q.strip(), recipe, k.strip() or "10", effort, now.strip(), recent.strip(), session.strip(), filter.strip()
+    )
 
 
 PageQuestion = Annotated[Question, Depends(question_of)]

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation, TypeAdapter, 
 from fivefold.retrieval.request import REQUEST
 from fivefold.service.argument_fields import Moment, annotations_of, described
 from fivefold.service.limits import Limits
+from fivefold.values.filter_language import MAX_FILTER
 from fivefold.values.graph import EdgeKind, EntityKind
 from fivefold.values.limits import MAX_K, MAX_NAME, MAX_TOKENS
 from fivefold.values.memory import RecordChanges
@@ -18,6 +19,7 @@ from fivefold.values.records import RECORD_FIELDS, TEXT_FIELDS
 
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 Names = Annotated[list[Name], Field(max_length=MAX_K, fail_fast=True)]
+FilterText = Annotated[str, Field(max_length=MAX_FILTER)]
 
 CHANGEABLE = RecordChanges.__annotations__
 """What may change of a memory once it is stored."""
@@ -112,6 +114,9 @@ class PlanBody(Question):
     recipe: Name = Field("default", description="The name of a recipe; /v1/recipes lists them")
     overrides: dict[str, Any] = Field({}, description='Changes of the recipe by path, as {"fusion.k": 30}')
     effort: Annotated[Effort, described(REQUEST["effort"])] = "normal"
+    filter: FilterText | dict[str, Any] | None = Field(
+        None, description=f"{REQUEST['filter'].description}; as text, or as an object with the fields of a filter"
+    )
 
     def check(self, limits: Limits) -> None:
         super().check(limits)

@@ -13,7 +13,7 @@ from fivefold.values.memory import Kind, Memory, Type
 from fivefold.values.paging import Page
 from fivefold.values.reports import Merged, Report
 from fivefold.web.idempotency import KeyedWrite
-from fivefold.web.rest.bodies import Batch, Changes, MessagesBody, Name, RecordBody
+from fivefold.web.rest.bodies import Batch, Changes, FilterText, MessagesBody, Name, RecordBody
 from fivefold.web.rest.operations import IN, JSON, Current, Example, UnderKey, operation
 
 HERE = {"namespace": "default"}
@@ -35,6 +35,7 @@ class Filters(BaseModel):
     superseded: bool | None = Field(None, description="Only those that were replaced, or only those that were not")
     since: Moment | None = Field(None, description="Not before this time")
     until: Moment | None = Field(None, description="Before this time")
+    filter: FilterText | None = Field(None, description="More conditions, as in: tag:work,home meta.price>=10")
     limit: int = Field(50, ge=1, description="How many on one page")
     cursor: str | None = Field(None, max_length=2_000, description="Where the page before ended")
 
