@@ -10,7 +10,9 @@ __version__ = VERSION
 
 _HOME = {
     "Engine": "engine",
+    "SharedStore": "engine",
     "open": "engine",
+    "store": "engine",
     "Call": "errors",
     "ChangeModelError": "errors",
     "DamagedStore": "errors",
@@ -125,7 +127,9 @@ __all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604 - built from names
 
 if TYPE_CHECKING:
     from fivefold.engine import Engine as Engine
+    from fivefold.engine import SharedStore as SharedStore
     from fivefold.engine import open as open  # noqa: A004 - the public name
+    from fivefold.engine import store as store
     from fivefold.errors import Call as Call
     from fivefold.errors import ChangeModelError as ChangeModelError
     from fivefold.errors import DamagedStore as DamagedStore

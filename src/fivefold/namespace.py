@@ -32,7 +32,7 @@ class Namespace:
     embedder_choice: str | Embedder | None
     extractor: Extractor
     clock: Callable[[], datetime]
-    default_embedder: str = DEFAULT
+    default_embedder: str | Embedder = DEFAULT
 
     @property
     def reader(self) -> Reader:
@@ -95,10 +95,14 @@ class Namespace:
         if self.embedder_choice is not None:
             choice = self.embedder_choice
             return load_embedder(choice) if isinstance(choice, str) else choice
-        if pinned is None:
-            return load_embedder(self.default_embedder)
+        default = self.default_embedder
+        if isinstance(default, str):
+            if pinned is None:
+                return load_embedder(default)
+        elif pinned is None or pinned.embedder == default.pin:
+            return default
         name = choice_of(pinned.embedder)
-        if is_remote(name) and name != self.default_embedder:
+        if is_remote(name) and name != default:
             raise EmbedderError(
                 f"namespace {self.name!r} is embedded by {name!r}, which sends texts to a server; "
                 f"open it with embedder={name!r} to allow that"

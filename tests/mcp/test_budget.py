@@ -57,7 +57,7 @@ def test_a_clipped_text_fits_and_is_as_long_as_it_can_be(text: str, budget: int)
 @pytest.mark.parametrize("sign", ["x", "漢", "🦊"])
 def test_long_names_and_dear_scripts_keep_to_the_budget(sign: str, tmp_path: Path) -> None:
     with closing(open_service(str(tmp_path / "names.db"), "wordllama")) as service:
-        mem = service.engines.of("default")
+        mem = service.engines.namespace("default")
         session = sign * 200
         for turn in range(3):
             mem.remember(f"{sign * 2_000} {turn}", speaker=sign * 200, session_id=session, id=f"{turn}{sign * 199}")

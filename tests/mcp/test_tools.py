@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 
 from fivefold.mcp.calls import SessionLog
 from fivefold.retrieval.prompt import Context
+from fivefold.service.responses import DeletedNamespace, Namespaces
 from fivefold.text.tokens import tokens
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Recall
@@ -16,7 +17,7 @@ from fivefold.values.reports import Report, Stats
 from fivefold.values.schema import schema_of
 from tests.support.mcp_client import RECORDS, Talk, text_of
 
-READING = {"recall", "explain", "sessions", "stats"}
+READING = {"recall", "explain", "sessions", "stats", "namespaces"}
 GIVES = {
     "remember": Report,
     "remember_messages": Report,
@@ -25,6 +26,8 @@ GIVES = {
     "forget": Memory,
     "sessions": SessionLog,
     "stats": Stats,
+    "namespaces": Namespaces,
+    "delete_namespace": DeletedNamespace,
 }
 EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "remember": [
@@ -67,13 +70,25 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "explain": [{"question": "what is my badge ID?", "k": 2, "recipe": "lexical", "effort": "low"}],
     "sessions": [{}, {"session_id": "monday"}, {"limit": 1, "token_budget": 200}],
     "stats": [{}],
+    "namespaces": [{}],
     "forget": [{"id": "key"}],
 }
 
 
 def test_tools_are_offered_with_schemas_and_hints(talk: Talk) -> None:
     tools = {tool.name: tool for tool in talk.ask(talk.client.list_tools).tools}
-    assert list(tools) == ["remember", "remember_messages", "recall", "explain", "forget", "used", "sessions", "stats"]
+    assert list(tools) == [
+        "remember",
+        "remember_messages",
+        "recall",
+        "explain",
+        "forget",
+        "used",
+        "sessions",
+        "stats",
+        "namespaces",
+        "delete_namespace",
+    ]
     for name, tool in tools.items():
         assert tool.title
         assert 50 < len(tool.description or "") < 500
@@ -83,7 +98,7 @@ def test_tools_are_offered_with_schemas_and_hints(talk: Talk) -> None:
         assert all(field["description"] for field in fields.values()), name
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint == (name in READING)
-        assert tool.annotations.destructive_hint == (name == "forget")
+        assert tool.annotations.destructive_hint == (name in ("forget", "delete_namespace"))
         assert tool.annotations.idempotent_hint == (name != "remember")
         assert tool.annotations.open_world_hint is False
     assert {name: tools[name].output_schema for name in GIVES} == {name: schema_of(GIVES[name]) for name in GIVES}

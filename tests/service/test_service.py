@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import fivefold
+from fivefold.engine import shared_store
 from fivefold.errors import InvalidInput, StoreClosed, UnknownRecipe
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe
-from fivefold.service import engines
 from fivefold.service.recipes import recipe_named
 from fivefold.service.service import open_service
 from fivefold.values.access import HERE, Caller, Refused
@@ -20,16 +20,16 @@ from tests.web.conftest import UNLIMITED, asking
 
 
 def test_a_namespace_has_one_engine_and_few_are_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "MOST_ENGINES", 2)
+    monkeypatch.setattr(shared_store, "MOST_ENGINES", 2)
     service = open_service(str(tmp_path / "memory.db"), "wordllama")
     try:
-        first = service.engines.of("a")
-        assert service.engines.of(" a ") is first
+        first = service.engines.namespace("a")
+        assert service.engines.namespace(" a ") is first
         for name in ("b", "c"):
-            service.engines.of(name)
-        assert service.engines.of("a") is not first
+            service.engines.namespace(name)
+        assert service.engines.namespace("a") is not first
         first.remember("Still usable")
-        assert len(service.engines.of("a").memories()) == 1
+        assert len(service.engines.namespace("a").memories()) == 1
     finally:
         service.close()
     with pytest.raises(StoreClosed):
@@ -42,9 +42,11 @@ def test_the_embedder_that_is_named_is_for_new_namespaces(tmp_path: Path) -> Non
         engine.remember("An old note")
     service = open_service(path, "fivefold-minilm")
     try:
-        service.engines.of("old").remember("One more")
-        service.engines.of("new").remember("A new note")
-        pins = {name: str(service.engines.of(name).stats().embedder).partition("@")[0] for name in ("old", "new")}
+        service.engines.namespace("old").remember("One more")
+        service.engines.namespace("new").remember("A new note")
+        pins = {
+            name: str(service.engines.namespace(name).stats().embedder).partition("@")[0] for name in ("old", "new")
+        }
         assert pins == {"old": "wordllama", "new": "fivefold-minilm"}
     finally:
         service.close()
@@ -55,15 +57,15 @@ def test_a_namespace_that_others_pin_or_move_goes_on_being_served(tmp_path: Path
     path = str(tmp_path / "memory.db")
     service = open_service(path, "fivefold-minilm")
     try:
-        assert service.engines.of("new").stats().memories == 0
+        assert service.engines.namespace("new").stats().memories == 0
         with fivefold.open(path, namespace="new", embedder="wordllama") as engine:
             engine.remember("The spare key is with Mrs Okafor", id="key")
-        service.engines.of("new").remember("The gate code is 4711")
-        assert service.engines.of("new").recall("who has the key?").degraded == ()
+        service.engines.namespace("new").remember("The gate code is 4711")
+        assert service.engines.namespace("new").recall("who has the key?").degraded == ()
         with fivefold.open(path, namespace="new") as engine:
             engine.reembed("fivefold-minilm")
-        service.engines.of("new").remember("The bins go out on Mondays")
-        assert service.engines.of("new").recall("who has the key?").degraded == ()
+        service.engines.namespace("new").remember("The bins go out on Mondays")
+        assert service.engines.namespace("new").recall("who has the key?").degraded == ()
     finally:
         service.close()
 
@@ -94,7 +96,7 @@ def test_a_store_that_is_served_is_looked_after(tmp_path: Path) -> None:
         engine.remember("A note")
     service = open_service(path, maintenance_s=3_600)
     try:
-        while service.engines.of("default").stats().drift is None:
+        while service.engines.namespace("default").stats().drift is None:
             time.sleep(0.05)
     finally:
         service.close()

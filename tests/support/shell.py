@@ -52,6 +52,8 @@ ARGS: dict[str, list[str]] = {
     "graph merge": ["Okafor", "E-47821"],
     "graph relate": ["Okafor", "owns", "E-47821"],
     "settings": [],
+    "namespaces list": [],
+    "namespaces delete": ["default", "--yes"],
     "weights": ["what is my badge ID?"],
     "train weights": ["--embedder", "wordllama", "--epochs", "1", "--out", "{folder}/weights.bin"],
     "train reranker": [],
@@ -93,7 +95,18 @@ NEEDS_SERVER = {name for name in ARGS if name.startswith("db ")}
 RUNS_ON = {"serve", "mcp", "chat"}
 """Commands that run until they are stopped; they have a file of tests of their own."""
 
-WHOLE = {"maintain", "backup", "keys create", "keys list", "keys revoke", "audit", "serve", *NEEDS_SERVER}
+WHOLE = {
+    "maintain",
+    "backup",
+    "namespaces list",
+    "namespaces delete",
+    "keys create",
+    "keys list",
+    "keys revoke",
+    "audit",
+    "serve",
+    *NEEDS_SERVER,
+}
 """Commands that look at all of a store rather than one namespace."""
 
 MAKES_STORES = {"demo", "add", "import", "keys create", "chat"}

@@ -22,10 +22,16 @@ def path_of(operation: Operation, **instead: str) -> str:
 
 
 def ask(client: TestClient, operation: Operation, path: str | None = None, **instead: Any) -> Any:
-    """Send an operation's example, or another body; a feedback is given on a recall made for it."""
+    """Send an operation's example, or another body.
+
+    A feedback is given on a recall made for it, and a namespace is deleted that was made for it.
+    """
     body = instead.get("body", operation.example.body)
     if operation.name == "feedback" and "body" not in instead:
         body = {**body, "recall_id": ask(client, OPERATIONS["recall"]).json()["id"]}
+    if operation.name == "delete_namespace" and path is None and "body" not in instead:
+        remember = OPERATIONS["remember"]
+        assert ask(client, remember, path_of(remember, **operation.example.path)).status_code == 201
     content = json.dumps(body) if operation.takes == JSON else body
     headers = {"Content-Type": operation.takes} if operation.takes else {}
     params = dict(operation.example.query)

@@ -71,7 +71,7 @@ def test_pages_put_together_are_the_whole_list(client: TestClient) -> None:
 
 def test_namespaces_come_in_pages_too(client: TestClient, service: Service) -> None:
     for name in ("one", "two", "three"):
-        service.engines.of(name).remember("a note")
+        service.engines.namespace(name).remember("a note")
     found, cursor = [], ""
     while cursor is not None:
         given: dict[str, Any] = {"limit": 1, **({"cursor": cursor} if cursor else {})}
@@ -100,7 +100,7 @@ def test_explain_is_text_when_text_is_wanted(client: TestClient) -> None:
 def test_a_recall_is_the_librarys(client: TestClient, service: Service) -> None:
     asked: dict[str, Any] = {"question": "where do I work?", "k": 3, "now": "2025-12-20T09:00:00Z", "recipe": "lexical"}
     over_http = client.post(f"{HERE}/recall", json=asked).json()
-    own = service.engines.of("default").recall(**asked).to_dict()
+    own = service.engines.namespace("default").recall(**asked).to_dict()
     assert over_http["hits"] == own["hits"]
     assert set(over_http) == set(own)
 

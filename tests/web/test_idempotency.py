@@ -71,7 +71,7 @@ def test_a_key_whose_time_is_over_can_come_with_another_text(client: TestClient,
     path, today, tomorrow = f"{HERE}/memories", b'{"content": "Rain today"}', b'{"content": "Sun today"}'
     headers = {"Content-Type": "application/json", **under("daily note")}
     taken = begun(small.idempotency, path, "daily note", today)
-    small.engines.of("default").remember("Rain today", id=KeyedWrite(taken).id(0))
+    small.engines.namespace("default").remember("Rain today", id=KeyedWrite(taken).id(0))
     small.idempotency.abandon(taken)
     (id,) = client.post(path, content=tomorrow, headers=headers).json()["stored"]
     assert client.get(f"{path}/{id}").json()["content"] == "Sun today"

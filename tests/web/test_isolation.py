@@ -34,12 +34,12 @@ class Worlds:
 @pytest.fixture(scope="module")
 def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
     service = open_service(str(tmp_path_factory.mktemp("worlds") / "memory.db"), "wordllama", limits=UNLIMITED)
-    other = service.engines.of(THEIRS)
+    other = service.engines.namespace(THEIRS)
     other.remember("Xanthippe lost her tuxedo", id="quokka-note", speaker="Zebulon", tags=["tuxedo"])
     other.remember("Zebulon works at Quokka Ltd", id="quokka-turn", session_id="quokka-talk")
     entity = next(item for item in other.graph.entities("Zebulon"))
     edge = other.graph.relate(entity.id, "knows", other.graph.add("Xanthippe Quokka").id)
-    service.engines.of(MINE).remember("The kettle is new", id="kettle", session_id="today")
+    service.engines.namespace(MINE).remember("The kettle is new", id="kettle", session_id="today")
     recalled = other.recall("who lost a tuxedo?", recipe="lexical")
     secrets = {role: service.keyring.create(role, role, [MINE])[1] for role in ROLES}
     clients = {role: asking(service, secret) for role, secret in secrets.items()}
@@ -108,8 +108,11 @@ def test_tricks_with_names_reach_no_further(worlds: Worlds) -> None:
 
 def test_the_other_namespace_is_untouched(worlds: Worlds) -> None:
     """After all of the above."""
-    assert {memory.id for memory in worlds.service.engines.of(THEIRS).memories()} == {"quokka-note", "quokka-turn"}
-    assert worlds.service.engines.of(THEIRS).graph.entity(int(worlds.ids["entities"])).name == "Zebulon"
+    assert {memory.id for memory in worlds.service.engines.namespace(THEIRS).memories()} == {
+        "quokka-note",
+        "quokka-turn",
+    }
+    assert worlds.service.engines.namespace(THEIRS).graph.entity(int(worlds.ids["entities"])).name == "Zebulon"
     assert NOBODYS not in worlds.service.engines.store.namespaces()
 
 

@@ -26,6 +26,7 @@ SAME = {
     "forget": "forget_memory",
     "used": "feedback",
     "stats": "stats",
+    "delete_namespace": "delete_namespace",
 }
 """Each tool with the operation that gives the same value."""
 
@@ -56,7 +57,7 @@ def offered(served: Served) -> dict[str, Any]:
 
 
 def test_every_tool_is_compared(offered: dict[str, Any]) -> None:
-    assert set(offered) == set(TOOLS) == {*SAME, "sessions"}
+    assert set(offered) == set(TOOLS) == {*SAME, "sessions", "namespaces"}
 
 
 @pytest.mark.parametrize("tool", SAME)

@@ -147,7 +147,7 @@ def test_a_body_too_large_is_refused_however_it_comes(client: TestClient, small:
         answer = client.post(f"{HERE}/memories", content=content, headers=headers)
         assert (answer.status_code, answer.json()["type"]) == (413, "urn:fivefold:problem:body-too-large")
         assert answer.json()["limit"] == 1_000
-    assert not small.engines.of("default").memories(text="filler")
+    assert not small.engines.namespace("default").memories(text="filler")
 
 
 def test_an_import_has_a_limit_of_its_own(client: TestClient) -> None:

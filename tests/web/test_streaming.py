@@ -31,7 +31,7 @@ def test_what_was_exported_comes_back_as_it_was(both: tuple[TestClient, TestClie
     with full.stream("GET", "/v1/namespaces/default/export") as answer:
         assert answer.headers["content-type"] == "application/x-ndjson"
         lines = [line for line in answer.iter_lines() if line]
-    assert len(lines) == service.engines.of("default").stats().memories
+    assert len(lines) == service.engines.namespace("default").stats().memories
     kept = [line for line in lines if json.loads(line)["session_id"] == "s01"]
 
     def body() -> Iterator[bytes]:

@@ -34,6 +34,7 @@ COMMANDS = (
     "browse",
     "graph",
     "settings",
+    "namespaces",
     "learn",
     "maintain",
     "database",

@@ -7,6 +7,7 @@ import logging
 import os
 import re
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -173,6 +174,17 @@ def reranker_store(store: Store, namespace: str) -> RerankerStore:
             else:
                 by_namespace[namespace] = FileRerankerStore(store.location, namespace)
         return by_namespace[namespace]
+
+
+def drop_reranker(store: Store, namespace: str) -> None:
+    """Remove the file of a namespace's reranker; a server deletes the model itself with the namespace."""
+    if not isinstance(store, ModelStore):
+        reranker_store(store, namespace).remove()
+        if store.location != ":memory:":
+            with suppress(OSError):  # the folder has the models of other namespaces, or is not there
+                model_path(store.location, namespace).parent.rmdir()
+    with _lock:
+        _stores.get(store, {}).pop(namespace, None)
 
 
 def model_path(location: str, namespace: str) -> Path:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fivefold.errors import NotFound
 from fivefold.learning.fitting import STEPS, fit
 from fivefold.learning.lessons import Lesson, read_lessons
-from fivefold.learning.model_store import LearnedReranker, reranker_store
+from fivefold.learning.model_store import LearnedReranker, RerankerStore, reranker_store
 from fivefold.learning.reranker import Figures, Ranker, Tensor, Verdict
 from fivefold.namespace import Namespace
 from fivefold.text.progress import bar
@@ -35,16 +35,14 @@ HEAVIEST = 5.0
 
 def train_reranker(namespace: Namespace, progress: bool = False, seed: int = 0) -> Verdict:
     """Train on the namespace's feedback, judge on the newest part of it, and store model and verdict."""
-    if not namespace.reader.exists():
-        raise NotFound(f"namespace {namespace.name!r} does not exist yet; remember something in it first")
+    _must_exist(namespace)
     rerankers = reranker_store(namespace.store, namespace.name)
     rerankers.check_writable()
     count, lessons = namespace.reader.feedback.count(), read_lessons(namespace.reader)
     if len(lessons) < LEAST:
         reason = f"{len(lessons)} of the {LEAST} recalls with feedback that it takes; give feedback after recalls"
         verdict = Verdict(False, reason, "", namespace.clock(), count, len(lessons))
-        rerankers.save(None, verdict)
-        return verdict
+        return _save(namespace, rerankers, None, verdict)
     cut = len(lessons) - max(LEAST_HELD_OUT, round(HELD_OUT * len(lessons)))
     with bar("Training the reranker", STEPS, show=progress) as advance:
         result = fit(lessons[:cut], seed, advance)
@@ -53,8 +51,19 @@ def train_reranker(namespace: Namespace, progress: bool = False, seed: int = 0) 
     needed = "" if on else f", and it must gain {MARGIN:g} and more than luck might give"
     reason = f"{figures.gain:+.3f} nDCG on feedback it had not seen{needed}"
     verdict = Verdict(on, reason, result.ranker.name, namespace.clock(), count, len(lessons), figures)
-    rerankers.save(result.ranker, verdict)
+    return _save(namespace, rerankers, result.ranker, verdict)
+
+
+def _save(namespace: Namespace, rerankers: RerankerStore, ranker: Ranker | None, verdict: Verdict) -> Verdict:
+    """Store a model, unless the namespace was deleted during the training."""
+    _must_exist(namespace)
+    rerankers.save(ranker, verdict)
     return verdict
+
+
+def _must_exist(namespace: Namespace) -> None:
+    if not namespace.reader.exists():
+        raise NotFound(f"namespace {namespace.name!r} does not exist yet; remember something in it first")
 
 
 def learned_reranker(namespace: Namespace) -> LearnedReranker:

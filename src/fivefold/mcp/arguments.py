@@ -181,6 +181,14 @@ class Stats(Arguments):
     pass
 
 
+class Namespaces(Arguments):
+    cursor: Annotated[str | None, Field(description="The cursor of the answer before, to go on after it")] = None
+
+
+class DeleteNamespace(Arguments):
+    namespace: Annotated[str, Field(description="The namespace to delete")]
+
+
 T = TypeVar("T", bound=Arguments)
 
 _WORDS = {

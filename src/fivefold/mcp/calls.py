@@ -12,7 +12,7 @@ from fivefold.mcp.source_numbers import SourceNumbers
 from fivefold.retrieval.prompt import compose
 from fivefold.retrieval.prompt_block import Count
 from fivefold.service.recipes import recipe_named
-from fivefold.service.responses import Feedback
+from fivefold.service.responses import DeletedNamespace, Feedback, Namespaces
 from fivefold.service.session import Action
 from fivefold.text.fence import fenced
 from fivefold.text.tokens import tokens
@@ -138,6 +138,21 @@ def _turns(action: Action, session_id: str, budget: int) -> ToolResult:
     left_out = len(turns) - min(count, len(turns))
     log = SessionLog((), None, tuple(turns[left_out:]), left_out)
     return ToolResult(log, fenced(clip(text.turns(log.turns, left_out), budget - FENCE)))
+
+
+def namespaces(action: Action, numbers: SourceNumbers, request: arguments.Namespaces) -> ToolResult:
+    page = action.service.namespace_page(action.caller, action.service.limits.page, request.cursor)
+    count = max(1, count_fitting((item.name for item in page), arguments.BUDGET - text.CLOSING))
+    if count < len(page):
+        page = action.service.namespace_page(action.caller, count, request.cursor)
+    listed = Namespaces(tuple(item.name for item in page), page.cursor)
+    return ToolResult(listed, clip(text.namespaces(listed), arguments.BUDGET))
+
+
+def delete_namespace(action: Action, numbers: SourceNumbers, request: arguments.DeleteNamespace) -> ToolResult:
+    name = str(action.session.namespace)
+    report = DeletedNamespace(name, action.service.delete_namespace(action.caller, name))
+    return ToolResult(report, text.deleted_namespace(report))
 
 
 def stats(action: Action, numbers: SourceNumbers, _: arguments.Stats) -> ToolResult:

@@ -88,7 +88,7 @@ class StdioTransport:
 
         try:
             service = self.service()
-            pin = service.engines.of(str(self.session(None, None).namespace)).embedder_pin()
+            pin = service.engines.namespace(str(self.session(None, None).namespace)).embedder_pin()
             choice = self.embedder or (DEFAULT if pin is None else choice_of(pin))
             if not is_remote(choice) and not self._ended:
                 embedder(choice).embed(["warm"])

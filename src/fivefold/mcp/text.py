@@ -11,7 +11,7 @@ from fivefold.values.shorten import shorten
 
 if TYPE_CHECKING:
     from fivefold.retrieval.prompt import Context
-    from fivefold.service.responses import Feedback
+    from fivefold.service.responses import DeletedNamespace, Feedback, Namespaces
     from fivefold.values.memory import Memory, Session
     from fivefold.values.paging import Page
     from fivefold.values.reports import Report, Stats
@@ -64,6 +64,16 @@ def forget_message(memory: Memory) -> str:
 
 def feedback(report: Feedback) -> str:
     return f"Noted for recall {report.recall_id}: {len(report.used)} used, {len(report.not_used)} of no use."
+
+
+def namespaces(listed: Namespaces) -> str:
+    more = [f"There are more; go on with cursor {listed.cursor}."] if listed.cursor else []
+    return "\n".join((*listed.names, *more)) or "There are no namespaces yet."
+
+
+def deleted_namespace(report: DeletedNamespace) -> str:
+    count = f"{report.memories} {'memory' if report.memories == 1 else 'memories'}"
+    return f"Deleted for good: namespace {shorten(report.namespace, LINE)} with {count}."
 
 
 def session(item: Session) -> str:

@@ -14,7 +14,7 @@ from fivefold.mcp.calls import SessionLog, ToolResult
 from fivefold.mcp.source_numbers import SourceNumbers
 from fivefold.mcp.transport import Transport
 from fivefold.retrieval.prompt import Context
-from fivefold.service.responses import Feedback
+from fivefold.service.responses import DeletedNamespace, Feedback, Namespaces
 from fivefold.service.session import Action
 from fivefold.values.access import Role
 from fivefold.values.memory import Memory
@@ -153,6 +153,26 @@ TOOLS = {
             arguments.Stats,
             Stats,
             calls.stats,
+        ),
+        Tool(
+            "namespaces",
+            "Namespaces",
+            "List the namespaces you may use, by name. Each has memories of its own.",
+            "reader",
+            arguments.Namespaces,
+            Namespaces,
+            calls.namespaces,
+        ),
+        Tool(
+            "delete_namespace",
+            "Delete a namespace",
+            "Delete a namespace with all its memories, for good. Call it only when the user names the namespace and "
+            "asks for that.",
+            "admin",
+            arguments.DeleteNamespace,
+            DeletedNamespace,
+            calls.delete_namespace,
+            destructive=True,
         ),
     )
 }

@@ -17,6 +17,22 @@ class Namespace(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class Namespaces(Value):
+    """Names of namespaces in their order; `cursor` continues after the last one."""
+
+    names: tuple[str, ...]
+    cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedNamespace(Value):
+    """A namespace that was deleted with everything in it, and how many memories it had."""
+
+    namespace: str
+    memories: int
+
+
+@dataclass(frozen=True, slots=True)
 class Who(Value):
     """Who asks, and what they may do: `key_id` is null for someone on the server's machine while no key exists."""
 

@@ -6,23 +6,28 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 
-from fivefold.engine import Engine
+from fivefold.engine import Engine, SharedStore
 from fivefold.errors import Call, OwnerOnly
 from fivefold.models.embedders import embedder as load_embedder
-from fivefold.service.engines import Engines
 from fivefold.service.idempotency import IdempotencyStore
 from fivefold.service.keys import Audit, Keyring
 from fivefold.service.limits import Limits, Rates
 from fivefold.service.maintenance import Maintenance
+from fivefold.service.responses import Namespace
 from fivefold.service.sign_in import SignIns
 from fivefold.stores import open_store
 from fivefold.values.access import HERE, Caller, Role, Unauthorized
+from fivefold.values.paging import Page, page_of, read_cursor
 from fivefold.values.reports import Stats
 
 __all__ = ["Limits", "Service", "open_service"]
 
 WRITERS = 16
 """The most writes at once, of REST, MCP and pages. Writes wait for each other anyway and leave threads for reads."""
+
+
+THREADS = 32
+"""The most routes that run at once, over all recalls."""
 
 
 def open_service(
@@ -38,7 +43,7 @@ def open_service(
     store = open_store(location)
     try:
         service = Service(
-            Engines(store, embedder, extractor),
+            SharedStore(store, embedder, extractor, THREADS),
             Keyring(store),
             Audit(store),
             IdempotencyStore(store),
@@ -55,7 +60,7 @@ def open_service(
 
 @dataclass(slots=True)
 class Service:
-    engines: Engines
+    engines: SharedStore
     keyring: Keyring
     audit: Audit
     idempotency: IdempotencyStore
@@ -84,7 +89,7 @@ class Service:
     def engine(self, caller: Caller, role: Role, namespace: str) -> Engine:
         """The namespace's engine, if the caller may do what that role may."""
         caller.require(role, namespace)
-        return self.engines.of(namespace)
+        return self.engines.namespace(namespace)
 
     def namespaces(self, caller: Caller) -> tuple[str, ...]:
         """The namespaces that exist and that the caller may see.
@@ -98,6 +103,18 @@ class Service:
             return store.namespaces()
         except OwnerOnly:
             return ()
+
+    def namespace_page(self, caller: Caller, limit: int, cursor: str | None) -> Page[Namespace]:
+        """The namespaces that the caller may see, by name, a page at a time."""
+        after = read_cursor(cursor, "namespaces", str)
+        names = [name for name in sorted(self.namespaces(caller)) if after is None or name > str(after[0])]
+        rows = [Namespace(name) for name in names[: limit + 1]]
+        return page_of(rows, limit, "namespaces", lambda namespace: (namespace.name,))
+
+    def delete_namespace(self, caller: Caller, namespace: str) -> int:
+        """Delete a namespace with everything in it; gives how many memories it had."""
+        caller.require("admin", namespace)
+        return self.engines.remove_namespace(namespace)
 
     def stats(self, caller: Caller, engine: Engine) -> Stats:
         """What the namespace contains; the size of the whole store only for a caller that may see all of it."""

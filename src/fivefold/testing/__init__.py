@@ -18,6 +18,7 @@ except ImportError:
 
 LAWS = (
     "browsing",
+    "deletion",
     "feedback",
     "filters",
     "forgetting",

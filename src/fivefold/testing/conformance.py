@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fivefold.testing.browsing import BrowsingLaws
+from fivefold.testing.deletion import DeletionLaws
 from fivefold.testing.feedback import FeedbackLaws
 from fivefold.testing.filters import FilterLaws
 from fivefold.testing.forgetting import ForgettingLaws
@@ -31,6 +32,7 @@ class StoreConformance(
     RecallLaws,
     BrowsingLaws,
     FilterLaws,
+    DeletionLaws,
 ):
     """Subclass it in a test file and define one fixture: `location`, where a store can be opened.
 

@@ -54,7 +54,7 @@ def reader(service: Service) -> Iterator[TestClient]:
 
 
 def test_a_readers_key_changes_nothing(reader: TestClient, service: Service) -> None:
-    before = reader.get("/export").text, service.engines.of("default").settings
+    before = reader.get("/export").text, service.engines.namespace("default").settings
     texts = dict.fromkeys(("content", "replacement", "name"), "Changed")
     form = {**texts, "recent_turns": "9", "recall": "x", "memory": "s01.05"}
     for path in CHANGES:
@@ -62,7 +62,7 @@ def test_a_readers_key_changes_nothing(reader: TestClient, service: Service) -> 
         answer = reader.post(place, params={"entity": 1}, data=form, headers=HTML)
         assert answer.status_code == 403, path
         assert "this key is a reader&#39;s" in answer.text
-    assert (reader.get("/export").text, service.engines.of("default").settings) == before
+    assert (reader.get("/export").text, service.engines.namespace("default").settings) == before
 
 
 @pytest.mark.parametrize("path", VIEWS)

@@ -63,6 +63,9 @@ class PostgresLexemeWriter(SqlLexemeWriter):
         self._documents.clear()
         self._corpora.clear()
 
+    def drop(self) -> None:
+        self.clear()
+
     def optimize(self) -> None:
         """The index needs no order."""
 

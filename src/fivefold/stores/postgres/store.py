@@ -116,6 +116,17 @@ class PostgresStore:
         if writer.removed:
             self.recalls.forget(key, writer.removed)
 
+    def delete_namespace(self, namespace: str) -> int | None:
+        """Delete everything under the lock of a write; a writer that waits for it makes the namespace again."""
+        key = namespace_key(namespace)
+        with self._primary.transaction(key, self._stored) as connection:
+            db = PostgresDatabase(connection)
+            if db.rows("SELECT name FROM namespaces WHERE key = ? FOR UPDATE", (key,)) != [(namespace,)]:
+                return None
+            count = PostgresWriter(db, key, namespace, utc_now()).drop_namespace()
+        self.recalls.forget_namespace(key)
+        return count
+
     def ask(
         self, key: int, sql: str, values: Values, first: Sequence[str] = (), binary: bool = False
     ) -> list[tuple[Any, ...]]:

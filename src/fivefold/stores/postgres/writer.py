@@ -26,6 +26,10 @@ class PostgresWriter(SqlWriter):
         super().finish()
         self._txn.run("UPDATE namespaces SET next_key = ? WHERE key = ?", self._pg.next_key, self._txn.key)
 
+    def drop_namespace(self) -> int:
+        self.save_model(None)
+        return super().drop_namespace()
+
     def save_model(self, data: bytes | None) -> None:
         """Save the reranker learned from use; None deletes it."""
         self._txn.run("DELETE FROM rerankers WHERE namespace = ?", self._txn.key)

@@ -43,6 +43,13 @@ class Store(Protocol):
     def namespaces(self) -> tuple[str, ...]:
         """The names of all namespaces, sorted."""
 
+    def delete_namespace(self, namespace: str) -> int | None:
+        """Delete a namespace with everything that belongs to it, all or nothing; gives how many memories it had.
+
+        None where there is no such namespace. Stored responses go too, but not the leases of requests under way; keys
+        and the audit log stay. Other users of the store see that it is gone, or the empty one that follows it.
+        """
+
     def checkpoint(self) -> None:
         """After a removal: deleted text leaves the write-ahead log too, where the store has one."""
 

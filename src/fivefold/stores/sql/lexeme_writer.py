@@ -27,6 +27,10 @@ class SqlLexemeWriter(ABC):
         """Empty the index of the namespace."""
 
     @abstractmethod
+    def drop(self) -> None:
+        """Delete the index of the namespace for good."""
+
+    @abstractmethod
     def optimize(self) -> None:
         """Put the index in order after much was written to it."""
 

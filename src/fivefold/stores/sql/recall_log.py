@@ -90,6 +90,11 @@ class RecallLog:
         with self._writing:
             self._keep(lambda row: row[0] != key or not any(id in row[5] for id in ids))
 
+    def forget_namespace(self, key: int) -> None:
+        """Drop the waiting recalls of a namespace."""
+        with self._writing:
+            self._keep(lambda row: row[0] != key)
+
     def flush(self) -> None:
         """Write what waits, after any other writer is done."""
         with self._writing:

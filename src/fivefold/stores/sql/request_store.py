@@ -76,6 +76,11 @@ def erase_bodies(db: Database, namespace: int | str, ids: Sequence[str]) -> None
     db.many(sql, [(namespace, form) for form in sorted(forms)])
 
 
+def forget_requests(db: Database, namespace: int | str, now: int) -> None:
+    """Delete all requests of a namespace but those under way, which may be the one that deletes it."""
+    db.run("DELETE FROM answers WHERE namespace = ? AND (status IS NOT NULL OR leased_until <= ?)", (namespace, now))
+
+
 def _find(db: Database, at: tuple[int | str, str, str]) -> StoredRequest | None:
     rows = db.rows(f"SELECT digest, leased_until, status, body FROM answers WHERE {_AT}", at)
     if not rows:

@@ -7,7 +7,7 @@ from fivefold.stores.sql.feedback_writer import SqlFeedbackWriter
 from fivefold.stores.sql.index_writer import SqlIndexWriter
 from fivefold.stores.sql.lexeme_writer import SqlLexemeWriter
 from fivefold.stores.sql.memory_writer import SqlMemoryWriter
-from fivefold.stores.sql.request_store import erase_bodies
+from fivefold.stores.sql.request_store import erase_bodies, forget_requests
 from fivefold.stores.sql.snapshot import SqlSnapshotImporter
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.stores.sql.vector_writer import SqlVectorWriter
@@ -42,6 +42,16 @@ class SqlWriter:
     def removed(self) -> list[str]:
         """Ids of the memories that were removed."""
         return self._txn.removed
+
+    def drop_namespace(self) -> int:
+        """Delete everything of the namespace and its name; gives how many memories it had."""
+        count = self._txn.number("SELECT count(*) FROM memories WHERE namespace = ?", self._txn.key)
+        self.importer.clear()
+        self.index.lexemes.drop()
+        self._txn.run("DELETE FROM learned WHERE namespace = ?", self._txn.key)
+        forget_requests(self._txn.db, self._known_as, self._txn.now)
+        self._txn.run("DELETE FROM namespaces WHERE key = ?", self._txn.key)
+        return count or 0
 
     def finish(self) -> None:
         """Write what the transaction gathered; called before it ends."""

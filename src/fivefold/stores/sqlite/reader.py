@@ -46,9 +46,13 @@ class SqliteScopedReader(ScopedReader):
     def __init__(self, file: SqliteFile, namespace: str) -> None:
         super().__init__(namespace, SQLITE, file.recalls)
         self.file = file
+        self._key: int | None = None
 
     def key(self) -> int | None:
-        return self.file.key_of(self.namespace)
+        """Looked up once for each reader, which lives as long as one operation."""
+        if self._key is None:
+            self._key = self.file.key_of(self.namespace)
+        return self._key
 
     def exists(self) -> bool:
         return self.key() is not None

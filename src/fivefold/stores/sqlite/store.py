@@ -22,11 +22,12 @@ from fivefold.stores.sql.snapshot import SqlSnapshot
 from fivefold.stores.sql.writer import SqlWriter
 from fivefold.stores.sqlite import lexical, snapshot
 from fivefold.stores.sqlite.checks import check
-from fivefold.stores.sqlite.connection import Connections, connect, make_durable, number, plain_errors
+from fivefold.stores.sqlite.connection import Connections, connect, make_durable, number, plain_errors, rows
 from fivefold.stores.sqlite.dialect import SqliteDatabase
 from fivefold.stores.sqlite.fused_search import offer_nearest
 from fivefold.stores.sqlite.reader import SqliteFile, reader_of
 from fivefold.stores.sqlite.schema import migrate, migrations, version_of
+from fivefold.stores.sqlite.sequences import last_namespace, note_last_namespace
 from fivefold.stores.sqlite.shared_tables import SqliteSharedTables
 from fivefold.stores.sqlite.token_cache import TokenCache
 from fivefold.stores.sqlite.vectors import VectorCache
@@ -58,7 +59,6 @@ class SqliteStore:
                 make_durable(connection)
         self.shared_tables = tables = SqliteSharedTables(self.connections, version)
         self.keys, self.audit, self.requests = SqlKeyStore(tables), SqlAuditStore(tables), SqlRequestStore(tables)
-        self._namespace_keys: dict[str, int] = {}
         self.recalls = RecallLog(self._log_recalls)
         self._file = SqliteFile(
             self.connections, self.vector_cache, self.token_cache, self.recalls, self.key_of, self.size
@@ -74,24 +74,34 @@ class SqliteStore:
 
     @contextmanager
     def write(self, namespace: str) -> Iterator[SqlWriter]:
-        if self.read_only:
-            raise ReadOnly(f"{self.location!r} cannot be written: the file or its folder is read-only")
+        self._must_be_writable()
         with self.connections.transaction() as connection:
-            key = self._make_namespace(connection, namespace)
+            key = _make_namespace(connection, namespace)
             writer = writer_of(SqliteDatabase(connection), key, namespace, utc_now())
             yield writer
             writer.finish()
         if writer.removed:
             self.recalls.forget(key, writer.removed)
 
-    def key_of(self, namespace: str) -> int | None:
-        if namespace not in self._namespace_keys:
-            with self.connections.reader() as connection:
-                key = number(connection, "SELECT key FROM namespaces WHERE name = ?", namespace)
+    def delete_namespace(self, namespace: str) -> int | None:
+        self._must_be_writable()
+        with self.connections.transaction() as connection:
+            key = _key_of(connection, namespace)
             if key is None:
                 return None
-            self._namespace_keys[namespace] = key
-        return self._namespace_keys[namespace]
+            spaces = [space for (space,) in rows(connection, "SELECT key FROM spaces WHERE namespace = ?", key)]
+            note_last_namespace(connection)
+            count = writer_of(SqliteDatabase(connection), key, namespace, utc_now()).drop_namespace()
+        self.recalls.forget_namespace(key)
+        self.vector_cache.drop(spaces)
+        self.token_cache.drop(spaces)
+        self.checkpoint()
+        return count
+
+    def key_of(self, namespace: str) -> int | None:
+        """Looked up each time: another process may have deleted the namespace, and made it again under another key."""
+        with self.connections.reader() as connection:
+            return _key_of(connection, namespace)
 
     def namespaces(self) -> tuple[str, ...]:
         with self.connections.reader() as connection:
@@ -118,8 +128,7 @@ class SqliteStore:
 
     def maintain(self) -> Iterator[MaintenanceResult]:
         """Give the query planner fresh statistics where it asks for them."""
-        if self.read_only:
-            raise ReadOnly(f"{self.location!r} cannot be written: the file or its folder is read-only")
+        self._must_be_writable()
         with self.connections.writer() as connection:
             connection.execute("DELETE FROM answers WHERE expires_at <= ?", (to_micros(utc_now()),))
             connection.execute("PRAGMA optimize")
@@ -146,42 +155,53 @@ class SqliteStore:
                 self._logging.close()
             self.connections.close()
 
-    def _log_recalls(self, rows: dict[int, list[Row]], patience_ms: int) -> bool:
+    def _log_recalls(self, recalls: dict[int, list[Row]], patience_ms: int) -> bool:
         """Log recalls on a connection of their own that never makes anyone wait for the disk."""
         if self.connections.closed:
             return False
         try:
             if self.connections.in_memory:
                 with self.connections.transaction() as connection:
-                    _write_log(connection, rows)
+                    _write_log(connection, recalls)
                 return True
             if self._logging is None:
                 self._logging = connect(self.location)
                 self._logging.execute("PRAGMA synchronous = NORMAL")
             self._logging.set_busy_timeout(patience_ms)
             with self._logging:
-                _write_log(self._logging, rows)
+                _write_log(self._logging, recalls)
         except (apsw.BusyError, apsw.LockedError):
             return False
         except apsw.Error as error:
             _log.warning("the recall log could not be written: %s", error)
         return True
 
-    def _make_namespace(self, connection: apsw.Connection, namespace: str) -> int:
-        if namespace in self._namespace_keys:
-            return self._namespace_keys[namespace]
-        known = number(connection, "SELECT key FROM namespaces WHERE name = ?", namespace)
-        if known is not None:
-            return known
-        connection.execute("INSERT INTO namespaces (name, created_at) VALUES (?, ?)", (namespace, to_micros(utc_now())))
-        key = connection.last_insert_rowid()
-        lexical.create_tables(connection, key)
-        return key
+    def _must_be_writable(self) -> None:
+        if self.read_only:
+            raise ReadOnly(f"{self.location!r} cannot be written: the file or its folder is read-only")
 
 
-def _write_log(connection: apsw.Connection, rows: dict[int, list[Row]]) -> None:
-    for key, of_namespace in rows.items():
-        write_rows(SqliteDatabase(connection), key, of_namespace)
+def _key_of(connection: apsw.Connection, namespace: str) -> int | None:
+    return number(connection, "SELECT key FROM namespaces WHERE name = ?", namespace)
+
+
+def _make_namespace(connection: apsw.Connection, namespace: str) -> int:
+    """The key of a namespace, made if need be."""
+    known = _key_of(connection, namespace)
+    if known is not None:
+        return known
+    key = last_namespace(connection) + 1
+    values = (key, namespace, to_micros(utc_now()))
+    connection.execute("INSERT INTO namespaces (key, name, created_at) VALUES (?, ?, ?)", values)
+    lexical.create_tables(connection, key)
+    return key
+
+
+def _write_log(connection: apsw.Connection, recalls: dict[int, list[Row]]) -> None:
+    """Recalls of a namespace that was deleted since are left out."""
+    for key, of_namespace in recalls.items():
+        if number(connection, "SELECT 1 FROM namespaces WHERE key = ?", key):
+            write_rows(SqliteDatabase(connection), key, of_namespace)
 
 
 def _prepare(location: str) -> bool:

@@ -90,6 +90,12 @@ class TokenCache:
             while self.size > CACHE_BYTES:
                 self.size -= _size(cached.passages.pop(next(iter(cached.passages))))
 
+    def drop(self, spaces: Sequence[int]) -> None:
+        """Forget these spaces, which were deleted."""
+        with self._lock:
+            for space in spaces:
+                self._drop(space)
+
     def _drop(self, space: int) -> None:
         cached = self._spaces.pop(space, None)
         self.size -= sum(map(_size, cached.passages.values())) if cached else 0

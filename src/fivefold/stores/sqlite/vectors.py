@@ -175,6 +175,8 @@ class VectorCache:
     def __init__(self) -> None:
         self._cached: OrderedDict[tuple[int, VectorField], CachedVectors] = OrderedDict()
         self._asked: set[tuple[int, VectorField]] = set()
+        self._sizes: dict[tuple[int, VectorField], int] = {}
+        self._size_of_all = 0
         self._lock = threading.Lock()
 
     def search(
@@ -190,7 +192,7 @@ class VectorCache:
         if cached is None:
             return knn(connection, space, where, vector, depth, keep)
         cached.catch_up(connection, space, where)
-        self._keep_in_budget()
+        self._keep_in_budget((space.key, where), cached)
         return cached.search(vector, depth, keep)
 
     def patterns(
@@ -213,7 +215,8 @@ class VectorCache:
             if key in self._cached:
                 self._cached.move_to_end(key)
                 return self._cached[key]
-            seen, self._asked = key in self._asked, self._asked | {key}
+            seen = key in self._asked
+            self._asked.add(key)
         size = self._size(connection, space, where)
         if (size > SMALL and not seen) or size * space.dimension * 4 > CACHE_BYTES:
             return None
@@ -225,11 +228,24 @@ class VectorCache:
         sql = "SELECT count(*) FROM vectors WHERE space = ? AND field = ?"
         return number(connection, sql, space.key, FIELDS.index(where)) or 0
 
-    def _keep_in_budget(self) -> None:
+    def drop(self, spaces: Sequence[int]) -> None:
+        """Forget these spaces, which were deleted."""
+        gone = {(space, field) for space in spaces for field in FIELDS}
         with self._lock:
-            while (
-                len(self._cached) > 1
-                and sum(cached.arrays.matrix.nbytes + cached.arrays.codes.nbytes for cached in self._cached.values())
-                > CACHE_BYTES
-            ):
-                self._cached.popitem(last=False)
+            self._asked -= gone
+            for key in gone:
+                self._forget(key)
+
+    def _keep_in_budget(self, key: tuple[int, VectorField], cached: CachedVectors) -> None:
+        with self._lock:
+            if self._cached.get(key) is not cached:
+                return
+            size = cached.arrays.matrix.nbytes + cached.arrays.codes.nbytes
+            self._size_of_all += size - self._sizes.get(key, 0)
+            self._sizes[key] = size
+            while len(self._cached) > 1 and self._size_of_all > CACHE_BYTES:
+                self._forget(next(iter(self._cached)))
+
+    def _forget(self, key: tuple[int, VectorField]) -> None:
+        self._cached.pop(key, None)
+        self._size_of_all -= self._sizes.pop(key, 0)

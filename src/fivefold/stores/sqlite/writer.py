@@ -32,6 +32,9 @@ class SqliteLexemeWriter(SqlLexemeWriter):
         lexical.drop_tables(self._connection, self._txn.key)
         lexical.create_tables(self._connection, self._txn.key)
 
+    def drop(self) -> None:
+        lexical.drop_tables(self._connection, self._txn.key)
+
     def optimize(self) -> None:
         lexical.optimize(self._connection, self._txn.key)
 

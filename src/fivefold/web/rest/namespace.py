@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from fivefold.errors import InvalidFile, InvalidInput
 from fivefold.learning.from_use import LearnedFromUse
 from fivefold.service.limits import Limits
-from fivefold.service.responses import Unlearned
+from fivefold.service.responses import DeletedNamespace, Unlearned
 from fivefold.settings import Settings
 from fivefold.transfer.jsonl import objects
 from fivefold.values.limits import MAX_CONTENT
@@ -23,6 +23,21 @@ from fivefold.web.streaming import LINES, chunks_of, write_lines
 
 HERE = {"namespace": "default"}
 TAG = "namespaces"
+
+
+@operation(
+    "DELETE",
+    IN,
+    role="admin",
+    action="delete_namespace",
+    tag=TAG,
+    answers=DeletedNamespace,
+    example=Example({"namespace": "trial"}),
+)
+def delete_namespace(action: Current) -> DeletedNamespace:
+    """Delete a namespace with everything in it, for good. Keys and the audit log stay."""
+    name = str(action.session.namespace)
+    return DeletedNamespace(name, action.service.delete_namespace(action.caller, name))
 
 
 @operation("GET", f"{IN}/settings", role="reader", action="settings", tag=TAG, answers=Settings, example=Example(HERE))

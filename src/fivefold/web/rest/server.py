@@ -13,7 +13,7 @@ from fivefold.retrieval.recipe import STAGED
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 from fivefold.service.responses import Health, Namespace, Readiness, RecipeInBrief, Who
 from fivefold.values.access import AuditEntry
-from fivefold.values.paging import Page, page_of, read_cursor
+from fivefold.values.paging import Page
 from fivefold.version import VERSION
 from fivefold.web.auth import service_of
 from fivefold.web.rest.bodies import Name
@@ -34,10 +34,7 @@ class AuditFilters(Paging):
 def list_namespaces(action: Current, paging: Annotated[Paging, Query()]) -> Page[Namespace]:
     """The namespaces that exist and that the key reaches, by name."""
     action.service.limits.check_page(paging.limit)
-    after = read_cursor(paging.cursor, "namespaces", str)
-    names = [name for name in sorted(action.service.namespaces(action.caller)) if after is None or name > str(after[0])]
-    rows = [Namespace(name) for name in names[: paging.limit + 1]]
-    return page_of(rows, paging.limit, "namespaces", lambda namespace: (namespace.name,))
+    return action.service.namespace_page(action.caller, paging.limit, paging.cursor)
 
 
 @operation("GET", "/v1/key", role="reader", action="key", tag=TAG, answers=Who)

@@ -19,7 +19,6 @@ from fivefold.learning.recall_log import log_entry
 from fivefold.learning.reranker import Verdict
 from fivefold.learning.training import train_reranker
 from fivefold.models.embedders import DEFAULT, Embedder
-from fivefold.models.embedders import embedder as load_embedder
 from fivefold.namespace import Namespace
 from fivefold.retrieval import pipeline
 from fivefold.retrieval.browse import Browser
@@ -27,7 +26,6 @@ from fivefold.retrieval.prompt import Context, compose
 from fivefold.retrieval.prompt_block import Count
 from fivefold.retrieval.request import RecallOptions, RecipeChoice, checked_request
 from fivefold.settings import Settings
-from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
 from fivefold.text.progress import bar
 from fivefold.text.tokens import tokens
@@ -43,37 +41,11 @@ from fivefold.values.recall_trace import Effort, Plan
 from fivefold.values.records import record_of
 from fivefold.values.reports import Drift, Finding, Report
 from fivefold.values.times import utc_now
-from fivefold.values.validate import checked_count, checked_location, checked_name
+from fivefold.values.validate import checked_count, checked_name
 from fivefold.writing import drift, edit, rebuild
 from fivefold.writing.extract import extractor as load_extractor
 from fivefold.writing.graph import Graph
 from fivefold.writing.pipeline import write, write_checked, write_messages
-
-
-def open(
-    location: str | os.PathLike[str] = "fivefold.db",
-    *,
-    namespace: str = "default",
-    embedder: str | Embedder | None = None,
-    extractor: str = "rules",
-) -> Engine:
-    """Open the store at `location`, a path, ':memory:' or postgresql://…, and look at it through one namespace.
-
-    The first write pins the namespace to an embedder (`fivefold-minilm` unless named); later it need not be named.
-    Any object with `pin`, `dimension` and `embed` serves as an embedder too.
-    """
-    checked_name(namespace, "namespace")
-    loaded = load_extractor(extractor)
-    if isinstance(embedder, str):
-        load_embedder(embedder)
-    elif embedder is not None and not all(hasattr(embedder, name) for name in ("pin", "dimension", "embed")):
-        raise InvalidInput("an embedder is a name, or an object with pin, dimension and embed")
-    store = open_store(checked_location(location))
-    try:
-        return Engine(store, namespace, embedder, loaded)
-    except BaseException:
-        store.close()
-        raise
 
 
 class Engine(Browser):
@@ -87,13 +59,17 @@ class Engine(Browser):
         extractor: str | Extractor = "rules",
         clock: Callable[[], datetime] = utc_now,
         pool: ThreadPoolExecutor | None = None,
-        default_embedder: str = DEFAULT,
+        default_embedder: str | Embedder = DEFAULT,
     ) -> None:
-        """Engines may share a `pool`, which runs the routes; `default_embedder` is for a namespace without a pin."""
+        """Engines of a shared store have its `pool`, which runs the routes; closing one of them leaves both open.
+
+        `default_embedder` is for a namespace without a pin.
+        """
         self.store = store
         self.namespace = checked_name(namespace, "namespace")
         extractor = load_extractor(extractor) if isinstance(extractor, str) else extractor
         super().__init__(Namespace(store, self.namespace, embedder, extractor, clock, default_embedder))
+        self._owns_store = pool is None
         self._pool = pool or ThreadPoolExecutor(max_workers=8, thread_name_prefix="fivefold-route")
         self._training = BackgroundTraining(self._namespace)
         if embedder is not None:
@@ -328,9 +304,10 @@ class Engine(Browser):
         return rebuild.reembed(self._namespace, embedder, progress=progress)
 
     def close(self) -> None:
-        """End the engine; using it afterwards is an error."""
-        self.store.close()
-        self._pool.shutdown(wait=False)
+        """Close the store; using the engine afterwards is an error. That of a shared store stays open."""
+        if self._owns_store:
+            self.store.close()
+            self._pool.shutdown(wait=False)
 
     def __enter__(self) -> Engine:
         return self

@@ -1,0 +1,9 @@
+"""The public face: a store opened for one namespace or for many, and the engine that remembers and recalls."""
+
+from __future__ import annotations
+
+from fivefold.engine.engine import Engine
+from fivefold.engine.opening import open, store  # noqa: A004 - the public name
+from fivefold.engine.shared_store import SharedStore
+
+__all__ = ["Engine", "SharedStore", "open", "store"]

@@ -1,0 +1,59 @@
+"""Opening a store: for one namespace, or for all of them."""
+
+from __future__ import annotations
+
+import os
+
+from fivefold.engine.engine import Engine
+from fivefold.engine.shared_store import SharedStore
+from fivefold.errors import InvalidInput
+from fivefold.models.embedders import Embedder
+from fivefold.models.embedders import embedder as load_embedder
+from fivefold.stores import open_store
+from fivefold.values.validate import checked_location, checked_name
+from fivefold.writing.extract import extractor as load_extractor
+
+
+def open(
+    location: str | os.PathLike[str] = "fivefold.db",
+    *,
+    namespace: str = "default",
+    embedder: str | Embedder | None = None,
+    extractor: str = "rules",
+) -> Engine:
+    """Open the store at `location`, a path, ':memory:' or postgresql://…, and look at it through one namespace.
+
+    The first write pins the namespace to an embedder (`fivefold-minilm` unless named); later it need not be named.
+    Any object with `pin`, `dimension` and `embed` serves as an embedder too.
+    """
+    checked_name(namespace, "namespace")
+    loaded = load_extractor(extractor)
+    _check_embedder(embedder)
+    opened = open_store(checked_location(location))
+    try:
+        return Engine(opened, namespace, embedder, loaded)
+    except BaseException:
+        opened.close()
+        raise
+
+
+def store(
+    location: str | os.PathLike[str] = "fivefold.db",
+    *,
+    embedder: str | Embedder | None = None,
+    extractor: str = "rules",
+) -> SharedStore:
+    """Open the store at `location` for many namespaces, such as one for each user.
+
+    The embedder is for new namespaces; a namespace with memories keeps its own.
+    """
+    loaded = load_extractor(extractor)
+    _check_embedder(embedder)
+    return SharedStore(open_store(checked_location(location)), embedder, loaded)
+
+
+def _check_embedder(embedder: object) -> None:
+    if isinstance(embedder, str):
+        load_embedder(embedder)
+    elif embedder is not None and not all(hasattr(embedder, name) for name in ("pin", "dimension", "embed")):
+        raise InvalidInput("an embedder is a name, or an object with pin, dimension and embed")
