@@ -136,7 +136,8 @@ def test_a_kill_loses_nothing_that_was_answered(tmp_path: Path) -> None:
     raw.say(HELLO, READY)
     assert raw.hear()["id"] == 0
     raw.say(*(call(n, "remember", content=f"Crate {n} holds {n} bolts", id=f"crate {n}") for n in range(1, 30)))
-    answered = {raw.hear()["result"]["structuredContent"]["stored"][0] for _ in range(5)}
+    said = [raw.hear()["result"]["content"][0]["text"] for _ in range(5)]
+    answered = {text.removeprefix("Remembered as ").removesuffix(".") for text in said}
     raw.end(signal.SIGKILL)
     with fivefold.open(tmp_path / "new.db") as mem:
         assert all(finding.ok for finding in mem.doctor())

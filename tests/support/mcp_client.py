@@ -91,7 +91,7 @@ def connected(transport: Any, mode: str) -> Iterator[Talk]:
 @contextmanager
 def within(path: str, namespace: str | None = None, mode: str = "legacy", **options: Any) -> Iterator[Talk]:
     """The server of standard streams within this process, for what does not depend on the process."""
-    transport = StdioTransport(path, namespace, **options)
+    transport = StdioTransport(path, namespace, **{"structured": True, **options})
     try:
         with connected(build(Handlers(transport)), mode) as talk:
             yield talk
@@ -105,7 +105,8 @@ def command(path: str, *options: str) -> list[str]:
 
 @contextmanager
 def over_stdio(path: str, *options: str, mode: str = "legacy", **env: str) -> Iterator[Talk]:
-    started = StdioServerParameters(command=sys.executable, args=command(path, *options), env=env)
+    args = command(path, "--structured", *options)
+    started = StdioServerParameters(command=sys.executable, args=args, env=env)
     with connected(stdio_client(started), mode) as talk:
         yield talk
 
@@ -119,6 +120,8 @@ def over_http(url: str, key: str | None = None, mode: str = "legacy") -> Iterato
 @asynccontextmanager
 async def _transport(url: str, key: str | None) -> AsyncIterator[Any]:
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+    if "?" not in url:
+        url = f"{url}?structured=1"
     async with (
         httpx2.AsyncClient(headers=headers, timeout=120) as client,
         streamable_http_client(url, http_client=client) as streams,

@@ -29,6 +29,9 @@ def mcp(
     all_namespaces: Annotated[
         bool, typer.Option("--all-namespaces", help="Let the model name other namespaces as well")
     ] = False,
+    structured: Annotated[
+        bool, typer.Option("--structured", help="Send each result as a structured value too; costs tokens")
+    ] = False,
     embedder: EmbedderOption = None,
     store: StoreOption = None,
     as_json: JsonOption = False,
@@ -37,7 +40,7 @@ def mcp(
 
     With --http, --json prints the address once it listens.
     """
-    _check(http, as_json or (host, port) != (HOST, PORT), namespace, all_namespaces)
+    _check(http, as_json or (host, port) != (HOST, PORT), namespace, all_namespaces, structured)
     _load()
     location = place(store)
     if http:
@@ -48,10 +51,10 @@ def mcp(
         if sys.stdin.isatty():
             complain("an MCP client is expected on standard input; Ctrl+D ends it, docs/mcp.md shows how to set one up")
         key = os.environ.get("FIVEFOLD_KEY") or None
-        serve(StdioTransport(location, namespace, all_namespaces, key, embedder))
+        serve(StdioTransport(location, namespace, all_namespaces, key, embedder, structured))
 
 
-def _check(http: bool, listens: bool, namespace: str | None, all_namespaces: bool) -> None:
+def _check(http: bool, listens: bool, namespace: str | None, all_namespaces: bool, structured: bool) -> None:
     """Options that do not go together; `listens` is whether one was given that only a server has."""
     from fivefold.values.validate import checked_name
 
@@ -59,6 +62,8 @@ def _check(http: bool, listens: bool, namespace: str | None, all_namespaces: boo
         raise InvalidInput("--host, --port and --json go with --http; without it a client speaks over standard streams")
     if http and (namespace is not None or all_namespaces):
         raise InvalidInput("over HTTP a key says which namespaces it reaches; leave --namespace and the like out")
+    if http and structured:
+        raise InvalidInput("over HTTP a client asks for structured values itself, at /mcp?structured=1")
     if namespace is not None:
         checked_name(namespace, "namespace")
 

@@ -43,9 +43,7 @@ Count = Annotated[int, described(REQUEST["k"], high=False)]
 Work = Annotated[Effort, described(REQUEST["effort"])]
 Time = Annotated[str | None, described(REQUEST["now"])]
 Narrowing = Annotated[str | None, described(REQUEST["filter"])]
-Namespace = Annotated[
-    str | None, Field(description="The namespace; leave out for the usual one, unless you were asked to use another")
-]
+Namespace = Annotated[str | None, Field(description="Leave out for the usual one")]
 
 
 class Arguments(BaseModel):

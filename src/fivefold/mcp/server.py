@@ -54,7 +54,8 @@ class Handlers:
         return await call_next(ctx)
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=await _run_read(_definitions))
+        structured = self.transport.is_structured(ctx.request)
+        return types.ListToolsResult(tools=await _run_read(partial(_definitions, structured)))
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tools = await self._to_end(_tools)
@@ -124,8 +125,8 @@ class Handlers:
             answer = tool.answer(self.transport, request, values)
         except Exception as error:
             return self._failure(error)
-        content = types.TextContent(text=answer.text)
-        return types.CallToolResult(content=[content], structured_content=answer.value.to_dict())
+        value = answer.value.to_dict() if self.transport.is_structured(request) else None
+        return types.CallToolResult(content=[types.TextContent(text=answer.text)], structured_content=value)
 
     def _failure(self, error: Exception) -> types.CallToolResult:
         return types.CallToolResult(content=[types.TextContent(text=self._message(error))], is_error=True)
@@ -175,8 +176,8 @@ def _tools() -> dict[str, Tool]:
 
 
 @cache
-def _definitions() -> list[types.Tool]:
-    return [tool.definition() for tool in _tools().values()]
+def _definitions(structured: bool = False) -> list[types.Tool]:
+    return [tool.definition(structured) for tool in _tools().values()]
 
 
 def _input_schema(name: str) -> Json | None:

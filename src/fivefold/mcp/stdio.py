@@ -33,6 +33,7 @@ class StdioTransport:
     """Whether namespaces other than the usual one can be named."""
     secret: str | None = None
     embedder: str | None = None
+    structured: bool = False
     source_numbers: SourceNumbers = field(default_factory=SourceNumbers)
     _service: Service | None = field(default=None, init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
@@ -64,6 +65,9 @@ class StdioTransport:
         if self.secret is not None:
             return self.service().caller(self.secret, local=True)
         return HERE if self.everywhere else Caller(HERE.role, (self.namespace or "default",))
+
+    def is_structured(self, request: Any) -> bool:
+        return self.structured
 
     def message(self, error: Exception) -> str:
         """A library error is shown as it is: the reader has the store."""

@@ -42,13 +42,14 @@ class Tool:
     def reads(self) -> bool:
         return self.role == "reader"
 
-    def definition(self) -> types.Tool:
+    def definition(self, structured: bool = False) -> types.Tool:
+        """What a client is told. The schema of the value is long, and only there where the value is sent too."""
         return types.Tool(
             name=self.name,
             title=self.title,
             description=self.description,
             input_schema=schema(self.takes),
-            output_schema=schema_of(self.gives),
+            output_schema=schema_of(self.gives) if structured else None,
             annotations=types.ToolAnnotations(
                 read_only_hint=self.reads,
                 destructive_hint=self.destructive,

@@ -26,6 +26,9 @@ class Transport(Protocol):
     def session(self, request: Any, namespace: str | None) -> Session:
         """Who sends the request, in the namespace it names, else in the one the transport chooses."""
 
+    def is_structured(self, request: Any) -> bool:
+        """Whether results come with a structured value as well as text, and tools with its schema."""
+
     def message(self, error: Exception) -> str:
         """What went wrong in plain words; for an unexpected error only where the log says more."""
 

@@ -37,6 +37,10 @@ class HttpTransport:
         caller = recheck_caller(request)
         return Session(self.opened, caller, single_namespace(caller) if namespace is None else namespace)
 
+    def is_structured(self, request: Any) -> bool:
+        """The address asks for it, as in /mcp?structured=1."""
+        return bool(request.query_params.get("structured"))
+
     def message(self, error: Exception) -> str:
         return problem_of(error).detail
 
