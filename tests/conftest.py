@@ -21,6 +21,7 @@ os.environ.pop("COLUMNS", None)  # set where tests run in several processes; out
 
 LONGEST = (
     "tests/test_docs.py",
+    "tests/test_first_screen.py",
     "tests/stores/",
     "tests/transfer/test_migrate",
     "tests/test_durability",
@@ -82,6 +83,7 @@ BY_FILE = {
         "tests/stores/test_conformance.py",
         "tests/stores/test_sqlite",
         "tests/test_durability.py",
+        "tests/test_first_screen.py",
         "tests/text/time_grammar/test_laws.py",
         "tests/training/",
         "tests/transfer/importers/test_importer.py",
