@@ -33,7 +33,7 @@ def memory(count: int, seed: int = 1) -> bytes:
 
 
 def question(count: int = 5) -> QuestionReading:
-    weights = np.full(count, 1 / count, dtype=np.float32)
+    weights = np.full(count, 1 / max(count, 1), dtype=np.float32)
     return QuestionReading(np.zeros(384, np.float32), units(count, 99), weights, ((0, 0),) * count)
 
 
@@ -83,6 +83,11 @@ def test_a_memory_without_tokens_has_the_lowest_number(model: AnswerModel) -> No
     assert found[0] == AWAY < found[1]
     assert judged(model, [b"", b""]).tolist() == [AWAY, AWAY]
     assert judged(model, []).shape == (0,)
+
+
+def test_a_question_without_tokens_says_nothing_about_any_memory(model: AnswerModel) -> None:
+    signals = np.zeros(2, dtype=np.float32)
+    assert model.logits(question(0), [memory(3), b""], signals, signals).tolist() == [0, 0]
 
 
 def test_only_the_first_tokens_of_a_long_memory_are_read(model: AnswerModel) -> None:

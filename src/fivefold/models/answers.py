@@ -36,9 +36,12 @@ class AnswerModel:
     tensors: Mapping[str, Tensor]
 
     def logits(self, question: QuestionReading, memories: Sequence[bytes], late: Tensor, dense: Tensor) -> Tensor:
-        """The log-odds of each memory that it answers; memories without tokens get the lowest."""
-        if not memories:
-            return np.zeros(0, dtype=np.float32)
+        """The log-odds of each memory that it answers; memories without tokens get the lowest.
+
+        All are 0 where the question was read without tokens, since nothing can be compared then.
+        """
+        if not memories or not len(question.tokens):
+            return np.zeros(len(memories), dtype=np.float32)
         width = question.tokens.shape[1]
         size = packed_size(width) * MOST_TOKENS
         read = [unpack_tokens(packed[:size], width) for packed in memories]
