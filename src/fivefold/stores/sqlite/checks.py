@@ -9,6 +9,7 @@ import apsw
 from fivefold.stores.sql.checks import check_entities, check_sessions, check_times, check_vectors, count_rows
 from fivefold.stores.sqlite import lexical, token_rows, vectors
 from fivefold.stores.sqlite.dialect import SQLITE, SqliteDatabase
+from fivefold.stores.sqlite.schema import TIMES
 from fivefold.values.reports import Finding
 
 
@@ -40,7 +41,8 @@ def check_namespace(connection: apsw.Connection, namespace: int) -> Iterator[Fin
     yield from check_vectors(ask, SQLITE, namespace, stray, lambda: len(ask(token_rows.STRAY, ())))
     yield check_entities(ask, namespace)
     yield check_sessions(ask, namespace)
-    yield check_times(ask, SQLITE, namespace)
+    if int(connection.pragma("user_version")) >= TIMES:  # an older file that can only be read has no such table
+        yield check_times(ask, SQLITE, namespace)
 
 
 def _lexical(connection: apsw.Connection, namespace: int) -> Finding:
