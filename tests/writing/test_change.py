@@ -13,7 +13,7 @@ from fivefold.models.change import ChangeModel, Said
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
 from fivefold.values.reports import Report
-from fivefold.writing.change_cues import is_doubtful, is_plain, is_repeated, may_state
+from fivefold.writing.change_cues import is_doubtful, is_numbered, is_plain, is_repeated, may_state
 
 MARKED = """
 I live in Porto. | I moved to Lisbon last week.
@@ -224,6 +224,48 @@ def test_a_doubtful_change_is_at_most_likely() -> None:
     assert is_doubtful("I live in Porto.", "I might move to Lisbon.")
     assert is_doubtful("I live in Porto.", "My sister moved to Lisbon.")
     assert not is_doubtful("My sister lives in Porto.", "My sister moved to Lisbon.")
+
+
+def test_a_correction_that_names_nothing_is_at_most_likely() -> None:
+    assert is_doubtful("My budget is 300 euros", "Actually it's 45 now")
+    assert not is_doubtful("My budget is 300 euros", "My budget is 350 euros now")
+
+
+SERIES = """
+turn number 1 | turn number 2
+at time 0 | at time 1
+Parcel 7 went to Oslo. | Parcel 18 went to Oslo.
+Sarah met Tom3 | Sarah met Tom4
+Step 3: boil the water | Step 4: boil the water
+"""
+
+NO_SERIES = """
+turn number 1 | turn number two
+turn 1 | page 2
+Parcel 7 went to Oslo. | Parcel 7 went to Bergen.
+Parcel 7 went to Oslo. | Parcel 18 went to Bergen.
+Parcel 7 went to Oslo. | Parcel 8 now went to Oslo.
+I weigh 82 kg. | I weigh 77 kg.
+My badge is 456 | My badge is 457
+The user has 2 cats. | The user has 3 cats.
+Deadline May 5 | Deadline May 19
+Rent 1200 euros | Rent 1300 euros
+Dinner at 7 | Dinner at 8
+Phone: 1234 | Phone: 5678
+Phone 555-0134 | Phone 555-0199
+"""
+
+
+@pytest.mark.parametrize(("older", "newer"), pairs(SERIES))
+def test_texts_of_a_series_are_no_changes_of_each_other(store: Store, older: str, newer: str) -> None:
+    assert is_numbered(older, newer)
+    _, report = write(Engine(store, f"series-{hash((older, newer))}"), older, newer)
+    assert (report.superseded, report.linked) == ((), ())
+
+
+@pytest.mark.parametrize(("older", "newer"), pairs(NO_SERIES))
+def test_a_number_that_says_how_something_is_makes_no_series(older: str, newer: str) -> None:
+    assert not is_numbered(older, newer)
 
 
 def test_an_answer_of_an_assistant_repeats_and_its_notes_do_not() -> None:

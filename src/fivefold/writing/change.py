@@ -16,7 +16,7 @@ from fivefold.values.extraction import Statement
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Link
 from fivefold.writing.change_candidates import Side, candidates, memory_of
-from fivefold.writing.change_cues import is_doubtful, is_plain, is_repeated
+from fivefold.writing.change_cues import is_doubtful, is_numbered, is_plain, is_repeated
 from fivefold.writing.draft import Draft
 from fivefold.writing.extract.statements import same_value
 from fivefold.writing.report import ReportBuilder
@@ -58,10 +58,13 @@ class Change:
 
     @property
     def chance(self) -> float:
-        """The chance among all memories that are near, most of which are about something else."""
+        """The chance among all memories that are near, most of which are about something else.
+
+        It is rounded, so that every store gives the same; likeness differs between them in its last digits.
+        """
         odds = math.log(self.read / max(1 - self.read, 1e-6))
         signs = (odds, self.likeness, self.shared, _words(self.older) + _words(self.newer), 1)
-        return 1 / (1 + math.exp(-sum(weight * sign for weight, sign in zip(WEIGHTS, signs, strict=True))))
+        return round(1 / (1 + math.exp(-sum(weight * sign for weight, sign in zip(WEIGHTS, signs, strict=True)))), 4)
 
     @property
     def is_sure(self) -> bool:
@@ -117,6 +120,8 @@ def _in_time(side: Side, item: Draft) -> tuple[Side, Side]:
 def _differ(older: Side, newer: Side) -> bool:
     """Equal texts say the same."""
     one, other = memory_of(older), memory_of(newer)
+    if is_numbered(one.content, other.content):
+        return False
     return one.id != other.id and lexemes(one.content) != lexemes(other.content)
 
 
