@@ -12,7 +12,7 @@ _HOME = {
     "Engine": "engine",
     "open": "engine",
     "Call": "errors",
-    "ChangeModelError": "errors",
+    "ReaderError": "errors",
     "DamagedStore": "errors",
     "DiskFull": "errors",
     "EmbedderError": "errors",
@@ -126,7 +126,6 @@ if TYPE_CHECKING:
     from fivefold.engine import Engine as Engine
     from fivefold.engine import open as open  # noqa: A004 - the public name
     from fivefold.errors import Call as Call
-    from fivefold.errors import ChangeModelError as ChangeModelError
     from fivefold.errors import DamagedStore as DamagedStore
     from fivefold.errors import DiskFull as DiskFull
     from fivefold.errors import EmbedderError as EmbedderError
@@ -139,6 +138,7 @@ if TYPE_CHECKING:
     from fivefold.errors import NotFound as NotFound
     from fivefold.errors import OwnerOnly as OwnerOnly
     from fivefold.errors import PluginError as PluginError
+    from fivefold.errors import ReaderError as ReaderError
     from fivefold.errors import ReadOnly as ReadOnly
     from fivefold.errors import RerankerError as RerankerError
     from fivefold.errors import RetiredEmbedder as RetiredEmbedder

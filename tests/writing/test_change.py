@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fivefold.engine import Engine
-from fivefold.errors import ChangeModelError
-from fivefold.models.change import ChangeModel, Said
+from fivefold.errors import ReaderError
+from fivefold.models.reader import PairReader, Said
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
 from fivefold.values.reports import Report
@@ -206,10 +206,10 @@ def test_a_long_memory_is_not_ended_as_a_whole(engine: Engine) -> None:
 
 
 def test_without_its_model_a_write_goes_on_and_says_so(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: ChangeModel, pairs: object) -> None:
-        raise ChangeModelError("the file is gone")
+    def fail(self: PairReader, pairs: object) -> None:
+        raise ReaderError("the file is gone")
 
-    monkeypatch.setattr(ChangeModel, "chances", fail)
+    monkeypatch.setattr(PairReader, "relations", fail)
     report = engine.remember_many(STORY[:2])
     assert report.stored == ("first", "second")
     assert report.notes == ("changes were not looked for: the file is gone",)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fivefold.models.change import Said, SaidPair, change_model
+from fivefold.models.reader import Said, SaidPair, pair_reader
 from fivefold.stores.protocol import Reader, Writer
 from fivefold.text.lexemes import lexemes
 from fivefold.values.extraction import Statement
@@ -40,9 +40,9 @@ ENDABLE = 45
 LIKELY = 0.08
 """From which chance on two memories are linked."""
 
-WEIGHTS = (0.5222, 2.3269, 2.431, 0.0114, -4.6685)
+WEIGHTS = (0.905, 2.0054, 2.9083, 0.0019, -5.0367)
 """What makes a change likely in a life: the model's log odds, the likeness of the vectors, the share of common words,
-the number of words; and the start of the sum. Fitted on the six lives to choose by (`training/change/weigh.py`)."""
+the number of words; and the start of the sum. Fitted on the six lives to choose by (`training/reader/weigh.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def find_changes(drafts: Sequence[Draft], reader: Reader) -> list[Change]:
     """What the new memories replace, and what replaces them, among themselves and in the store; oldest change first."""
     ordered = [(*_in_time(near.side, item), near) for near, item in candidates(drafts, reader)]
     ordered = [(older, newer, near) for older, newer, near in ordered if _differ(older, newer)]
-    chances = change_model().chances([SaidPair(_said(older), _said(newer)) for older, newer, _ in ordered])
+    chances = pair_reader().relations([SaidPair(_said(older), _said(newer)) for older, newer, _ in ordered])
     found = [
         Change(older, newer, each.replaces, near.likeness, near.shared)
         for (older, newer, near), each in zip(ordered, chances, strict=True)

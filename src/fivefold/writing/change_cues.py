@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from fivefold.models.change import Said
+from fivefold.models.reader import Said
 from fivefold.writing.extract.statements import refers_back
 
 SHORTEST, LONGEST = 2, 700
