@@ -13,7 +13,7 @@ from fivefold.stores.postgres.dialect import POSTGRES
 from fivefold.stores.postgres.dsn import Options
 from fivefold.stores.postgres.indexes import Indexes
 from fivefold.stores.postgres.keys import namespace_key
-from fivefold.stores.postgres.vectors import VectorCounts
+from fivefold.stores.postgres.vectors import VectorCounts, search_each, text_of
 from fivefold.stores.postgres.walk import WALK, values_of
 from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.queries import Arm, Composite, Filter, FusedHit, Walk
@@ -26,6 +26,9 @@ from fivefold.stores.sql.search_reader import SqlSearchReader
 from fivefold.stores.sql.spaces import space_of
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
+
+ASKED = 100
+"""Vectors that one statement searches for."""
 
 
 class Ask(Protocol):
@@ -104,6 +107,19 @@ class PostgresSearchReader(SqlSearchReader):
             self._settings(indexed, depth),
         )
         return [RouteHit(row, score, part=part) for row, score, part in rows]
+
+    def dense_each(
+        self, space: VectorSpace, where: VectorField, vectors: Sequence[Vector], depth: int
+    ) -> list[list[RouteHit]]:
+        indexed = self._by_index(space, where, depth, Filter())
+        sql, values = search_each(space, where, depth, indexed)
+        found: list[list[RouteHit]] = [[] for _ in vectors]
+        for start in range(0, len(vectors), ASKED):
+            asked = [text_of(vector) for vector in vectors[start : start + ASKED]]
+            rows = self._search(sql, {**values, "asked": asked}, self._settings(indexed, depth))
+            for place, row, score, part in rows:
+                found[start + place - 1].append(RouteHit(row, score, part=part))
+        return found
 
     def lexical(self, lexemes: Sequence[str], depth: int, keep: Filter) -> list[RouteHit]:
         if not lexemes:

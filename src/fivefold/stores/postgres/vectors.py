@@ -89,6 +89,18 @@ def search(
     return sql, values
 
 
+def search_each(space: VectorSpace, where: VectorField, depth: int, indexed: bool) -> tuple[str, dict[str, Any]]:
+    """A statement that searches for each vector of the parameter `asked`, and its other parameters."""
+    sql, values = search("nearest", space, where, depth, Filter(), indexed)
+    return (
+        "SELECT place, memory, score, part "
+        "FROM unnest(:asked::text[]::vector[]) WITH ORDINALITY AS given(vector, place) "
+        f"CROSS JOIN LATERAL (WITH {sql.replace(':vector::vector', 'given.vector')} "
+        "SELECT memory, score, part FROM nearest) AS found ORDER BY place, score DESC, memory, part",
+        values,
+    )
+
+
 def nearby(
     space: VectorSpace, where: VectorField, size: int, keep: Filter, indexed: bool
 ) -> tuple[str, dict[str, Any]]:
@@ -133,6 +145,11 @@ class VectorDumper(Dumper):
 
     def dump(self, obj: Vector) -> bytes:
         return struct.pack(">HH", len(obj), 0) + obj.astype(">f4").tobytes()
+
+
+def text_of(vector: Vector) -> str:
+    """The vector as pgvector reads it from text, to the last bit."""
+    return f"[{','.join(format(number, '.9g') for number in vector.tolist())}]"
 
 
 def vector_of(data: bytes) -> Vector:
