@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from fivefold.engine import Engine
 from fivefold.errors import ReaderError
-from fivefold.models.reader import PairReader, Said
+from fivefold.models.reader import Chances, PairReader, Said
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
 from fivefold.values.reports import Report
@@ -130,9 +130,26 @@ def test_a_plain_change_ends_what_it_replaces(store: Store, older: str, newer: s
 
 
 @pytest.mark.parametrize(("older", "newer"), pairs(LIKELY))
-def test_a_less_plain_change_is_likely(store: Store, older: str, newer: str) -> None:
+def test_a_less_plain_change_is_at_least_likely(store: Store, older: str, newer: str) -> None:
+    """A better model may be sure of it."""
     engine = Engine(store, f"likely-{hash((older, newer))}")
     old, report = write(engine, older, newer)
+    (link,) = (*report.superseded, *report.linked)
+    assert link.target == old
+    if link.relation == "likely":
+        assert 0.08 <= link.chance < 1
+    assert (engine.get(old).superseded_by is None) == (link.relation == "likely")
+
+
+def test_a_change_that_the_model_doubts_is_linked_with_its_chance(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def doubt(self: PairReader, pairs: Sequence[object]) -> list[Chances]:
+        return [Chances(0.7, 0.2, 0.1) for _ in pairs]
+
+    monkeypatch.setattr(PairReader, "relations", doubt)
+    old, report = write(engine, "I drive a Golf.", "Bought a Tesla, that Golf was old.")
+    assert report.superseded == ()
     assert [(link.target, link.relation) for link in report.linked] == [(old, "likely")]
     assert 0.08 <= report.linked[0].chance < 1
     assert engine.get(old).superseded_by is None

@@ -48,7 +48,7 @@ _NEWS = _any_of(
     r"cancell?ed|sold|gone|died|(?:broke|split) up|divorced|called off|stopped|dropped|left|switched|swapped",
     r"replaced|traded|moved|changed|(?:took|taken|handed) over|promoted|retired|postponed|pushed|rescheduled",
     r"got (?:engaged|married|rid of)|turns out|after all|now|new|is over|fell through|nicht mehr|jetzt|ya no|ahora",
-    r"désormais|adesso",
+    r"désormais|adesso|rebooked",
 )
 _GOES_ON = _any_of(
     r"still|again|as (?:usual|always|ever|before)|kept?|keep(?:s|ing)?|stay(?:s|ed|ing)?|renew\w*|same|also|too",
