@@ -41,13 +41,13 @@ Marta lives in Gdansk. | Marta moved to Warsaw in May.
 The user is married to Paul. | The user and Paul got divorced.
 User is on a keto diet. | User stopped keto.
 Sarah is the product manager. | Sarah handed the product over to Ben.
-The user's flight is on 3 May. | The user's flight was rebooked to 5 May.
+I drive a Golf. | Bought a Tesla, the Golf is gone.
+I have a cat named Milo. | Milo died yesterday.
 User plays tennis on Fridays. | User's tennis moved to Sundays.
 """
 
 LIKELY = """
-I drive a Golf. | Bought a Tesla, the Golf is gone.
-I have a cat named Milo. | Milo died yesterday.
+The user's flight is on 3 May. | The user's flight was rebooked to 5 May.
 I'm learning Spanish. | I gave up Spanish and started Italian.
 My daughter is in kindergarten. | My daughter started school.
 """

@@ -60,7 +60,8 @@ _AMOUNT = _any_of(
     r"jan\w*|feb\w*|mar(?:ch)?|apr\w*|may|june?|july?|aug\w*|sep\w*|oct\w*|nov\w*|dec\w*",
     r"[kcm]?[gm]|km|kilos?|miles?|euros?|dollars?|pounds?|percent|years?|months?|weeks?|days?|hours?|minutes?|[ap]m",
 )
-_NUMBERED = re.compile(r"([^\W\d_]*[#-]?)\d{1,6}")
+_SERIES = frozenset({"number", "no", "nr", "nummer", "número", "numéro", "numero"})
+_NUMBERED = re.compile(r"([^\W\d_]*[#-]?)\d{1,6}(?:\.\d{1,6})?")
 
 
 def may_state(text: str) -> bool:
@@ -112,4 +113,6 @@ def _is_series(one: list[str], other: list[str], at: int) -> bool:
     if older is None or newer is None or older[1].casefold() != newer[1].casefold():
         return False
     before, after = other[at - 1], other[at + 1]
+    if before.casefold() in _SERIES:
+        return True
     return not (before.endswith((":", "=")) or _AMOUNT.fullmatch(before) or _AMOUNT.fullmatch(after))

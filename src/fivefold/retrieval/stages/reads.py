@@ -16,8 +16,9 @@ from fivefold.retrieval.routes.late_scores import late_scores
 from fivefold.retrieval.stages.additive import SOFTNESS
 from fivefold.retrieval.stages.base import Pool, best_first
 from fivefold.retrieval.stages.demand_features import inherited, stand_ins
-from fivefold.text.passages import passage_span
+from fivefold.text.passages import LONGEST, passage_span
 from fivefold.values.field_types import About, Between
+from fivefold.values.reading import QuestionReading
 from fivefold.values.recall_trace import Candidate, StageNote
 from fivefold.values.serialize import Value
 
@@ -57,7 +58,8 @@ def reads(pool: Pool, context: SearchContext, by: Reads) -> Pool:
 
 def _said(best: Sequence[Candidate], context: SearchContext) -> list[Said]:
     """Each memory with its speaker; of a long one the passage that comes nearest to the question."""
-    found = late_scores(context, [one.memory.row for one in best])
+    long = [one.memory.row for one in best if len(one.memory.content) > LONGEST]
+    found = late_scores(context, long) if isinstance(context.question, QuestionReading) else {}
     said = []
     for one in best:
         content, late = one.memory.content, found.get(one.memory.row)
