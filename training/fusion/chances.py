@@ -56,7 +56,9 @@ def ask_all() -> list[Asked]:
     seen: list[tuple[Matrix, list[str]]] = []
     table_of = chance.signal_table
 
-    def record(candidates: Sequence[Candidate], context: SearchContext, answers: Mapping[int, float]) -> Matrix:
+    def record(
+        candidates: Sequence[Candidate], context: SearchContext, answers: Mapping[int, float] | None = None
+    ) -> Matrix:
         table = table_of(candidates, context, answers)
         seen.append((table, [one.memory.id for one in candidates]))
         return table
@@ -91,7 +93,8 @@ def fit_recalls(asked: Sequence[Asked], weights: Array) -> Array:
 
 
 def recall_table(asked: Sequence[Asked], weights: Array) -> Array:
-    return np.array([recall_signals(one.table, one.table @ weights) for one in asked])
+    tables = [(one.table.astype(np.float32), (one.table @ weights).astype(np.float32)) for one in asked]
+    return np.array([recall_signals(table, odds) for table, odds in tables], dtype=float)
 
 
 def logistic(table: Array, right: Array, share: Array | None = None) -> Array:

@@ -94,7 +94,7 @@ def test_what_is_marked_counts_apart_from_what_is_only_likely(kind: DemandKind, 
     [("current", "heir_now", [0.0, 4.0, 1.5]), ("past", "heir_past", [0.0, 0.0, 0.0]), ("list", "heir_now", [0.0] * 3)],
 )
 def test_a_successor_inherits_the_likeness_of_the_old(kind: DemandKind, name: str, gained: list[float]) -> None:
-    """Odds count six times. All of it along a sure link; along one of 1 in 19 a quarter of 0 − (−6), of what has gained itself."""
+    """All of it along a sure link; along one of 1 in 19, whose odds count six times, a quarter of 0 − (−6)."""
     world = Namespace(links=[replaced(1, 2), replaced(2, 3, 1 / 19)])
     likeness = np.array([0.0, -4.0, -6.0], dtype=np.float32)
     table = demand_columns([of(1), of(2), of(3)], asked(kind, world), np.full(3, 0.5, np.float32), likeness)
