@@ -35,7 +35,6 @@ lint: $(DEV)
 	$(BIN)/mypy
 	MYPYPATH=training/embedder $(BIN)/mypy $(LOOSELY) training/embedder
 	MYPYPATH=training/cross_encoder:training/embedder $(BIN)/mypy $(LOOSELY) training/cross_encoder
-	MYPYPATH=training/embedder $(BIN)/mypy $(LOOSELY) training/answers
 
 browser:
 	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \

@@ -14,7 +14,7 @@ _HOME = {
     "open": "engine",
     "store": "engine",
     "Call": "errors",
-    "ChangeModelError": "errors",
+    "ReaderError": "errors",
     "DamagedStore": "errors",
     "DiskFull": "errors",
     "EmbedderError": "errors",
@@ -131,7 +131,6 @@ if TYPE_CHECKING:
     from fivefold.engine import open as open  # noqa: A004 - the public name
     from fivefold.engine import store as store
     from fivefold.errors import Call as Call
-    from fivefold.errors import ChangeModelError as ChangeModelError
     from fivefold.errors import DamagedStore as DamagedStore
     from fivefold.errors import DiskFull as DiskFull
     from fivefold.errors import EmbedderError as EmbedderError
@@ -144,6 +143,7 @@ if TYPE_CHECKING:
     from fivefold.errors import NotFound as NotFound
     from fivefold.errors import OwnerOnly as OwnerOnly
     from fivefold.errors import PluginError as PluginError
+    from fivefold.errors import ReaderError as ReaderError
     from fivefold.errors import ReadOnly as ReadOnly
     from fivefold.errors import RerankerError as RerankerError
     from fivefold.errors import RetiredEmbedder as RetiredEmbedder

@@ -154,8 +154,8 @@ class RerankerError(FivefoldError):
     """The reranker could not be loaded or did not answer."""
 
 
-class ChangeModelError(FivefoldError):
-    """The model that finds changes could not be loaded."""
+class ReaderError(FivefoldError):
+    """The model that finds changes and judges answers could not be loaded."""
 
 
 class EmbedderMismatch(FivefoldError):

@@ -196,13 +196,15 @@ def test_an_ablation_is_printed(talk: str, command: Command) -> None:
 
 def test_a_life_of_ones_own_is_asked(talk: str, command: Command) -> None:
     args = ("bench", "everyday", "nuno.json", "--recipes", "dense,default", *QUICK)
-    table, kinds, recipes, over, notes = command(*args).out.split("\n\n")
+    table, kinds, recipes, over, chances, notes = command(*args).out.split("\n\n")
     assert re.match(r"recipe +hit@1 +hit@3 +hit@5 +hit@10 +cover +fresh +window +list +never +refused +error ", table)
     assert [line.split()[0] for line in table.splitlines()[1:]] == ["dense", "default"]
     assert kinds.startswith("default by kind of question\n")
     assert re.search(r"^current +1 +(1\.000|\.\d{3}) ", kinds, re.MULTILINE)
     assert re.search(r"^kind +dense +default *$", recipes, re.MULTILINE)
     assert re.search(r"^default +dense +\S+ +\S+ +\S+ *$", over, re.MULTILINE)
+    assert chances.startswith("chances of default: how often hits with such a chance are right\n")
+    assert re.search(r"^\.\d{3}–(1|\.\d{3})\S* +\d+ +\S+ +\S+ *$", chances, re.MULTILINE)
     assert notes.startswith("1 life, 4 questions, k = 10, embedder wordllama@")
     found = command(*args, "--json", "--out", "out").json
     assert found["lives"] == {"part": None, "names": ["nuno"]}

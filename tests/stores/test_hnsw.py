@@ -166,6 +166,17 @@ def test_nearly_all_of_the_exact_answer_is_found_by_the_index(store: PostgresSto
     assert recall(store, "many", many, ALL) >= LEAST_RECALL
 
 
+def test_many_vectors_are_searched_for_by_the_index_as_one_is(store: PostgresStore, many: Matrix) -> None:
+    search = store.reader("many").search
+    space = search.vector_space()
+    assert space is not None
+    before = scans(store)
+    asked = list(unit(20, DIMENSION, seed=9))
+    hits = search.dense_each(space, "full", asked, K)
+    assert scans(store) >= before + len(asked)
+    assert [[hit.row for hit in each] for each in hits] == [found(store, "many", vector) for vector in asked]
+
+
 def test_a_filter_that_one_in_a_hundred_passes_gets_its_full_k(store: PostgresStore, many: Matrix) -> None:
     assert recall(store, "many", many, RARE) == 1.0
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import lzma
 
-from training.change.pairs import read_pairs
+from training.reader.pairs import read_pairs
 
 from fivefold.bench.everyday.changes import CASES
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from fivefold.engine import Engine
-from fivefold.errors import ChangeModelError
-from fivefold.models.change import ChangeModel, Said
+from fivefold.errors import ReaderError
+from fivefold.models.reader import Chances, PairReader, Said
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
 from fivefold.values.reports import Report
-from fivefold.writing.change_cues import is_doubtful, is_plain, is_repeated, may_state
+from fivefold.writing.change_cues import is_doubtful, is_numbered, is_plain, is_repeated, may_state
 
 MARKED = """
 I live in Porto. | I moved to Lisbon last week.
@@ -41,13 +41,13 @@ Marta lives in Gdansk. | Marta moved to Warsaw in May.
 The user is married to Paul. | The user and Paul got divorced.
 User is on a keto diet. | User stopped keto.
 Sarah is the product manager. | Sarah handed the product over to Ben.
-The user's flight is on 3 May. | The user's flight was rebooked to 5 May.
+I drive a Golf. | Bought a Tesla, the Golf is gone.
+I have a cat named Milo. | Milo died yesterday.
 User plays tennis on Fridays. | User's tennis moved to Sundays.
 """
 
 LIKELY = """
-I drive a Golf. | Bought a Tesla, the Golf is gone.
-I have a cat named Milo. | Milo died yesterday.
+The user's flight is on 3 May. | The user's flight was rebooked to 5 May.
 I'm learning Spanish. | I gave up Spanish and started Italian.
 My daughter is in kindergarten. | My daughter started school.
 """
@@ -130,9 +130,26 @@ def test_a_plain_change_ends_what_it_replaces(store: Store, older: str, newer: s
 
 
 @pytest.mark.parametrize(("older", "newer"), pairs(LIKELY))
-def test_a_less_plain_change_is_likely(store: Store, older: str, newer: str) -> None:
+def test_a_less_plain_change_is_at_least_likely(store: Store, older: str, newer: str) -> None:
+    """A better model may be sure of it."""
     engine = Engine(store, f"likely-{hash((older, newer))}")
     old, report = write(engine, older, newer)
+    (link,) = (*report.superseded, *report.linked)
+    assert link.target == old
+    if link.relation == "likely":
+        assert 0.08 <= link.chance < 1
+    assert (engine.get(old).superseded_by is None) == (link.relation == "likely")
+
+
+def test_a_change_that_the_model_doubts_is_linked_with_its_chance(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def doubt(self: PairReader, pairs: Sequence[object]) -> list[Chances]:
+        return [Chances(0.7, 0.2, 0.1) for _ in pairs]
+
+    monkeypatch.setattr(PairReader, "relations", doubt)
+    old, report = write(engine, "I drive a Golf.", "Bought a Tesla, that Golf was old.")
+    assert report.superseded == ()
     assert [(link.target, link.relation) for link in report.linked] == [(old, "likely")]
     assert 0.08 <= report.linked[0].chance < 1
     assert engine.get(old).superseded_by is None
@@ -206,10 +223,10 @@ def test_a_long_memory_is_not_ended_as_a_whole(engine: Engine) -> None:
 
 
 def test_without_its_model_a_write_goes_on_and_says_so(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: ChangeModel, pairs: object) -> None:
-        raise ChangeModelError("the file is gone")
+    def fail(self: PairReader, pairs: object) -> None:
+        raise ReaderError("the file is gone")
 
-    monkeypatch.setattr(ChangeModel, "chances", fail)
+    monkeypatch.setattr(PairReader, "relations", fail)
     report = engine.remember_many(STORY[:2])
     assert report.stored == ("first", "second")
     assert report.notes == ("changes were not looked for: the file is gone",)
@@ -224,6 +241,48 @@ def test_a_doubtful_change_is_at_most_likely() -> None:
     assert is_doubtful("I live in Porto.", "I might move to Lisbon.")
     assert is_doubtful("I live in Porto.", "My sister moved to Lisbon.")
     assert not is_doubtful("My sister lives in Porto.", "My sister moved to Lisbon.")
+
+
+def test_a_correction_that_names_nothing_is_at_most_likely() -> None:
+    assert is_doubtful("My budget is 300 euros", "Actually it's 45 now")
+    assert not is_doubtful("My budget is 300 euros", "My budget is 350 euros now")
+
+
+SERIES = """
+turn number 1 | turn number 2
+at time 0 | at time 1
+Parcel 7 went to Oslo. | Parcel 18 went to Oslo.
+Sarah met Tom3 | Sarah met Tom4
+Step 3: boil the water | Step 4: boil the water
+"""
+
+NO_SERIES = """
+turn number 1 | turn number two
+turn 1 | page 2
+Parcel 7 went to Oslo. | Parcel 7 went to Bergen.
+Parcel 7 went to Oslo. | Parcel 18 went to Bergen.
+Parcel 7 went to Oslo. | Parcel 8 now went to Oslo.
+I weigh 82 kg. | I weigh 77 kg.
+My badge is 456 | My badge is 457
+The user has 2 cats. | The user has 3 cats.
+Deadline May 5 | Deadline May 19
+Rent 1200 euros | Rent 1300 euros
+Dinner at 7 | Dinner at 8
+Phone: 1234 | Phone: 5678
+Phone 555-0134 | Phone 555-0199
+"""
+
+
+@pytest.mark.parametrize(("older", "newer"), pairs(SERIES))
+def test_texts_of_a_series_are_no_changes_of_each_other(store: Store, older: str, newer: str) -> None:
+    assert is_numbered(older, newer)
+    _, report = write(Engine(store, f"series-{hash((older, newer))}"), older, newer)
+    assert (report.superseded, report.linked) == ((), ())
+
+
+@pytest.mark.parametrize(("older", "newer"), pairs(NO_SERIES))
+def test_a_number_that_says_how_something_is_makes_no_series(older: str, newer: str) -> None:
+    assert not is_numbered(older, newer)
 
 
 def test_an_answer_of_an_assistant_repeats_and_its_notes_do_not() -> None:

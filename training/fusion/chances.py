@@ -9,7 +9,7 @@ error, how many never answered questions are recognised at a given share of wron
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from fivefold.engine import Engine
 from fivefold.models.embedders import embedder
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages import chance
-from fivefold.retrieval.stages.chance import SIGNALS
+from fivefold.retrieval.stages.chance import RECALL_SIGNALS, SIGNALS, recall_signals
 from fivefold.stores import open_store
 from fivefold.text.progress import bar
 from fivefold.values.recall_trace import Candidate
@@ -33,7 +33,6 @@ Array = npt.NDArray[np.float64]
 JUDGED = 5
 """Hits of a question that the fit looks at."""
 
-OF_RECALL = ("one", "best", "second", "decided", "several", "advice", "answers", "window", "stranger")
 NEVER = 0.35
 """How much all questions without an answer count against all with one."""
 
@@ -57,8 +56,10 @@ def ask_all() -> list[Asked]:
     seen: list[tuple[Matrix, list[str]]] = []
     table_of = chance.signal_table
 
-    def record(candidates: Sequence[Candidate], context: SearchContext) -> Matrix:
-        table = table_of(candidates, context)
+    def record(
+        candidates: Sequence[Candidate], context: SearchContext, answers: Mapping[int, float] | None = None
+    ) -> Matrix:
+        table = table_of(candidates, context, answers)
         seen.append((table, [one.memory.id for one in candidates]))
         return table
 
@@ -92,12 +93,8 @@ def fit_recalls(asked: Sequence[Asked], weights: Array) -> Array:
 
 
 def recall_table(asked: Sequence[Asked], weights: Array) -> Array:
-    rows = []
-    for one in asked:
-        odds = np.sort(one.table @ weights)[::-1]
-        known = dict(zip(SIGNALS, one.table[0], strict=True)) | {"best": odds[0], "second": odds[min(1, len(odds) - 1)]}
-        rows.append([known[name] for name in OF_RECALL])
-    return np.array(rows)
+    tables = [(one.table.astype(np.float32), (one.table @ weights).astype(np.float32)) for one in asked]
+    return np.array([recall_signals(table, odds) for table, odds in tables], dtype=float)
 
 
 def logistic(table: Array, right: Array, share: Array | None = None) -> Array:
@@ -127,8 +124,7 @@ def constants(asked: Sequence[Asked]) -> tuple[Array, Array]:
 
 
 def of_recall(asked: Sequence[Asked], weights: Array, recall: Array) -> Array:
-    best = np.array([(one.table @ weights).max() for one in asked])
-    return np.maximum(probabilities(recall_table(asked, weights) @ recall), probabilities(best))
+    return probabilities(recall_table(asked, weights) @ recall)
 
 
 def main() -> None:
@@ -149,7 +145,7 @@ def main() -> None:
             f"refused {share:.2f}: from {limit:.2f} on, never answered recognised {(chances[~said] < limit).mean():.2f}"
         )
     weights, recall = constants(asked)
-    for name, names, values in (("weights", SIGNALS, weights), ("recall", OF_RECALL, recall)):
+    for name, names, values in (("weights", SIGNALS, weights), ("recall", RECALL_SIGNALS, recall)):
         print(f"{name} = {{ {', '.join(f'{key} = {value:.2f}' for key, value in zip(names, values, strict=True))} }}")
 
 

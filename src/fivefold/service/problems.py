@@ -6,7 +6,6 @@ import logging
 from dataclasses import dataclass, replace
 
 from fivefold.errors import (
-    ChangeModelError,
     DiskFull,
     EmbedderError,
     EmbedderMismatch,
@@ -15,6 +14,7 @@ from fivefold.errors import (
     MissingExtra,
     NotFound,
     PluginError,
+    ReaderError,
     ReadOnly,
     RerankerError,
     ServerAway,
@@ -87,7 +87,7 @@ _ERRORS: tuple[tuple[type[FivefoldError], str], ...] = (
     (PluginError, "plugin-failed"),
     (EmbedderError, "model-failed"),
     (RerankerError, "model-failed"),
-    (ChangeModelError, "model-failed"),
+    (ReaderError, "model-failed"),
     (RemoteError, "model-failed"),
     (ReadOnly, "read-only"),
     (DiskFull, "disk-full"),

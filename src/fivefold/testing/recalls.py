@@ -145,6 +145,20 @@ class RecallLaws(StoreFixtures):
         )
         pair.both(lambda engine: {field: dense(engine, "how tall is the mast?", 20, where=field) for field in FIELDS})
 
+    def test_many_vectors_are_searched_for_at_once(self, engine: Engine) -> None:
+        engine.remember_many(sample.memories()[:60])
+        search = engine.store.reader(engine.namespace).search
+        space = search.vector_space()
+        assert space is not None
+        texts = [f"{text} {number}" for number in range(35) for text in ("the tide", "how tall is the mast?", "tea")]
+        vectors = list(WordVectors(space.dimension).embed(texts))
+        for asked in ([], vectors[:1], vectors):
+            found = search.dense_each(space, "full", asked, 7)
+            alone = [search.dense(space, "full", vector, 7, Filter()) for vector in asked]
+            assert [[hit.row for hit in hits] for hits in found] == [[hit.row for hit in hits] for hits in alone]
+            scores = [[hit.score for hit in hits] for hits in alone]
+            assert [pytest.approx([hit.score for hit in hits]) for hits in found] == scores
+
     def test_equal_texts_come_in_the_order_they_were_stored(self, engine: Engine) -> None:
         same = {"content": "the very same words again", "event_at": "2025-02-03T09:00:00Z", "speaker": "Ann"}
         engine.remember_many([{**same, "session_id": f"s{i}", "id": f"m{9 - i}"} for i in range(10)])

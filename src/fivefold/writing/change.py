@@ -9,14 +9,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fivefold.models.change import Said, SaidPair, change_model
+from fivefold.models.reader import Said, SaidPair, pair_reader
 from fivefold.stores.protocol import Reader, Writer
 from fivefold.text.lexemes import lexemes
 from fivefold.values.extraction import Statement
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Link
 from fivefold.writing.change_candidates import Side, candidates, memory_of
-from fivefold.writing.change_cues import is_doubtful, is_plain, is_repeated
+from fivefold.writing.change_cues import is_doubtful, is_numbered, is_plain, is_repeated
 from fivefold.writing.draft import Draft
 from fivefold.writing.extract.statements import same_value
 from fivefold.writing.report import ReportBuilder
@@ -40,9 +40,9 @@ ENDABLE = 45
 LIKELY = 0.08
 """From which chance on two memories are linked."""
 
-WEIGHTS = (0.5222, 2.3269, 2.431, 0.0114, -4.6685)
+WEIGHTS = (0.905, 2.0054, 2.9083, 0.0019, -5.0367)
 """What makes a change likely in a life: the model's log odds, the likeness of the vectors, the share of common words,
-the number of words; and the start of the sum. Fitted on the six lives to choose by (`training/change/weigh.py`)."""
+the number of words; and the start of the sum. Fitted on the six lives to choose by (`training/reader/weigh.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,13 @@ class Change:
 
     @property
     def chance(self) -> float:
-        """The chance among all memories that are near, most of which are about something else."""
+        """The chance among all memories that are near, most of which are about something else.
+
+        It is rounded, so that every store gives the same; likeness differs between them in its last digits.
+        """
         odds = math.log(self.read / max(1 - self.read, 1e-6))
         signs = (odds, self.likeness, self.shared, _words(self.older) + _words(self.newer), 1)
-        return 1 / (1 + math.exp(-sum(weight * sign for weight, sign in zip(WEIGHTS, signs, strict=True))))
+        return round(1 / (1 + math.exp(-sum(weight * sign for weight, sign in zip(WEIGHTS, signs, strict=True)))), 4)
 
     @property
     def is_sure(self) -> bool:
@@ -80,7 +83,7 @@ def find_changes(drafts: Sequence[Draft], reader: Reader) -> list[Change]:
     """What the new memories replace, and what replaces them, among themselves and in the store; oldest change first."""
     ordered = [(*_in_time(near.side, item), near) for near, item in candidates(drafts, reader)]
     ordered = [(older, newer, near) for older, newer, near in ordered if _differ(older, newer)]
-    chances = change_model().chances([SaidPair(_said(older), _said(newer)) for older, newer, _ in ordered])
+    chances = pair_reader().relations([SaidPair(_said(older), _said(newer)) for older, newer, _ in ordered])
     found = [
         Change(older, newer, each.replaces, near.likeness, near.shared)
         for (older, newer, near), each in zip(ordered, chances, strict=True)
@@ -117,6 +120,8 @@ def _in_time(side: Side, item: Draft) -> tuple[Side, Side]:
 def _differ(older: Side, newer: Side) -> bool:
     """Equal texts say the same."""
     one, other = memory_of(older), memory_of(newer)
+    if is_numbered(one.content, other.content):
+        return False
     return one.id != other.id and lexemes(one.content) != lexemes(other.content)
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from fivefold.stores.protocol import Reader, VectorSpace
 from fivefold.text.lexemes import lexemes
-from fivefold.values.filters import Filter
 from fivefold.values.memory import Memory
 from fivefold.values.vectors import Matrix
 from fivefold.writing.change_cues import is_plain, may_state
@@ -48,7 +47,7 @@ def candidates(drafts: Sequence[Draft], reader: Reader) -> Iterator[tuple[Near, 
     if not items:
         return
     space = reader.search.vector_space()
-    stored = [_stored_near(item, reader, space) for item in items]
+    stored = _stored_near(items, reader, space)
     memories = reader.memories.fetch(sorted({row for near in stored for row in near}))
     likeness = _likeness(items)
     for at, item in enumerate(items):
@@ -62,13 +61,16 @@ def memory_of(side: Side) -> Memory:
     return side.memory if isinstance(side, Draft) else side
 
 
-def _stored_near(item: Draft, reader: Reader, space: VectorSpace | None) -> Mapping[int, float]:
-    """Rows of the nearest stored memories with their likeness; a memory that is changed is not near itself."""
-    vector = item.vectors.fields["full"]
-    if space is None or len(vector) != space.dimension:
-        return {}
-    hits = reader.search.dense(space, "full", vector, AROUND + 1, Filter())
-    return {hit.row: hit.score for hit in hits if hit.row != item.memory.row}
+def _stored_near(items: Sequence[Draft], reader: Reader, space: VectorSpace | None) -> list[Mapping[int, float]]:
+    """Rows of the memories nearest to each item, with their likeness; a memory that is changed is not near itself."""
+    vectors = [item.vectors.fields["full"] for item in items]
+    if space is None or len(vectors[0]) != space.dimension:
+        return [{} for _ in items]
+    found = reader.search.dense_each(space, "full", vectors, AROUND + 1)
+    return [
+        {hit.row: hit.score for hit in hits if hit.row != item.memory.row}
+        for item, hits in zip(items, found, strict=True)
+    ]
 
 
 def _likeness(items: Sequence[Draft]) -> Matrix:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from fivefold.models.change import Said
+from fivefold.models.reader import Said
+from fivefold.writing.extract.statements import refers_back
 
 SHORTEST, LONGEST = 2, 700
 """Words a statement has at least, and characters at most: a longer text says more than one thing."""
@@ -47,12 +48,20 @@ _NEWS = _any_of(
     r"cancell?ed|sold|gone|died|(?:broke|split) up|divorced|called off|stopped|dropped|left|switched|swapped",
     r"replaced|traded|moved|changed|(?:took|taken|handed) over|promoted|retired|postponed|pushed|rescheduled",
     r"got (?:engaged|married|rid of)|turns out|after all|now|new|is over|fell through|nicht mehr|jetzt|ya no|ahora",
-    r"désormais|adesso",
+    r"désormais|adesso|rebooked",
 )
 _GOES_ON = _any_of(
     r"still|again|as (?:usual|always|ever|before)|kept?|keep(?:s|ing)?|stay(?:s|ed|ing)?|renew\w*|same|also|too",
     r"as well|another|second|both|besides",
 )
+_STATE = _any_of(r"i|my|mine|me|we|our|us|users?|is|are|am|has|have|['’](?:s|m|re|ve)")
+_AMOUNT = _any_of(
+    r"at|on|in|to|by|until|till|for|from|of|about|around|under|over|costs?|weighs?",
+    r"jan\w*|feb\w*|mar(?:ch)?|apr\w*|may|june?|july?|aug\w*|sep\w*|oct\w*|nov\w*|dec\w*",
+    r"[kcm]?[gm]|km|kilos?|miles?|euros?|dollars?|pounds?|percent|years?|months?|weeks?|days?|hours?|minutes?|[ap]m",
+)
+_SERIES = frozenset({"number", "no", "nr", "nummer", "número", "numéro", "numero"})
+_NUMBERED = re.compile(r"([^\W\d_]*[#-]?)\d{1,6}(?:\.\d{1,6})?")
 
 
 def may_state(text: str) -> bool:
@@ -68,8 +77,22 @@ def is_doubtful(older: str, newer: str) -> bool:
     """Whether a change is at most likely: it may not have happened, or somebody else than before is spoken of."""
     if _UNREAL.search(newer) or _LONG_AGO.search(newer) or (_TOGETHER.search(newer) and not _TOGETHER.search(older)):
         return True
+    if refers_back(newer) is not None:  # it does not say what it corrects; statements find that by value and place
+        return True
     known = {word.casefold() for word in _OTHERS.findall(older)}
     return any(word.casefold() not in known for word in _OTHERS.findall(newer))
+
+
+def is_numbered(older: str, newer: str) -> bool:
+    """Whether two texts are of one series, such as 'turn 1' and 'turn 2': they differ in such numbers alone.
+
+    An amount or a day is no number of a series, nor is any number in a text that says how something is or changed.
+    """
+    if _STATE.search(newer) or _NEWS.search(newer):
+        return False
+    one, other = (["", *(word.strip(".,;!()") for word in text.split()), ""] for text in (older, newer))
+    places = [at for at in range(min(len(one), len(other))) if one[at].casefold() != other[at].casefold()]
+    return len(one) == len(other) and bool(places) and all(_is_series(one, other, at) for at in places)
 
 
 def is_repeated(older: Said, newer: Said) -> bool:
@@ -82,3 +105,14 @@ def is_repeated(older: Said, newer: Said) -> bool:
 def is_plain(newer: str) -> bool:
     """Whether a text says plainly that something ended or is new."""
     return _NEWS.search(newer) is not None and _GOES_ON.search(newer) is None
+
+
+def _is_series(one: list[str], other: list[str], at: int) -> bool:
+    """Whether both have a number after the same letters at that place, and it is neither an amount nor a day."""
+    older, newer = _NUMBERED.fullmatch(one[at].rstrip(":")), _NUMBERED.fullmatch(other[at].rstrip(":"))
+    if older is None or newer is None or older[1].casefold() != newer[1].casefold():
+        return False
+    before, after = other[at - 1], other[at + 1]
+    if before.casefold() in _SERIES:
+        return True
+    return not (before.endswith((":", "=")) or _AMOUNT.fullmatch(before) or _AMOUNT.fullmatch(after))

@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
-from fivefold.errors import ChangeModelError, EmbedderMismatch, InvalidInput
+from fivefold.errors import EmbedderMismatch, InvalidInput, ReaderError
 from fivefold.models.embedders import Embedder
 from fivefold.namespace import Namespace
 from fivefold.stores.protocol import Reader, Writer
@@ -112,7 +112,7 @@ def compare(drafts: Sequence[Draft], namespace: Namespace, report: ReportBuilder
         return []
     try:
         return find_changes(drafts, namespace.reader)
-    except ChangeModelError as error:
+    except ReaderError as error:
         report.notes.append(f"changes were not looked for: {error}")
         return []
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from training.change.pairs import read_pairs
+from training.reader.pairs import read_pairs
 
 from fivefold.bench.everyday import changes
 from fivefold.bench.everyday.changes import CASES, Case, measure_changes, shipped_cases

@@ -1,20 +1,19 @@
-"""Chances: their signals number by number, their laws, and where the answer model has no say."""
+"""Chances: their signals number by number, their laws, and what the reader has a say in."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import exp, log
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import fivefold
-from fivefold.models.answers import shipped
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
-from fivefold.retrieval.stages.chance import JUDGED, READ_BY_MODEL, SIGNALS, probability, signal_table
+from fivefold.retrieval.stages.chance import JUDGED, RECALL_SIGNALS, SIGNALS, probability, recall_signals, signal_table
 from fivefold.values.demands import DemandKind
 from fivefold.values.query import EntityRef, Meaning, Window
 from fivefold.values.recall_trace import Candidate
@@ -54,7 +53,7 @@ def test_scores_and_order_stay_and_found_is_a_matter_of_the_recall_s_chance(
     assert {c.memory.id for c in pool.candidates} == {c.memory.id for c in candidates}
     assert pool.chance is not None
     assert pool.found == (pool.chance >= least)
-    assert pool.chance == pytest.approx(max(chances(pool)))
+    assert pool.chance == pytest.approx(max(chances(pool)))  # the log-odds of its likeliest hit, by that weight
 
 
 def test_a_chance_by_hand() -> None:
@@ -66,11 +65,6 @@ def test_a_chance_by_hand() -> None:
     assert pool.found is True
     assert pool.notes[-1].stage == "chance"
     assert "91% that one of them answers" in pool.notes[-1].why
-
-
-def test_a_recall_is_as_likely_as_its_likeliest_hit_at_least() -> None:
-    pool = stage("chance", [found(1, late=0.6)], weights={"late": 1.0}, recall={"one": -3.0})
-    assert pool.chance == pytest.approx(probability(0.6))
 
 
 def test_nothing_has_no_chance() -> None:
@@ -102,9 +96,18 @@ def test_scores_of_searches_are_taken_as_they_are() -> None:
     assert signal("one", candidates) == [1.0, 1.0, 1.0]
 
 
-def test_what_the_answer_model_does_not_read_is_known() -> None:
-    candidates = [of(row) for row in range(READ_BY_MODEL + 2)]
-    assert signal("further", candidates) == [0.0] * READ_BY_MODEL + [1.0, 1.0]
+def test_what_the_reader_says_is_taken_as_it_is_and_what_it_did_not_read_is_known() -> None:
+    table = signal_table([of(1), of(2), of(3)], search(), {2: -1.5, 1: 0.5})
+    assert table[:, SIGNALS.index("answers")].tolist() == [0.5, -1.5, 0.0]
+    assert table[:, SIGNALS.index("further")].tolist() == [0.0, 0.0, 1.0]
+
+
+def test_a_recall_is_judged_by_its_two_likeliest_hits_and_the_second_that_the_reader_takes_for_an_answer() -> None:
+    table = signal_table([of(1), of(2), of(3)], search(), {1: 0.5, 2: 2.5})
+    signals = recall_signals(table, np.array([-1.0, 3.0, 0.5]))
+    assert dict(zip(RECALL_SIGNALS, signals.tolist(), strict=True)) == {"one": 1, "best": 3, "second": 0.5, "next": 0.5}
+    unread = recall_signals(signal_table([of(1)], search()), np.array([-1.0]))
+    assert unread.tolist() == [1.0, -1.0, -1.0, 0.0]
 
 
 def test_words_count_by_the_share_of_the_question_s() -> None:
@@ -153,17 +156,6 @@ def test_what_has_ended_counts_where_the_present_is_asked_for() -> None:
     candidates = [of(1, valid_to=aged(2)), of(2)]
     assert signal("ended", candidates, search(demands=[demand("current")])) == [1.0, 0.0]
     assert signal("ended", candidates) == [0.0, 0.0]
-
-
-def test_the_answer_model_has_no_say_over_another_embedder() -> None:
-    """A space of another model, no question that was read, and no space at all."""
-    model = shipped()
-    assert model is not None
-    context = search()
-    assert context.space is not None
-    assert signal("answers", [of(1)], context) == [0.0]
-    assert signal("answers", [of(1)], replace(context, space=replace(context.space, embedder=model.pin))) == [0.0]
-    assert signal("answers", [of(1)], replace(context, space=None)) == [0.0]
 
 
 def test_a_recall_with_another_embedder_still_has_chances() -> None:

@@ -45,7 +45,7 @@ def asked(kind: DemandKind, namespace: Namespace | None = None, window: Window |
 
 def test_a_question_without_demands_has_no_terms_but_what_has_ended() -> None:
     plain = [of(1, event_at=aged(9)), of(2, event_at=aged(1))]
-    world = Namespace({1: (1, 0), 2: (1, 0)}, links=[replaced(1, 2, 0.125)], times={1: [(NOW, NOW)]})
+    world = Namespace({1: (1, 0), 2: (1, 0)}, links=[replaced(1, 2, 1 / 7)], times={1: [(NOW, NOW)]})
     assert columns(plain, search(world)) == {"ended": [0.5, 0.0]}
 
 
@@ -68,11 +68,11 @@ def test_a_time_counts_by_what_was_said_in_it_and_by_what_names_it(decides: bool
 
 @pytest.mark.parametrize(("kind", "suffix"), [("current", "_now"), ("past", "_past"), ("list", "")])
 def test_what_was_replaced_counts_apart_for_present_and_past(kind: DemandKind, suffix: str) -> None:
-    world = Namespace(links=[replaced(1, 2, 0.1875), replaced(1, 3, 0.0625)])
+    world = Namespace(links=[replaced(1, 2, 1 / 3), replaced(1, 3, 1 / 19)])
     table = columns([of(1), of(2), of(3)], asked(kind, world))
-    assert table.pop(f"ended{suffix}") == [0.75, 0.0, 0.0]
+    assert table.pop(f"ended{suffix}") == pytest.approx([0.75, 0.0, 0.0])
     if suffix:
-        assert table.pop(f"newer{suffix}") == [0.0, 0.75, 0.25]
+        assert table.pop(f"newer{suffix}") == pytest.approx([0.0, 0.75, 0.25])
     assert not {name for name in table if name.startswith(("ended", "newer"))}
 
 
@@ -94,8 +94,8 @@ def test_what_is_marked_counts_apart_from_what_is_only_likely(kind: DemandKind, 
     [("current", "heir_now", [0.0, 4.0, 1.5]), ("past", "heir_past", [0.0, 0.0, 0.0]), ("list", "heir_now", [0.0] * 3)],
 )
 def test_a_successor_inherits_the_likeness_of_the_old(kind: DemandKind, name: str, gained: list[float]) -> None:
-    """All of it along a sure link; along one of 0.0625 a quarter of 0 − (−6), of what has gained itself."""
-    world = Namespace(links=[replaced(1, 2), replaced(2, 3, 0.0625)])
+    """All of it along a sure link; along one of 1 in 19, whose odds count six times, a quarter of 0 − (−6)."""
+    world = Namespace(links=[replaced(1, 2), replaced(2, 3, 1 / 19)])
     likeness = np.array([0.0, -4.0, -6.0], dtype=np.float32)
     table = demand_columns([of(1), of(2), of(3)], asked(kind, world), np.full(3, 0.5, np.float32), likeness)
     assert table[name].tolist() == pytest.approx(gained)

@@ -19,6 +19,8 @@ class Pool:
     dropped: tuple[Dropped, ...] = ()
     supporting: Mapping[int, float] = field(default_factory=dict)
     """What memories that are not candidates add to others, by row."""
+    answers: Mapping[int, float] = field(default_factory=dict)
+    """The log-odds that a memory answers, by row, for those that a model has read."""
     notes: tuple[StageNote, ...] = ()
     chance: float | None = None
     """How likely one of the candidates answers, where a stage has judged it."""

@@ -1,7 +1,8 @@
 """A chance for each hit that it answers, and one for the recall that anything stored does.
 
 Scores order candidates of one question; a chance can be compared between questions. It is a logistic model over what
-is known about a hit in absolute terms, fitted on everyday lives and checked on others (`training/ranking`).
+is known about a hit in absolute terms, first of all what the reader says of it, fitted on everyday lives and checked on
+others (`training/fusion/chances.py`).
 """
 
 from __future__ import annotations
@@ -13,17 +14,18 @@ from typing import Annotated
 
 import numpy as np
 
-from fivefold.models.answers import shipped
 from fivefold.retrieval.routes import SearchContext
-from fivefold.retrieval.routes.late_scores import late_scores
 from fivefold.retrieval.stages.base import Pool, best_first
 from fivefold.text.lexemes import lexemes
 from fivefold.values.field_types import About, Between
 from fivefold.values.query import Query
-from fivefold.values.reading import QuestionReading
 from fivefold.values.recall_trace import Candidate, StageNote
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix, Vector
+
+RECALL_SIGNALS = ("one", "best", "second", "next")
+"""What the chance of a recall is read from: the log-odds of its two likeliest hits, and the second highest that the
+reader gives."""
 
 SIGNALS = (
     "one",
@@ -41,15 +43,13 @@ SIGNALS = (
     "stranger",
     "several",
     "advice",
+    "state",
     "ended",
 )
 """What a chance is read from, in its order; `one` is 1 for every hit."""
 
 JUDGED = 10
 """How many hits get a chance at least."""
-
-READ_BY_MODEL = 4
-"""How many of the best the answer model reads."""
 
 READ = 2_000
 """Characters of a memory whose words are compared."""
@@ -63,9 +63,7 @@ class ChanceConstants(Value):
         default_factory=dict
     )
     recall: Annotated[
-        Mapping[str, float],
-        Between(-100, 100),
-        About("For the whole recall: `one`, the log-odds of the `best` and the `second` hit, and signals of the best"),
+        Mapping[str, float], Between(-100, 100), About("For the whole recall: the weight of each of its signals")
     ] = field(default_factory=dict)
     found: Annotated[float, Between(0, 1), About("The least chance of a recall that counts as found")] = 0.5
 
@@ -76,13 +74,11 @@ def chance(pool: Pool, context: SearchContext, by: ChanceConstants) -> Pool:
     judged = ranked[: max(JUDGED, context.k)]
     if not judged:
         return replace(pool, chance=0.0, found=False)
-    signals = signal_table(judged, context)
+    signals = signal_table(judged, context, pool.answers)
     odds = signals @ np.array([by.weights.get(name, 0.0) for name in SIGNALS])
-    best = dict(zip(SIGNALS, signals[0].tolist(), strict=True))
-    ordered = sorted(odds.tolist(), reverse=True)
-    best |= {"best": ordered[0], "second": ordered[1] if len(ordered) > 1 else ordered[0]}
-    alone = probability(sum(weight * best[name] for name, weight in by.recall.items() if name in best))
-    whole = max(alone, probability(ordered[0]))  # one of them answers at least as likely as the likeliest does
+    whole = probability(
+        float(recall_signals(signals, odds) @ np.array([by.recall.get(name, 0.0) for name in RECALL_SIGNALS]))
+    )
     note = f"{whole:.0%} that one of them answers, and from {by.found:.0%} on it counts as found"
     chances = [replace(one, chance=probability(value)) for one, value in zip(judged, odds.tolist(), strict=True)]
     return replace(
@@ -94,8 +90,18 @@ def probability(odds: float) -> float:
     return 1 / (1 + exp(-max(-30.0, min(30.0, odds))))
 
 
-def signal_table(candidates: Sequence[Candidate], context: SearchContext) -> Matrix:
-    """A row for each candidate, best first, a column for each of `SIGNALS`."""
+def recall_signals(table: Matrix, odds: Vector) -> Vector:
+    """A value for each of `RECALL_SIGNALS`, from the signals of the hits and their log-odds."""
+    ordered = np.sort(odds)[::-1]
+    heard = np.sort(table[table[:, SIGNALS.index("further")] == 0, SIGNALS.index("answers")])[::-1]
+    return np.array([1.0, ordered[0], ordered[:2][-1], heard[:2][-1] if heard.size else 0.0])
+
+
+def signal_table(
+    candidates: Sequence[Candidate], context: SearchContext, answers: Mapping[int, float] | None = None
+) -> Matrix:
+    """A row for each candidate, best first, a column for each of `SIGNALS`; `answers` is what the reader says."""
+    heard = answers or {}
     query = context.query
     late, dense = _scores(candidates, "late"), _scores(candidates, "dense")
     sums = np.array([3 * log(max(one.score, 1e-9)) for one in candidates])
@@ -105,8 +111,8 @@ def signal_table(candidates: Sequence[Candidate], context: SearchContext) -> Mat
     named = _mentions(candidates, query)
     columns = {
         "one": np.ones(len(candidates)),
-        "answers": _answers(candidates, context, late, dense),
-        "further": np.array([float(place >= READ_BY_MODEL) for place in range(len(candidates))]),
+        "answers": np.array([heard.get(one.memory.row, 0.0) for one in candidates]),
+        "further": np.array([float(one.memory.row not in heard) for one in candidates]),
         "late": late,
         "dense": dense,
         "words": _words(candidates, query),
@@ -119,6 +125,7 @@ def signal_table(candidates: Sequence[Candidate], context: SearchContext) -> Mat
         "stranger": np.maximum(-named, 0),
         "several": np.full(len(candidates), float(query.demand("list", "count", "negation") is not None)),
         "advice": np.full(len(candidates), float(query.demand("suggestion") is not None)),
+        "state": np.full(len(candidates), float(query.demand("current", "past") is not None)),
         "ended": np.array([float(not one.memory.is_current(query.now)) for one in candidates])
         * float(query.demand("current") is not None),
     }
@@ -129,21 +136,6 @@ def _scores(candidates: Sequence[Candidate], route: str) -> Vector:
     found = [next((item.score for item in one.evidence if item.route == route), None) for one in candidates]
     floor = min((score for score in found if score is not None), default=0.0)
     return np.array([floor if score is None else score for score in found], dtype=np.float32)
-
-
-def _answers(candidates: Sequence[Candidate], context: SearchContext, late: Vector, dense: Vector) -> Vector:
-    """The log-odds of the answer model; 0 where the embedder is not the one it knows."""
-    model, question = shipped(), context.question
-    if model is None or context.space is None or model.pin != context.space.embedder:
-        return np.zeros(len(candidates), dtype=np.float32)
-    if not isinstance(question, QuestionReading):
-        return np.zeros(len(candidates), dtype=np.float32)
-    best = candidates[:READ_BY_MODEL]
-    found = late_scores(context, [one.memory.row for one in best])
-    tokens = [found[one.memory.row].tokens if one.memory.row in found else b"" for one in best]
-    judged = model.logits(question, tokens, late[: len(best)], dense[: len(best)])
-    further = np.zeros(len(candidates) - len(best), dtype=np.float32)
-    return np.concatenate([np.clip(judged, -12, 12), further])
 
 
 def _words(candidates: Sequence[Candidate], query: Query) -> Vector:

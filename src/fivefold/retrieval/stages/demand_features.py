@@ -58,8 +58,8 @@ ALIKE_TO = 4
 LIKELY = 0.5
 """From this chance of a link on, the older memory counts as ended at the time of the newer one."""
 
-SURER = 4.0
-"""How much more a likely link counts than its chance: that both memories come up for one question speaks for it."""
+SURER = 6.0
+"""How many times the odds of a likely link rise because both memories come up for one question."""
 
 LONGEST_CHAIN = 3
 """How many changes one after the other a memory inherits through."""
@@ -136,8 +136,8 @@ def _state(memories: Sequence[Memory], context: SearchContext, late: Vector, lik
         "marked_now": changes.marked * now,
         "marked_past": changes.marked * past,
         "marked": changes.marked * (not now and not past),
-        "heir_now": _inherited(changes.links, likeness) * now,
-        "heir_past": _inherited([(newer, older, chance) for older, newer, chance in changes.links], likeness) * past,
+        "heir_now": inherited(changes.links, likeness) * now,
+        "heir_past": inherited(_backwards(changes.links), likeness) * past,
         "newer_now": changes.newer * now,
         "newer_past": changes.newer * past,
         "outdated_now": outdated * now,
@@ -152,6 +152,10 @@ def _state(memories: Sequence[Memory], context: SearchContext, late: Vector, lik
     return columns
 
 
+Successor = tuple[int, int, float]
+"""The places of two candidates, of which the second stands for the first, and the chance of that."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Changes:
     """The chance of each memory that it was replaced, and that it replaced another; when those replaced ended.
@@ -162,7 +166,7 @@ class Changes:
     ended: Vector
     newer: Vector
     marked: Vector
-    links: Sequence[tuple[int, int, float]]
+    links: Sequence[Successor]
     ends: Mapping[int, datetime]
 
 
@@ -178,11 +182,11 @@ def _changes(memories: Sequence[Memory], context: SearchContext) -> Changes:
         if link.older in place and link.newer in place:
             links.append((place[link.older], place[link.newer], link.chance))
         if (i := place.get(link.older)) is not None:
-            ended[i] = max(ended[i], min(1.0, SURER * link.chance))
+            ended[i] = max(ended[i], _surer(link.chance))
             if link.chance >= LIKELY:
                 ends[link.older] = min(ends.get(link.older, link.newer_at), link.newer_at)
         if (i := place.get(link.newer)) is not None:
-            newer[i] = max(newer[i], min(1.0, SURER * link.chance))
+            newer[i] = max(newer[i], _surer(link.chance))
     for i, memory in enumerate(memories):
         if not memory.is_current(now):
             ended[i] = marked[i] = 1.0
@@ -190,15 +194,32 @@ def _changes(memories: Sequence[Memory], context: SearchContext) -> Changes:
     return Changes(ended, newer, marked, links, ends)
 
 
-def _inherited(links: Sequence[tuple[int, int, float]], likeness: Vector) -> Vector:
-    """How much likeness each memory gains from what it stands for, along chains: a successor answers for the old."""
+def stand_ins(memories: Sequence[Memory], context: SearchContext) -> Sequence[Successor]:
+    """Which memory stands for which: the newer where the present is asked for, the older for the past."""
+    query = context.query
+    if query.demand("current"):
+        return _changes(memories, context).links
+    return _backwards(_changes(memories, context).links) if query.demand("past") else []
+
+
+def _backwards(links: Sequence[Successor]) -> list[Successor]:
+    return [(newer, older, chance) for older, newer, chance in links]
+
+
+def inherited(links: Sequence[Successor], likeness: Vector) -> Vector:
+    """How much each memory gains from what it stands for, along chains: a successor answers for the old."""
     gained = likeness.copy()
     for _ in range(LONGEST_CHAIN):
         for source, target, chance in links:
             gained[target] = max(
-                gained[target], likeness[target] + min(1.0, SURER * chance) * (gained[source] - likeness[target])
+                gained[target], likeness[target] + _surer(chance) * (gained[source] - likeness[target])
             )
     return gained - likeness
+
+
+def _surer(chance: float) -> float:
+    """The chance of a link between two memories that come up for one question."""
+    return SURER * chance / (1 - chance + SURER * chance)
 
 
 def _outdated(memories: Sequence[Memory], context: SearchContext, late: Vector) -> Vector:

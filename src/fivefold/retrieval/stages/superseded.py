@@ -7,10 +7,14 @@ from typing import Annotated
 
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
+from fivefold.values.demands import DemandKind
 from fivefold.values.field_types import About, Between
 from fivefold.values.memory import Memory
 from fivefold.values.recall_trace import Candidate
 from fivefold.values.serialize import Value
+
+LOOKS_BACK: tuple[DemandKind, ...] = ("past", "window", "first", "last", "just now", "last time", "list", "count")
+"""Demands that what has ended may meet as well as what holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +22,14 @@ class Superseded(Value):
     """What is left of the score of a memory that has ended."""
 
     factor: Annotated[float, Between(0, 1), About("What is left of the score of a memory that has ended")] = 0.5
-    past_stays: Annotated[bool, About("Whether nothing changes where the question asks for the past")] = False
+    past_stays: Annotated[
+        bool, About("Whether nothing changes where the question asks for the past, a time or everything of a kind")
+    ] = False
 
 
 def superseded(pool: Pool, context: SearchContext, by: Superseded) -> Pool:
     """A memory that has ended stops winning; where something newer replaced it, that takes its place."""
-    if by.past_stays and context.query.demand("past"):
+    if by.past_stays and context.query.demand(*LOOKS_BACK) and not context.query.demand("current"):
         return pool
     candidates = {candidate.memory.id: candidate for candidate in pool.candidates}
     memories = {id: candidate.memory for id, candidate in candidates.items()}

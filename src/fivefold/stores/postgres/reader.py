@@ -13,13 +13,13 @@ from fivefold.stores.postgres.dialect import POSTGRES
 from fivefold.stores.postgres.dsn import Options
 from fivefold.stores.postgres.indexes import Indexes
 from fivefold.stores.postgres.keys import namespace_key
-from fivefold.stores.postgres.vectors import VectorCounts
+from fivefold.stores.postgres.vectors import VectorCounts, search_each, text_of
 from fivefold.stores.postgres.walk import KEPT_WALK, WALK, values_of
 from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.queries import Arm, Composite, FusedHit, Walk
 from fivefold.stores.sql.dialect import Values
 from fivefold.stores.sql.graph_reader import SqlGraphReader
-from fivefold.stores.sql.kept_rows import Kept
+from fivefold.stores.sql.kept_rows import ALL, Kept
 from fivefold.stores.sql.reader import SqlReader
 from fivefold.stores.sql.recall_log import RecallLog
 from fivefold.stores.sql.scoped_reader import ScopedReader
@@ -28,6 +28,9 @@ from fivefold.stores.sql.spaces import space_of
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
+
+ASKED = 100
+"""Vectors that one statement searches for."""
 
 
 class Ask(Protocol):
@@ -107,6 +110,19 @@ class PostgresSearchReader(SqlSearchReader):
             self._settings(indexed, depth),
         )
         return [RouteHit(row, score, part=part) for row, score, part in rows]
+
+    def dense_each(
+        self, space: VectorSpace, where: VectorField, vectors: Sequence[Vector], depth: int
+    ) -> list[list[RouteHit]]:
+        indexed = self._by_index(space, where, depth, ALL)
+        sql, values = search_each(space, where, depth, indexed)
+        found: list[list[RouteHit]] = [[] for _ in vectors]
+        for start in range(0, len(vectors), ASKED):
+            asked = [text_of(vector) for vector in vectors[start : start + ASKED]]
+            rows = self._search(sql, {**values, "asked": asked}, self._settings(indexed, depth))
+            for place, row, score, part in rows:
+                found[start + place - 1].append(RouteHit(row, score, part=part))
+        return found
 
     def lexical(self, lexemes: Sequence[str], depth: int, keep: Filter, *, sessions: bool = False) -> list[RouteHit]:
         if not lexemes:

@@ -18,7 +18,7 @@ from psycopg.pq import Format
 
 from fivefold.stores.postgres.dsn import Options
 from fivefold.stores.protocol import VectorSpace
-from fivefold.stores.sql.kept_rows import Kept
+from fivefold.stores.sql.kept_rows import ALL, Kept
 from fivefold.values.vectors import FIELDS, Vector, VectorField
 
 INDEX_LIMIT = 4_000
@@ -86,6 +86,18 @@ def search(
     return sql, values
 
 
+def search_each(space: VectorSpace, where: VectorField, depth: int, indexed: bool) -> tuple[str, dict[str, Any]]:
+    """A statement that searches for each vector of the parameter `asked`, and its other parameters."""
+    sql, values = search("nearest", space, where, depth, ALL, indexed)
+    return (
+        "SELECT place, memory, score, part "
+        "FROM unnest(:asked::text[]::vector[]) WITH ORDINALITY AS given(vector, place) "
+        f"CROSS JOIN LATERAL (WITH {sql.replace(':vector::vector', 'given.vector')} "
+        "SELECT memory, score, part FROM nearest) AS found ORDER BY place, score DESC, memory, part",
+        values,
+    )
+
+
 def nearby(space: VectorSpace, where: VectorField, size: int, keep: Kept, indexed: bool) -> tuple[str, dict[str, Any]]:
     """A statement that gives the vectors nearest to the parameter `vector`, and its other parameters."""
     of, values = _condition("nearby", space, where, keep)
@@ -131,6 +143,11 @@ class VectorDumper(Dumper):
 
     def dump(self, obj: Vector) -> bytes:
         return struct.pack(">HH", len(obj), 0) + obj.astype(">f4").tobytes()
+
+
+def text_of(vector: Vector) -> str:
+    """The vector as pgvector reads it from text, to the last bit."""
+    return f"[{','.join(format(number, '.9g') for number in vector.tolist())}]"
 
 
 def vector_of(data: bytes) -> Vector:

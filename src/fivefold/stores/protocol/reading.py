@@ -75,6 +75,11 @@ class SearchReader(Protocol):
         Of the field `passage` a memory may have several hits, each with its `part`; a tie goes to the smaller part.
         """
 
+    def dense_each(
+        self, space: VectorSpace, where: VectorField, vectors: Sequence[Vector], depth: int
+    ) -> list[list[RouteHit]]:
+        """What `dense` finds for each of these vectors without a filter, in their order."""
+
     def lexical(self, lexemes: Sequence[str], depth: int, keep: Filter, *, sessions: bool = False) -> list[RouteHit]:
         """The best by BM25 (k1 = 1.2, b = 0.75) over memories with any of the lexemes; a predicate weighs 4 (R4).
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from datetime import datetime
 
 from fivefold.stores.protocol import SearchReader, VectorSpace
@@ -12,6 +13,7 @@ from fivefold.stores.sql.spaces import SPACE_COLUMNS, space_of
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.times import to_micros
+from fivefold.values.vectors import Vector, VectorField
 
 
 class SqlSearchReader(SearchReader):
@@ -24,6 +26,11 @@ class SqlSearchReader(SearchReader):
     @abstractmethod
     def count_vectors(self, space: VectorSpace) -> int:
         """How many vectors a space has."""
+
+    def dense_each(
+        self, space: VectorSpace, where: VectorField, vectors: Sequence[Vector], depth: int
+    ) -> list[list[RouteHit]]:
+        return [self.dense(space, where, vector, depth, EVERYTHING) for vector in vectors]
 
     def vector_space(self) -> VectorSpace | None:
         sql = f"SELECT {SPACE_COLUMNS} FROM spaces WHERE namespace = :ns AND state = 'active'"

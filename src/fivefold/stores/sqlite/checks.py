@@ -16,6 +16,7 @@ from fivefold.stores.sql.checks import (
 )
 from fivefold.stores.sqlite import lexical, token_rows, vectors
 from fivefold.stores.sqlite.dialect import SQLITE, SqliteDatabase
+from fivefold.stores.sqlite.schema import TIMES
 from fivefold.values.reports import Finding
 
 
@@ -47,7 +48,8 @@ def check_namespace(connection: apsw.Connection, namespace: int) -> Iterator[Fin
     yield from check_vectors(ask, SQLITE, namespace, stray, lambda: len(ask(token_rows.STRAY, ())))
     yield check_entities(ask, namespace)
     yield check_sessions(ask, namespace)
-    yield check_times(ask, SQLITE, namespace)
+    if int(connection.pragma("user_version")) >= TIMES:  # an older file that can only be read has no such table
+        yield check_times(ask, SQLITE, namespace)
     yield check_labels(ask, namespace)
 
 

@@ -1,6 +1,6 @@
 """Trains the model of change: teachers of twelve and six layers learn the relations, a small student learns from them.
 
-    python -m training.change.train E5 MINILM WORDS POOL OUT
+    python -m training.reader.train E5 MINILM WORDS POOL OUT
 
 E5 and MINILM are model.safetensors of e5-small and all-MiniLM-L6-v2, WORDS the word pieces that the
 student knows, POOL texts of talk without labels, one a line, from which like ones are paired for the teachers to judge.
@@ -25,10 +25,10 @@ import torch
 from model import Encoder, mean_of, published
 from tokenizers import Tokenizer
 from torch import Tensor
-from training.change.learn import Course, labels_of, learn, logits_of, rows_of
-from training.change.pair_reader import PairReader, cut, save
-from training.change.pairs import Pair, drawn, read_pairs
-from training.change.wordings import read_wordings, worded
+from training.reader.learn import Course, labels_of, learn, logits_of, rows_of
+from training.reader.pair_reader import PairReader, cut, save
+from training.reader.pairs import Pair, drawn, read_pairs
+from training.reader.wordings import read_wordings, worded
 
 from fivefold.models.bert import tokenizer
 

@@ -1,6 +1,6 @@
 """Fits how likely a change is in a life: the model's chance, the likeness of the vectors and of the words.
 
-python -m training.change.weigh
+python -m training.reader.weigh
 
 Of each life to choose by, all pairs that the model takes for a possible change are compared with the questions about a
 present or past state: a stale memory and the one that is expected are a change. The printed figures leave one life out.

@@ -1,6 +1,6 @@
 """What a write makes of pairs in families that the model has not seen, by person, relation and family.
 
-python -m training.change.evaluate [choose|report]
+python -m training.reader.evaluate [choose|report]
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from training.change.pairs import Pair, read_pairs
+from training.reader.pairs import Pair, read_pairs
 
 from fivefold.engine import Engine
-from fivefold.models.change import Said, SaidPair, change_model
+from fivefold.models.reader import Said, SaidPair, pair_reader
 from fivefold.stores import open_store
 
 BATCH = 50
@@ -33,7 +33,7 @@ class Verdict:
 def judged(pairs: Sequence[Pair]) -> Iterator[Verdict]:
     """Every pair written in a namespace of its own, the older text a month before the newer."""
     said = [SaidPair(Said(pair.older, pair.older_speaker), Said(pair.newer, pair.newer_speaker)) for pair in pairs]
-    chances = change_model().chances(said)
+    chances = pair_reader().relations(said)
     for start in range(0, len(pairs), BATCH):
         store = open_store(":memory:")
         for at in range(start, min(start + BATCH, len(pairs))):

@@ -11,9 +11,9 @@ import torch
 import torch.nn.functional as F
 from tokenizers import Tokenizer
 from torch import Tensor, nn
-from training.change.pairs import RELATIONS, Pair
+from training.reader.pairs import RELATIONS, Pair
 
-from fivefold.models.change.layout import Said, SaidPair, token_rows
+from fivefold.models.reader.layout import Said, SaidPair, token_rows
 
 UNKNOWN = -1
 """The label of a pair whose relation only the teacher says."""

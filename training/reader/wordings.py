@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from training.change.pairs import Pair
+from training.reader.pairs import Pair
 
 FILE = Path(__file__).parent / "wordings.txt"
 PERSONS = re.compile(r"<([^|>]*)\|([^>]*)>")

@@ -1,6 +1,6 @@
 """Writes the model of change as an int8 ONNX graph whose chances are calibrated on the choosing families.
 
-python -m training.change.export OUT/four.safetensors WORDS fivefold-change.onnx
+python -m training.reader.export OUT/four.safetensors WORDS fivefold-reader.onnx
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import onnx
 import torch
 from graph import Graph, calmed, encoder, mean
 from loudness import loudness
-from training.change.learn import Rows, labels_of, logits_of, rows_of
-from training.change.pair_reader import PairReader, load
-from training.change.pairs import RELATIONS, read_pairs
+from training.reader.learn import Rows, labels_of, logits_of, rows_of
+from training.reader.pair_reader import PairReader, load
+from training.reader.pairs import RELATIONS, read_pairs
 
 from fivefold.models.bert import tokenizer
-from fivefold.models.change.layout import LONGEST
+from fivefold.models.reader.layout import LONGEST
 
 PLACES = 2 * LONGEST + 3
 """The tokens of a row at most: two texts and three marks."""

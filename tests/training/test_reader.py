@@ -18,7 +18,7 @@ import torch
 from fivefold.models.bert import tokenizer
 
 export, learning, reader, source, wordings = (
-    import_module(f"training.change.{name}") for name in ("export", "learn", "pair_reader", "pairs", "wordings")
+    import_module(f"training.reader.{name}") for name in ("export", "learn", "pair_reader", "pairs", "wordings")
 )
 
 NAMES = ("Anna", "Ben", "Carla", "Dev")

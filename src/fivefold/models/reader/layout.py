@@ -1,4 +1,4 @@
-"""How two memories stand before the model: each with its speaker, the older first."""
+"""How two texts stand before the reader: each with its speaker, the older memory or the question first."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class SaidPair:
-    """Two memories in the order they were said."""
+    """Two memories in the order they were said, or a question and a memory."""
 
     older: Said
     newer: Said

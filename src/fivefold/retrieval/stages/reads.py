@@ -1,0 +1,87 @@
+"""A small model reads the question and each of the best memories together, and says whether the memory answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import exp, log
+from typing import Annotated
+
+import numpy as np
+
+from fivefold.errors import ReaderError
+from fivefold.models.reader import Said, pair_reader
+from fivefold.retrieval.routes import SearchContext
+from fivefold.retrieval.routes.late_scores import late_scores
+from fivefold.retrieval.stages.additive import SOFTNESS
+from fivefold.retrieval.stages.base import Pool, best_first
+from fivefold.retrieval.stages.demand_features import inherited, stand_ins
+from fivefold.text.passages import LONGEST, passage_span
+from fivefold.values.field_types import About, Between
+from fivefold.values.reading import QuestionReading
+from fivefold.values.recall_trace import Candidate, StageNote
+from fivefold.values.serialize import Value
+
+READS = "reads"
+
+CLEAR = 6.0
+"""Log-odds beyond which a verdict counts no more."""
+
+LEAST_SCORE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Reads(Value):
+    """How many are read, and how much it counts."""
+
+    depth: Annotated[int, Between(1, 100), About("How many of the best it reads")] = 6
+    weight: Annotated[float, Between(0, 100), About("What a unit of log-odds adds to the sum of a memory")] = 0.3
+
+
+def reads(pool: Pool, context: SearchContext, by: Reads) -> Pool:
+    """The sums of the best with weight · log-odds that they answer; the others count as the worst of those read."""
+    ranked = best_first(pool.candidates)
+    best = ranked[: by.depth]
+    if not best:
+        return pool
+    try:
+        found = pair_reader().answers(context.query.to_read, _said(best, context))
+    except ReaderError as error:
+        return pool.with_note(StageNote(READS, "failed", str(error)))
+    found = np.clip(found, -CLEAR, CLEAR)
+    found += inherited(stand_ins([one.memory for one in best], context), found)
+    odds = found.tolist()
+    note = StageNote(READS, "done", f"read the best {len(best)}", pair_reader().pin)
+    rows = {one.memory.row: value for one, value in zip(best, odds, strict=True)}
+    return replace(pool.with_candidates(_weighed(ranked, odds, by)), answers=rows).with_note(note)
+
+
+def _said(best: Sequence[Candidate], context: SearchContext) -> list[Said]:
+    """Each memory with its speaker; of a long one the passage that comes nearest to the question."""
+    long = [one.memory.row for one in best if len(one.memory.content) > LONGEST]
+    found = late_scores(context, long) if isinstance(context.question, QuestionReading) else {}
+    said = []
+    for one in best:
+        content, late = one.memory.content, found.get(one.memory.row)
+        start, end = passage_span(content, late.part) if late is not None and late.parts > 1 else (0, len(content))
+        said.append(Said(content[start:end], one.memory.speaker or ""))
+    return said
+
+
+def _weighed(ranked: Sequence[Candidate], odds: Sequence[float], by: Reads) -> list[Candidate]:
+    worst = min(odds)
+    sums = [log(max(one.score, LEAST_SCORE)) * SOFTNESS for one in ranked]
+    totals = [total + by.weight * (odds[i] if i < len(odds) else worst) for i, total in enumerate(sums)]
+    most = max(totals)
+    return [
+        one.with_step(READS, exp((totals[i] - most) / SOFTNESS), _why(sums[i], odds, i, most, by.weight))
+        for i, one in enumerate(ranked)
+    ]
+
+
+def _why(total: float, odds: Sequence[float], place: int, most: float, weight: float) -> str:
+    if place < len(odds):
+        value, verdict = odds[place], f"it answers with {1 / (1 + exp(-odds[place])):.0%}"
+    else:
+        value, verdict = min(odds), "not read, so as the worst that was"
+    return f"e^(({total:.2f} + {weight:g} · {value:.2f} − {most:.2f}) / {SOFTNESS:g}); {verdict}"

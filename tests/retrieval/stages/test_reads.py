@@ -1,0 +1,91 @@
+"""The reader in a recall: what it adds to the sums, whom it reads, and what happens without it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, log
+
+import numpy as np
+import pytest
+
+import fivefold
+from fivefold.errors import ReaderError
+from fivefold.models.reader import PairReader, Said, pair_reader
+from fivefold.retrieval.stages.additive import SOFTNESS
+from fivefold.retrieval.stages.reads import CLEAR
+from tests.support.stage_pool import of, said, stage
+
+
+@pytest.fixture
+def verdicts(monkeypatch: pytest.MonkeyPatch) -> list[Said]:
+    """The log-odds 2, 1, 0 … in the order of reading, so that sums can be checked by hand; what was read is listed."""
+    heard: list[Said] = []
+
+    def answers(self: PairReader, question: str, memories: Sequence[Said]) -> np.ndarray:
+        heard.extend(memories)
+        return np.array([2.0 - place for place in range(len(memories))], dtype=np.float32)
+
+    monkeypatch.setattr(PairReader, "answers", answers)
+    return heard
+
+
+def test_what_is_read_adds_its_log_odds_to_the_sum_and_the_others_count_as_the_worst(verdicts: list[Said]) -> None:
+    pool = stage("reads", [of(1, 0.9), of(2, 0.8), of(3, 0.5)], depth=2, weight=0.5)
+    sums = [SOFTNESS * log(0.9) + 1.0, SOFTNESS * log(0.8) + 0.5, SOFTNESS * log(0.5) + 0.5]
+    expected = [exp((total - sums[0]) / SOFTNESS) for total in sums]
+    assert [one.score for one in pool.candidates] == pytest.approx(expected)
+    assert pool.answers == {1: 2.0, 2: 1.0}
+    assert len(verdicts) == 2
+    assert "it answers with 88%" in pool.candidates[0].steps[-1].why
+    assert "not read" in pool.candidates[2].steps[-1].why
+    assert pool.notes[-1].status == "done"
+
+
+def test_a_memory_is_read_with_its_speaker(verdicts: list[Said]) -> None:
+    stage("reads", [said(of(1, 0.9), "tea at four", "Ana"), said(of(2, 0.8), "rain")])
+    assert verdicts == [Said("tea at four", "Ana"), Said("rain", "")]
+
+
+def test_a_verdict_counts_up_to_where_it_is_clear(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PairReader, "answers", lambda self, question, memories: np.array([40.0, -40.0]))
+    assert stage("reads", [of(1, 0.9), of(2, 0.8)]).answers == {1: CLEAR, 2: -CLEAR}
+
+
+def test_nothing_is_read_where_nothing_was_found(verdicts: list[Said]) -> None:
+    pool = stage("reads", [])
+    assert (pool.candidates, pool.notes, verdicts) == ([], (), [])
+
+
+def test_without_its_model_the_order_stays_and_a_note_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: PairReader, question: str, memories: Sequence[Said]) -> np.ndarray:
+        raise ReaderError("the file is gone")
+
+    monkeypatch.setattr(PairReader, "answers", fail)
+    pool = stage("reads", [of(1, 0.9), of(2, 0.8)])
+    assert [one.score for one in pool.candidates] == [0.9, 0.8]
+    assert (pool.notes[-1].status, pool.notes[-1].why) == ("failed", "the file is gone")
+
+
+def test_the_model_knows_an_answer_from_what_only_sounds_alike() -> None:
+    question = "what is the door code of the studio?"
+    texts = ["The door code of the studio is 4417.", "We painted the door of the studio green.", "Lunch was late."]
+    odds = pair_reader().answers(question, [Said(text) for text in texts])
+    assert odds.argmax() == 0
+    assert odds[0] > 0 > odds[2]
+
+
+def test_of_a_long_text_the_passage_nearest_to_the_question_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = PairReader.answers
+    heard: list[str] = []
+
+    def listen(self: PairReader, question: str, memories: Sequence[Said]) -> np.ndarray:
+        heard.extend(memory.text for memory in memories)
+        return read(self, question, memories)
+
+    monkeypatch.setattr(PairReader, "answers", listen)
+    with fivefold.open(":memory:") as engine:
+        filler = " ".join(f"On day {day} we talked about the weather and walked along the river." for day in range(80))
+        engine.remember(f"{filler} The alarm of the workshop is switched off with 9071. {filler}")
+        engine.recall("how do I switch off the alarm of the workshop?")
+    assert "9071" in heard[0]
+    assert len(heard[0]) < len(filler)
