@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,9 @@ settings.register_profile("untimed", deadline=None)
 settings.register_profile("quick", deadline=None, max_examples=10)
 settings.load_profile("untimed")
 os.environ.pop("COLUMNS", None)  # set where tests run in several processes; output here is piped
+
+collect_ignore = [] if all(map(find_spec, ("nbclient", "ipykernel"))) else ["test_notebook.py"]
+"""A notebook needs its kernel. Without it that test is not collected, rather than skipped."""
 
 LONGEST = (
     "tests/test_docs.py",
@@ -84,6 +88,7 @@ BY_FILE = {
         "tests/stores/test_sqlite",
         "tests/test_durability.py",
         "tests/test_first_screen.py",
+        "tests/test_notebook.py",
         "tests/text/time_grammar/test_laws.py",
         "tests/training/",
         "tests/transfer/importers/test_importer.py",

@@ -15,6 +15,7 @@ from functools import cache
 from fivefold.retrieval.prompt_block import TOKEN_LENGTH, Block, Count, Item
 from fivefold.text.fence import INDENT, quote
 from fivefold.values.explain import NOT_FOUND
+from fivefold.values.html_parts import Html, Part, html_bar, html_lines, html_quiet, html_text
 from fivefold.values.reading import Span
 from fivefold.values.recall import Hit, Recall
 from fivefold.values.serialize import Value
@@ -74,6 +75,14 @@ class Context(Value):
 
     def __str__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: how much of the budget it takes, and the text."""
+        share = html_bar([Part(f"{self.tokens} tokens", self.tokens / self.budget)])
+        left_out = [f"{cut.count} left out: {cut.why}" for cut in self.cut]
+        title = f"{self.tokens:,} of {self.budget:,} tokens, {len(self.sources)} sources"
+        text = Html(f'<pre style="white-space:pre-wrap">{html_text(self.text)}</pre>' if self.text else "")
+        return html_lines(Html(f"{share} {html_quiet('; '.join([title, *left_out]))}"), text or self.reason)
 
 
 def compose(recall: Recall, budget: int, count: Count, zone: tzinfo = UTC) -> Context:

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 
 from fivefold.values.shorten import shorten
+from fivefold.values.visible_text import is_obeyed, visible
+
+__all__ = ["SHOWN", "brief", "escaped", "visible"]
 
 SHOWN = 300
 """Characters of a memory that are shown where it is one of many."""
-
-_MARK = "·"
-_JOINERS = "\u200c\u200d"
-_PREPENDED = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
-"""Format characters that have a shape of their own."""
-
-_HARMLESS = frozenset("\n\t" + _JOINERS + _PREPENDED)
-_OBEYED = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
-
-
-def visible(text: str) -> str:
-    """`text` with a mark in place of every control, bidi and invisible format character; lines and tabs stay."""
-    if text.isprintable():
-        return text
-    return "".join(_mark(c) if _unsafe(c) else c for c in text.replace("\r\n", "\n"))
 
 
 def brief(text: str, full: bool = False) -> str:
@@ -37,14 +24,4 @@ def escaped(text: str) -> str:
 
 
 def _escape(line: str) -> str:
-    return "".join(json.dumps(c)[1:-1] if _unsafe(c) else c for c in line)
-
-
-def _unsafe(c: str) -> bool:
-    return not c.isprintable() and c not in _HARMLESS and unicodedata.category(c) in _OBEYED
-
-
-def _mark(c: str) -> str:
-    if c < " ":
-        return chr(0x2400 + ord(c))
-    return "␡" if c == "\x7f" else _MARK
+    return "".join(json.dumps(c)[1:-1] if is_obeyed(c) else c for c in line)

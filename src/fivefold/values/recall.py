@@ -10,6 +10,7 @@ from fivefold.values.explain import explain_chance, explain_hit, explain_rest, e
 from fivefold.values.memory import Memory
 from fivefold.values.query import Query
 from fivefold.values.reason import short_reason
+from fivefold.values.recall_html import recall_html
 from fivefold.values.recall_trace import Candidate, Dropped, PassageMatch, Plan, RouteRun, StageNote, Support, Timing
 from fivefold.values.serialize import Json, Value
 
@@ -156,6 +157,10 @@ class Recall(Value):
             "recent": recent,
             "degraded": list(self.degraded),
         }
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return recall_html(self.query.text, self.found, [hit.candidate for hit in self.hits])
 
     def explain(self) -> str:
         """The whole trace as text: the question as it was understood, the plan, every route, the arithmetic."""

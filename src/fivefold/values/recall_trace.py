@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from fivefold.values.html_parts import Part, html_bar, html_lines, html_table
 from fivefold.values.memory import Memory, Type
 from fivefold.values.serialize import Value, hidden
 
@@ -53,6 +54,24 @@ class Plan(Value):
     def describe_effort(self) -> str:
         """The effort in words; empty where it is the normal one."""
         return "" if self.effort == "normal" else f", {self.effort} effort"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: each route with a bar of its weight, and why it runs or not."""
+        most = max((part.weight for part in self.routes if part.run), default=1.0) or 1.0
+        rows = [
+            (
+                part.route,
+                "yes" if part.run else "no",
+                part.depth,
+                html_bar([Part(f"weight {part.weight:g}", part.weight / most if part.run else 0.0)]),
+                f"{part.weight:g}",
+                part.reason,
+            )
+            for part in self.routes
+        ]
+        then = ", ".join(self.stages) or "nothing"
+        title = f"recipe {self.recipe}{self.describe_effort()} · k {self.k} · {self.fusion} · then {then}"
+        return html_lines(title) + html_table(("route", "runs", "depth", "", "weight", "why"), rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,62 @@
+"""Parts of what a notebook shows: text that is escaped, bars and tables, in colours for light and dark pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import NamedTuple
+
+from fivefold.values.visible_text import visible
+
+COLOURS = ("#3b82f6", "#a855f7", "#06b6d4", "#f97316", "#22c55e", "#eab308", "#ef4444", "#64748b")
+"""The colours of the parts of bars."""
+
+_CELL = "text-align:left;vertical-align:top;padding:.15em .8em .15em 0"
+
+
+class Html(str):
+    """A piece of HTML that is ready; any other text is escaped where it goes in."""
+
+    __slots__ = ()
+
+
+def html_text(text: object) -> Html:
+    """Text as it is, whatever it contains; its direction of writing does not reach what stands around it."""
+    return text if isinstance(text, Html) else Html(f"<bdi>{escape(visible(str(text)))}</bdi>")
+
+
+def html_quiet(text: object) -> Html:
+    return Html(f'<span style="opacity:.65">{html_text(text)}</span>')
+
+
+class Part(NamedTuple):
+    """A part of a bar: what it stands for, its share of the whole bar, and the number of its colour."""
+
+    name: str
+    share: float
+    colour: int = 0
+
+
+def html_bar(parts: Iterable[Part], width: float = 12.0) -> Html:
+    """A bar of `width` em for shares of 1; pointing at a part shows its name."""
+    return Html(f'<span style="white-space:nowrap">{"".join(_piece(part, width) for part in parts)}</span>')
+
+
+def _piece(part: Part, width: float) -> str:
+    length, colour = width * min(1.0, max(0.0, part.share)), COLOURS[part.colour % len(COLOURS)]
+    style = f"display:inline-block;height:.7em;width:{length:.2f}em;background:{colour}"
+    return f'<span title="{escape(visible(part.name))}" style="{style}"></span>'
+
+
+def html_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Html:
+    head = "".join(f'<th style="{_CELL}">{html_text(name)}</th>' for name in columns)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return Html(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+
+
+def _cell(content: object) -> str:
+    return f'<td style="{_CELL}">{html_text(content)}</td>'
+
+
+def html_lines(*lines: object) -> Html:
+    return Html("".join(f"<div>{html_text(line)}</div>" for line in lines))
