@@ -34,6 +34,7 @@ def test_sizes_from_a_thousand_are_held_against_their_bars(command: Command) -> 
         "write, no embedding",
         "room on disk",
         "recall default",
+        "recall default, a filter leaves 1 %",
         "recall default, encoding and ranking included",
         "write with fivefold-minilm, batches",
         "encode a question, fivefold-minilm",

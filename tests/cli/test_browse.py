@@ -52,6 +52,9 @@ def test_list_has_the_latest_first(small: Small, command: Command) -> None:
         (["--kind", "turn", "--superseded"], []),
         (["--since", "2025-01-06T09:00:00Z", "--until", "2025-01-06T09:00:00Z"], []),
         (["--limit", "1"], ["home"]),
+        (["--filter", "session:monday,tuesday speaker:user"], ["badge"]),
+        (["--filter", "tag:house,none type:procedure", "--kind", "note"], ["key"]),
+        (["--filter", "kind:note", "--tag", "none"], []),
     ],
 )
 def test_list_takes_filters(wanted: list[str], ids: list[str], small: Small, command: Command) -> None:
@@ -73,3 +76,11 @@ def test_stats_begins_with_the_first_line_and_joins_names(small: Small, command:
     first, *rest = command("stats", "--store", small.path).out.splitlines()
     assert re.fullmatch(r"namespace +default *", first)
     assert re.fullmatch(r"namespaces +default, work *", rest[-1])
+
+
+def test_list_says_what_is_wrong_with_a_filter(small: Small, command: Command) -> None:
+    refused = command("list", "--filter", "colour:red", "--store", small.path)
+    assert refused.code != 0
+    assert "'colour' is not a field of a filter; the fields are type, kind, speaker" in " ".join(refused.err.split())
+    twice = command("list", "--filter", "speaker:user", "--speaker", "assistant", "--store", small.path)
+    assert "--filter has speakers as well" in twice.err

@@ -105,6 +105,18 @@ def test_recall_leaves_out_what_is_less_likely_than_asked_for(small: Small, comm
     assert "'default'" in refused.err
 
 
+def test_a_filter_says_which_memories_may_answer(small: Small, command: Command) -> None:
+    asked = ("what is my badge ID?", "--filter", 'speaker:assistant session:"monday"', "--store", small.path)
+    assert [hit["memory"]["id"] for hit in command("recall", *asked, "--json").json["hits"]] == ["nod"]
+    assert "filter speaker:assistant session:monday" in command("explain", *asked).out
+    assert "filter speaker:assistant session:monday" in command("plan", *asked).out
+    assert command("plan", *asked, "--json").json["filter"] == "speaker:assistant session:monday"
+    assert [source["id"] for source in command("context", *asked, "--json").json["sources"]] == ["nod"]
+    refused = command("recall", "badge", "--filter", "speaker", "--store", small.path)
+    assert refused.code != 0
+    assert "filter, character 1: 'speaker' is no condition" in refused.err
+
+
 def test_recall_that_encodes_nothing_says_nothing_of_it(small: Small, command: Command) -> None:
     last = command("recall", "badge", "--recipe", "lexical", "-v", "--store", small.path).out.splitlines()[-1]
     assert re.fullmatch(r"2 memories · recipe lexical · [\d.]+ ms · recall [\w-]+", last)

@@ -64,10 +64,13 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
             "session_id": "monday",
             "recent_turns": 2,
             "min_chance": 0.1,
+            "filter": "kind:note",
             "ids": True,
         },
     ],
-    "explain": [{"question": "what is my badge ID?", "k": 2, "recipe": "lexical", "effort": "low"}],
+    "explain": [
+        {"question": "what is my badge ID?", "k": 2, "recipe": "lexical", "effort": "low", "filter": "kind:turn"}
+    ],
     "sessions": [{}, {"session_id": "monday"}, {"limit": 1, "token_budget": 200}],
     "stats": [{}],
     "namespaces": [{}],
@@ -160,6 +163,15 @@ def test_recall_says_in_one_line_that_nothing_seems_to_answer(talk: Talk) -> Non
     assert text_of(nothing) == "Nothing stored seems to answer this."
     assert (nothing.structured_content["found"], nothing.structured_content["sources"]) == (False, [])
     assert "seems to answer: " in text_of(talk.call("explain", question="what is my badge ID?", k=2))
+
+
+def test_a_filter_says_which_memories_may_answer(talk: Talk) -> None:
+    answer = talk.call("recall", question="what is my badge ID?", filter="speaker:assistant", ids=True)
+    assert [source["id"] for source in answer.structured_content["sources"]] == ["nod"]
+    assert "filter speaker:assistant" in text_of(talk.call("explain", question="badge?", filter="speaker:assistant"))
+    refused = talk.call("recall", question="what is my badge ID?", filter="who:assistant")
+    assert refused.is_error
+    assert "the fields are type, kind, speaker" in text_of(refused)
 
 
 def test_a_correction_supersedes_the_memory_it_names(talk: Talk) -> None:

@@ -19,6 +19,7 @@ from fivefold.settings import Settings
 from fivefold.stores.postgres.dsn import Options
 from fivefold.values.field_types import Rule, declared
 from fivefold.values.fields import FieldSpec, fields_of
+from fivefold.values.filters import Filter, MetadataTest
 from fivefold.values.memory import Record
 from fivefold.values.validate import digits
 
@@ -48,7 +49,9 @@ def takes(spec: FieldSpec) -> str:
 
 def _list(spec: FieldSpec) -> str:
     most = f"at most {spec.max_length} " if spec.max_length else ""
-    return f"a list of {most}{'tables' if is_dataclass(get_args(spec.type)[0]) else 'texts'}"
+    entry = declared(get_args(spec.type)[0])
+    plural = "tables" if is_dataclass(entry.base) else "values" if entry.mark(Rule) else "texts"
+    return f"a list of {most}{plural}"
 
 
 def default(spec: FieldSpec) -> str:
@@ -119,6 +122,8 @@ class Table:
 FIELD = ("field", "meaning", "takes", "left out")
 TABLES = (
     Table("python.md", "### The fields of a record", FIELD, lambda: rows(fields_of(Record).values())),
+    Table("filters.md", "## As a value", FIELD, lambda: rows(fields_of(Filter).values())),
+    Table("filters.md", "## As a value", ("condition", *FIELD[1:]), lambda: rows(fields_of(MetadataTest).values())),
     Table("questions.md", "## Settings", ("setting", *FIELD[1:3], "default"), lambda: rows(_settings())),
     Table("recipes.md", "## The file", FIELD, lambda: rows(_without(Recipe, "name"))),
     Table("recipes.md", "### A route", FIELD, lambda: rows(_without(RouteSpec, "options"))),

@@ -11,6 +11,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from fivefold.service.service import Service
+from fivefold.values.filter_input import filter_of
+from fivefold.values.filter_language import write_filter
 from fivefold.web.paths import quoted
 from fivefold.web.rest.operations import IN, JSON, OPERATIONS
 from tests.support.web_requests import ask, in_order
@@ -147,6 +149,30 @@ def test_chances_are_given_and_can_be_asked_for(client: TestClient) -> None:
     assert refused.status_code == 422
     assert "use 'default'" in refused.json()["detail"]
     assert client.post(f"{HERE}/recall", json={**asked, "min_chance": 2}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    "keep", ["session:s01 speaker:user", {"session_ids": ["s01"], "speakers": "user"}, {"words": "badge"}]
+)
+def test_a_filter_says_which_memories_may_answer(client: TestClient, keep: Any) -> None:
+    asked = {"question": "what's my badge ID?", "now": "2025-12-20T09:00:00Z", "k": 4, "filter": keep}
+    listed = client.get(f"{HERE}/memories", params={"filter": write_filter(filter_of(keep)), "limit": 100}).json()
+    ids = {memory["id"] for memory in listed["items"]}
+    answer = client.post(f"{HERE}/recall", json=asked).json()
+    assert len(answer["hits"]) == min(4, len(ids))
+    assert {hit["memory"]["id"] for hit in answer["hits"]} <= ids
+    assert client.post(f"{HERE}/plan", json=asked).json()["filter"] == answer["plan"]["filter"]
+    sources = client.post(f"{HERE}/context", json=asked).json()["sources"]
+    assert {source["id"] for source in sources} <= ids
+
+
+@pytest.mark.parametrize("keep", ["colour:red", "tag:'; --", {"colour": "red"}, {"metadata": {"a": {}}}, 3, ["tag:x"]])
+def test_a_wrong_filter_says_what_is_allowed(client: TestClient, keep: Any) -> None:
+    refused = client.post(f"{HERE}/recall", json={"question": "what?", "filter": keep})
+    assert refused.status_code == 422
+    assert "filter" in refused.text
+    if isinstance(keep, str):
+        assert client.get(f"{HERE}/memories", params={"filter": keep}).status_code == 422
 
 
 def test_settings_say_what_is_wrong_with_them(client: TestClient) -> None:

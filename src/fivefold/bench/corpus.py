@@ -21,6 +21,9 @@ WORDS = 30
 SESSION = 20
 """Words of a turn and turns of a session where writing with the model is measured."""
 
+PARTS = 100
+"""A filter on `metadata.part` leaves one in so many notes."""
+
 START = datetime(2015, 1, 1, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 
@@ -38,6 +41,7 @@ def records(count: int, seed: int = 5) -> Iterator[dict[str, Any]]:
             "content": f"{' '.join(spoken_words)} {number}",
             "speaker": "user",
             "event_at": START + 7 * number * MINUTE,
+            "metadata": {"part": number % PARTS},
         }
 
 

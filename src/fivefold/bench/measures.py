@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from time import perf_counter
 
 import numpy as np
 
 from fivefold import sample
-from fivefold.bench.corpus import new_questions, records
+from fivefold.bench.corpus import PARTS, new_questions, records
 from fivefold.engine import Engine
 from fivefold.text.progress import bar
 from fivefold.values.serialize import Value
@@ -64,12 +65,22 @@ def write_rate(engine: Engine, size: int, progress: bool) -> float:
     return size / seconds
 
 
-def timed_recall(engine: Engine, recipe: str, question: str) -> float:
-    """Milliseconds of a recall without those of the two models, which are measured by themselves."""
+def timed_recall(engine: Engine, recipe: str, question: str, keep: str = "", least: int = 0) -> float:
+    """Milliseconds of a recall without those of the two models, which are measured by themselves.
+
+    With a filter, as many memories as it leaves must come back, up to ten.
+    """
     start = perf_counter()
-    answer = engine.recall(question, recipe=recipe)
+    answer = engine.recall(question, recipe=recipe, filter=keep)
     whole = (perf_counter() - start) * 1000
+    assert len(answer) >= least, f"{len(answer)} memories where {least} pass the filter"
     return whole - sum(timing.ms for timing in answer.timings if timing.stage in {"encode", "rerank"})
+
+
+def filtered_recall(engine: Engine, size: int, rounds: int, limit: float | None) -> Measure:
+    """A recall among the hundredth part of the notes that a filter on their metadata leaves."""
+    once = partial(timed_recall, engine, "default", keep=f"meta.part:{PARTS // 2}", least=min(10, size // PARTS))
+    return times("recall default, a filter leaves 1 %", size, ask_rounds(once, rounds), limit)
 
 
 def whole_recall(engine: Engine, recipe: str, question: str) -> float:

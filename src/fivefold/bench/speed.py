@@ -13,7 +13,17 @@ from time import perf_counter
 from fivefold import sample
 from fivefold.bench.corpus import MINUTE, SESSION, START, VariedSample, records, turns
 from fivefold.bench.entity_crowd import add_entities, name
-from fivefold.bench.measures import Measure, ask_new, ask_rounds, figure, timed_recall, times, whole_recall, write_rate
+from fivefold.bench.measures import (
+    Measure,
+    ask_new,
+    ask_rounds,
+    figure,
+    filtered_recall,
+    timed_recall,
+    times,
+    whole_recall,
+    write_rate,
+)
 from fivefold.engine import Engine
 from fivefold.models.embedders import DEFAULT, embedder, read_question
 from fivefold.models.rerankers import Passage, reranker
@@ -73,6 +83,7 @@ def _measure_one(engine: Engine, store: SqliteStore, size: int, rounds: int, pro
     for recipe in ("default", "dense", "lexical"):
         ms = ask_rounds(partial(timed_recall, engine, recipe), rounds)
         yield times(f"recall {recipe}", size, ms, limit if recipe == "default" else None)
+    yield filtered_recall(engine, size, rounds, limit)
     limits = (9, 20) if size <= MIDDLE else (None, None)
     ms = ask_new(partial(whole_recall, engine, "default"), rounds)
     yield times("recall default, encoding and ranking included", size, ms, *limits)

@@ -84,9 +84,9 @@ class Record(Value):
         Share | None, About("How well it stands alone as a memory", left_out="read from the wording")
     ] = None
     confidence: Annotated[Share | None, About("How sure it is", left_out="1")] = None
-    metadata: Annotated[Metadata, About("Anything of your own that is plain JSON; kept, not searched")] = field(
-        default_factory=dict
-    )
+    metadata: Annotated[
+        Metadata, About("Anything of your own that is plain JSON; kept and filtered by, not searched")
+    ] = field(default_factory=dict)
     notes: tuple[str, ...] = hidden(default=())
     utc_offset: timedelta | None = hidden(default=None)  # noqa: RUF009
     """The offset that `event_at` came with: the days that the text names are those of its clock."""

@@ -129,6 +129,17 @@ def test_a_recipe_without_chances_shows_none(served: Served) -> None:
     assert 'class="chance"' not in text
 
 
+def test_a_filter_says_which_memories_may_answer(served: Served) -> None:
+    text = served.client.get(address("ask", COFFEE, filter="speaker:assistant", k=3)).text
+    with fivefold.open(served.path) as mem:
+        ids = [hit.memory.id for hit in mem.recall(COFFEE, k=3, now=NOW, filter="speaker:assistant")]
+    assert len(ids) == 3
+    assert all(id in text for id in ids)
+    assert 'name="filter" value="speaker:assistant"' in text
+    assert "filter speaker:assistant" in text
+    assert "filter speaker:assistant" in served.client.get(address("why", COFFEE, filter="speaker:assistant")).text
+
+
 def test_a_notice_says_that_nothing_seems_to_answer(served: Served) -> None:
     answer = recall_over_rest(served, COFFEE, "default", 4)
     parts = environment().get_template("parts.html").module
@@ -182,6 +193,7 @@ def test_recent_turns_come_along_apart_from_the_answer(browser_page: Page) -> No
         ({"effort": "heroic"}, "effort"),
         ({"now": "soon"}, "write it like"),
         ({"recent": "-1"}, "recent_turns"),
+        ({"filter": "colour:red"}, "'colour' is not a field of a filter"),
     ],
 )
 def test_what_cannot_be_used_is_told_at_the_form(served: Served, state: dict[str, str], error: str) -> None:

@@ -97,6 +97,7 @@ def test_a_filter_is_the_address(browser_page: Page) -> None:
         ("kind=dream", "kind 'dream' is unknown"),
         ("superseded=perhaps", "superseded 'perhaps' is unknown"),
         ("cursor=nonsense", "the cursor is not one of this list"),
+        ("filter=colour:red", "'colour' is not a field of a filter"),
     ],
 )
 def test_what_cannot_be_looked_for_is_told_and_kept(served: Served, state: str, error: str) -> None:
@@ -104,6 +105,12 @@ def test_what_cannot_be_looked_for_is_told_and_kept(served: Served, state: str, 
     assert answer.status_code == 422
     assert error.replace("'", "&#39;") in answer.text
     assert 'name="speaker" value="user"' in answer.text
+
+
+def test_a_filter_of_the_language_narrows_the_list_and_stays(served: Served) -> None:
+    text = served.client.get("/memories", params={"filter": "tag:work type:preference until:2025-01-07"}).text
+    assert re.findall(r'<a class="id"[^>]*><bdi>([^<]+)<', text) == ["s01.05"]
+    assert 'name="filter" value="tag:work type:preference until:2025-01-07"' in text
 
 
 def test_a_memory_shows_its_history_its_entities_and_its_neighbours(browser_page: Page) -> None:

@@ -1,0 +1,147 @@
+"""A filter is checked as a whole: what is wrong is named, and what is allowed is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fivefold.errors import InvalidInput
+from fivefold.testing.filters import filters
+from fivefold.values.filter_input import filter_of, narrowed
+from fivefold.values.filter_language import FIELDS, write_filter
+from fivefold.values.filters import EVERYTHING, Filter, MetadataTest
+
+
+def refusal(given_filter: Any) -> str:
+    with pytest.raises(InvalidInput) as error:
+        filter_of(given_filter)
+    return str(error.value)
+
+
+@given(keep=filters)
+def test_what_is_written_is_read_as_the_same_filter(keep: Filter) -> None:
+    assert filter_of(write_filter(keep)) == keep
+    assert filter_of(keep) == keep
+    assert filter_of({name: value for name, value in keep.to_dict().items() if value is not None}) == keep
+
+
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=40)
+
+
+@given(key=texts.filter(lambda text: text.strip().isprintable() and text.strip()), values=st.lists(texts, min_size=1))
+def test_any_text_is_a_value_and_any_visible_key_a_key(key: str, values: list[str]) -> None:
+    keep = filter_of({"metadata": {key: values}})
+    assert keep.metadata == (MetadataTest(key=key.strip(), any_of=tuple(dict.fromkeys(values))),)
+    assert filter_of(write_filter(keep)) == keep
+
+
+@given(text=st.text(st.sampled_from(' \t,:=<>"\\meta.tgspkr1-'), max_size=40))
+def test_any_line_is_a_filter_or_an_error_that_says_what_is_wrong(text: str) -> None:
+    keep, fault = EVERYTHING, "meta."
+    try:
+        keep = filter_of(text)
+    except InvalidInput as error:
+        fault = str(error)
+    assert "filter" in fault or "meta." in fault
+    assert filter_of(write_filter(keep)) == keep
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("work", "filter, character 1: 'work' is no condition; write a field, a colon and a value, as in tag:work"),
+        ("tag:x work", "filter, character 7: 'work' is no condition"),
+        ("colour:red", "'colour' is not a field of a filter; the fields are type, kind, speaker, session, tag, text"),
+        ("speaker:", "the end is no value after 'speaker:'"),
+        ('speaker:"ana', "a quote that is opened must be closed"),
+        ('speaker:"a"b', "follows a value without a space"),
+        ('speaker:"a\\n"', r"within quotes write \" and \\"),
+        ("speaker:a speaker:b", "speaker is given twice; write speaker:a,b for either of two values"),
+        ("tag:a,b tag:c,d", "tag is given twice"),
+        ("meta.price:>10", "write one sign only, as in meta.price>=10"),
+        ("speaker>3", "speaker takes a colon, not '>'; only meta.KEY can be compared"),
+        ("since:yesterday", "filter.since 'yesterday' is not an ISO 8601 time; write it like 2025-03-15T09:30:00Z"),
+        ("since:2024-01-01,2025-01-01", "since takes one value, not 2"),
+        ("kind:thought", "filter.kinds[0] 'thought' is unknown; it is one of turn, session, note"),
+        ("superseded:maybe", "superseded 'maybe' is unknown; it is yes or no"),
+        ("text:a,b", 'text takes words that must all occur; write text:"tea cup"'),
+        ("meta.a>1 meta.a>2", "meta.a> is given twice"),
+        ("meta.a>1,2", "meta.a takes one value after '>', not 2"),
+        ("meta.a>1 meta.a<x", "meta.a has a number and a text as its bounds"),
+        ("meta.:x", "filter.metadata[0].key is empty"),
+        ("x" * 10_001, "has 10,001 characters, the most is 10,000"),
+        ("tag:a\x00b", "holds a NUL character"),
+    ],
+)
+def test_a_wrong_line_says_what_is_allowed(line: str, message: str) -> None:
+    assert message in refusal(line)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (3, "filter must be a Filter, a mapping or a text, not 3"),
+        ({"speaker": "ana"}, "filter: unknown field 'speaker'; known are all_tags, kinds, metadata"),
+        ({"speakers": 3}, "filter.speakers must be a list of short texts"),
+        ({"speakers": [""]}, "filter.speakers[0] is empty"),
+        ({"speakers": ["x"] * 101}, "101 filter.speakers are too many, the most is 100"),
+        ({"metadata": 3}, "filter.metadata must be a mapping or a list of conditions, not 3"),
+        ({"metadata": {"a": {}}}, "needs either any_of or bounds: above, at_least, below, at_most"),
+        ({"metadata": {"a": {"any_of": [1], "above": 1}}}, "needs either any_of or bounds"),
+        ({"metadata": {"a": {"above": 1, "at_least": 2}}}, "has two lower or two upper bounds"),
+        ({"metadata": {"a": {"like": "x"}}}, "unknown field 'like'; known are above, any_of, at_least"),
+        ({"metadata": {"a": [None]}}, "must be a text of at most 200 characters, a number, true or false, not None"),
+        ({"metadata": {"a": float("nan")}}, "a number, true or false, not nan"),
+        ({"metadata": {"a": 10**400}}, "is too large a number"),
+        ({"metadata": [{"key": "a", "above": 1}, {"key": "a", "below": 9}]}, "meta.a has two ranges"),
+        ({"words": ["two words"]}, "filter.words must each be one word without spaces"),
+        ({"words": ["x" * 150, "y" * 150]}, "are too long to search for"),
+        ({"superseded": "no"}, "filter.superseded must be true or false, not 'no'"),
+    ],
+)
+def test_a_wrong_value_says_what_is_allowed(value: Any, message: str) -> None:
+    assert message in refusal(value)
+
+
+def test_a_number_after_a_colon_is_also_its_text_and_after_an_equals_sign_only_the_number() -> None:
+    either, number, text = (filter_of(line).metadata[0] for line in ("meta.n:42", "meta.n=42", 'meta.n:"42"'))
+    assert (either.any_of, number.any_of, text.any_of) == ((42, "42"), (42,), ("42",))
+    assert filter_of("meta.done:true") == filter_of({"metadata": {"done": True}})
+    assert filter_of("meta.n=1e3,-2.5,2024-05-01").metadata[0].any_of == (1000.0, -2.5, "2024-05-01")
+
+
+def test_tags_again_are_all_wanted_and_tags_in_a_list_any_of_them() -> None:
+    keep = filter_of("tag:a tag:b,c tag:d")
+    assert (keep.tags, keep.all_tags) == (("b", "c"), ("a", "d"))
+    assert filter_of({"tags": "a"}) == filter_of({"all_tags": ["a"]}) == filter_of("tag:a")
+
+
+def test_more_conditions_narrow_a_filter_and_contradict_nothing() -> None:
+    early, late = datetime(2024, 1, 1, tzinfo=UTC), datetime(2025, 1, 1, tzinfo=UTC)
+    keep = filter_of("tag:a since:2024-01-01 until:2025-01-01")
+    more = narrowed(keep, all_tags=("b",), since=late, until=early, speakers=("ana",), kinds=())
+    assert more == replace(keep, all_tags=("a", "b"), since=late, until=early, speakers=("ana",))
+    with pytest.raises(InvalidInput, match="filter has speakers as well; give them once"):
+        narrowed(more, speakers=("bo",))
+
+
+def test_an_empty_filter_says_nothing() -> None:
+    nothing: tuple[Any, ...] = (None, "", "  ", {}, Filter(), {"speakers": None}, {"metadata": {}})
+    for empty in nothing:
+        assert filter_of(empty) == EVERYTHING
+        assert not filter_of(empty)
+    assert filter_of("tag:a")
+    assert write_filter(EVERYTHING) == ""
+
+
+def test_every_field_of_the_language_is_in_the_documentation() -> None:
+    from tests.support.field_tables import DOCS
+
+    page = (DOCS / "filters.md").read_text("utf-8")
+    missing = [name for name in FIELDS if f"`{name}:" not in page and name != "meta.KEY" and f" {name}:" not in page]
+    assert missing == []
