@@ -49,6 +49,7 @@ BY_FILE = {
     "slow": (
         "tests/adapters/",
         "tests/bench/test_cache.py",
+        "tests/bench/test_hooks.py",
         "tests/bench/test_load.py",
         "tests/bench/test_plots.py",
         "tests/bench/test_results.py",
@@ -59,6 +60,8 @@ BY_FILE = {
         "tests/cli/test_chat.py",
         "tests/cli/test_commands.py",
         "tests/cli/test_demo.py",
+        "tests/hooks/test_entry.py",
+        "tests/hooks/test_resident.py",
         "tests/cli/test_keys.py",
         "tests/cli/test_lazy.py",
         "tests/cli/test_learn.py",

@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
+from fivefold.hooks.state import HookSettings
 from fivefold.retrieval.recipe import FusionSpec, Recipe, RouteSpec
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.stages import STAGES
@@ -132,6 +133,12 @@ TABLES = (
     Table("recipes.md", "### Boosts", ("stage", "constant", *FIELD[1:]), _stages("boosts")),
     Table("recipes.md", "### Reranking", ("stage", "constant", *FIELD[1:]), _stages("rerank")),
     Table("recipes.md", "### Selection", ("stage", "constant", *FIELD[1:]), _stages("select")),
+    Table(
+        "coding-agents.md",
+        "## How it works",
+        ("setting", *FIELD[1:3], "default"),
+        lambda: rows(fields_of(HookSettings).values()),
+    ),
     Table("scale.md", "## PostgreSQL", ("option", *FIELD[1:]), lambda: rows(fields_of(Options).values())),
 )
 

@@ -63,6 +63,7 @@ ARGS: dict[str, list[str]] = {
     "maintain": [],
     "serve": ["--port", "0"],
     "mcp": [],
+    "hook": ["claude-code", "status"],
     "keys create": ["the bot", "--role", "writer", "--namespace", "default"],
     "keys list": [],
     "keys revoke": ["{key}"],
@@ -71,6 +72,7 @@ ARGS: dict[str, list[str]] = {
     "db distribute": [],
     "db rebalance": [],
     "bench speed": ["--sizes", "50", "--rounds", "5"],
+    "bench hooks": ["--memories", "20", "--rounds", "1"],
     "bench load": ["--clients", "2", "--seconds", "1", "--embedder", "wordllama"],
     "bench locomo": ["{folder}/talk.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench longmemeval": ["{folder}/chats.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
@@ -84,7 +86,9 @@ ARGS: dict[str, list[str]] = {
 
 UNSET = ("FIVEFOLD_STORE", "COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE")
 STORELESS = {
-    name for name in ARGS if name.startswith(("bench ", "recipes ", "weights", "train weights", "migrate", "restore"))
+    name
+    for name in ARGS
+    if name.startswith(("bench ", "hook", "recipes ", "weights", "train weights", "migrate", "restore"))
 }
 NEEDS_TORCH = {"train weights"}
 """Commands that only run where the extra `train` is installed; they have a file of tests of their own."""

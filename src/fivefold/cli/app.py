@@ -40,6 +40,7 @@ COMMANDS = (
     "database",
     "serve",
     "mcp",
+    "hook",
     "keys",
     "backup",
     "bench",

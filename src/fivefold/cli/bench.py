@@ -59,6 +59,22 @@ def speed(
         _show(found)
 
 
+@bench.command()
+def hooks(
+    memories: Annotated[int, typer.Option(min=1, help="Memories in the namespace")] = 10_000,
+    rounds: Annotated[int, typer.Option(min=1, help="Turns of each agent")] = 60,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure what the hooks of coding agents add to a turn: middle and tail of each hook's time."""
+    from fivefold.bench.hooks import measure_hooks
+
+    found = measure_hooks(memories, rounds, sys.stderr.isatty())
+    if as_json:
+        print_json([item.to_dict() for item in found])
+    else:
+        _show(found)
+
+
 COMPARISONS = (
     everyday.everyday,
     benchmark.locomo,

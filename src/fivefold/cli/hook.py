@@ -1,0 +1,97 @@
+"""`fivefold hook`: memory for coding agents by their hooks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
+
+import typer
+
+from fivefold.cli.app import ADDRESSES, JsonOption, StoreOption, app, print_json, say
+from fivefold.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from fivefold.hooks.configuration import FileChange
+    from fivefold.hooks.manage import HookStatus
+
+Action = Literal["install", "uninstall", "status"]
+ACTIONS: tuple[Action, ...] = get_args(Action)
+
+
+@app.command()
+def hook(
+    agent: Annotated[str, typer.Argument(help="claude-code, codex or cursor")],
+    action: Annotated[str, typer.Argument(help="install, uninstall or status")],
+    project: Annotated[
+        bool, typer.Option("--project", help="The configuration of the project in this folder, not of the user")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show how the configuration would change")] = False,
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Give a coding agent a memory: its hooks recall at each prompt and store what was said.
+
+    The store is ~/.fivefold/memory.db unless another is named when hooks are installed; each repository has a
+    namespace of its own.
+    """
+    from fivefold.hooks import manage
+    from fivefold.hooks.agents import agent_named
+    from fivefold.hooks.state import default_state
+
+    if action not in ACTIONS:
+        raise InvalidInput(f"{action!r} is unknown; it is one of {', '.join(ACTIONS)}", field="action")
+    known, state = agent_named(agent), default_state()
+    file = known.config_file(Path.cwd() if project else None)
+    if action == "status":
+        found = manage.status(known, file, state, Path.cwd())
+        print_json(found.to_dict()) if as_json else _show(found, known.title)
+        return
+    if action == "install":
+        location = _location(store, state.settings_file)
+        change = manage.install(known, file, state, location, dry_run=dry_run)
+    else:
+        change = manage.uninstall(known, file, dry_run=dry_run)
+    if as_json:
+        print_json({"file": change.file, "changed": change.changes, "dry_run": dry_run, "diff": change.diff()})
+    else:
+        _changed(change, known.title, action, dry_run, state.settings().store)
+
+
+def _location(store: str | None, settings_file: Path) -> str | None:
+    """The store in full, since hooks run in other folders; None keeps the one that is set."""
+    named = store or (None if settings_file.exists() else os.environ.get("FIVEFOLD_STORE"))
+    if named is None or named.startswith(ADDRESSES):
+        return named
+    return os.path.abspath(os.path.expanduser(named))
+
+
+def _changed(change: FileChange, title: str, action: str, dry_run: bool, store: str) -> None:
+    if dry_run:
+        say(change.diff() or f"{change.file} would stay as it is")
+        return
+    if not change.changes:
+        say(f"{change.file} is as it should be; nothing was changed")
+    elif action == "install":
+        say(f"hooks of {title} installed in {change.file}")
+    else:
+        say(f"hooks of {title} removed from {change.file}; the memories in {store} stay")
+    if action == "install":
+        say(f"memories go to {store}, each repository in a namespace of its own")
+
+
+def _show(found: HookStatus, title: str) -> None:
+    from fivefold.cli import terminal
+
+    rows = [
+        ("configuration", found.file),
+        ("installed", ", ".join(found.installed) or "none"),
+        *((("outdated", f"{', '.join(found.outdated)}; install again"),) if found.outdated else ()),
+        *((("missing", ", ".join(found.missing)),) if found.installed and found.missing else ()),
+        ("store", found.settings.store),
+        ("namespace here", found.namespace),
+        ("resident process", "running" if found.running else "not running; the next event starts it"),
+        ("waiting to be stored", f"{found.waiting}" + (f", {found.failed} failed" if found.failed else "")),
+        *((("last error", found.last_error),) if found.last_error else ()),
+    ]
+    terminal.table((title, ""), rows)

@@ -1,0 +1,95 @@
+"""The coding agents: where each keeps its hooks, which events it has, and how an entry of its configuration looks."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from fivefold.errors import InvalidInput
+from fivefold.values.serialize import Json
+
+TIMEOUT_S = 5
+"""After which an agent gives up on a hook; it ends long before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """One coding agent. `events` are those that fivefold takes part in."""
+
+    name: str
+    title: str
+    folder: str
+    """Where its configuration lies, in the user's home folder and in a project."""
+    user_file: str
+    project_file: str
+    home_variable: str | None
+    """The variable that names the user's folder where it is another one."""
+    events: tuple[str, ...]
+    grouped: bool
+    """Whether an event has groups, each with a list of hooks, or a plain list of hooks."""
+
+    def config_file(self, project: Path | None = None) -> Path:
+        """The file with the hooks of the user, or of a project."""
+        if project is not None:
+            return project / self.folder / self.project_file
+        home = os.environ.get(self.home_variable) if self.home_variable else None
+        return (Path(home) if home else Path.home() / self.folder) / self.user_file
+
+    def entry(self, command: str) -> Json:
+        """What stands in the list of an event."""
+        if not self.grouped:
+            return {"command": command, "timeout": TIMEOUT_S}
+        hook = {"type": "command", "command": command, "timeout": TIMEOUT_S}
+        return {"hooks": [hook]}
+
+
+AGENTS = {
+    agent.name: agent
+    for agent in (
+        Agent(
+            "claude-code",
+            "Claude Code",
+            ".claude",
+            "settings.json",
+            "settings.local.json",
+            "CLAUDE_CONFIG_DIR",
+            ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "SessionEnd"),
+            True,
+        ),
+        Agent(
+            "codex",
+            "Codex",
+            ".codex",
+            "hooks.json",
+            "hooks.json",
+            "CODEX_HOME",
+            ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact"),
+            True,
+        ),
+        Agent(
+            "cursor",
+            "Cursor",
+            ".cursor",
+            "hooks.json",
+            "hooks.json",
+            None,
+            (
+                "sessionStart",
+                "beforeSubmitPrompt",
+                "postToolUse",
+                "afterAgentResponse",
+                "stop",
+                "preCompact",
+                "sessionEnd",
+            ),
+            False,
+        ),
+    )
+}
+
+
+def agent_named(name: str) -> Agent:
+    if name not in AGENTS:
+        raise InvalidInput(f"{name!r} is unknown; it is one of {', '.join(AGENTS)}", field="agent")
+    return AGENTS[name]

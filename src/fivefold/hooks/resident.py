@@ -1,0 +1,169 @@
+"""The resident process: answers prompts over a Unix socket, stores what waits in the spool, and ends when it is idle.
+
+Its models stay loaded, so that a prompt is answered in milliseconds. A hook starts it where it is not there, and does
+not wait for it: the first prompts may go without an answer.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import sys
+import threading
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fivefold.hooks.state import State
+
+if TYPE_CHECKING:
+    from fivefold.hooks.requests import Requests
+
+BACKLOG = 64
+LOCK_WAIT_S = 5.0
+LOG_BYTES = 1_000_000
+END = b"end\n"
+"""The request to end, as after a change of the settings."""
+
+LONGEST = 20_000_000
+"""Bytes of a request; a longer one is dropped."""
+
+
+class Resident:
+    """Listens until nothing has come for a while. What takes time is loaded after it listens."""
+
+    def __init__(self, state: State, idle_s: float | None = None) -> None:
+        self._state = state
+        self._idle_s = 60.0 * state.settings().idle_minutes if idle_s is None else idle_s
+        self._last = time.monotonic()
+        self._requests: Requests | None = None
+        self._loaded = threading.Event()
+        self._ended = False
+
+    def run(self) -> None:
+        """Serve until idle; only one process does so in a folder, another one leaves at once."""
+        os.chdir(self._state.folder)  # the path of a socket may only be short
+        with open(self._state.lock, "ab") as lock:
+            if not self._locked(lock.fileno()):
+                return
+            with suppress(FileNotFoundError):
+                os.unlink(self._state.socket.name)
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+                server.bind(self._state.socket.name)
+                server.listen(BACKLOG)
+                try:
+                    self._serve(server)
+                finally:
+                    os.unlink(self._state.socket.name)
+        if self._requests is not None:
+            self._requests.close()
+
+    def _locked(self, file: int) -> bool:
+        """Whether this process is the one. It waits a little for one that is just ending."""
+        end = time.monotonic() + LOCK_WAIT_S
+        while time.monotonic() < end:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                if is_running(self._state):
+                    return False
+                time.sleep(0.05)
+            else:
+                return True
+        return False
+
+    def _serve(self, server: socket.socket) -> None:
+        threading.Thread(target=self._load, daemon=True).start()
+        server.settimeout(min(1.0, self._idle_s))
+        while not self._ended and not self._is_idle():
+            try:
+                connection, _ = server.accept()
+            except TimeoutError:
+                continue
+            self._last = time.monotonic()
+            threading.Thread(target=self._respond, args=(connection,), daemon=True).start()
+
+    def _is_idle(self) -> bool:
+        """Nothing has come for a while, and nothing is being stored."""
+        if self._requests is None or self._requests.busy:
+            self._last = time.monotonic()
+        return time.monotonic() - self._last > self._idle_s
+
+    def _load(self) -> None:
+        try:
+            from fivefold.hooks.requests import Requests
+
+            self._requests = Requests(self._state, partial(log, self._state))
+            self._requests.drain()
+        except Exception as error:
+            log(self._state, f"the store could not be opened: {error}")
+            self._ended = True  # the next event starts another one, which tries again
+        finally:
+            self._loaded.set()
+
+    def _respond(self, connection: socket.socket) -> None:
+        with connection:
+            try:
+                connection.settimeout(1.0)
+                data = b""
+                while part := connection.recv(1 << 20):
+                    data += part
+                    if len(data) > LONGEST:
+                        return
+                self._ended = self._ended or data == END
+                self._loaded.wait()
+                answer = b"" if self._requests is None else self._requests.answer(data)
+                if answer:
+                    connection.sendall(answer)
+            except BrokenPipeError:
+                return  # the hook no longer waits
+            except Exception as error:
+                log(self._state, f"a request failed: {error}")
+
+
+def log(state: State, message: str) -> None:
+    """A line in the log, which begins again when it is long."""
+    with suppress(OSError):
+        if state.log.exists() and state.log.stat().st_size > LOG_BYTES:
+            os.replace(state.log, f"{state.log}.1")
+        with state.log.open("a", encoding="utf-8") as file:
+            file.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {json.dumps(message, ensure_ascii=False)}\n")
+
+
+def is_running(state: State) -> bool:
+    """Whether a resident process listens in this folder."""
+    return send(state, b"")
+
+
+def send(state: State, request: bytes) -> bool:
+    """Send a request and wait for no answer; whether there is a resident process to take it."""
+    here = os.open(".", os.O_RDONLY)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        try:
+            os.chdir(state.folder)
+            client.settimeout(0.5)
+            client.connect(state.socket.name)
+            client.sendall(request)
+        except OSError:
+            return False
+        finally:
+            os.fchdir(here)
+            os.close(here)
+    return True
+
+
+def main(folder: str) -> None:
+    state = State(Path(folder))
+    try:
+        Resident(state).run()
+    except Exception as error:
+        log(state, f"the resident process ended: {error}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
