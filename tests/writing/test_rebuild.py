@@ -33,7 +33,8 @@ def test_a_new_namespace_has_no_findings(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("damage", "check"),
     [
-        ("DELETE FROM lex_1 WHERE rowid = 2", "lexical index"),
+        ("DELETE FROM lexemes WHERE memory = 2", "lexical index"),
+        ("INSERT INTO lexemes VALUES (1, 0, 99, 1, '', 'rye')", "lexical index"),
         ("DELETE FROM vectors WHERE memory = 2", "vectors"),
         ("DELETE FROM vec_384 WHERE rowid = 1", "vectors"),
         ("DELETE FROM links WHERE memory = 3", "entity links"),

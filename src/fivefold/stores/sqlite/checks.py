@@ -14,7 +14,7 @@ from fivefold.stores.sql.checks import (
     check_vectors,
     count_rows,
 )
-from fivefold.stores.sqlite import lexical, token_rows, vectors
+from fivefold.stores.sqlite import lexical_search, token_rows, vectors
 from fivefold.stores.sqlite.dialect import SQLITE, SqliteDatabase
 from fivefold.stores.sqlite.schema import TIMES
 from fivefold.values.reports import Finding
@@ -57,8 +57,8 @@ def _lexical(connection: apsw.Connection, namespace: int) -> Finding:
     """Each memory is in the index of its kind, and nothing else is."""
     wrong, ask = 0, SqliteDatabase(connection).rows
     for kind, condition in (("turn", "<>"), ("session", "=")):
-        docs = f"{lexical.table_of(namespace, kind)}_docsize"
-        stored = f"SELECT row FROM memories WHERE namespace = ?1 AND kind {condition} 'session'"
-        wrong += count_rows(ask, f"({stored} EXCEPT SELECT id FROM {docs})", namespace)
-        wrong += count_rows(ask, f"(SELECT id FROM {docs} EXCEPT {stored})", namespace)
+        indexed, values = lexical_search.rows_of(connection, namespace, kind)
+        stored = f"SELECT row FROM memories WHERE namespace = ? AND kind {condition} 'session'"
+        wrong += count_rows(ask, f"({stored} EXCEPT {indexed})", namespace, *values)
+        wrong += count_rows(ask, f"({indexed} EXCEPT {stored})", *values, namespace)
     return Finding("lexical index", wrong == 0, f"{wrong} memories differ" if wrong else "agrees with the memories")

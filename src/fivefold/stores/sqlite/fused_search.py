@@ -6,6 +6,7 @@ search does.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,7 +17,8 @@ import numpy as np
 from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.queries import Arm, Composite, FusedHit
 from fivefold.stores.sql.kept_rows import ALL, Kept, KeptRows
-from fivefold.stores.sqlite import lexical
+from fivefold.stores.sqlite import lexical, lexical_search
+from fivefold.stores.sqlite.connection import one_snapshot
 from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.values.decay import Curve
 from fivefold.values.times import DAY_MICROS, to_micros
@@ -67,12 +69,16 @@ def rrf(
     keep: Kept = ALL,
 ) -> list[FusedHit]:
     """weight / (k + rank) summed over the routes, best first."""
+    hits = _hits_by_words(connection, namespace, lexemes, arms, keep)
     parts, values = [], {"k": k, "words": lexical.any_of(lexemes), "kept": _bytes_of(keep), **keep.values("listed")}
     for i, arm in enumerate(arms):
         values |= {f"weight{i}": arm.weight, f"depth{i}": arm.depth}
         if arm.field is not None and space is not None and vector is not None:
             values |= {f"field{i}": FIELDS.index(arm.field), "vector": vector.tobytes()}
             source = f"nearest({space.key}, {space.dimension}, :field{i}, :vector, :depth{i}, :kept)"
+        elif arm.field is None and i in hits:
+            values[f"hits{i}"] = json.dumps(list(hits[i]))
+            source = f"(SELECT value AS row, NULL AS score, key + 1 AS rank FROM json_each(:hits{i}))"
         elif arm.field is None and lexemes:
             source = f"({_by_words(lexical.table_of(namespace, 'session' if arm.sessions else 'turn'), i, keep)})"
         else:
@@ -86,7 +92,25 @@ def rrf(
         "ORDER BY total DESC, row, arm",
         values,
     )
-    return [FusedHit(arms[arm].route, *rest) for arm, *rest in rows]
+    return [
+        FusedHit(arms[arm].route, row, rank, hits[arm][row] if arm in hits else score, share, total)
+        for arm, row, rank, score, share, total in rows
+    ]
+
+
+def _hits_by_words(
+    connection: apsw.Connection, namespace: int, lexemes: Sequence[str], arms: Sequence[Arm], keep: Kept
+) -> dict[int, dict[int, float]]:
+    """By the place of an arm, the rows with their scores, best first; empty where the namespace has its own index."""
+    with one_snapshot(connection):
+        if not lexemes or lexical_search.has_index(connection, namespace):
+            return {}
+        searched = [(i, arm) for i, arm in enumerate(arms) if arm.field is None]
+        found = {
+            i: lexical_search.search(connection, namespace, lexemes, arm.depth, keep, arm.sessions)
+            for i, arm in searched
+        }
+        return {i: {hit.row: hit.score for hit in hits} for i, hits in found.items()}
 
 
 def _bytes_of(keep: Kept) -> bytes | None:

@@ -15,7 +15,7 @@ from fivefold.stores.sql.reader import SqlReader
 from fivefold.stores.sql.recall_log import RecallLog
 from fivefold.stores.sql.scoped_reader import ScopedReader
 from fivefold.stores.sql.search_reader import SqlSearchReader
-from fivefold.stores.sqlite import fused_search, lexical
+from fivefold.stores.sqlite import fused_search, lexical_search
 from fivefold.stores.sqlite.connection import Connections
 from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.token_cache import TokenCache
@@ -90,15 +90,17 @@ class SqliteSearchReader(SqlSearchReader):
         if not lexemes:
             return []
         kept = self._scope.kept(keep)
-        return self._find(lambda connection, key: lexical.search(connection, key, lexemes, depth, kept, sessions))
+        return self._find(
+            lambda connection, key: lexical_search.search(connection, key, lexemes, depth, kept, sessions)
+        )
 
     def latest_with(self, lexemes: Sequence[str], limit: int) -> list[int]:
         if not lexemes:
             return []
-        return self._find(lambda connection, key: lexical.latest(connection, key, lexemes, limit))
+        return self._find(lambda connection, key: lexical_search.latest(connection, key, lexemes, limit))
 
     def vocabulary(self, most: int, prefix: str = "") -> list[str]:
-        return self._find(lambda connection, key: lexical.vocabulary(connection, key, most, prefix))
+        return self._find(lambda connection, key: lexical_search.vocabulary(connection, key, most, prefix))
 
     def patterns(self, space: VectorSpace, where: VectorField, vector: Vector, size: int, keep: Filter) -> Matrix:
         kept = self._scope.kept(keep)

@@ -26,6 +26,9 @@ LABELS = 8
 TIMES = 7
 """The version of the schema that first has the times that memories name, and links with a chance."""
 
+SMALL_NAMESPACES = 8
+"""The version of the schema that first has one table for the lexemes of namespaces with few memories."""
+
 
 @cache
 def migrations() -> tuple[tuple[int, str], ...]:
@@ -79,6 +82,8 @@ def version_of(connection: apsw.Connection, location: str, newest: int) -> int:
 def show_newest(connection: apsw.Connection) -> None:
     """Let an older file that can only be read look as a newer one does that has nothing of what came later."""
     version = int(connection.pragma("user_version"))
+    if version < SMALL_NAMESPACES:
+        connection.execute("CREATE TEMP TABLE lexemes (namespace, sessions, memory, length, predicate, content)")
     if version < LABELS:
         _offer_labels(connection)
         connection.execute(

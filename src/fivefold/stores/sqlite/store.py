@@ -20,7 +20,7 @@ from fivefold.stores.sql.recall_log import RecallLog, Row, write_rows
 from fivefold.stores.sql.request_store import SqlRequestStore
 from fivefold.stores.sql.snapshot import SqlSnapshot
 from fivefold.stores.sql.writer import SqlWriter
-from fivefold.stores.sqlite import lexical, snapshot
+from fivefold.stores.sqlite import snapshot
 from fivefold.stores.sqlite.checks import check
 from fivefold.stores.sqlite.connection import Connections, connect, make_durable, number, plain_errors, rows
 from fivefold.stores.sqlite.dialect import SqliteDatabase
@@ -193,7 +193,6 @@ def _make_namespace(connection: apsw.Connection, namespace: str) -> int:
     key = last_namespace(connection) + 1
     values = (key, namespace, to_micros(utc_now()))
     connection.execute("INSERT INTO namespaces (key, name, created_at) VALUES (?, ?, ?)", values)
-    lexical.create_tables(connection, key)
     return key
 
 

@@ -21,8 +21,8 @@ from fivefold.stores.sqlite.scan import Arrays, Rows, closest
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
 
-CHUNK = 64
-"""Vectors in one vec0 chunk: small, so that a namespace of a few memories takes little room."""
+CHUNK = 8
+"""Vectors in one vec0 chunk: the fewest there may be, so that a namespace of a few memories takes little room."""
 
 SMALL = 5_000
 """A namespace up to this size is cached in memory from its first recall, a larger one from its second."""

@@ -1,0 +1,53 @@
+"""Ten thousand users in one process: few descriptors, few threads, little memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+COUNT = 10_000
+
+CHILD = """
+    import json, os, resource, sys
+    from concurrent.futures import ThreadPoolExecutor
+
+    import fivefold
+    from fivefold.testing.vectors import WordVectors
+
+    with fivefold.store(sys.argv[1], embedder=WordVectors(384)) as store:
+        names = [f"user {number}" for number in range(int(sys.argv[2]))]
+        engines = [store.namespace(name) for name in names]
+        for number, engine in enumerate(engines):
+            engine.remember(f"My badge is E-{number}")
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda engine: engine.recall("what is my badge?"), engines[::10]))
+        print(json.dumps({
+            "found": [answer[0].memory.content for answer in answers],
+            "namespaces": len(store.namespaces()),
+            "descriptors": len(os.listdir("/proc/self/fd")),
+            "threads": len(os.listdir("/proc/self/task")),
+            "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        }))
+"""
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(sys.platform != "linux", reason="counts by /proc")
+def test_ten_thousand_namespaces_are_written_and_recalled_in_one_process(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(CHILD), str(tmp_path / "users.db"), str(COUNT)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    told = json.loads(done.stdout)
+    assert told["namespaces"] == COUNT
+    assert told["found"] == [f"My badge is E-{number}" for number in range(0, COUNT, 10)]
+    assert told["descriptors"] <= 64
+    assert told["threads"] <= 40
+    assert told["megabytes"] <= 1_024
