@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from fivefold.mcp.tools import TOOLS
 from tests.support.mcp_client import Talk, text_of
 
 pytestmark = pytest.mark.parametrize("talk", ["within", "http, no handshake"], indirect=True, scope="module")
@@ -116,7 +117,7 @@ def test_a_cursor_of_nowhere_is_refused(talk: Talk) -> None:
 
 @pytest.mark.parametrize("name", ["", "nope", "Recall", "recall ", "\u202erecall", "x" * 5_000])
 def test_unknown_tools_and_prompts_are_told_from_known_ones(talk: Talk, name: str) -> None:
-    with pytest.raises(MCPError, match="there are remember, recall, explain, forget, used, sessions, stats"):
+    with pytest.raises(MCPError, match=f"there are {', '.join(TOOLS)}"):
         talk.call(name)
     with pytest.raises(MCPError, match="there are recall-before-answering, remember-this-talk"):
         talk.ask(talk.client.get_prompt, name)

@@ -101,6 +101,9 @@ def test_tools_are_offered_with_schemas_and_hints(talk: Talk) -> None:
         assert all(field["description"] for field in fields.values()), name
         assert tool.annotations is not None
         assert tool.annotations.read_only_hint == (name in READING)
+        if name in READING:  # the other hints are about tools that change something
+            assert (tool.annotations.destructive_hint, tool.annotations.idempotent_hint) == (None, None)
+            continue
         assert tool.annotations.destructive_hint == (name in ("forget", "delete_namespace"))
         assert tool.annotations.idempotent_hint == (name != "remember")
         assert tool.annotations.open_world_hint is False

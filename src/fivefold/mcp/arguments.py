@@ -26,11 +26,15 @@ Budget = Annotated[
     Field(
         ge=200,
         le=MAX_TOKENS,
-        description="Most tokens in the text of the answer; the answer says what was left out to fit",
+        description="Most tokens of the answer, which says what was left out",
     ),
 ]
 CONTENT = "The text to remember: one self-contained statement; name people and things, avoid 'he', 'it', 'tomorrow'"
 """What else a model must know to write a good memory."""
+
+IMPORTANCE = "From 0 for trivia to 1; default: read from the wording"
+OWN_ID = "Your own id; what has a known one is not stored again"
+"""Shorter than in the library: a model reads all of them before each talk."""
 
 MAX_SOURCES = 1_000
 """The most sources that one call may name."""
@@ -71,11 +75,11 @@ class Remember(Arguments):
     event_at: Annotated[str | None, described(RECORD_FIELDS["event_at"])] = None
     type: Annotated[Type | None, described(RECORD_FIELDS["type"])] = None
     tags: Annotated[list[str], described(RECORD_FIELDS["tags"])] = []
-    importance: Annotated[float | None, described(RECORD_FIELDS["importance"])] = None
+    importance: Annotated[float | None, described(RECORD_FIELDS["importance"], description=IMPORTANCE)] = None
     supersedes: Annotated[
         str | None, Field(description="Id of the memory this one corrects; it stays in the history and stops winning")
     ] = None
-    id: Annotated[str | None, described(RECORD_FIELDS["id"])] = None
+    id: Annotated[str | None, described(RECORD_FIELDS["id"], description=OWN_ID)] = None
 
     @property
     def action(self) -> str | None:

@@ -52,8 +52,8 @@ class Tool:
             output_schema=schema_of(self.gives) if structured else None,
             annotations=types.ToolAnnotations(
                 read_only_hint=self.reads,
-                destructive_hint=self.destructive,
-                idempotent_hint=self.idempotent,
+                destructive_hint=None if self.reads else self.destructive,
+                idempotent_hint=None if self.reads else self.idempotent,
                 open_world_hint=False,
             ),
         )
