@@ -44,7 +44,7 @@ GROUPS = {
         "sure_entity",
         "route_budget_ms",
     ),
-    "Writing": ("find_changes",),
+    "Writing": ("find_changes", "system_messages", "tool_messages", "tool_length"),
     "Learning": ("learn_after",),
 }
 """The order of the page; the setting that people change first is at the top."""
