@@ -145,7 +145,7 @@ def test_shell_blocks_run(page: str, tmp_path: Path, postgres: Server) -> None:
     inherited = {name: value for name, value in os.environ.items() if name != "FIVEFOLD_STORE"}
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     served = {"DATABASE_URL": postgres.new_location()}
-    if page == "docs/coding-agents.md":  # it writes to the home folder, where others find their models
+    if page in ("README.md", "docs/coding-agents.md"):  # these write to the home folder, where others find their models
         served["HOME"] = str(tmp_path / "home")
     shell = subprocess.Popen(
         ["sh", "-eux"],

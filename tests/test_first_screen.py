@@ -45,7 +45,7 @@ def shell_in(folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         ["sh", "-eu"],
         cwd=folder,
-        env=clean({"PYTHONUNBUFFERED": "1"}),
+        env=clean({"PYTHONUNBUFFERED": "1", "HOME": str(folder / "home")}),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -88,6 +88,7 @@ def test_its_page_opens_and_answers(clone: Path) -> None:
         finally:
             os.killpg(shell.pid, signal.SIGTERM)
     assert "penicillin" in page
+    assert "fivefold" in (clone / "home" / ".claude" / "settings.json").read_text("utf-8")
 
 
 def test_its_agent_remembers_and_runs_twice(tmp_path: Path) -> None:
