@@ -14,13 +14,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from fivefold.bench.corpus import VariedSample, new_questions, records
-from fivefold.bench.measures import BATCH, Measure, figure
+from fivefold.bench.corpus import VariedSample, new_questions
+from fivefold.bench.measures import Measure, figure, write_rate
 from fivefold.engine import Engine
 from fivefold.errors import StoreError
 from fivefold.hooks.agents import AGENTS, Agent
@@ -140,12 +139,8 @@ def _fill(project: _Project, size: int, progress: bool) -> None:
     store = SqliteStore(project.state.settings().store)
     engine = Engine(store, namespace_of(str(project.folder)), embedder=_Pinned())
     engine.configure(find_changes=False)
-    source = records(size)
     try:
-        with bar(f"Writing {size:,} memories", size, show=progress) as advance:
-            while batch := list(islice(source, BATCH)):
-                engine.remember_many(batch)
-                advance(len(batch))
+        write_rate(engine, size, progress)
     finally:
         engine.close()
 

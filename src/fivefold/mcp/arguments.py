@@ -22,12 +22,7 @@ BUDGET = 1_000
 """Tokens of an answer unless the caller names another number."""
 
 Budget = Annotated[
-    int,
-    Field(
-        ge=200,
-        le=MAX_TOKENS,
-        description="Most tokens of the answer, which says what was left out",
-    ),
+    int, Field(ge=200, le=MAX_TOKENS, description="Most tokens of the answer, which says what was left out")
 ]
 CONTENT = "The text to remember: one self-contained statement; name people and things, avoid 'he', 'it', 'tomorrow'"
 """What else a model must know to write a good memory."""
