@@ -182,6 +182,17 @@ def test_a_schema_without_named_times_gets_those_of_its_memories(database: OwnDa
         assert engine.history("one").links[0].chance == 0.25
 
 
+def test_a_schema_without_labels_gets_those_of_its_memories(database: OwnDatabase) -> None:
+    with opened(database.dsn()) as engine:
+        engine.remember("tea at four", tags=["a,b"], metadata={"order": {"total": 9.5}, "odd": "x\x00y"})
+        engine.remember("tea at five")
+    database.run("SET search_path = fivefold, public", WITHOUT_LABELS, "UPDATE fivefold_version SET version = 5")
+    with opened(database.dsn()) as engine:
+        for keep in ('tag:"a,b"', "meta.order.total>9"):
+            assert [memory.content for memory in engine.memories(filter=keep)] == ["tea at four"]
+        assert all(finding.ok for finding in engine.doctor())
+
+
 def test_a_schema_without_passages_gets_room_for_them_and_answers_as_before(database: OwnDatabase) -> None:
     with opened(database.dsn()) as engine:
         engine.remember_many([f"Sarah drinks tea number {number}" for number in range(30)])

@@ -77,6 +77,16 @@ def test_only_the_chosen_are_looked_at() -> None:
     assert scores.tolist() == sorted(scores.tolist(), reverse=True)
 
 
+def test_of_many_that_are_chosen_the_short_way_agrees_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = unit_rows(9_000, 64, 1.0, 3)
+    arrays, chosen = held(matrix), np.arange(1, 9_000, 2)
+    short, _ = closest(arrays, matrix[9], 25, chosen)
+    monkeypatch.setattr(scan, "PLAIN", 10_000)
+    plain, _ = closest(arrays, matrix[9], 25, chosen)
+    assert short.tolist() == plain.tolist()
+    assert set(short.tolist()) <= set(chosen.tolist())
+
+
 def test_the_error_is_what_the_bytes_leave_out() -> None:
     matrix = unit_rows(50, 384, 1.0, 1)
     codes, scales, errors = coded(matrix)

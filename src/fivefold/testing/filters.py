@@ -16,7 +16,7 @@ from fivefold.stores.queries import Arm, Walk
 from fivefold.testing.fixtures import StoreFixtures
 from fivefold.testing.store_pair import NOW, Clock, StorePair, opened
 from fivefold.testing.strategies import examined
-from fivefold.testing.vectors import WordVectors
+from fivefold.testing.vectors import WordTokens, WordVectors
 from fivefold.values.filter_input import filter_of
 from fivefold.values.filter_language import write_filter
 from fivefold.values.filters import EVERYTHING, Filter
@@ -261,7 +261,7 @@ class FilterLaws(StoreFixtures):
 def told(store: Store, batch: Sequence[dict[str, Any]]) -> Engine:
     """An engine that wrote half of the batch a minute after the other half."""
     clock = Clock()
-    engine = opened(store, clock=clock)
+    engine = opened(store, embedder=WordTokens(), clock=clock)
     half = len(batch) // 2
     engine.remember_many(batch[:half])
     clock.tick()

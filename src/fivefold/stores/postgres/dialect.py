@@ -59,11 +59,6 @@ class PostgresDialect:
     def lowercase(self, column: str) -> str:
         return f'lower({column} COLLATE "C")'
 
-    def has_item(self, column: str, parameter: str) -> str:
-        return (
-            f"EXISTS (SELECT 1 FROM json_array_elements_text({column}::json) AS held(value) WHERE value = {parameter})"
-        )
-
     def unindexed(self, column: str) -> str:
         return column
 

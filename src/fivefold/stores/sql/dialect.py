@@ -72,9 +72,6 @@ class Dialect(Protocol):
     def lowercase(self, column: str) -> str:
         """A text with its ASCII letters small and all others as they are."""
 
-    def has_item(self, column: str, parameter: str) -> str:
-        """The condition that a column, a JSON list of texts, has this one."""
-
     def unindexed(self, column: str) -> str:
         """A column in a condition that the planner should not begin with."""
 

@@ -58,7 +58,8 @@ class SqliteDialect:
         return {name: marks.tobytes(), f"{name}_before": first - 1, f"{name}_listed": listed}
 
     def among_many(self, column: str, name: str) -> str:
-        marked = f"substr(:{name}, {column} - :{name}_before, 1) = x'01'"
+        """A place before the first would count from the end."""
+        marked = f"{column} > :{name}_before AND substr(:{name}, {column} - :{name}_before, 1) = x'01'"
         return f"({marked} OR +{column} IN (SELECT value FROM json_each(:{name}_listed)))"
 
     def each(self, parameter: str, kind: Literal["bigint", "text"]) -> str:
@@ -66,9 +67,6 @@ class SqliteDialect:
 
     def lowercase(self, column: str) -> str:
         return f"lower({column})"
-
-    def has_item(self, column: str, parameter: str) -> str:
-        return f"EXISTS (SELECT 1 FROM json_each({column}) WHERE value = {parameter})"
 
     def unindexed(self, column: str) -> str:
         return f"+{column}"
