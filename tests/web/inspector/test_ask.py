@@ -14,8 +14,8 @@ from playwright.sync_api import Browser, Page, expect
 import fivefold
 from fivefold.models.embedders import Matrix
 from fivefold.values.explain import percent
-from fivefold.values.recall import Recall
-from fivefold.web.inspector.rendering import environment, figure, pct
+from fivefold.values.recall import Hit, Recall
+from fivefold.web.inspector.rendering import environment, figure
 from tests.support.web_server import Served
 from tests.web.inspector.conftest import WatchedPage
 
@@ -80,9 +80,9 @@ def test_what_no_route_found_has_no_share(served: Served) -> None:
     odd = [card for card in text.split("<article ")[1:] if "No route found it" in card]
     assert odd
     for card in odd:
-        assert "divided by" not in card
-        composite = card.split('<div class="composite">')[1].split("</div>")[0]
-        assert re.findall(r'<dd class="number quiet">(.*?)</dd>', composite) == ["–"]
+        total = card.split('<tr class="sum">')[1].split("</tr>")[0]
+        assert figure(0) in total
+        assert "fill-" not in total, "the bar of nothing is empty"
 
 
 @pytest.mark.parametrize("recipe", ["recall", "ditto", "memsense"])
@@ -96,18 +96,51 @@ def test_every_figure_is_read_off_the_recall(browser_page: Page, served: Served,
         card.locator(".sums > summary").click()
         lines = card.locator("table tr")
         rows = [[cell.strip() for cell in row.locator("th, td").all_inner_texts()] for row in lines.all()]
-        fused = hit.candidate.fused
         for cells, item in zip(rows[1:], hit.candidate.evidence, strict=False):
-            assert cells == [
-                item.route,
-                str(item.rank),
-                item.arithmetic,
-                figure(item.contribution),
-                pct(item.contribution / fused),
-            ]
-        steps = rows[2 + len(hit.candidate.evidence) : -1]
-        assert [cells[3] for cells in steps] == [figure(step.after) for step in hit.candidate.steps]
-        assert rows[-1][3] == figure(hit.score)
+            assert cells == [item.route, str(item.rank), "", figure(item.contribution), item.arithmetic]
+        found, steps = len(hit.candidate.evidence), hit.candidate.steps
+        assert [cells[3] for cells in rows[1 + found :]] == [
+            figure(hit.candidate.fused),
+            *(figure(step.after) for step in steps),
+            figure(hit.score),
+        ]
+
+
+def test_a_card_has_the_answer_its_chance_and_one_reason(browser_page: Page, served: Served) -> None:
+    """Everything else is behind one click, and no other number is there to be compared with the chance."""
+    answer = recall_over_rest(served, COFFEE, "default", 3)
+    browser_page.goto(address("ask", COFFEE, k=3))
+    for hit, card in zip(answer, browser_page.locator("article[data-card]").all(), strict=True):
+        expect(card.locator(".reason")).to_have_text(hit.reason)
+        expect(card.locator(".score")).to_have_text(re.compile(re.escape(percent(hit.chance or 0))))
+        shown = card.inner_text().replace(hit.memory.content, "").replace(hit.reason, "")
+        assert re.findall(r"\d[\d.]*", shown) == [str(hit.rank), *re.findall(r"\d+", shown_date(hit)), percent_of(hit)]
+        card.locator(".sums > summary").click()
+        assert card.locator("tr").last.inner_text().split()[:2] == ["chance", percent_of(hit)]
+        expect(card.locator("details").get_by_role("link", name=hit.memory.id, exact=True)).to_be_visible()
+
+
+def shown_date(hit: Hit) -> str:
+    return f"{hit.memory.event_at.day} {hit.memory.event_at.year}"
+
+
+def percent_of(hit: Hit) -> str:
+    return percent(hit.chance or 0).split()[0]
+
+
+@pytest.mark.parametrize("wide", [1280, 390])
+def test_the_options_are_folded_and_say_what_is_chosen(browser_page: Page, wide: int) -> None:
+    browser_page.set_viewport_size({"width": wide, "height": 844})
+    browser_page.goto(address("ask", COFFEE, k=2, recipe="lexical"))
+    options = browser_page.locator("details.options")
+    expect(options.locator("summary")).to_have_text("Options · recipe lexical · the best 2 · as of 2025-12-20 09:00")
+    expect(options.get_by_label("Effort")).not_to_be_visible()
+    options.locator("summary").click()
+    options.get_by_label("Memories").fill("3")
+    browser_page.keyboard.press("Enter")
+    expect(browser_page.locator("article[data-card]")).to_have_count(3)
+    expect(options.locator("summary")).to_have_text("Options · recipe lexical · the best 3 · as of 2025-12-20 09:00")
+    expect(options.get_by_label("Effort")).to_be_visible()
 
 
 @pytest.mark.parametrize("view", ["ask", "why", "compare"])
@@ -153,13 +186,13 @@ def test_each_signal_has_its_colour_and_its_length(browser_page: Page, served: S
     answer = recall_over_rest(served, COFFEE, "ditto", 3)
     best = max(item.contribution for hit in answer for item in hit.candidate.evidence)
     browser_page.goto(address("ask", COFFEE, recipe="ditto", k=3))
-    bars = browser_page.locator("article[data-card]").first.locator(".shares > div:not(.composite) rect:not(.track)")
+    bars = browser_page.locator("article[data-card]").first.locator("tbody tr:not(.sum) rect:not(.track)")
     colours = [bar.evaluate("bar => getComputedStyle(bar).fill") for bar in bars.all()]
     assert colours == ["rgb(47, 111, 237)", "rgb(217, 119, 6)", "rgb(15, 155, 116)"], "blue, amber, emerald"
     lengths = [float(bar.get_attribute("width") or 0) for bar in bars.all()]
     contributions = [item.contribution for item in answer[0].candidate.evidence]
     assert lengths == pytest.approx([100 * value / best for value in contributions], abs=0.01)
-    expect(browser_page.locator(".score").first).to_have_text(re.compile(re.escape(pct(answer[0].score, 1))))
+    expect(browser_page.locator(".score").first).to_have_text(f"score {figure(answer[0].score)}")
 
 
 def test_a_card_opens_to_the_turns_beside_it(browser_page: Page) -> None:
@@ -251,10 +284,11 @@ def test_without_scripts_a_form_is_enough(browser: Browser, served: Served) -> N
     with WatchedPage(context, served.url) as page:
         page.goto("/ask")
         page.get_by_label("Question").fill("JIRA-9921")
+        page.locator(".options > summary").click()
         page.get_by_label("Recipe").select_option("lexical")
         page.get_by_role("button", name="Ask").click()
         expect(page.locator("article[data-card]").first).to_contain_text("JIRA-9921")
-        page.locator("summary").first.click()
+        page.locator(".sums > summary").first.click()
         expect(page.locator("table").first).to_be_visible()
         expect(page.get_by_role("link", name="The turns before and after it").first).to_be_visible()
 

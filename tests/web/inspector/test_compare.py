@@ -95,6 +95,7 @@ def test_without_scripts_ranks_are_told_in_words(browser: Browser, served: Serve
             rank = right.index(id) + 1 if id in right else 0
             same = rank == left.index(id) + 1
             assert badge == ("only here" if not rank else "same rank" if same else f"#{rank} on the other side")
+        page.locator(".options > summary").click()
         page.get_by_label("Memories").fill("2")
         page.get_by_role("button", name="Compare").click()
         assert len(ids(page, "left")) == 2

@@ -23,14 +23,14 @@ def match_in(pattern: str, text: str) -> str:
 
 
 def test_the_first_answer_in_the_page_and_over_rest(tmp_path: Path, browser: Browser) -> None:
-    part, port = match_in(r"^## Five minutes$(.*?)^## ", (ROOT / "README.md").read_text("utf-8")), str(free_port())
-    question, curl = match_in(r'ask "(.+?)"', part), match_in(r"^    (curl [^\n]+)$", part)
-    *before, serve = match_in(r"^```sh\n(.*?)^```$", part).splitlines()
+    readme, port = (ROOT / "README.md").read_text("utf-8"), str(free_port())
+    question, curl = match_in(r'ask "(.+?)"', readme), match_in(r"^    (curl [^\n]+)$", readme)
+    *before, serve = match_in(r"To look inside.*?^```sh\n(.*?)^```$", readme).splitlines()
     assert serve.startswith("fivefold serve ")
     env = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
     for line in before:
-        subprocess.run(shlex.split(line), cwd=tmp_path, env=env, check=True, capture_output=True)
-    command = [*shlex.split(serve), "--port", port]
+        subprocess.run(shlex.split(line, comments=True), cwd=tmp_path, env=env, check=True, capture_output=True)
+    command = [*shlex.split(serve, comments=True), "--port", port]
     with subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
@@ -40,7 +40,7 @@ def test_the_first_answer_in_the_page_and_over_rest(tmp_path: Path, browser: Bro
                 page.get_by_role("searchbox").or_(page.get_by_label("Question")).first.fill(question)
                 page.keyboard.press("Enter")
                 page.get_by_text("penicillin").first.wait_for()
-                page.get_by_text("comes about").first.click()
+                page.get_by_text("How it was found").first.click()
                 page.get_by_text("Arithmetic").first.wait_for()
             run = shlex.split(curl.replace("8484", port))
             ran = subprocess.run(run, capture_output=True, text=True, check=True)

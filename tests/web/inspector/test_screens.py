@@ -31,11 +31,11 @@ class Shot(NamedTuple):
 
 
 SHOTS = {
-    "ask": Shot(f"/ask?{urlencode({**ALLERGIC, 'k': 3})}", 1110),
-    "ask-dark": Shot(f"/ask?{urlencode({**BERLIN, 'recipe': 'ditto', 'k': 3})}", 940, dark=True),
+    "ask": Shot(f"/ask?{urlencode({**ALLERGIC, 'k': 3})}", 780),
+    "ask-dark": Shot(f"/ask?{urlencode({**BERLIN, 'recipe': 'ditto', 'k': 3})}", 940, dark=True, opened=1),
     "ask-phone": Shot(f"/ask?{urlencode({**BERLIN, 'k': 2})}", 844, 390, dark=True),
-    "card": Shot(f"/ask?{urlencode({**BERLIN, 'k': 1})}", 1420, opened=1),
-    "why": Shot(f"/why?{urlencode({**BERLIN, 'k': 3})}", 1260),
+    "card": Shot(f"/ask?{urlencode({**BERLIN, 'k': 1})}", 1240, opened=1),
+    "why": Shot(f"/why?{urlencode({**BERLIN, 'k': 3})}", 1240),
     "compare": Shot(f"/compare?{urlencode({**KESTREL, 'left': 'default', 'right': 'five-stage'})}", 1160),
     "memories": Shot("/memories?q=Berlin", 900),
     "memory": Shot("/memories/s21.01", 1000),
@@ -70,7 +70,7 @@ def test_a_picture_is_taken(browser: Browser, served: Served, folder: Path, name
         answer = page.goto(shot.path)
         assert answer is not None
         assert answer.status == 200
-        for summary in page.locator("summary").all()[: shot.opened]:
+        for summary in page.locator(".sums > summary").all()[: shot.opened]:
             summary.click()
             page.wait_for_load_state("networkidle")
         picture = take_picture(page)

@@ -32,6 +32,24 @@ def test_skipped_routes_are_shown_with_the_reason(browser_page: Page) -> None:
     expect(row).to_contain_text("the question names no entity the namespace knows")
 
 
+def test_a_phone_keeps_the_reasons(browser_page: Page) -> None:
+    """Nothing has to be scrolled sideways to see why a route ran, or why a memory came or was dropped."""
+    browser_page.set_viewport_size({"width": 390, "height": 844})
+    browser_page.goto(address("why", BERLIN, k=2))
+    browser_page.locator("section", has_text="Dropped candidates").locator("summary").click()
+    plan = browser_page.get_by_role("table", name="The plan")
+    for reasons in (plan.locator(".how"), browser_page.locator("summary .reason"), browser_page.locator("main .how")):
+        boxes = [reason.bounding_box() for reason in reasons.all() if reason.is_visible()]
+        assert len(boxes) >= 2
+        for box in boxes:
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= 390
+            assert box["width"] > 100, "it has room"
+    expect(plan.get_by_text("the question asks for no turns of a conversation")).to_be_visible()
+    assert browser_page.evaluate("document.querySelectorAll('.scrolls').length") == 0
+
+
 def test_predicted_weights_are_shown_in_percent(browser_page: Page) -> None:
     browser_page.goto(address("why", BERLIN, recipe="ditto"))
     section = browser_page.locator("section", has_text="Weights for this question")

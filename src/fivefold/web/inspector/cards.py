@@ -12,7 +12,7 @@ from fivefold.values.recall_trace import Evidence, Plan
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One route's part of a hit: the length of its bar, and which part of the composite it is."""
+    """One route's part of a hit: the length of its bar, and which part of the sum it is."""
 
     evidence: Evidence
     kind: str
@@ -26,10 +26,8 @@ class Card:
 
     hit: Hit
     shares: tuple[Share, ...]
-    composite: bool
-    """Whether the fused score is a share of 1, as a weighted sum of signals is (D1)."""
     whole: float
-    """The length of the composite's bar: that of the best hit has the full width."""
+    """The length of the bar of the sum: that of the best hit has the full width."""
 
     @property
     def paths(self) -> list[Evidence]:
@@ -42,12 +40,11 @@ class Card:
 
 
 def make_cards(answer: Recall) -> list[Card]:
-    """The hits, their bars to one scale: the longest is the largest contribution, or composite, of the answer."""
+    """The hits, their bars to one scale: the longest is the largest contribution, or sum, of the answer."""
     kinds = kinds_of(answer.plan)
     best = max((item.contribution for hit in answer for item in hit.candidate.evidence), default=0.0) or 1.0
-    composite = answer.plan.fusion.startswith("composite")
     most = max((hit.candidate.fused for hit in answer), default=0.0) or 1.0
-    return [Card(hit, _shares(hit, kinds, best), composite, hit.candidate.fused / most) for hit in answer]
+    return [Card(hit, _shares(hit, kinds, best), hit.candidate.fused / most) for hit in answer]
 
 
 def kinds_of(plan: Plan) -> dict[str, str]:

@@ -22,6 +22,17 @@ from fivefold.values.times import as_utc
 
 Text = Annotated[str, Query()]
 
+CHOICES = {
+    "recipe": "recipe {}",
+    "k": "the best {}",
+    "effort": "effort {}",
+    "recent": "{} recent turns",
+    "session": "session {}",
+    "now": "as of {}",
+    "filter": "filter {}",
+}
+"""How the page names an option that is not the default."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -40,6 +51,11 @@ class Question:
         """The fields that differ from an empty form: the part of the address that says what the page shows."""
         empty = Question()
         return {name: value for name in self.__slots__ if (value := getattr(self, name)) != getattr(empty, name)}
+
+    def choices(self) -> list[str]:
+        """The options that differ from an empty form, in words, for where their controls are folded away."""
+        chosen = self.state() | ({"now": self.moment()[:16].replace("T", " ")} if self.moment() else {})
+        return [CHOICES[name].format(value) for name, value in chosen.items() if name in CHOICES]
 
     def moment(self) -> str:
         """`now` as an input for times takes it; empty if it is no time."""
