@@ -25,11 +25,9 @@ def match_in(pattern: str, text: str) -> str:
 def test_the_first_answer_in_the_page_and_over_rest(tmp_path: Path, browser: Browser) -> None:
     readme, port = (ROOT / "README.md").read_text("utf-8"), str(free_port())
     question, curl = match_in(r'ask "(.+?)"', readme), match_in(r"^    (curl [^\n]+)$", readme)
-    *before, serve = match_in(r"To look inside.*?^```sh\n(.*?)^```$", readme).splitlines()
-    assert serve.startswith("fivefold serve ")
+    load, serve = match_in(r"^(fivefold demo [^\n]+\nfivefold serve [^\n]+)$", readme).splitlines()
     env = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
-    for line in before:
-        subprocess.run(shlex.split(line, comments=True), cwd=tmp_path, env=env, check=True, capture_output=True)
+    subprocess.run(shlex.split(load, comments=True), cwd=tmp_path, env=env, check=True, capture_output=True)
     command = [*shlex.split(serve, comments=True), "--port", port]
     with subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True) as server:
         try:
