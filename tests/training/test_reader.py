@@ -245,7 +245,7 @@ def test_the_figures_by_hand() -> None:
 @pytest.fixture
 def mpnet(tmp_path: Path) -> Path:
     """The folder of a small MPNet with random weights."""
-    transformers = pytest.importorskip("transformers")
+    transformers = import_module("transformers")
     config = transformers.MPNetConfig(
         hidden_size=48, num_hidden_layers=1, num_attention_heads=4, intermediate_size=64, vocab_size=30527
     )
