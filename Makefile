@@ -35,6 +35,7 @@ lint: $(DEV)
 	$(BIN)/mypy
 	MYPYPATH=training/embedder $(BIN)/mypy $(LOOSELY) training/embedder
 	MYPYPATH=training/cross_encoder:training/embedder $(BIN)/mypy $(LOOSELY) training/cross_encoder
+	MYPYPATH=training/embedder $(BIN)/mypy $(LOOSELY) training/reader
 
 browser:
 	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \

@@ -61,6 +61,7 @@ I live in Porto. | Should I move to Lisbon?
 I live in Porto. | I would love to live in Lisbon some day.
 I live in Porto. | We spent a week in Lisbon and are home again.
 I live in Porto. | My brother bought a house in Lisbon.
+I work at Nordwind as a designer. | I moved to Porto last week.
 I drive a Golf. | Rented a Tesla for the weekend.
 I drive a Golf. | The garage lent me a Kia while the Golf is being repaired.
 I drive a Golf. | Washed the Golf today, it looks like new.

@@ -1,6 +1,8 @@
-"""What a write makes of pairs in families that the model has not seen, by person, relation and family.
+"""What the shipped reader makes of families and scenes that it has not seen.
 
-python -m training.reader.evaluate [choose|report]
+    python -m training.reader.evaluate [choose|report|scenes]
+
+Of a part of the pairs, also what the write of the newer text does to the older, by person, relation and family.
 """
 
 from __future__ import annotations
@@ -10,10 +12,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from training.reader.figures import answer_figures, relation_figures
 from training.reader.pairs import Pair, read_pairs
+from training.reader.scenes import read_scenes, split
 
 from fivefold.engine import Engine
-from fivefold.models.reader import Said, SaidPair, pair_reader
+from fivefold.models.reader import Chances, pair_reader
 from fivefold.stores import open_store
 
 BATCH = 50
@@ -22,18 +27,17 @@ BATCH = 50
 
 @dataclass(frozen=True)
 class Verdict:
-    """A pair, the chance that the model gives, and what the write of the newer text did to the older."""
+    """A pair, the chances that the model gives, and what the write of the newer text did to the older."""
 
     pair: Pair
-    read: float
+    read: Chances
     marked: bool
     likely: bool
 
 
 def judged(pairs: Sequence[Pair]) -> Iterator[Verdict]:
     """Every pair written in a namespace of its own, the older text a month before the newer."""
-    said = [SaidPair(Said(pair.older, pair.older_speaker), Said(pair.newer, pair.newer_speaker)) for pair in pairs]
-    chances = pair_reader().relations(said)
+    chances = pair_reader().relations([pair.said for pair in pairs])
     for start in range(0, len(pairs), BATCH):
         store = open_store(":memory:")
         for at in range(start, min(start + BATCH, len(pairs))):
@@ -42,7 +46,7 @@ def judged(pairs: Sequence[Pair]) -> Iterator[Verdict]:
             report = engine.remember(pair.newer, speaker=pair.newer_speaker, event_at="2026-02-05T09:00:00Z")
             marked = any(link.target == older for link in report.superseded)
             likely = marked or any(link.target == older for link in report.linked)
-            yield Verdict(pair, chances[at].replaces, marked, likely)
+            yield Verdict(pair, chances[at], marked, likely)
         store.close()
 
 
@@ -66,15 +70,28 @@ def calibration(verdicts: Iterable[Verdict]) -> str:
     """For each tenth of the model's chances, how many of the pairs are changes."""
     bins: dict[int, list[bool]] = defaultdict(list)
     for verdict in verdicts:
-        bins[min(9, int(verdict.read * 10))].append(verdict.pair.relation == "replaces")
+        bins[min(9, int(verdict.read.replaces * 10))].append(verdict.pair.relation == "replaces")
     shares = ((number / 10, sum(group) / len(group)) for number, group in sorted(bins.items()))
     return "\n".join(f"said {start:.1f}-{start + 0.1:.1f}: {share:.2f}" for start, share in shares)
 
 
+def pair_report(part: str) -> str:
+    pairs = read_pairs(part)
+    verdicts = list(judged(pairs))
+    figures = relation_figures(np.log([verdict.read for verdict in verdicts]), pairs)
+    return f"{part}: {len(pairs)} pairs, {figures}\n{table(verdicts)}\n{calibration(verdicts)}"
+
+
+def scene_report() -> str:
+    _, kept = split(read_scenes())
+    reader = pair_reader()
+    scores = [reader.answers(asked.text, scene.memories) for scene in kept for asked in scene.questions]
+    return f"{len(kept)} scenes, {len(scores)} questions: {answer_figures(np.concatenate(scores), kept)}"
+
+
 def main() -> None:
     part = sys.argv[1] if len(sys.argv) > 1 else "report"
-    verdicts = list(judged(read_pairs(part)))
-    print(f"{part}: {len(verdicts)} pairs\n{table(verdicts)}\n{calibration(verdicts)}")
+    print(scene_report() if part == "scenes" else pair_report(part))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""One model learns the relations of pairs: token rows on the device, batches of like length, a rate that falls."""
+"""One model learns both tasks at once: token rows on the device, batches of like length, a rate that falls."""
 
 from __future__ import annotations
 
@@ -11,16 +11,28 @@ import torch
 import torch.nn.functional as F
 from tokenizers import Tokenizer
 from torch import Tensor, nn
-from training.reader.pairs import RELATIONS, Pair
+from training.reader.lessons import UNKNOWN, Lesson
 
-from fivefold.models.reader.layout import Said, SaidPair, token_rows
-
-UNKNOWN = -1
-"""The label of a pair whose relation only the teacher says."""
-
+from fivefold.models.reader import SaidPair
+from fivefold.models.reader.layout import token_rows
 
 MASK = 103
 """BERT's word piece that stands for a hidden one."""
+
+ANSWERS = 1.5
+"""How much a question counts against a relation."""
+
+RIGHT = 2.0
+"""How much an answer counts against a memory that is none, where no teacher judges."""
+
+OWN = 0.15
+"""How much the labels count, next to a teacher."""
+
+SMOOTH = 0.05
+SURE = 0.96
+"""How far labels are softened: of relations, and of answers from .02 to .98."""
+
+WARM_UP = 0.08
 
 
 class Rows(NamedTuple):
@@ -38,6 +50,18 @@ class Rows(NamedTuple):
         return ids, mask, (at >= self.newer[chosen, None]).long() * mask
 
 
+class Goals(NamedTuple):
+    """What is known of each row, and the logits of a teacher where there is one."""
+
+    asks: Tensor
+    label: Tensor
+    taught: Tensor | None = None
+
+    def batch(self, chosen: Tensor) -> Goals:
+        taught = None if self.taught is None else self.taught[chosen]
+        return Goals(self.asks[chosen], self.label[chosen], taught)
+
+
 @dataclass(frozen=True)
 class Course:
     """How a model learns."""
@@ -46,17 +70,12 @@ class Course:
     steps: int
     batch: int
     seconds: float
-    own: float = 1.0
-    """How much the labels count, beside the teacher's chances."""
-    smooth: float = 0.05
     masked: float = 0.0
     """The share of word pieces that is hidden, so that no single one decides."""
-    decay: float = 0.01
 
 
-def rows_of(pairs: Sequence[Pair], pieces: Tokenizer, device: str) -> Rows:
-    said = [SaidPair(Said(pair.older, pair.older_speaker), Said(pair.newer, pair.newer_speaker)) for pair in pairs]
-    rows = token_rows(pieces, said)
+def rows_of(said: Sequence[SaidPair], pieces: Tokenizer, device: str) -> Rows:
+    rows = [row for start in range(0, len(said), 20_000) for row in token_rows(pieces, said[start : start + 20_000])]
     lengths = torch.tensor([len(row) for row, _ in rows])
     ids = torch.zeros(len(rows), int(lengths.max()), dtype=torch.int32)
     for at, (row, _) in enumerate(rows):
@@ -65,39 +84,35 @@ def rows_of(pairs: Sequence[Pair], pieces: Tokenizer, device: str) -> Rows:
     return Rows(ids.to(device), newer.to(device), lengths.to(device))
 
 
-def labels_of(pairs: Sequence[Pair], device: str) -> Tensor:
-    known = {relation: at for at, relation in enumerate(RELATIONS)}
-    return torch.tensor([known.get(pair.relation, UNKNOWN) for pair in pairs], device=device)
+def goals_of(lessons: Sequence[Lesson], device: str, taught: Tensor | None = None) -> Goals:
+    asks = torch.tensor([lesson.asks for lesson in lessons], device=device)
+    return Goals(asks, torch.tensor([lesson.label for lesson in lessons], device=device), taught)
 
 
-def learn(model: nn.Module, rows: Rows, labels: Tensor, taught: Tensor | None, course: Course, name: str) -> None:
-    """Train in place. `taught` are a teacher's logits; rows come in their order at first, shuffled within windows."""
-    parameters = [value for value in model.parameters() if value.requires_grad]
-    optimiser = torch.optim.AdamW(parameters, lr=course.rate, weight_decay=course.decay)
-    began, order, losses = time.monotonic(), _order(rows, course), []
+def learn(model: nn.Module, rows: Rows, goals: Goals, course: Course, name: str) -> None:
+    """Train in place; the rate follows the steps or the seconds, whichever are further."""
+    parameters = list(model.parameters())
+    optimiser = torch.optim.AdamW(parameters, lr=course.rate, weight_decay=0.01)
+    began, losses = time.monotonic(), list[Tensor]()
     model.train()
-    for step in range(course.steps):
+    for step, chosen in enumerate(_order(rows, course)):
         done = max(step / course.steps, (time.monotonic() - began) / course.seconds)
         if done >= 1:
             break
         for group in optimiser.param_groups:
-            group["lr"] = course.rate * min((done + 1e-3) / 0.08, (1 - done) / 0.92)
-        chosen = order[step % len(order)]
-        with torch.autocast(rows.ids.device.type, torch.bfloat16, enabled=rows.ids.is_cuda):
-            logits = model(*_hidden(rows.batch(chosen), course.masked)).float()
-        loss = _loss(logits, labels[chosen], None if taught is None else taught[chosen], course)
+            group["lr"] = course.rate * min((done + 1e-3) / WARM_UP, (1 - done) / (1 - WARM_UP))
+        loss = loss_of(_logits(model, hide(rows.batch(chosen), course.masked)), goals.batch(chosen))
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(parameters, 1.0)
         optimiser.step()
         losses.append(loss.detach())
-        if step % max(1, course.steps // 6) == 0:
-            print(f"  {name} {step}/{course.steps} loss {loss:.3f} {time.monotonic() - began:.0f} s", flush=True)
-    print(f"{name}: in the end {torch.stack(losses[-50:]).mean():.3f} after {len(losses)} steps", flush=True)
+    end = torch.stack(losses[-50:]).mean()
+    print(f"{name}: loss {end:.3f} after {len(losses)} of {course.steps} steps", flush=True)
     model.eval()
 
 
-def _hidden(batch: tuple[Tensor, Tensor, Tensor], share: float) -> tuple[Tensor, Tensor, Tensor]:
+def hide(batch: tuple[Tensor, Tensor, Tensor], share: float) -> tuple[Tensor, Tensor, Tensor]:
     """The batch with a share of its word pieces hidden."""
     ids, mask, parts = batch
     if not share:
@@ -106,30 +121,23 @@ def _hidden(batch: tuple[Tensor, Tensor, Tensor], share: float) -> tuple[Tensor,
     return ids.masked_fill(chosen, MASK), mask, parts
 
 
-def _order(rows: Rows, course: Course) -> list[Tensor]:
-    """Batches that go through the rows from first to last, again and again, shuffled within wide windows."""
-    found: list[Tensor] = []
-    window = max(course.batch * 24, 1)
-    while len(found) < course.steps:
-        for part in torch.arange(len(rows.lengths), device=rows.ids.device).split(window):
-            shuffled = part[torch.randperm(len(part), device=part.device)]
-            sorted_part = shuffled[rows.lengths[shuffled].argsort(stable=True)]
-            batches = [batch for batch in sorted_part.split(course.batch) if len(batch) > 1]
-            found += [batches[i] for i in torch.randperm(len(batches)).tolist()]
-    return found[: course.steps]
-
-
-def _loss(logits: Tensor, labels: Tensor, taught: Tensor | None, course: Course) -> Tensor:
-    known = labels != UNKNOWN
-    own = (
-        F.cross_entropy(logits[known], labels[known], label_smoothing=course.smooth)
-        if known.any()
-        else logits.sum() * 0
+def loss_of(logits: Tensor, goals: Goals) -> Tensor:
+    """The mean of both tasks over a batch: by the labels alone, or by a teacher's chances and a share of the labels."""
+    asks, known, taught = goals.asks, goals.label != UNKNOWN, goals.taught
+    related, asked = ~asks & known, asks & known
+    relations = F.cross_entropy(logits[related, :3], goals.label[related], label_smoothing=SMOOTH, reduction="sum")
+    answers = F.binary_cross_entropy_with_logits(
+        logits[asked, 3],
+        goals.label[asked] * SURE + (1 - SURE) / 2,
+        pos_weight=None if taught is not None else torch.tensor(RIGHT, device=logits.device),
+        reduction="sum",
     )
     if taught is None:
-        return own
-    share = F.kl_div(F.log_softmax(logits, -1), F.softmax(taught, -1), reduction="batchmean")
-    return share + course.own * own
+        return (relations + ANSWERS * answers) / len(logits)
+    told, chances = F.log_softmax(logits[~asks, :3], -1), F.softmax(taught[~asks, :3], -1)
+    judged = F.binary_cross_entropy_with_logits(logits[asks, 3], taught[asks, 3].sigmoid(), reduction="sum")
+    from_teacher = F.kl_div(told, chances, reduction="sum") + ANSWERS * judged
+    return (from_teacher + OWN * (relations + answers)) / len(logits)
 
 
 @torch.no_grad()
@@ -137,8 +145,19 @@ def logits_of(model: nn.Module, rows: Rows, chunk: int = 1024) -> Tensor:
     """Logits of all rows, read in chunks of like length."""
     model.eval()
     order = rows.lengths.argsort()
-    found = []
-    for part in order.split(chunk):
-        with torch.autocast(rows.ids.device.type, torch.bfloat16, enabled=rows.ids.is_cuda):
-            found.append(model(*rows.batch(part)).float())
-    return torch.cat(found)[order.argsort()]
+    return torch.cat([_logits(model, rows.batch(part)) for part in order.split(chunk)])[order.argsort()]
+
+
+def _logits(model: nn.Module, batch: tuple[Tensor, Tensor, Tensor]) -> Tensor:
+    with torch.autocast(batch[0].device.type, torch.bfloat16, enabled=batch[0].is_cuda):
+        return model(*batch).float()
+
+
+def _order(rows: Rows, course: Course) -> list[Tensor]:
+    """Batches of like length over all rows, again and again, each time mixed."""
+    found: list[Tensor] = []
+    while len(found) < course.steps:
+        for part in torch.randperm(len(rows.lengths), device=rows.ids.device).split(course.batch * 24):
+            batches = part[rows.lengths[part].argsort(stable=True)].split(course.batch)
+            found += [batches[i] for i in torch.randperm(len(batches)).tolist() if len(batches[i]) > 1]
+    return found[: course.steps]

@@ -1,34 +1,50 @@
-"""The model that reads two texts together and gives three relations, as teacher whole and as student cut smaller."""
+"""The model that reads two texts together: three logits for the relation, and one for whether the second answers."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
-
-sys.path.append(str(Path(__file__).parents[1] / "embedder"))
 
 import torch
 from model import Encoder, Layer, mean_of
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from fivefold.models.reader.model import WORDS
 
-class PairReader(nn.Module):
-    """Three logits from the first token's vector and the mean of all; teachers lose some of both while they learn."""
+LOGITS = 4
+"""One for each relation of two memories, and the log-odds that a memory answers."""
 
-    def __init__(self, encoder: Encoder, dropout: float = 0.0) -> None:
+
+class Heads(nn.Module):
+    """Logits from the first token's vector and the mean of all; teachers lose some of both while they learn."""
+
+    def __init__(self, width: int, dropout: float = 0.0) -> None:
         super().__init__()
-        self.encoder = encoder
-        width = encoder.words.weight.shape[1]
         self.mix = nn.Linear(2 * width, width)
-        self.head = nn.Linear(width, 3)
+        self.head = nn.Linear(width, LOGITS)
         self.lose = nn.Dropout(dropout)
 
-    def forward(self, ids: Tensor, mask: Tensor, parts: Tensor) -> Tensor:
-        hidden = self.encoder(ids, mask, parts)
+    def logits(self, hidden: Tensor, mask: Tensor) -> Tensor:
         both = self.lose(torch.cat([hidden[:, 0], mean_of(hidden, mask)], -1))
         return self.head(self.lose(torch.tanh(self.mix(both))))
+
+
+class PairReader(Heads):
+    """The student: an encoder such as MiniLM's."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        super().__init__(encoder.words.weight.shape[1])
+        self.encoder = encoder
+
+    def forward(self, ids: Tensor, mask: Tensor, parts: Tensor) -> Tensor:
+        return self.logits(self.encoder(ids, mask, parts), mask)
+
+
+def student_words() -> list[str]:
+    """The word pieces that the shipped model knows, which are some of BERT's."""
+    return resources.files("fivefold.models").joinpath("data", WORDS).read_text("utf-8").split("\n")
 
 
 def cut(whole: Encoder, words: Sequence[int], layers: Sequence[int], inner: int) -> PairReader:

@@ -9,8 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fivefold.models.reader import Said, SaidPair
+
 RELATIONS = ("replaces", "continues", "apart")
 DATA = Path(__file__).parent / "data"
+NAMES = Path(__file__).parents[1] / "embedder" / "names.txt"
 SPEAKERS = {"u": "user", "a": "assistant"}
 NAMED = re.compile(r"\b[A-Z][a-zà-ÿ]{2,}\b")
 FIRST_PERSON = re.compile(
@@ -32,6 +35,11 @@ class Pair:
     newer_speaker: str = "user"
 
     @property
+    def said(self) -> SaidPair:
+        """Both texts as the model reads them."""
+        return SaidPair(Said(self.older, self.older_speaker), Said(self.newer, self.newer_speaker))
+
+    @property
     def third_person(self) -> bool:
         """Whether neither text speaks of its speaker."""
         return not (FIRST_PERSON.search(self.older) or FIRST_PERSON.search(self.newer))
@@ -45,6 +53,12 @@ def read_pairs(part: str) -> list[Pair]:
 
 def _pair(family: str, relation: str, speakers: str, older: str, newer: str) -> Pair:
     return Pair(family, relation, older, newer, SPEAKERS[speakers[0]], SPEAKERS[speakers[1]])
+
+
+def given_names() -> list[str]:
+    """Common given names, for texts in which a person may be anybody."""
+    lines = NAMES.read_text("utf-8").splitlines()
+    return " ".join(line for line in lines if not line.startswith("#")).split()
 
 
 def names_in(text: str) -> set[str]:
@@ -64,8 +78,11 @@ def renamed(pair: Pair, names: Sequence[str], dice: random.Random) -> Pair:
 
 def misspelt(text: str, dice: random.Random) -> str:
     """A text in lower case, or with two letters in the wrong order."""
-    if dice.random() < 0.5:
-        return text.lower().rstrip(".")
+    return text.lower().rstrip(".") if dice.random() < 0.5 else swap_letters(text, dice)
+
+
+def swap_letters(text: str, dice: random.Random) -> str:
+    """Two neighbouring letters in the wrong order; short texts stay as they are."""
     if len(text) < 12:
         return text
     at = dice.randrange(1, len(text) - 2)

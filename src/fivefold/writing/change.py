@@ -100,7 +100,7 @@ def mark_changes(changes: Sequence[Change], txn: Writer, report: ReportBuilder) 
         if older is None or newer is None or older.row == newer.row or older.superseded_by is not None:
             continue
         stated = txn.statements.of_memory(older.row)
-        if (newer.id, older.id) in decided or _states_again(newer, stated, txn):
+        if (newer.id, older.id) in decided or _states_again(newer, stated, txn) or _states_other(newer, stated, txn):
             continue
         if change.is_sure and len(stated) < 2:
             why = f"{_short(newer.content)!r} replaces {_short(older.content)!r}, chance {change.read:.2f}"
@@ -133,6 +133,17 @@ def _states_again(newer: Memory, stated: Sequence[Statement], txn: Writer) -> bo
         for item in (txn.statements.of_memory(newer.row) if values else ())
         if (item.subject, item.attribute) in values
     )
+
+
+def _states_other(newer: Memory, stated: Sequence[Statement], txn: Writer) -> bool:
+    """Whether both memories state something, and nothing of the same: a new home is no new employer."""
+    said = _attribute_words(txn.statements.of_memory(newer.row)) if stated else set()
+    return bool(said) and said.isdisjoint(_attribute_words(stated))
+
+
+def _attribute_words(statements: Sequence[Statement]) -> set[str]:
+    """The words of what is stated, apart from the user's part in it."""
+    return {word for item in statements for word in f"{item.subject} {item.attribute}".split()} - {"user"}
 
 
 def _stored(side: Side, txn: Writer) -> Memory | None:

@@ -67,6 +67,11 @@ def test_a_chance_by_hand() -> None:
     assert "91% that one of them answers" in pool.notes[-1].why
 
 
+def test_no_hit_is_likelier_than_the_recall() -> None:
+    pool = stage("chance", [found(1, late=0.6)], weights={"late": 1.0}, recall={"one": -3.0})
+    assert chances(pool) == [pool.chance] == [probability(-3.0)]
+
+
 def test_nothing_has_no_chance() -> None:
     pool = stage("chance", [])
     assert (pool.chance, pool.found, pool.candidates) == (0.0, False, [])

@@ -1,0 +1,143 @@
+"""The reader: its rows of tokens, relations and answers it must get right, and what its numbers do not depend on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fivefold.errors import ReaderError
+from fivefold.models.bert import tokenizer
+from fivefold.models.reader import PairReader, Said, SaidPair, pair_reader
+from fivefold.models.reader.layout import LONGEST, model_inputs, token_rows
+from fivefold.models.reader.model import BATCH_TOKENS, FILE
+
+MEMORIES = (
+    Said("Mia has a dog called Bruno.", "user"),
+    Said("The kettle broke on Monday.", "user"),
+    Said("Bought two tickets for the opera in June.", "user"),
+    Said("The user prefers tea to coffee in the morning.", "assistant"),
+    Said("We walked along the canal for hours and talked about her new job. " * 6, "user"),
+)
+
+
+@pytest.fixture(scope="module")
+def reader() -> PairReader:
+    return pair_reader()
+
+
+def pair(older: str, newer: str) -> SaidPair:
+    return SaidPair(Said(older, "user"), Said(newer, "user"))
+
+
+def test_a_text_is_read_after_its_speaker() -> None:
+    assert Said("Hello.", " Agent ").line == Said("Hello.", "assistant").line == "assistant: Hello."
+    assert Said("Hello.").line == Said("Hello.", "USER").line == "user: Hello."
+    assert Said("Hello.", "Mia").line == "mia: Hello."
+
+
+def test_a_row_has_both_texts_and_says_where_the_second_begins() -> None:
+    pieces = tokenizer(512)
+    ((row, newer),) = token_rows(pieces, [pair("I am here.", "I left.")])
+    words = [pieces.id_to_token(id) for id in row]
+    assert words == "[CLS] user : i am here . [SEP] user : i left . [SEP]".split()
+    assert words[newer:] == "user : i left . [SEP]".split()
+
+
+def test_a_long_text_is_cut() -> None:
+    ((row, newer),) = token_rows(tokenizer(512), [pair("word " * 500, "word " * 500)])
+    assert (len(row), newer) == (2 * LONGEST + 3, LONGEST + 2)
+
+
+def test_shorter_rows_are_padded_and_only_the_second_text_is_marked() -> None:
+    inputs = model_inputs([([5, 6, 7, 8], 2), ([5, 6], 1)])
+    assert inputs["input_ids"].tolist() == [[5, 6, 7, 8], [5, 6, 0, 0]]
+    assert inputs["attention_mask"].tolist() == [[1, 1, 1, 1], [1, 1, 0, 0]]
+    assert inputs["token_type_ids"].tolist() == [[0, 0, 1, 1], [0, 1, 0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "relation"),
+    [
+        ("I live in Leeds.", "I moved from Leeds to Bristol last week.", "replaces"),
+        ("Our landlord is Mr Finch.", "We have a new landlord, Mrs Osei took over from Mr Finch.", "replaces"),
+        ("I live in Leeds.", "Still living in Leeds and happy with it.", "continues"),
+        ("I live in Leeds.", "The kettle broke on Monday.", "apart"),
+    ],
+)
+def test_plain_relations(reader: PairReader, older: str, newer: str, relation: str) -> None:
+    (found,) = reader.relations([pair(older, newer)])
+    assert sum(found) == pytest.approx(1, abs=1e-4)
+    assert found._asdict()[relation] == max(found)
+
+
+def test_a_change_counts_in_one_direction(reader: PairReader) -> None:
+    before, after = "I work at Nordwind.", "I left Nordwind and work at Brightline now."
+    there, back = reader.relations([pair(before, after), pair(after, before)])
+    assert there.replaces > back.replaces
+
+
+@pytest.mark.parametrize(
+    ("question", "place"),
+    [
+        ("What is the name of Mia's dog?", 0),
+        ("which day did the kettle break", 1),
+        ("How many tickets did I buy for the opera?", 2),
+    ],
+)
+def test_the_memory_that_answers_has_the_highest_number(reader: PairReader, question: str, place: int) -> None:
+    found = reader.answers(question, MEMORIES)
+    assert found.shape == (len(MEMORIES),)
+    assert int(found.argmax()) == place
+
+
+def test_what_nothing_answers_has_a_lower_number(reader: PairReader) -> None:
+    """The right person or thing, and another detail of it."""
+    answered = reader.answers("What is the name of Mia's dog?", MEMORIES).max()
+    assert reader.answers("What is the name of Mia's school?", MEMORIES).max() < answered
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.permutations(range(len(MEMORIES))))
+def test_the_order_of_the_memories_changes_little(reader: PairReader, order: list[int]) -> None:
+    """int8 rounds by what is read together, so that the last digits may differ."""
+    found = reader.answers("What is the name of Mia's dog?", MEMORIES)
+    again = reader.answers("What is the name of Mia's dog?", [MEMORIES[i] for i in order])
+    assert again.tolist() == pytest.approx(found[order].tolist(), abs=0.3)
+
+
+def test_many_pairs_are_read_in_several_batches(reader: PairReader) -> None:
+    """More tokens than are read at once, short and long texts mixed, and each result stands in its own place."""
+    count = BATCH_TOKENS // 8
+    memories = [MEMORIES[i % len(MEMORIES)] for i in range(count)]
+    found = reader.answers("What is the name of Mia's dog?", memories)
+    assert {int(place) % len(MEMORIES) for place in np.flatnonzero(found > np.quantile(found, 0.85))} == {0}
+
+
+def test_nothing_to_read_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = PairReader()
+    monkeypatch.setattr("fivefold.models.reader.model.FILE", "missing.onnx")
+    assert fresh.relations([]) == []
+    assert fresh.answers("Who?", []).shape == (0,)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: PairReader) -> Path:
+    """Another place for the shipped files, with the word pieces only."""
+    reader.relations([pair("a", "b")])
+    (tmp_path / "data").mkdir()
+    words = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nuser\n:"
+    (tmp_path / "data" / "reader-vocab.txt").write_text(words)
+    monkeypatch.setattr("fivefold.models.reader.model.resources.files", lambda package: tmp_path)
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no graph"])
+def test_a_file_that_is_missing_or_damaged_is_named(folder: Path, content: bytes | None) -> None:
+    if content is not None:
+        (folder / FILE).write_bytes(content)
+    with pytest.raises(ReaderError, match=f"{FILE} could not be loaded; install fivefold again"):
+        PairReader().relations([pair("I live in Leeds.", "I moved.")])

@@ -1,0 +1,47 @@
+"""Texts with those most like them, for the teachers to judge."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+
+import torch
+import torch.nn.functional as F
+from model import Encoder, mean_of
+from torch import Tensor
+from training.reader.lessons import UNKNOWN, Lesson
+
+from fivefold.models.bert import tokenizer
+from fivefold.models.reader import Said, SaidPair
+
+LENGTH = 96
+"""Word pieces of a text that count for its likeness."""
+
+SAME = 0.98
+"""From which likeness on two texts say the same."""
+
+
+def like_lessons(texts: Sequence[Said], encoder: Encoder, near: int, dice: random.Random) -> Iterator[Lesson]:
+    """Each text as the older one, with some of the most like ones; the relation is not known."""
+    vectors = unit_vectors(texts, encoder)
+    for start in range(0, len(texts), 4096):
+        likeness = vectors[start : start + 4096] @ vectors.T
+        values, places = likeness.topk(min(3 * near + 1, len(texts)), dim=1)
+        for row, (shares, others) in enumerate(zip(values.tolist(), places.tolist(), strict=True), start):
+            usable = [at for share, at in zip(shares, others, strict=True) if at != row and share < SAME]
+            for at in dice.sample(usable, min(near, len(usable))):
+                yield Lesson(SaidPair(texts[row], texts[at]), UNKNOWN)
+
+
+@torch.no_grad()
+def unit_vectors(texts: Sequence[Said], encoder: Encoder) -> Tensor:
+    """The mean of the token vectors of each text without its speaker, at unit length."""
+    device = encoder.words.weight.device
+    encoded = tokenizer(LENGTH).encode_batch([said.text for said in texts])
+    found = []
+    for start in range(0, len(texts), 512):
+        part = encoded[start : start + 512]
+        width = max(len(item.ids) for item in part)
+        ids = torch.tensor([item.ids + [0] * (width - len(item.ids)) for item in part], device=device)
+        found.append(F.normalize(mean_of(encoder(ids, ids != 0), ids != 0), dim=-1))
+    return torch.cat(found)
