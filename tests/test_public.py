@@ -102,7 +102,13 @@ def library_classes() -> Iterator[type[Any]]:
 def test_remember_and_update_name_the_fields_of_a_record() -> None:
     parameters = list(inspect.signature(fivefold.Engine.remember).parameters)[1:]
     assert sorted(parameters) == sorted(RECORD_FIELDS)
-    assert RECORD_FIELDS.keys() - RecordChanges.__annotations__.keys() == {"id", "kind", "session_id", "turn_index"}
+    assert RECORD_FIELDS.keys() - RecordChanges.__annotations__.keys() == {
+        "id",
+        "kind",
+        "origin",
+        "session_id",
+        "turn_index",
+    }
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

@@ -119,6 +119,7 @@ _HOME = {
     "Merged": "values.reports",
     "Report": "values.reports",
     "Stats": "values.reports",
+    "Sweep": "values.reports",
     "Graph": "writing.graph",
 }
 """Where each public name lives. Modules load when first asked for, so `import fivefold` costs nothing."""
@@ -236,6 +237,7 @@ if TYPE_CHECKING:
     from fivefold.values.reports import Merged as Merged
     from fivefold.values.reports import Report as Report
     from fivefold.values.reports import Stats as Stats
+    from fivefold.values.reports import Sweep as Sweep
     from fivefold.writing.graph import Graph as Graph
 
 

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from fivefold.text.time_grammar import TimeSettings
 from fivefold.values.field_types import About, Between, RecentTurns, Rule, Share
 from fivefold.values.fields import build
+from fivefold.values.memory import Origin, Type
 
 
 def _is_zone(name: str) -> bool:
@@ -22,6 +23,8 @@ def _is_zone(name: str) -> bool:
 
 Zone = Annotated[str, Rule(_is_zone, "a known time zone, such as Europe/Berlin")]
 Hops = Annotated[int, Between(0, 3)]
+Days = Annotated[int, Between(1, 36_500)]
+NEVER = "never"
 RouteWeight = Annotated[float, Between(0, 100)]
 
 
@@ -63,6 +66,15 @@ class Settings(TimeSettings):
     recent_turns: Annotated[
         RecentTurns, About("How many of the last turns of the conversation a recall adds to its answer; 0 for none")
     ] = 0
+    fact_days: Annotated[Days | None, About("After how many days a fact expires that says nothing else", NEVER)] = None
+    preference_days: Annotated[Days | None, About("The same for a preference", NEVER)] = None
+    event_days: Annotated[Days | None, About("The same for an event", NEVER)] = None
+    entity_days: Annotated[Days | None, About("The same for a description of a person or thing", NEVER)] = None
+    procedure_days: Annotated[Days | None, About("The same for a way to do something", NEVER)] = None
+    trust_user: Annotated[Share, About("What is left of the score of a memory that a user wrote")] = 1.0
+    trust_assistant: Annotated[Share, About("The same for one that the assistant wrote")] = 1.0
+    trust_tool: Annotated[Share, About("The same for one that a tool wrote")] = 1.0
+    trust_import: Annotated[Share, About("The same for one that was imported")] = 1.0
     system_messages: Annotated[
         Literal["skip", "keep"], About("Whether system messages of a conversation are left out or become turns")
     ] = "skip"
@@ -77,6 +89,15 @@ class Settings(TimeSettings):
     @property
     def zone(self) -> ZoneInfo:
         return ZoneInfo(self.timezone)
+
+    def days(self, type: Type) -> int | None:
+        """After how many days a memory of that type expires; None for never."""
+        own: int | None = getattr(self, f"{type}_days")
+        return own
+
+    def trust(self, origin: Origin | None) -> float:
+        """The share of its score that a memory of that origin keeps."""
+        return 1.0 if origin is None else float(getattr(self, f"trust_{origin}"))
 
     def weight(self, route: str, default: float) -> float:
         """The namespace's weight for a route, or the recipe's."""

@@ -154,7 +154,11 @@ def test_an_older_schema_is_migrated_once_by_many(database: OwnDatabase, monkeyp
         open_store(database.dsn())
 
 
-WITHOUT_LABELS = "DROP TABLE memory_labels; DROP INDEX memories_speaker; DROP INDEX memories_written"
+WITHOUT_LIFE = (
+    "ALTER TABLE memories DROP COLUMN expires_at, DROP COLUMN pinned, DROP COLUMN origin, DROP COLUMN echo_count; "
+    "DROP INDEX memory_links_relation"
+)
+WITHOUT_LABELS = f"{WITHOUT_LIFE}; DROP TABLE memory_labels; DROP INDEX memories_speaker; DROP INDEX memories_written"
 WITHOUT_TIMES = (
     f"{WITHOUT_LABELS}; DROP TABLE memory_times; DROP INDEX memories_said; ALTER TABLE memory_links DROP COLUMN chance"
 )
@@ -190,6 +194,18 @@ def test_a_schema_without_labels_gets_those_of_its_memories(database: OwnDatabas
     with opened(database.dsn()) as engine:
         for keep in ('tag:"a,b"', "meta.order.total>9"):
             assert [memory.content for memory in engine.memories(filter=keep)] == ["tea at four"]
+        assert all(finding.ok for finding in engine.doctor())
+
+
+def test_a_schema_without_origins_gets_those_of_its_speakers(database: OwnDatabase) -> None:
+    with opened(database.dsn()) as engine:
+        engine.remember("tea at four", id="person", speaker="Ann")
+        engine.remember("tea at five", id="reply", speaker="Assistant", session_id="s")
+    database.run("SET search_path = fivefold, public", WITHOUT_LIFE, "UPDATE fivefold_version SET version = 6")
+    with opened(database.dsn()) as engine:
+        assert [engine.get(id).origin for id in ("person", "reply")] == ["user", "assistant"]
+        assert [memory.origin for memory in engine.memories(kind="session")] == [None]
+        assert engine.pin("reply").pinned
         assert all(finding.ok for finding in engine.doctor())
 
 

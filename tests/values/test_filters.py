@@ -56,7 +56,7 @@ def test_any_line_is_a_filter_or_an_error_that_says_what_is_wrong(text: str) -> 
     [
         ("work", "filter, character 1: 'work' is no condition; write a field, a colon and a value, as in tag:work"),
         ("tag:x work", "filter, character 7: 'work' is no condition"),
-        ("colour:red", "'colour' is not a field of a filter; the fields are type, kind, speaker, session, tag, text"),
+        ("colour:red", "'colour' is not a field of a filter; the fields are type, kind, speaker, origin, session"),
         ("speaker:", "the end is no value after 'speaker:'"),
         ('speaker:"ana', "a quote that is opened must be closed"),
         ('speaker:"a"b', "follows a value without a space"),
@@ -86,7 +86,7 @@ def test_a_wrong_line_says_what_is_allowed(line: str, message: str) -> None:
     ("value", "message"),
     [
         (3, "filter must be a Filter, a mapping or a text, not 3"),
-        ({"speaker": "ana"}, "filter: unknown field 'speaker'; known are all_tags, kinds, metadata"),
+        ({"speaker": "ana"}, "filter: unknown field 'speaker'; known are alive_at, all_tags, kinds, metadata"),
         ({"speakers": 3}, "filter.speakers must be a list of short texts"),
         ({"speakers": [""]}, "filter.speakers[0] is empty"),
         ({"speakers": ["x"] * 101}, "101 filter.speakers are too many, the most is 100"),

@@ -36,6 +36,7 @@ COMMANDS = (
     "settings",
     "namespaces",
     "learn",
+    "life",
     "maintain",
     "database",
     "serve",

@@ -8,6 +8,7 @@ from fivefold.errors import Call, DamagedStore, FivefoldError, InvalidFile, Targ
 
 OPTIONS = {
     "event_at": "--at",
+    "expires_at": "--expires",
     "format": "--from",
     "k": "-k",
     "ks": "--k",
@@ -32,6 +33,7 @@ OPTIONS = {
             "min_chance",
             "mix",
             "now",
+            "origin",
             "out",
             "port",
             "recipes",

@@ -46,6 +46,9 @@ def add(
     importance: ImportanceOption = None,
     valid_from: Annotated[str | None, record_option("--valid-from", "valid_from")] = None,
     valid_to: Annotated[str | None, record_option("--valid-to", "valid_to")] = None,
+    expires: Annotated[str | None, record_option("--expires", "expires_at")] = None,
+    pin: Annotated[bool, record_option("--pin", "pinned", default=False)] = False,
+    origin: Annotated[str | None, record_option("--origin", "origin")] = None,
     metadata: Annotated[str | None, record_option("--metadata", "metadata")] = None,
     embedder: EmbedderOption = None,
     extractor: ExtractorOption = "rules",
@@ -66,6 +69,9 @@ def add(
         "importance": importance,
         "valid_from": valid_from,
         "valid_to": valid_to,
+        "expires_at": expires,
+        "pinned": pin,
+        "origin": origin,
         "metadata": _json(metadata),
     }
     _checked(record)
@@ -86,6 +92,7 @@ def update(
     tag: TagOption = None,
     importance: Annotated[float | None, record_option("--importance", "importance", default=False)] = None,
     valid_to: Annotated[str | None, record_option("--valid-to", "valid_to", default=False)] = None,
+    expires: Annotated[str | None, record_option("--expires", "expires_at", default=False)] = None,
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,
@@ -99,6 +106,7 @@ def update(
         "tags": tag,
         "importance": importance,
         "valid_to": valid_to,
+        "expires_at": expires,
     }
     changes = {name: value for name, value in fields.items() if value is not None}
     if not changes:

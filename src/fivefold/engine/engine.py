@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Unpack
 
 from fivefold import observers
+from fivefold.engine.upkeep import Upkeep
 from fivefold.errors import InvalidInput
 from fivefold.learning.background_training import BackgroundTraining
 from fivefold.learning.feedback import give_feedback
@@ -21,7 +22,6 @@ from fivefold.learning.training import train_reranker
 from fivefold.models.embedders import DEFAULT, Embedder
 from fivefold.namespace import Namespace
 from fivefold.retrieval import pipeline
-from fivefold.retrieval.browse import Browser
 from fivefold.retrieval.prompt import Context, compose
 from fivefold.retrieval.prompt_block import Count
 from fivefold.retrieval.request import RecallOptions, RecipeChoice, checked_request
@@ -34,7 +34,7 @@ from fivefold.transfer.import_jsonl import import_jsonl
 from fivefold.values.extraction import Extractor
 from fivefold.values.filter_input import FilterInput
 from fivefold.values.limits import MAX_TOKENS
-from fivefold.values.memory import Kind, Memory, RecordChanges, RecordInput, Type
+from fivefold.values.memory import Kind, Memory, Origin, RecordChanges, RecordInput, Type
 from fivefold.values.query import Query
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Effort, Plan
@@ -48,7 +48,7 @@ from fivefold.writing.graph import Graph
 from fivefold.writing.pipeline import write, write_checked, write_messages
 
 
-class Engine(Browser):
+class Engine(Upkeep):
     """Memory for an agent. Safe to share between threads; close it, or use it in a `with` block."""
 
     def __init__(
@@ -100,6 +100,9 @@ class Engine(Browser):
         importance: float | None = None,
         memory_score: float | None = None,
         confidence: float | None = None,
+        expires_at: datetime | str | None = None,
+        pinned: bool | None = None,
+        origin: Origin | None = None,
         metadata: Mapping[str, object] | None = None,
     ) -> Report:
         """Remember one text. The keywords are the fields of a `Record`; only the text is needed."""

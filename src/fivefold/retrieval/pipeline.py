@@ -20,15 +20,16 @@ from fivefold.learning.training import learned_reranker
 from fivefold.models.embedders import read_question
 from fivefold.namespace import Namespace
 from fivefold.retrieval.effort import at_effort
-from fivefold.retrieval.fuse import fuse, name_top_hits
+from fivefold.retrieval.fuse import Fused, fuse, name_top_hits
 from fivefold.retrieval.matched_words import with_matched_words
 from fivefold.retrieval.plan import plan
-from fivefold.retrieval.recipe import Recipe
+from fivefold.retrieval.recipe import FusionSpec, Recipe
 from fivefold.retrieval.request import RecallRequest
 from fivefold.retrieval.retrieve import retrieve
 from fivefold.retrieval.routes import ROUTES, SearchContext
 from fivefold.retrieval.selection import drop_not_yet_known, drop_unlikely, drop_unmatched, select
 from fivefold.retrieval.stages import Pool, run_stages
+from fivefold.retrieval.trust import weigh_by_origin
 from fivefold.retrieval.understand.question import understand
 from fivefold.retrieval.weigh import apply_weights, predict_weights
 from fivefold.settings import Settings
@@ -37,7 +38,7 @@ from fivefold.values.ids import new_id
 from fivefold.values.query import Query
 from fivefold.values.reading import QuestionReading
 from fivefold.values.recall import Recall
-from fivefold.values.recall_trace import Plan, Timing
+from fivefold.values.recall_trace import Plan, RouteRun, Timing
 
 
 class Stopwatch:
@@ -97,17 +98,16 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
     context = SearchContext(
         query, reader, settings, space, question, request.k, id, recipe.unit, planned, learned, keep=request.filter
     )
-    runs = retrieve(planned, context, threads, recipe.fusion)
-    watch.stage("retrieve")
-    fused = fuse(runs, planned, recipe.fusion, reader.memories.fetch)
+    runs, fused = search_alive(planned, context, threads, recipe.fusion, watch)
     runs = [name_top_hits(run, fused.candidates) for run in runs]
     watch.stage("fuse")
     pool = drop_not_yet_known(Pool(fused.candidates, supporting=fused.supporting), request.now)
-    pool = drop_unmatched(run_stages(pool, context, recipe.boosts), request.filter)
+    pool = drop_unmatched(run_stages(pool, context, recipe.boosts), request.filter, request.now)
     watch.stage("boost")
-    pool = drop_unmatched(run_stages(pool, context, recipe.rerank), request.filter)
+    pool = drop_unmatched(run_stages(pool, context, recipe.rerank), request.filter, request.now)
+    pool = weigh_by_origin(pool, settings)
     watch.stage("rerank")
-    pool = drop_unmatched(run_stages(pool, context, recipe.select), request.filter)
+    pool = drop_unmatched(run_stages(pool, context, recipe.select), request.filter, request.now)
     pool = drop_unlikely(pool, request.min_chance)
     hits, dropped = select(pool, request.k, recipe.unit)
     hits = with_matched_words(hits, context, namespace)
@@ -127,10 +127,29 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
         timings=tuple(watch.timings),
         embedder=space.embedder if space else "",
         notes=pool.notes,
-        recent=tuple(recent),
+        recent=tuple(turn for turn in recent if turn.is_alive(request.now)),
         chance=pool.chance,
         found=bool(hits) and pool.found is not False,
     )
+
+
+def search_alive(
+    planned: Plan, context: SearchContext, threads: ThreadPoolExecutor, fusion: FusionSpec, watch: Stopwatch
+) -> tuple[list[RouteRun], Fused]:
+    """Run the routes and fuse what they found. Where some of it has expired, search again among what has not.
+
+    So a namespace in which nothing expires pays nothing, and expired memories take no place of others.
+    """
+    now, keep = context.query.now, context.keep
+    runs = retrieve(planned, context, threads, fusion)
+    watch.stage("retrieve")
+    fused = fuse(runs, planned, fusion, context.reader.memories.fetch)
+    if all(candidate.memory.is_alive(now) for candidate in fused.candidates):
+        return runs, fused
+    alive = replace(context, keep=replace(keep, alive_at=max(now, keep.alive_at or now)))
+    runs = retrieve(planned, alive, threads, fusion)
+    watch.stage("retrieve again")
+    return runs, fuse(runs, planned, fusion, context.reader.memories.fetch)
 
 
 def encode_question(

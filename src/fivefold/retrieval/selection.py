@@ -8,6 +8,7 @@ from datetime import datetime
 from fivefold.retrieval.recipe import Unit
 from fivefold.retrieval.stages import Pool, best_first
 from fivefold.values.filters import Filter
+from fivefold.values.memory import Memory
 from fivefold.values.recall import Hit
 from fivefold.values.recall_trace import Candidate, Dropped
 
@@ -22,21 +23,25 @@ def drop_not_yet_known(pool: Pool, now: datetime) -> Pool:
     return pool.without(later, "select") if later else pool
 
 
-def drop_unmatched(pool: Pool, keep: Filter) -> Pool:
-    """What a stage has added and does not pass the filter is left out, also next to a candidate."""
-    if not keep:
-        return pool
-    unmatched = [
-        (candidate, "does not pass the filter") for candidate in pool.candidates if not keep.matches(candidate.memory)
-    ]
+def drop_unmatched(pool: Pool, keep: Filter, now: datetime) -> Pool:
+    """What a stage has added and has expired or does not pass the filter is left out, also next to a candidate."""
+    faults = [(candidate, _fault(candidate.memory, keep, now)) for candidate in pool.candidates]
+    unmatched = [(candidate, fault) for candidate, fault in faults if fault]
     pool = pool.without(unmatched, "filter") if unmatched else pool
-    return pool.with_candidates(_without_unmatched(candidate, keep) for candidate in pool.candidates)
+    return pool.with_candidates(_without_unmatched(candidate, keep, now) for candidate in pool.candidates)
 
 
-def _without_unmatched(candidate: Candidate, keep: Filter) -> Candidate:
+def _fault(memory: Memory, keep: Filter, now: datetime) -> str:
+    if not memory.is_alive(now):
+        return f"expired on {memory.expires_at:%d %b %Y}"
+    return "does not pass the filter" if keep and not keep.matches(memory) else ""
+
+
+def _without_unmatched(candidate: Candidate, keep: Filter, now: datetime) -> Candidate:
     if not candidate.neighbours:
         return candidate
-    return replace(candidate, neighbours=tuple(filter(keep.matches, candidate.neighbours)))
+    kept = tuple(memory for memory in candidate.neighbours if not _fault(memory, keep, now))
+    return replace(candidate, neighbours=kept)
 
 
 def drop_unlikely(pool: Pool, least: float | None) -> Pool:

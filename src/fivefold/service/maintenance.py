@@ -16,6 +16,7 @@ from fivefold.values.reports import MaintenanceResult
 from fivefold.values.times import utc_now
 from fivefold.writing import drift
 from fivefold.writing.extract import extractor
+from fivefold.writing.life import sweep
 from fivefold.writing.rebuild import writing_model
 
 DAY_S = 86_400.0
@@ -26,7 +27,7 @@ _log = logging.getLogger("fivefold")
 def maintain(
     store: Store, now: datetime, progress: bool = False, ended: Callable[[], bool] = lambda: False
 ) -> Iterator[MaintenanceResult]:
-    """Look after vectors and vocabulary of each namespace, then let the store maintain itself.
+    """Look after vectors, expired memories and vocabulary of each namespace, then let the store maintain itself.
 
     A part that fails stops no other; one that takes long ends early once `ended` says so.
     """
@@ -40,6 +41,7 @@ def maintain(
     with bar("Maintaining the store", len(namespaces) + 1, show=progress) as advance:
         for namespace in namespaces:
             yield from _vectors(store, namespace, ended)
+            yield from _expired(store, namespace, now)
             yield _vocabulary(store, namespace, now)
             advance(1)
         try:
@@ -74,6 +76,18 @@ def _vectors(store: Store, namespace: str, ended: Callable[[], bool]) -> Iterato
         yield MaintenanceResult("vectors", True, "part of them was made again; the next round goes on", namespace)
     except FivefoldError as error:
         yield MaintenanceResult("vectors", False, str(error), namespace, ok=False)
+
+
+def _expired(store: Store, namespace: str, now: datetime) -> Iterator[MaintenanceResult]:
+    """Memories that have expired are forgotten; nothing is said where there are none."""
+    try:
+        swept = sweep(Namespace(store, namespace, None, extractor("rules"), lambda: now)).swept
+        if swept:
+            yield MaintenanceResult("expired", True, f"{len(swept):,} memories forgotten", namespace)
+    except StoreClosed:
+        raise
+    except FivefoldError as error:
+        yield MaintenanceResult("expired", False, str(error), namespace, ok=False)
 
 
 def _vocabulary(store: Store, namespace: str, now: datetime) -> MaintenanceResult:

@@ -13,7 +13,8 @@ from fivefold.values.times import from_micros, to_micros
 MEMORY_COLUMNS = (
     "row, id, content, kind, type, speaker, session_id, turn_index, predicate, user_text, assistant_text, "
     "next_user_text, tags, task_tag, event_at, created_at, valid_from, valid_to, superseded_by, importance, "
-    "memory_score, confidence, seen_count, access_count, last_accessed_at, metadata"
+    "memory_score, confidence, seen_count, access_count, last_accessed_at, "
+    "expires_at, pinned, origin, echo_count, metadata"
 ).split(", ")
 """The columns of a memory in the order of `memory_of`; all but the row in that of `values_of`."""
 
@@ -46,6 +47,10 @@ def memory_of(namespace: str, columns: Sequence[Any]) -> Memory:
         seen_count,
         access_count,
         last_accessed_at,
+        expires_at,
+        pinned,
+        origin,
+        echo_count,
         metadata,
     ) = columns
     return Memory(
@@ -74,6 +79,10 @@ def memory_of(namespace: str, columns: Sequence[Any]) -> Memory:
         seen_count=seen_count,
         access_count=access_count,
         last_accessed_at=moment_or_none(last_accessed_at),
+        expires_at=moment_or_none(expires_at),
+        pinned=bool(pinned),
+        origin=origin,
+        echo_count=echo_count,
         metadata={} if metadata == "{}" else json.loads(metadata),
         row=row,
     )
@@ -106,6 +115,10 @@ def values_of(memory: Memory) -> tuple[Any, ...]:
         memory.seen_count,
         memory.access_count,
         micros_or_none(memory.last_accessed_at),
+        micros_or_none(memory.expires_at),
+        int(memory.pinned),
+        memory.origin,
+        memory.echo_count,
         compact(dict(memory.metadata)) if memory.metadata else "{}",
     )
 

@@ -66,6 +66,7 @@ def _table(name: str, columns: str, order: str) -> Table:
 _MEMORY_TYPES = {
     "row": "=memory",
     **dict.fromkeys(("turn_index", "seen_count", "access_count", "last_accessed_at"), ":integer"),
+    **dict.fromkeys(("expires_at", "pinned", "echo_count"), ":integer"),
     **dict.fromkeys(("event_at", "created_at", "valid_from", "valid_to"), ":integer"),
     **dict.fromkeys(("importance", "memory_score", "confidence"), ":real"),
 }

@@ -9,6 +9,7 @@ from fivefold.testing.filters import FilterLaws
 from fivefold.testing.forgetting import ForgettingLaws
 from fivefold.testing.graph import GraphLaws
 from fivefold.testing.lexical import LexicalLaws
+from fivefold.testing.life import LifeLaws
 from fivefold.testing.maintenance import MaintenanceLaws
 from fivefold.testing.memories import MemoryLaws
 from fivefold.testing.namespaces import NamespaceLaws
@@ -32,6 +33,7 @@ class StoreConformance(
     RecallLaws,
     BrowsingLaws,
     FilterLaws,
+    LifeLaws,
     DeletionLaws,
 ):
     """Subclass it in a test file and define one fixture: `location`, where a store can be opened.

@@ -20,7 +20,7 @@ from fivefold.testing.vectors import WordTokens, WordVectors
 from fivefold.values.filter_input import filter_of
 from fivefold.values.filter_language import write_filter
 from fivefold.values.filters import EVERYTHING, Filter
-from fivefold.values.memory import KINDS, TYPES
+from fivefold.values.memory import KINDS, ORIGINS, TYPES
 from fivefold.values.recall_trace import RouteHit
 
 MOMENTS = ("2025-02-01T09:00:00Z", "2025-02-03T10:00:00Z", "2025-02-20T08:00:00Z", "2025-03-09T00:00:00Z")
@@ -74,6 +74,9 @@ _records = st.lists(
             "type": st.sampled_from((None, *TYPES)),
             "tags": st.lists(st.sampled_from(TAGS), max_size=3, unique=True),
             "metadata": st.one_of(_metadata, _nested),
+            "expires_at": st.sampled_from((None, *MOMENTS)),
+            "pinned": st.booleans(),
+            "origin": st.sampled_from((None, *ORIGINS)),
         }
     ),
     min_size=1,
@@ -109,6 +112,9 @@ _PARTS: dict[str, st.SearchStrategy[Any]] = {
     "metadata": st.dictionaries(st.sampled_from(KEYS), _tests, min_size=1, max_size=2),
     "words": _some(("TEA", "boat", "ë")),
     "superseded": st.booleans(),
+    "origins": _some(ORIGINS),
+    "pinned": st.booleans(),
+    "alive_at": st.sampled_from(MOMENTS),
     "since": st.sampled_from(MOMENTS),
     "until": st.sampled_from(MOMENTS),
     "written_since": st.sampled_from((NOW, NOW + timedelta(minutes=1))),

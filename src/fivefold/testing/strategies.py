@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from fivefold.engine import Engine
 from fivefold.testing.recipes import steady
+from fivefold.values.memory import ORIGINS
 
 SHRINK = "FIVEFOLD_TEST_SHRINK"
 """Set it to shrink a story that fails, which takes minutes on a database."""
@@ -162,6 +163,9 @@ records = st.fixed_dictionaries(
         "importance": shares,
         "turn_index": st.integers(0, 3),
         "valid_to": moments,
+        "expires_at": st.sampled_from(["2025-03-01T00:00:00Z", "2030-01-01T00:00:00Z"]),
+        "pinned": st.booleans(),
+        "origin": st.sampled_from(ORIGINS),
         "metadata": st.dictionaries(st.sampled_from(["b", "a", "ключ"]), st.sampled_from([1, 2.5, "x", None, [1, {}]])),
     },
 )

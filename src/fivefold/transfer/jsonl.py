@@ -45,6 +45,8 @@ _ABSENT = {
     "confidence": 1,
     "seen_count": 1,
     "access_count": 0,
+    "pinned": False,
+    "echo_count": 0,
 }
 """What an exported line without them means."""
 
@@ -155,7 +157,7 @@ def _object(line: str, first: bool) -> Json:
 def _record(data: Json, seen: Counter[str]) -> Record:
     """A line without an id gets one from its text and how often it came before, so a replay finds it."""
     _check_names(data, _RECORD, "a record")
-    record = record_of(data)
+    record = record_of({"origin": "import", **data})
     if record.id is not None:
         return record
     canonical = json.dumps(data, sort_keys=True, ensure_ascii=False)

@@ -31,16 +31,25 @@ LISTS = {
     "type": "types",
     "kind": "kinds",
     "speaker": "speakers",
+    "origin": "origins",
     "session": "session_ids",
     "tag": "tags",
     "text": "words",
 }
 """Fields that take one of several values, and where these go."""
 
-TIMES = {"since": "since", "until": "until", "written-since": "written_since", "written-until": "written_until"}
+TIMES = {
+    "since": "since",
+    "until": "until",
+    "written-since": "written_since",
+    "written-until": "written_until",
+    "alive-at": "alive_at",
+}
+STATES = ("superseded", "pinned")
+"""Fields that are yes or no."""
 FLAGS = {"yes": True, "no": False, "true": True, "false": False}
 BOUNDS = {">": "above", ">=": "at_least", "<": "below", "<=": "at_most"}
-FIELDS = (*LISTS, "superseded", *TIMES, f"{META}KEY")
+FIELDS = (*LISTS, *STATES, *TIMES, f"{META}KEY")
 """Every field of the language."""
 
 EXAMPLE = "speaker:ana tag:work meta.price>=10 since:2024-01-01"
@@ -152,10 +161,10 @@ def _add(fields: dict[str, Any], term: Term) -> None:
         _once(fields, LISTS[term.field], texts, term.field, f"; write {term.field}:a,b for either of two values")
     elif len(texts) > 1:
         raise _wrong(term.field, f"takes one value, not {len(texts)}")
-    elif term.field == "superseded":
+    elif term.field in STATES:
         if texts[0] not in FLAGS:
-            raise _wrong("superseded", f"{shorten(repr(texts[0]), 60)} is unknown; it is yes or no")
-        _once(fields, "superseded", FLAGS[texts[0]], term.field)
+            raise _wrong(term.field, f"{shorten(repr(texts[0]), 60)} is unknown; it is yes or no")
+        _once(fields, term.field, FLAGS[texts[0]], term.field)
     else:
         _once(fields, TIMES[term.field], texts[0], term.field)
 
@@ -223,8 +232,8 @@ def write_filter(keep: Filter) -> str:
     parts += [part for test in keep.metadata for part in _write_test(test)]
     if keep.words:
         parts.append(f"text:{_text(' '.join(keep.words))}")
-    if keep.superseded is not None:
-        parts.append(f"superseded:{'yes' if keep.superseded else 'no'}")
+    states = ((name, getattr(keep, name)) for name in STATES)
+    parts += [f"{name}:{'yes' if state else 'no'}" for name, state in states if state is not None]
     parts += [f"{word}:{iso(getattr(keep, name))}" for word, name in TIMES.items() if getattr(keep, name)]
     return " ".join(parts)
 

@@ -11,7 +11,7 @@ from typing import Annotated
 from fivefold.values.field_types import About, Chars, Items, Name, Rule
 from fivefold.values.labels import META, TAG, Label, label_value, labels_of, text_label
 from fivefold.values.limits import MAX_NAME
-from fivefold.values.memory import Kind, Memory, Type
+from fivefold.values.memory import Kind, Memory, Origin, Type
 from fivefold.values.serialize import Value
 
 MAX_CHOICES = 100
@@ -105,6 +105,9 @@ class Filter(Value):
         About("Any of these kinds", left_out="a list has turns and notes, a recall has what its recipe looks for"),
     ] = ()
     speakers: Annotated[Choices, About("Said by any of these speakers")] = ()
+    origins: Annotated[
+        tuple[Origin, ...], Items(MAX_CHOICES, distinct=True), About("Written by any of these, or come by that way")
+    ] = ()
     session_ids: Annotated[Choices, About("From any of these sessions")] = ()
     tags: Annotated[Choices, About("With any of these tags")] = ()
     all_tags: Annotated[Choices, About("With all of these tags")] = ()
@@ -115,10 +118,12 @@ class Filter(Value):
         About("Words that must all be in the text, in any letter case"),
     ] = ()
     superseded: Annotated[bool | None, About("Only what was replaced, or only what was not")] = None
+    pinned: Annotated[bool | None, About("Only what is pinned, or only what is not")] = None
     since: Annotated[datetime | None, About("Happened or said at this time or later, ISO 8601")] = None
     until: Annotated[datetime | None, About("Happened or said before this time, ISO 8601")] = None
     written_since: Annotated[datetime | None, About("Written at this time or later, ISO 8601")] = None
     written_until: Annotated[datetime | None, About("Written before this time, ISO 8601")] = None
+    alive_at: Annotated[datetime | None, About("Pinned, or not expired at this time, ISO 8601")] = None
 
     def __bool__(self) -> bool:
         """Whether anything is asked for."""
@@ -131,6 +136,8 @@ class Filter(Value):
             and _within(memory.event_at, self.since, self.until)
             and _within(memory.created_at, self.written_since, self.written_until)
             and (self.superseded is None or self.superseded is (memory.superseded_by is not None))
+            and (self.pinned is None or self.pinned is memory.pinned)
+            and (self.alive_at is None or memory.is_alive(self.alive_at))
             and all(has_word(memory.content, word) for word in self.words)
             and self._has_labels(memory)
         )
@@ -140,6 +147,7 @@ class Filter(Value):
             (self.types, memory.type),
             (self.kinds, memory.kind),
             (self.speakers, memory.speaker),
+            (self.origins, memory.origin),
             (self.session_ids, memory.session_id),
         )
         return all(not allowed or value in allowed for allowed, value in pairs)

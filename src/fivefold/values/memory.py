@@ -32,8 +32,26 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 TYPES: tuple[Type, ...] = get_args(Type)
 FACETS: tuple[Facet, ...] = get_args(Facet)
 
+Origin = Literal["user", "assistant", "tool", "import"]
+ORIGINS: tuple[Origin, ...] = get_args(Origin)
+"""Who wrote a memory, or by which way it came."""
+
 ROLES = frozenset({"user", "assistant", "system", "human", "ai", "tool"})
 """Speakers that name a part in the talk rather than a person."""
+
+
+_ORIGINS: Mapping[str, Origin] = {
+    "assistant": "assistant",
+    "ai": "assistant",
+    "tool": "tool",
+    "function": "tool",
+    "system": "tool",
+}
+
+
+def origin_of(speaker: str | None) -> Origin:
+    """Who wrote what that speaker said; a person, or nobody in particular, is the user."""
+    return _ORIGINS.get((speaker or "").lower(), "user")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +102,16 @@ class Record(Value):
         Share | None, About("How well it stands alone as a memory", left_out="read from the wording")
     ] = None
     confidence: Annotated[Share | None, About("How sure it is", left_out="1")] = None
+    expires_at: Annotated[
+        datetime | None,
+        About("From when on it is no longer recalled, ISO 8601", left_out="never, or as the settings say for its type"),
+    ] = None
+    pinned: Annotated[
+        bool | None, About("Whether it stays until it is forgotten or superseded by hand", left_out="false")
+    ] = None
+    origin: Annotated[
+        Origin | None, About("Who wrote it, or by which way it came", left_out="read from the speaker")
+    ] = None
     metadata: Annotated[
         Metadata, About("Anything of your own that is plain JSON; kept and filtered by, not searched")
     ] = field(default_factory=dict)
@@ -120,6 +148,8 @@ class RecordChanges(TypedDict, total=False):
     importance: float | None
     memory_score: float | None
     confidence: float | None
+    expires_at: datetime | str | None
+    pinned: bool | None
     metadata: Mapping[str, Any] | None
 
 
@@ -152,6 +182,12 @@ class Memory(Value):
     seen_count: Tally
     access_count: Tally
     last_accessed_at: datetime | None
+    expires_at: datetime | None = None
+    pinned: bool = False
+    origin: Origin | None = None
+    """None where it is not known, and for the memory of a session."""
+    echo_count: Tally = 0
+    """How often it was recalled and then stored again by the assistant or a tool."""
     metadata: Metadata
     row: int = hidden(default=0)
 
@@ -162,6 +198,10 @@ class Memory(Value):
     def is_current(self, t: datetime) -> bool:
         """Whether the memory still holds at `t`."""
         return self.valid_to is None or self.valid_to > t
+
+    def is_alive(self, t: datetime) -> bool:
+        """Whether the memory may be recalled at `t`: it has not expired, or is pinned."""
+        return self.pinned or self.expires_at is None or self.expires_at > t
 
 
 @dataclass(frozen=True, slots=True)

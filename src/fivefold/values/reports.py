@@ -104,6 +104,15 @@ class Stats(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class Sweep(Value):
+    """The memories that had expired and were forgotten; after a dry run, those that would be."""
+
+    at: datetime
+    swept: tuple[str, ...]
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Finding(Value):
     """One thing the doctor looked at."""
 

@@ -36,6 +36,7 @@ Writes take an `Idempotency-Key`: sent twice under one key, they are done once a
 TAGS = {
     "memories": "Remember, read, change, supersede, forget.",
     "recall": "Questions, how they are answered, and feedback.",
+    "life": "Pin memories, and forget what has expired.",
     "sessions": "Conversations.",
     "graph": "Entities and their relations.",
     "namespaces": "Namespaces, their settings, all of one out and in.",

@@ -102,7 +102,7 @@ def mark_changes(changes: Sequence[Change], txn: Writer, report: ReportBuilder) 
         stated = txn.statements.of_memory(older.row)
         if (newer.id, older.id) in decided or _states_again(newer, stated, txn) or _states_other(newer, stated, txn):
             continue
-        if change.is_sure and len(stated) < 2:
+        if change.is_sure and len(stated) < 2 and not older.pinned:
             why = f"{_short(newer.content)!r} replaces {_short(older.content)!r}, chance {change.read:.2f}"
             txn.statements.supersede(older, newer, why)
             report.superseded.append(Link(newer.id, older.id, "supersedes", why))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from fivefold.models.embedders import Embedder
+from fivefold.settings import Settings
 from fivefold.stores.protocol import Entry
 from fivefold.text.passages import texts_to_embed
 from fivefold.values.extraction import Extraction, Extractor
 from fivefold.values.ids import content_hash, new_id
-from fivefold.values.memory import Memory, Record
+from fivefold.values.memory import Memory, Record, origin_of
 from fivefold.values.reports import Link
 from fivefold.writing.indexing import NO_VECTORS, MemoryVectors, index_entry, read_texts
 
@@ -71,9 +72,19 @@ def draft(record: Record, namespace: str, extractor: Extractor, now: datetime) -
         seen_count=1,
         access_count=0,
         last_accessed_at=None,
+        expires_at=record.expires_at,
+        pinned=bool(record.pinned),
+        origin=record.origin or origin_of(record.speaker),
         metadata=record.metadata,
     )
     return Draft(record, memory, extraction, content_hash(record.speaker, record.content))
+
+
+def expire_by_type(item: Draft, settings: Settings) -> None:
+    """A memory that is not pinned and says nothing of its end lives as long as the settings say for its type."""
+    days = settings.days(item.memory.type)
+    if days is not None and item.memory.expires_at is None and not item.memory.pinned:
+        item.memory = replace(item.memory, expires_at=item.memory.created_at + timedelta(days=days))
 
 
 def embed_drafts(drafts: Sequence[Draft], model: Embedder) -> None:

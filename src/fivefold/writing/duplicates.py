@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fivefold.stores.protocol import Reader, Writer
+from fivefold.values.memory import Memory
 from fivefold.values.reports import Link, Merged
 from fivefold.writing.draft import Draft
 from fivefold.writing.report import ReportBuilder
@@ -27,6 +28,7 @@ def merge(item: Draft, txn: Writer) -> Merged | None:
         if row is None:
             return None
         txn.memories.count_repeat(row, memory.tags)
+        _prolong(row, memory, txn)
         known = txn.memories.by_row(row)
         assert known is not None
         return Merged(known.id, f"the same note was remembered before; seen {known.seen_count} times now")
@@ -35,6 +37,16 @@ def merge(item: Draft, txn: Writer) -> Merged | None:
         if twin:
             return Merged(twin, "the same turn at the same time is already in this session")
     return None
+
+
+def _prolong(row: int, again: Memory, txn: Writer) -> None:
+    """What is said again lives as long as the later of both ends, and a pin counts for both."""
+    known = txn.memories.by_row(row)
+    assert known is not None
+    ends = (known.expires_at, again.expires_at)
+    life = (None if None in ends else max(filter(None, ends)), known.pinned or again.pinned)
+    if life != (known.expires_at, known.pinned):
+        txn.memories.set_life(row, *life)
 
 
 def link_equal_turn(item: Draft, txn: Writer, report: ReportBuilder) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.namespace import Namespace
+from fivefold.stores.protocol import Writer
 from fivefold.values.memory import Memory, Record, RecordChanges
 from fivefold.values.records import record_of
 from fivefold.values.reports import BY_HAND, Link, Report
@@ -79,6 +80,9 @@ def _redraft(namespace: Namespace, old: Memory, changes: Mapping[str, object]) -
         seen_count=old.seen_count,
         access_count=old.access_count,
         last_accessed_at=old.last_accessed_at,
+        expires_at=item.record.expires_at,
+        origin=old.origin,
+        echo_count=old.echo_count,
     )
     if (item.memory.content, item.memory.speaker) == (old.content, old.speaker):
         stored = namespace.extraction_of(old)
@@ -100,8 +104,9 @@ def _changed_record(old: Memory, changes: Mapping[str, object]) -> Record:
 def supersede(namespace: Namespace, old_id: str, record: Record) -> Report:
     """Store `record` as what replaces `old_id`."""
     report, model = ReportBuilder(), writing_model(namespace)
-    (item,) = extract([record], namespace)
-    _check_supersedable(namespace.get(old_id))
+    replaced = namespace.get(old_id)
+    _check_supersedable(replaced)
+    (item,) = extract([_heir(record, replaced)], namespace)
     embed([item], namespace.reader, model)
     changes = compare([item], namespace, report)
     with namespace.transaction(model) as txn:
@@ -121,6 +126,12 @@ def supersede(namespace: Namespace, old_id: str, record: Record) -> Report:
         mark_changes(changes, txn, report)
         refresh_sessions(report.sessions, namespace, txn)
     return report.build()
+
+
+def _heir(record: Record, old: Memory) -> Record:
+    """What a record does not say it has from the old memory: the pin, and without a speaker the origin."""
+    origin = record.origin or (None if record.speaker else old.origin)
+    return replace(record, origin=origin, pinned=old.pinned if record.pinned is None else record.pinned)
 
 
 def _check_supersedable(old: Memory) -> None:
@@ -148,13 +159,18 @@ def forget(namespace: Namespace, id: str) -> Memory:
             raise InvalidInput(
                 f"{id} is the memory of session {memory.session_id!r}; forget its turns, or the whole session"
             )
-        after = txn.sessions.turn_after(memory.session_id, memory.row) if memory.session_id else None
-        txn.memories.remove(memory.row)
-        if memory.session_id:
-            follow_changed_turn(after, namespace, txn)
-            follow_change(memory.session_id, memory.content, None, namespace, txn)
+        remove(memory, namespace, txn)
     namespace.store.checkpoint()
     return memory
+
+
+def remove(memory: Memory, namespace: Namespace, txn: Writer) -> None:
+    """Delete a memory; the turn after it and the memory of its session follow."""
+    after = txn.sessions.turn_after(memory.session_id, memory.row) if memory.session_id else None
+    txn.memories.remove(memory.row)
+    if memory.session_id:
+        follow_changed_turn(after, namespace, txn)
+        follow_change(memory.session_id, memory.content, None, namespace, txn)
 
 
 def forget_session(namespace: Namespace, session_id: str) -> int:

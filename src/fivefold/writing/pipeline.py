@@ -25,7 +25,7 @@ from fivefold.values.memory import Record
 from fivefold.values.records import record_of
 from fivefold.values.reports import Report
 from fivefold.writing.change import Change, find_changes, mark_changes
-from fivefold.writing.draft import Draft, draft, embed_drafts
+from fivefold.writing.draft import Draft, draft, embed_drafts, expire_by_type
 from fivefold.writing.duplicates import link_equal_turn, merge, new_drafts
 from fivefold.writing.indexing import NO_VECTORS
 from fivefold.writing.messages import MessageReader, is_message
@@ -91,8 +91,11 @@ def batches(items: Iterable[T]) -> Iterator[list[T]]:
 
 def extract(records: Iterable[Record], namespace: Namespace) -> list[Draft]:
     """The memories that the records become, all created at the same moment."""
-    now = namespace.clock()
-    return [draft(record, namespace.name, namespace.extractor, now) for record in records]
+    now, settings = namespace.clock(), namespace.settings
+    drafts = [draft(record, namespace.name, namespace.extractor, now) for record in records]
+    for item in drafts:
+        expire_by_type(item, settings)
+    return drafts
 
 
 def embed(

@@ -51,6 +51,11 @@ def _end(
 ) -> None:
     """End one statement of `old`. The whole memory ends when nothing else that it states still holds."""
     why = f"{replacement.attribute}: {replacement.value!r} replaces {replaced.value!r}"
+    if old.pinned:
+        why = f"{why}; the older memory is pinned and stays"
+        txn.memories.link(new.row, old.row, "likely", why)
+        report.linked.append(Link(new.id, old.id, "likely", why))
+        return
     remaining = txn.statements.end(old.row, replaced, new.row)
     if remaining == 0 and len(old.content) <= REPLACEABLE:
         txn.statements.supersede(old, new, why)

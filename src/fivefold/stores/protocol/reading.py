@@ -41,6 +41,9 @@ class MemoryReader(Protocol):
         Without a kind, session memories are left out, which only repeat their turns.
         """
 
+    def expired(self, now: datetime, limit: int | None = None) -> list[Memory]:
+        """Memories that have expired by `now` and are not pinned, those that expired first come first."""
+
     def has_type(self, type: Type, at_least: int) -> bool:
         """Whether there are at least that many memories of the type."""
 
@@ -51,7 +54,10 @@ class MemoryReader(Protocol):
         """All links of a memory in both directions, and those between two of the memories in `among`."""
 
     def successions(self, rows: Sequence[int]) -> list[Succession]:
-        """Which memory replaces which, surely or likely, where either of them is one of these; by both rows."""
+        """Which memory replaces which, surely or likely, where either of them is one of these; by both rows.
+
+        What is pinned is not likely replaced.
+        """
 
     def named_times(self, rows: Sequence[int]) -> dict[int, tuple[tuple[datetime, datetime], ...]]:
         """The stretches of time that these memories name, by row, in time order; memories without any are left out."""

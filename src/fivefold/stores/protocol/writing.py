@@ -54,6 +54,9 @@ class MemoryWriter(Protocol):
     def count_repeat(self, row: int, tags: Sequence[str]) -> None:
         """A memory was given again: its `seen_count` grows by one and it gets the new tags too."""
 
+    def set_life(self, row: int, expires_at: datetime | None, pinned: bool) -> None:
+        """Change when a memory expires and whether it is pinned, and nothing else of it."""
+
     def link(self, source: int, target: int, relation: LinkKind, why: str, chance: float = 1.0) -> None:
         """Link two memories; a link that exists stays as it is.
 

@@ -10,8 +10,8 @@ from fivefold.values.filters import Filter, MetadataTest, word_forms
 from fivefold.values.labels import TAG, text_label
 from fivefold.values.times import to_micros
 
-_COLUMNS = {"types": "type", "kinds": "kind", "speakers": "speaker", "session_ids": "session_id"}
-_SCANNED = ("type", "kind")
+_COLUMNS = {"types": "type", "kinds": "kind", "speakers": "speaker", "origins": "origin", "session_ids": "session_id"}
+_SCANNED = ("type", "kind", "origin")
 """Columns of few values: their indexes would find too many memories to begin with."""
 
 
@@ -103,6 +103,11 @@ class FilterConditions:
     def _state(self, keep: Filter) -> Iterator[str]:
         if keep.superseded is not None:
             yield f"{self._sql.unindexed('superseded_by')} IS {'NOT ' if keep.superseded else ''}NULL"
+        if keep.pinned is not None:
+            yield f"pinned = {int(keep.pinned)}"
+        if keep.alive_at is not None:
+            expires_at = self._sql.unindexed("expires_at")
+            yield f"(pinned = 1 OR expires_at IS NULL OR {expires_at} > {self._bind(to_micros(keep.alive_at))})"
 
     def _word(self, word: str) -> str:
         """That a memory has the word; both databases fold only ASCII the same way."""

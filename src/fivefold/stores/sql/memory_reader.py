@@ -14,7 +14,7 @@ from fivefold.values.extraction import Extraction
 from fivefold.values.filters import Filter
 from fivefold.values.memory import Memory, Type
 from fivefold.values.reports import Link
-from fivefold.values.times import from_micros
+from fivefold.values.times import from_micros, to_micros
 
 
 class SqlMemoryReader:
@@ -63,6 +63,12 @@ class SqlMemoryReader:
             size=size,
         )
         return with_extractions(self._scope.namespace, rows)
+
+    def expired(self, now: datetime, limit: int | None = None) -> list[Memory]:
+        most = "" if limit is None else f" LIMIT {int(limit)}"
+        return self._scope.memories(
+            f"namespace = :ns AND expires_at <= :now AND pinned = 0 ORDER BY expires_at, row{most}", now=to_micros(now)
+        )
 
     def has_type(self, type: Type, at_least: int) -> bool:
         row = self._scope.one(
@@ -126,14 +132,15 @@ class SqlMemoryReader:
     def successions(self, rows: Sequence[int]) -> list[Succession]:
         """Links of both directions, each once."""
         side = (
-            "SELECT t.source, t.target, t.chance FROM memory_links t "
+            "SELECT t.source, t.target, t.chance, t.relation FROM memory_links t "
             f"WHERE {self._sql.unindexed('t.namespace')} = :ns AND t.relation IN ('supersedes', 'likely') AND "
         )
         links = self._scope.rows(
             "SELECT l.target, l.source, l.chance, m.event_at FROM "
             f"({side}{self._sql.among('t.source', ':rows')} UNION {side}{self._sql.among('t.target', ':rows')}) l "
             f"CROSS JOIN memories m WHERE m.row = l.source AND {self._sql.unindexed('m.namespace')} = :ns "
-            "ORDER BY l.target, l.source",
+            f"AND (l.relation <> 'likely' OR NOT EXISTS (SELECT 1 FROM memories p WHERE p.row = l.target "
+            f"AND {self._sql.unindexed('p.namespace')} = :ns AND p.pinned = 1)) ORDER BY l.target, l.source",
             rows=self._scope.as_list(rows),
         )
         return [Succession(older, newer, chance, from_micros(at)) for older, newer, chance, at in links]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from fivefold.stores.protocol import Entry
-from fivefold.stores.rows import compact, values_of
+from fivefold.stores.rows import compact, micros_or_none, values_of
 from fivefold.stores.sql.index_writer import SqlIndexWriter
 from fivefold.stores.sql.memory_labels import drop_labels, put_labels
 from fivefold.stores.sql.memory_links import link_memories, unlink_likely
@@ -128,6 +129,15 @@ class SqlMemoryWriter:
         if merged.tags != memory.tags:
             drop_labels(self._txn, row)
             put_labels(self._txn, row, merged)
+
+    def set_life(self, row: int, expires_at: datetime | None, pinned: bool) -> None:
+        self._txn.run(
+            "UPDATE memories SET expires_at = ?, pinned = ? WHERE namespace = ? AND row = ?",
+            micros_or_none(expires_at),
+            int(pinned),
+            self._txn.key,
+            row,
+        )
 
     def link(self, source: int, target: int, relation: LinkKind, why: str, chance: float = 1.0) -> None:
         link_memories(self._txn, source, target, relation, why, chance)

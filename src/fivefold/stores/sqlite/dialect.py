@@ -27,7 +27,7 @@ class SqliteDialect:
     least = "min"
     position = "instr"
     json_list = "json_group_array"
-    events = "memories INDEXED BY memories_events"
+    events = "main.memories INDEXED BY memories_events"
     extracted_times = (
         f"(SELECT m.row AS memory, {_micros('start')} AS starts_at, {_micros('end')} AS ends_at FROM memories m "
         "CROSS JOIN json_each(m.extracted, '$.dates') d "

@@ -23,6 +23,9 @@ PASSAGES = 6
 LABELS = 8
 """The version of the schema that first has the labels of memories."""
 
+LIFE = 9
+"""The version of the schema that first has the expiry, the pin and the origin of memories."""
+
 TIMES = 7
 """The version of the schema that first has the times that memories name, and links with a chance."""
 
@@ -84,6 +87,11 @@ def show_newest(connection: apsw.Connection) -> None:
     version = int(connection.pragma("user_version"))
     if version < SMALL_NAMESPACES:
         connection.execute("CREATE TEMP TABLE lexemes (namespace, sessions, memory, length, predicate, content)")
+    if version < LIFE:
+        connection.execute(
+            "CREATE TEMP VIEW memories AS SELECT *, NULL AS expires_at, 0 AS pinned, NULL AS origin, 0 AS echo_count "
+            "FROM main.memories"
+        )
     if version < LABELS:
         _offer_labels(connection)
         connection.execute(

@@ -49,6 +49,7 @@ def text_records(
             "content": content,
             "speaker": teller if visible(teller) else None,
             "event_at": at,
+            "origin": "import",
             "tags": labels,
             "session_id": source_id(source, *session) if session else None,
             "metadata": {IMPORTED: {"from": source, "digest": stamp}, **metadata},

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from fivefold.web.rest import graph, memories, namespace, recalls, server, sessions
+from fivefold.web.rest import graph, life, memories, namespace, recalls, server, sessions
 from fivefold.web.rest.operations import OPERATIONS, OperationRoute
 
-__all__ = ["graph", "install", "memories", "namespace", "recalls", "server", "sessions"]
+__all__ = ["graph", "install", "life", "memories", "namespace", "recalls", "server", "sessions"]
 
 
 def install(app: FastAPI) -> None:

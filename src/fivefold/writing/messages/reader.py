@@ -17,7 +17,7 @@ from fivefold.settings import Settings
 from fivefold.values.ids import replay_id
 from fivefold.values.json_shapes import require_list
 from fivefold.values.limits import MAX_NAME
-from fivefold.values.memory import Record
+from fivefold.values.memory import Record, origin_of
 from fivefold.values.records import record_of
 from fivefold.values.shorten import shorten
 from fivefold.values.validate import checked_name
@@ -113,6 +113,7 @@ class MessageReader:
                 "speaker": shorten(speaker, MAX_NAME),
                 "session_id": session,
                 "event_at": at,
+                "origin": "tool" if tools else origin_of(message.role),
                 "metadata": about,
             }
         )

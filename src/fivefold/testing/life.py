@@ -1,0 +1,184 @@
+"""The life of memories: they expire, are pinned and swept, and carry their origin."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from fivefold.engine import Engine
+from fivefold.stores.protocol import Store
+from fivefold.testing.fixtures import StoreFixtures
+from fivefold.testing.recipes import steady_recipes
+from fivefold.testing.store_pair import NOW, Clock, StorePair, exported, opened
+from fivefold.values.memory import ORIGINS
+
+SOON = NOW + timedelta(days=1)
+LATER = NOW + timedelta(days=2)
+CAKE = {"content": "Tom likes cake", "id": "cake", "pinned": True, "expires_at": SOON}
+QUESTION = "which tea does Sarah like?"
+
+
+def teas(count: int, **fields: object) -> list[dict[str, object]]:
+    return [{"content": f"Sarah likes tea number {number}", "id": f"tea {number}", **fields} for number in range(count)]
+
+
+class LifeLaws(StoreFixtures):
+    """Each writes to a namespace of its own."""
+
+    @pytest.fixture
+    def clock(self) -> Clock:
+        return Clock()
+
+    @pytest.fixture
+    def aging(self, store: Store, clock: Clock) -> Engine:
+        """An engine whose clock the test moves."""
+        return opened(store, clock=clock)
+
+    def test_what_a_record_says_of_its_life_is_stored(self, engine: Engine) -> None:
+        engine.remember("The tap drips", id="a", expires_at=SOON, pinned=True, origin="tool")
+        engine.remember("The roof is new", id="b", speaker="assistant")
+        memory = engine.get("a")
+        assert (memory.expires_at, memory.pinned, memory.origin, memory.echo_count) == (SOON, True, "tool", 0)
+        memory = engine.get("b")
+        assert (memory.expires_at, memory.pinned, memory.origin) == (None, False, "assistant")
+
+    def test_an_expired_memory_is_not_recalled_by_any_recipe(self, aging: Engine, clock: Clock) -> None:
+        aging.remember("Sarah likes green tea", id="short", expires_at=SOON)
+        aging.remember("Sarah likes black tea", id="long")
+        for recipe in steady_recipes():
+            assert {hit.memory.id for hit in aging.recall(QUESTION, recipe=recipe)} == {"short", "long"}, recipe.name
+        clock.now = LATER
+        for recipe in steady_recipes():
+            assert {hit.memory.id for hit in aging.recall(QUESTION, recipe=recipe)} == {"long"}, recipe.name
+        assert {hit.memory.id for hit in aging.recall(QUESTION, now=NOW)} == {"short", "long"}, "as of then it holds"
+
+    def test_expired_memories_take_no_place_of_others(self, aging: Engine, clock: Clock) -> None:
+        aging.remember_many([*teas(300, expires_at=SOON), {"content": "The tea of Sarah is in the tin", "id": "tin"}])
+        clock.now = LATER
+        for recipe in steady_recipes():
+            assert [hit.memory.id for hit in aging.recall(QUESTION, k=5, recipe=recipe)] == ["tin"], recipe.name
+
+    def test_expired_turns_do_not_come_along(self, aging: Engine, clock: Clock) -> None:
+        for place, end in enumerate((SOON, None)):
+            aging.remember(f"Tea at {place} o'clock", session_id="s", speaker="user", expires_at=end)
+        clock.now = LATER
+        assert [turn.turn_index for turn in aging.recall("when is tea?", recent_turns=5).recent] == [1]
+
+    def test_a_sweep_forgets_what_has_expired_and_nothing_else(self, aging: Engine, clock: Clock) -> None:
+        aging.remember("Sarah likes green tea", id="a", expires_at=SOON)
+        aging.remember("Tom likes cake", id="b", expires_at=SOON, pinned=True)
+        aging.remember("Tom has a boat", id="c", expires_at=LATER + timedelta(days=1))
+        aging.remember("the pier is long", session_id="s", id="turn", expires_at=SOON)
+        assert aging.sweep().swept == ()
+        clock.now = LATER
+        planned = aging.sweep(dry_run=True)
+        assert (planned.swept, planned.dry_run, planned.at) == (("a", "turn"), True, LATER)
+        assert aging.stats().memories == 5
+        done = aging.sweep()
+        assert (done.swept, done.dry_run) == (("a", "turn"), False)
+        assert aging.stored_ids(["a", "b", "c", "turn"]) == {"b", "c"}
+        assert (aging.stats().memories, aging.stats().sessions) == (2, 0)
+        assert all(finding.ok for finding in aging.doctor())
+        assert aging.sweep().swept == ()
+
+    def test_a_large_sweep_goes_on_to_its_end(self, aging: Engine, clock: Clock) -> None:
+        aging.remember_many(teas(450, expires_at=SOON))
+        clock.now = LATER
+        assert len(aging.sweep().swept) == 450
+        assert aging.stats().memories == 0
+
+    def test_types_have_their_days(self, aging: Engine) -> None:
+        aging.configure(event_days=3, fact_days=30)
+        aging.remember("Tom fell", id="event", type="event")
+        aging.remember("Tom is tall", id="fact", type="fact")
+        aging.remember("Tom likes rain", id="preference", type="preference")
+        aging.remember("Tom sang", id="own", type="event", expires_at=SOON)
+        aging.remember("Tom danced", id="pinned", type="event", pinned=True)
+        ends = {id: aging.get(id).expires_at for id in ("event", "fact", "preference", "own", "pinned")}
+        assert ends == {
+            "event": NOW + timedelta(days=3),
+            "fact": NOW + timedelta(days=30),
+            "preference": None,
+            "own": SOON,
+            "pinned": None,
+        }
+        aging.update("own", expires_at=None)
+        assert aging.get("own").expires_at is None, "what is cleared by hand stays so"
+        aging.update("event", tags=["sport"])
+        assert aging.get("event").expires_at == NOW + timedelta(days=3)
+
+    def test_what_is_said_again_lives_on(self, aging: Engine, clock: Clock) -> None:
+        aging.remember("Sarah likes green tea", id="a", expires_at=SOON)
+        aging.remember("Sarah likes green tea", expires_at=LATER)
+        assert aging.get("a").expires_at == LATER
+        aging.remember("Sarah likes green tea", expires_at=SOON, pinned=True)
+        assert (aging.get("a").expires_at, aging.get("a").pinned) == (LATER, True)
+        aging.remember("Sarah likes green tea")
+        assert aging.get("a").expires_at is None
+
+    def test_a_pinned_memory_does_not_expire(self, aging: Engine, clock: Clock) -> None:
+        aging.remember("Sarah likes green tea", id="a", expires_at=SOON)
+        assert aging.pin("a").pinned
+        clock.now = LATER
+        assert [hit.memory.id for hit in aging.recall(QUESTION)] == ["a"]
+        assert aging.sweep().swept == ()
+        assert not aging.unpin("a").pinned
+        assert list(aging.recall(QUESTION)) == []
+        assert aging.sweep().swept == ("a",)
+
+    def test_what_is_read_does_not_end_a_pinned_memory(self, engine: Engine) -> None:
+        engine.remember("I live in Leeds", id="old", pinned=True, event_at="2025-01-01T00:00:00Z")
+        report = engine.remember("I live in Bristol now", id="new", event_at="2025-02-01T00:00:00Z")
+        assert report.superseded == ()
+        (link,) = report.linked
+        assert (link.source, link.target, link.relation) == ("new", "old", "likely")
+        assert "pinned" in link.why
+        old = engine.get("old")
+        assert (old.superseded_by, old.valid_to) == (None, None)
+        reader = engine.store.reader(engine.namespace)
+        assert reader.memories.successions([old.row]) == [], "a recall does not lower it"
+        engine.unpin("old")
+        assert [item.chance for item in reader.memories.successions([old.row])] == [1.0]
+        engine.pin("old")
+        engine.supersede("old", {"content": "I live in York", "id": "hand"})
+        assert engine.get("old").superseded_by == "hand"
+        assert engine.get("hand").pinned, "the pin passes on"
+
+    def test_the_origin_passes_on_unless_a_record_says_otherwise(self, engine: Engine) -> None:
+        for origin in ORIGINS:
+            engine.remember(f"The {origin} wrote this line", id=origin, origin=origin)
+            heir = engine.supersede(origin, {"content": f"Now {origin} reads otherwise"}).id
+            assert engine.get(heir).origin == origin
+            engine.update(heir, content=f"And {origin} once more")
+            assert engine.get(heir).origin == origin
+        engine.remember("The user wrote that too", id="u")
+        assert engine.get(engine.supersede("u", {"content": "said", "speaker": "assistant"}).id).origin == "assistant"
+
+    def test_trust_lowers_a_score_and_full_trust_changes_nothing(self, engine: Engine) -> None:
+        engine.remember("Sarah likes green tea", id="user", origin="user")
+        engine.remember("Sarah likes black tea", id="tool", origin="tool")
+        before = {hit.memory.id: hit.score for hit in engine.recall(QUESTION, recipe="lexical")}
+        engine.configure(trust_tool=0.5)
+        after = engine.recall(QUESTION, recipe="lexical")
+        assert {hit.memory.id: hit.score for hit in after} == {"user": before["user"], "tool": before["tool"] / 2}
+        (step,) = [step for hit in after for step in hit.candidate.steps if step.stage == "trust"]
+        assert step.why == "× 0.5, origin tool"
+
+    def test_a_life_is_exported_and_comes_back(self, engine: Engine, tmp_path: Path) -> None:
+        engine.remember("The tap drips", id="a", expires_at=SOON, pinned=True, origin="tool")
+        engine.remember("The roof is new", session_id="s", id="b", origin="assistant", expires_at=LATER)
+        engine.export_jsonl(tmp_path / "life.jsonl")
+        other = opened(engine.store)
+        other.import_jsonl(tmp_path / "life.jsonl")
+        assert exported(other) == exported(engine)
+
+    def test_both_stores_sweep_the_same(self, pair: StorePair) -> None:
+        pair.remember(*teas(3, expires_at=SOON), CAKE)
+        pair.clock.now = LATER
+        pair.ask(QUESTION)
+        pair.both(lambda engine: engine.sweep(dry_run=True))
+        pair.both(Engine.sweep)
+        pair.both(lambda engine: engine.memories(filter="pinned:yes alive-at:2026-01-01"))
+        pair.same()
