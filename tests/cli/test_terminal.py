@@ -83,7 +83,7 @@ def test_wrapped_memories_hang_below_their_first_line(sample_path: str, tmp_path
 
 def test_bars_scale_with_the_width(small: Small) -> None:
     longest = []
-    for width in ("60", "80", "100", "200"):
+    for width in ("60", "80", "100", "240"):
         ran = process("recall", "badge", "-v", "--store", small.path, folder=small.folder, COLUMNS=width)
         longest.append(max(len(bar) for bar in re.findall("█+", ran.out)))
     assert longest == sorted(longest)

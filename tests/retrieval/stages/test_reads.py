@@ -13,7 +13,7 @@ from fivefold.errors import ReaderError
 from fivefold.models.reader import PairReader, Said, pair_reader
 from fivefold.retrieval.stages.additive import SOFTNESS
 from fivefold.retrieval.stages.reads import CLEAR
-from tests.support.stage_pool import of, said, stage
+from tests.support.stage_pool import of, said, search, stage
 
 
 @pytest.fixture
@@ -49,6 +49,13 @@ def test_a_memory_is_read_with_its_speaker(verdicts: list[Said]) -> None:
 def test_a_verdict_counts_up_to_where_it_is_clear(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PairReader, "answers", lambda self, question, memories: np.array([40.0, -40.0]))
     assert stage("reads", [of(1, 0.9), of(2, 0.8)]).answers == {1: CLEAR, 2: -CLEAR}
+
+
+def test_what_lacks_the_number_asked_for_gains_nothing_over_what_has_it(verdicts: list[Said]) -> None:
+    """The log-odds would be 2, 1 and 0; the first has no 7."""
+    candidates = [said(of(1, 0.9), "room 3"), said(of(2, 0.8), "room 7"), said(of(3, 0.7), "a room")]
+    assert stage("reads", candidates, search(text="who sleeps in room 7?")).answers == {1: 1.0, 2: 1.0, 3: 0.0}
+    assert stage("reads", candidates, search(text="who sleeps in room 9?")).answers == {1: 2.0, 2: 1.0, 3: 0.0}
 
 
 def test_nothing_is_read_where_nothing_was_found(verdicts: list[Said]) -> None:

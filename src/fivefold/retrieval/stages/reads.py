@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import exp, log
@@ -21,6 +22,7 @@ from fivefold.values.field_types import About, Between
 from fivefold.values.reading import QuestionReading
 from fivefold.values.recall_trace import Candidate, StageNote
 from fivefold.values.serialize import Value
+from fivefold.values.vectors import Vector
 
 READS = "reads"
 
@@ -28,6 +30,8 @@ CLEAR = 6.0
 """Log-odds beyond which a verdict counts no more."""
 
 LEAST_SCORE = 1e-9
+
+_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +48,12 @@ def reads(pool: Pool, context: SearchContext, by: Reads) -> Pool:
     best = ranked[: by.depth]
     if not best:
         return pool
+    said = _said(best, context)
     try:
-        found = pair_reader().answers(context.query.to_read, _said(best, context))
+        found = pair_reader().answers(context.query.to_read, said)
     except ReaderError as error:
         return pool.with_note(StageNote(READS, "failed", str(error)))
-    found = np.clip(found, -CLEAR, CLEAR)
+    found = _by_numbers(np.clip(found, -CLEAR, CLEAR), context.query.to_read, said)
     found += inherited(stand_ins([one.memory for one in best], context), found)
     odds = found.tolist()
     note = StageNote(READS, "done", f"read the best {len(best)}", pair_reader().pin)
@@ -66,6 +71,13 @@ def _said(best: Sequence[Candidate], context: SearchContext) -> list[Said]:
         start, end = passage_span(content, late.part) if late is not None and late.parts > 1 else (0, len(content))
         said.append(Said(content[start:end], one.memory.speaker or ""))
     return said
+
+
+def _by_numbers(odds: Vector, question: str, said: Sequence[Said]) -> Vector:
+    """The reader hardly tells numbers apart: what lacks those of the question gains nothing over what has them."""
+    asked = set(_NUMBER.findall(question))
+    has = np.array([not asked.isdisjoint(_NUMBER.findall(one.text)) for one in said])
+    return np.where(has, odds, np.minimum(odds, odds[has].max())) if asked and has.any() else odds
 
 
 def _weighed(ranked: Sequence[Candidate], odds: Sequence[float], by: Reads) -> list[Candidate]:
