@@ -26,6 +26,7 @@ VIEWS = (
     "/remember",
     "/sessions",
     "/sessions/s21",
+    "/graph",
     "/graph?entity=1",
     "/learn",
     "/settings",

@@ -13,9 +13,9 @@ from tests.support.web_server import Served
 from tests.web.inspector.conftest import WatchedPage
 
 OWN = "graph-changed"
-LAYOUT = """async ([boxes, links]) => {
+LAYOUT = """async ([boxes, links, centre]) => {
   const { layout } = await import(document.querySelector("script[type=module]").src);
-  return [layout(boxes, links, 860, 560), layout(boxes, links, 860, 560)];
+  return [layout(boxes, links, 860, 560, centre), layout(boxes, links, 860, 560, centre)];
 }"""
 
 boxes = st.lists(st.tuples(st.floats(14, 150), st.floats(30, 60)), min_size=1, max_size=20)
@@ -38,9 +38,12 @@ def test_names_do_not_overlap_and_stay_inside(
     graph_page: Page, sizes: list[tuple[float, float]], data: st.DataObject
 ) -> None:
     ends = st.integers(0, len(sizes) - 1)
-    links = data.draw(st.lists(st.tuples(ends, ends), max_size=40))
-    points, again = graph_page.evaluate(LAYOUT, [sizes, links])
+    links = data.draw(st.lists(st.tuples(ends, ends, st.booleans()), max_size=40))
+    centre = data.draw(st.sampled_from([-1, 0]))
+    points, again = graph_page.evaluate(LAYOUT, [sizes, links, centre])
     assert points == again, "the same graph has the same layout"
+    if centre == 0:
+        assert points[0] == [430, 280], "the first is in the middle"
     sides = [(x - w / 2, y - h / 2, x + w / 2, y + h / 2) for (x, y), (w, h) in zip(points, sizes, strict=True)]
     for place, (left, top, right, bottom) in enumerate(sides):
         assert left >= 0
@@ -49,6 +52,42 @@ def test_names_do_not_overlap_and_stay_inside(
         assert bottom <= 560
         for other in sides[:place]:
             assert not (left < other[2] and other[0] < right and top < other[3] and other[1] < bottom)
+
+
+def test_the_user_is_in_the_middle_among_what_is_stated(graph_page: Page) -> None:
+    middle = graph_page.locator("svg.graph .node", has=graph_page.locator("circle.kind-user"))
+    expect(middle).to_contain_text("user")
+    box, frame = middle.locator("circle").bounding_box(), graph_page.locator("svg.graph").bounding_box()
+    assert box is not None
+    assert frame is not None
+    assert box["x"] + box["width"] / 2 == pytest.approx(frame["x"] + frame["width"] / 2, abs=12)
+    assert box["y"] + box["height"] / 2 == pytest.approx(frame["y"] + frame["height"] / 2, abs=12)
+    rows = graph_page.locator("[data-picture] tbody tr").all_inner_texts()
+    stated = ["mentioned with" not in row for row in rows]
+    assert stated == sorted(stated, reverse=True), "stated relations come first"
+    assert sum("user" in row for row in rows) >= 8, "all that is stated of the user"
+
+
+def test_kinds_have_colours_and_a_click_filters(graph_page: Page) -> None:
+    nodes, rows = graph_page.locator("svg.graph .node"), graph_page.locator("[data-picture] tbody tr:visible")
+    for name, kind in (("Bristol", "place"), ("Halden", "organisation"), ("Elin", "person")):
+        expect(nodes.filter(has_text=name).locator("circle")).to_have_class(f"kind-{kind}")
+    fill = "kind => getComputedStyle(document.querySelector(`svg.graph .kind-${kind}`)).fill"
+    kinds = [button.get_attribute("data-filter") for button in graph_page.locator("[data-filter]").all()]
+    drawn = [kind for kind in kinds if kind not in ("stated", "ended", "shared")]
+    assert len({graph_page.evaluate(fill, kind) for kind in drawn}) == len(drawn) >= 4
+    before, listed = nodes.count(), rows.count()
+    graph_page.get_by_role("button", name="place").click()
+    expect(graph_page.get_by_role("button", name="place")).to_have_attribute("aria-pressed", "false")
+    expect(graph_page.locator("svg.graph .kind-place")).to_have_count(0)
+    assert nodes.count() < before
+    assert rows.count() < listed, "the list below follows"
+    graph_page.get_by_role("button", name="mentioned together").click()
+    expect(graph_page.locator("svg.graph line.shared")).to_have_count(0)
+    graph_page.get_by_role("button", name="place").click()
+    graph_page.get_by_role("button", name="mentioned together").click()
+    expect(nodes).to_have_count(before)
+    assert rows.count() == listed
 
 
 def test_one_clicks_through_the_picture(graph_page: Page) -> None:

@@ -17,6 +17,7 @@ from tests.support.hostile import HOSTILE as FENCE_BREAKING
 from tests.support.web_server import Served
 
 HTMX_SHA256 = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
+D3_FORCE_SHA256 = "8e1be7793295819c9475a1c46eef79d5a558b3fed8a2715ebe56609018665bec"
 
 HOSTILE = (
     "<script>document.title='owned'</script>",
@@ -129,11 +130,14 @@ def test_a_file_is_kept_where_its_address_tells_its_contents(served: Served) -> 
         assert served.client.get(other).headers["cache-control"] == "no-cache"
 
 
-def test_only_the_pinned_htmx_runs(served: Served) -> None:
-    script = resources.files("fivefold.web.inspector").joinpath("static/htmx.min.js").read_bytes()
-    assert hashlib.sha256(script).hexdigest() == HTMX_SHA256
-    page = served.client.get("/ask")
-    assert f'integrity="sha256-{base64.b64encode(bytes.fromhex(HTMX_SHA256)).decode()}"' in page.text
+@pytest.mark.parametrize(
+    ("name", "pinned", "path"), [("htmx", HTMX_SHA256, "/ask"), ("d3-force", D3_FORCE_SHA256, "/graph")]
+)
+def test_only_pinned_libraries_run(served: Served, name: str, pinned: str, path: str) -> None:
+    script = resources.files("fivefold.web.inspector").joinpath(f"static/{name}.min.js").read_bytes()
+    assert hashlib.sha256(script).hexdigest() == pinned
+    page = served.client.get(path)
+    assert f'integrity="sha256-{base64.b64encode(bytes.fromhex(pinned)).decode()}"' in page.text
     assert '"allowEval": false' in page.text
     policy = page.headers["content-security-policy"]
     assert "default-src 'none'" in policy

@@ -14,7 +14,7 @@ from fivefold.values.graph import Entity
 from fivefold.values.paging import LARGEST
 from fivefold.values.times import utc_now
 from fivefold.web.inspector.confirmations import confirmation, redirect
-from fivefold.web.inspector.neighbourhood import MOST_EDGES, RelationReader, connect, find_neighbourhood
+from fivefold.web.inspector.neighbourhood import MOST_EDGES, RelationReader, connect, find_neighbourhood, find_user
 from fivefold.web.inspector.page_session import PageSession
 from fivefold.web.inspector.rendering import page
 from fivefold.writing.graph import Graph
@@ -74,7 +74,7 @@ def _list_page(request: Request, session: Session, name: str, cursor: str) -> Re
         error=error,
         cursor=cursor,
         done="",
-        neighbourhood=connect(RelationReader(graph, utc_now()), entities),
+        neighbourhood=connect(RelationReader(graph, utc_now()), entities, None if name or cursor else find_user(graph)),
     )
 
 

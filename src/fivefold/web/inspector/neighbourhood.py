@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from fivefold.values.graph import Edge, Entity
+from fivefold.web.inspector.entity_kinds import SHOWN_KINDS, USER, ShownKind, kind_of
 from fivefold.web.inspector.rendering import address, plural, shorten
 from fivefold.writing.graph import Graph
 
@@ -23,6 +26,12 @@ FEW = 6
 FURTHER = 4
 """The most further neighbours of each neighbour."""
 
+ENOUGH = 2
+"""Lines of an entity from which on the picture leaves out co-mentions with others that have as many."""
+
+
+Line = Literal["stated", "ended", "shared"]
+
 
 @dataclass(frozen=True, slots=True)
 class Relation:
@@ -37,19 +46,35 @@ class Relation:
         return not self.edge.is_co_mention
 
     @property
+    def line(self) -> Line:
+        """How it is drawn."""
+        return "shared" if not self.stated else "ended" if self.ended else "stated"
+
+    @property
     def ends(self) -> tuple[int, int]:
         return self.edge.source_id, self.edge.target_id
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """Entities, best first, and the relations between them; the chosen entity, if any, is the first."""
+    """Entities, best first, with their kinds, and the relations between them."""
 
     entities: tuple[Entity, ...]
+    kinds: tuple[ShownKind, ...]
     relations: tuple[Relation, ...]
+    centred: bool = False
+    """Whether the first entity is in the middle: the chosen one, or the user."""
     chosen: bool = False
     left_out: int = 0
     """Neighbours of the chosen entity beyond `MOST_ENTITIES`."""
+
+    def shown_kinds(self) -> list[ShownKind]:
+        """The kinds in the picture, in the order of the legend."""
+        return [kind for kind in SHOWN_KINDS if kind in self.kinds]
+
+    def shown_lines(self) -> set[str]:
+        """The sorts of relations in the picture."""
+        return {item.line for item in self.relations}
 
     def to_json(self, namespace: str) -> str:
         """What the script draws; a relation names its entities by their place in the list."""
@@ -57,20 +82,21 @@ class Neighbourhood:
         entities = [
             {
                 "name": shorten(entity.name, 80),
-                "label": f"{shorten(entity.name, 80)}, {plural(entity.links, 'mention', 'mentions')}",
+                "label": f"{shorten(entity.name, 80)}, {kind}, {plural(entity.links, 'mention', 'mentions')}",
+                "kind": kind,
                 "mentions": max(0, entity.links),
                 "href": address("/graph", namespace, {"entity": entity.id}),
+                "middle": self.centred and place == 0,
                 "chosen": self.chosen and place == 0,
             }
-            for place, entity in enumerate(self.entities)
+            for place, (entity, kind) in enumerate(zip(self.entities, self.kinds, strict=True))
         ]
         relations = [
             {
                 "source": places[item.edge.source_id],
                 "target": places[item.edge.target_id],
                 "name": shorten(item.edge.relation, 80),
-                "stated": item.stated,
-                "ended": item.ended,
+                "line": item.line,
                 "count": item.edge.count,
             }
             for item in self.relations
@@ -93,6 +119,9 @@ class RelationReader:
             self._known[entity] = sorted(relations, key=_order)
         return self._known[entity]
 
+    def kinds(self, entities: Iterable[Entity]) -> tuple[ShownKind, ...]:
+        return tuple(kind_of(entity, (item.edge for item in self.of(entity.id))) for entity in entities)
+
     def _has_ended(self, edge: Edge) -> bool:
         return edge.valid_to is not None and edge.valid_to <= self._now
 
@@ -109,15 +138,35 @@ def find_neighbourhood(reader: RelationReader, chosen: Entity) -> Neighbourhood:
     entities = (chosen, *reader.graph.entities_by_id(others[: MOST_ENTITIES - 1]))
     relations = {item.edge.id: item for each in (own, *by_neighbour.values()) for item in each}
     left_out = max(0, len(near) - MOST_ENTITIES + 1)
-    return Neighbourhood(entities, _between(relations.values(), entities), True, left_out)
+    drawn = _thin(_between(relations.values(), entities), chosen.id)
+    return Neighbourhood(entities, reader.kinds(entities), drawn, True, True, left_out)
 
 
-def connect(reader: RelationReader, entities: Sequence[Entity]) -> Neighbourhood:
-    """The first of these entities that have a relation to another of them."""
-    first = entities[: 2 * MOST_ENTITIES]
-    relations = {item.edge.id: item for entity in first for item in reader.of(entity.id)}
-    related = _related(_related(first, relations.values())[:MOST_ENTITIES], relations.values())
-    return Neighbourhood(tuple(related), _between(relations.values(), related))
+def find_user(graph: Graph) -> Entity | None:
+    """The person whose memory it is, where a text has said something about them."""
+    return next(iter(graph.entities_by_id(list(graph.named([USER]).values()))), None)
+
+
+def connect(reader: RelationReader, entities: Sequence[Entity], user: Entity | None = None) -> Neighbourhood:
+    """The first of these entities that have a relation to another of them, the user in the middle.
+
+    Those about which a text states a relation come first, of these the ones that are related to the user.
+    """
+    first = {entity.id: entity for entity in (*_around(reader, user), *entities[: 2 * MOST_ENTITIES])}
+    relations = {item.edge.id: item for key in first for item in reader.of(key)}
+    stated = {key for item in _between(relations.values(), first.values()) if item.stated for key in item.ends}
+    ranked = sorted(first.values(), key=lambda entity: entity.id not in stated)
+    related = tuple(_related(_related(ranked, relations.values())[:MOST_ENTITIES], relations.values()))
+    centred = user is not None and user.id in {entity.id for entity in related[:1]}
+    return Neighbourhood(related, reader.kinds(related), _thin(_between(relations.values(), related)), centred)
+
+
+def _around(reader: RelationReader, user: Entity | None) -> list[Entity]:
+    """The user, and the entities of which a text states how they are related."""
+    if user is None:
+        return []
+    stated = [item for item in reader.of(user.id) if item.stated]
+    return [user, *reader.graph.entities_by_id(_other_ends(stated, {user.id})[: MOST_ENTITIES - 1])]
 
 
 def _other_ends(relations: Iterable[Relation], seen: set[int]) -> list[int]:
@@ -125,17 +174,28 @@ def _other_ends(relations: Iterable[Relation], seen: set[int]) -> list[int]:
     return [key for key in dict.fromkeys(key for item in relations for key in item.ends) if key not in seen]
 
 
-def _related(entities: Sequence[Entity], relations: Iterable[Relation]) -> list[Entity]:
+def _related(entities: Iterable[Entity], relations: Iterable[Relation]) -> list[Entity]:
+    entities = list(entities)
     ends = {key for item in _between(relations, entities) for key in item.ends}
     return [entity for entity in entities if entity.id in ends]
 
 
-def _between(relations: Iterable[Relation], entities: Sequence[Entity]) -> tuple[Relation, ...]:
+def _between(relations: Iterable[Relation], entities: Iterable[Entity]) -> tuple[Relation, ...]:
     """The relations between these entities; co-mentions of a pair are left out where a text states a relation."""
     ids = {entity.id for entity in entities}
     inside = [item for item in relations if ids.issuperset(item.ends) and item.edge.source_id != item.edge.target_id]
     stated = {frozenset(item.ends) for item in inside if item.stated}
     return tuple(sorted((item for item in inside if item.stated or frozenset(item.ends) not in stated), key=_order))
+
+
+def _thin(relations: Iterable[Relation], chosen: int | None = None) -> tuple[Relation, ...]:
+    """The stated relations and those of the chosen entity; of the rest the most frequent, until all have enough."""
+    kept, lines = [], Counter[int]()
+    for item in sorted(relations, key=lambda item: (not item.stated, chosen not in item.ends, -item.edge.count)):
+        if item.stated or chosen in item.ends or min(lines[key] for key in item.ends) < ENOUGH:
+            kept.append(item)
+            lines.update(item.ends)
+    return tuple(sorted(kept, key=_order))
 
 
 def _order(item: Relation) -> tuple[bool, bool, float, int]:

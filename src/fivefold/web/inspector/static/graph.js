@@ -2,66 +2,59 @@
 const SVG = "http://www.w3.org/2000/svg";
 const NARROW = { below: 560, nodes: 9, height: 520, letters: 16 };
 const WIDE = { below: Infinity, nodes: 20, height: 600, letters: 24 };
-const STEPS = 300, ROUNDS = 400, GAP = [14, 20];
+const TICKS = 300, ROUNDS = 400, GAP = [14, 20];
+const NEAR = 90, FAR = 150, APART = -900;
 
-/** How far apart any two nodes should be, by the steps between them: less than in proportion, so that all have room. */
-function distances(count, links) {
-  const steps = Array.from({ length: count }, (_, i) => Array.from({ length: count }, (_, j) => (i === j ? 0 : Infinity)));
-  for (const [a, b] of links) if (a !== b) steps[a][b] = steps[b][a] = 1;
-  for (let k = 0; k < count; k++)
-    for (const row of steps) for (let j = 0; j < count; j++) row[j] = Math.min(row[j], row[k] + steps[k][j]);
-  const longest = Math.max(1, ...steps.flat().filter(Number.isFinite));
-  return steps.map((row) => row.map((value) => Math.min(value, longest + 1) ** 0.75));
-}
-
-/** Points whose distances come close to these: stress majorization from a circle, so always the same result. */
-function stress(ideal) {
-  const points = ideal.map((_, i) => [0, -Math.PI / 2].map((turn) => Math.cos((2 * Math.PI * i) / ideal.length + turn)));
-  for (let step = 0; step < STEPS; step++)
-    ideal.forEach((row, i) => {
-      let x = 0, y = 0, total = 0;
-      row.forEach((distance, j) => {
-        if (j === i) return;
-        const dx = points[i][0] - points[j][0], dy = points[i][1] - points[j][1];
-        const weight = distance ** -2, pull = distance / (Math.hypot(dx, dy) || 1e-6);
-        x += weight * (points[j][0] + dx * pull);
-        y += weight * (points[j][1] + dy * pull);
-        total += weight;
-      });
-      if (total) points[i] = [x / total, y / total];
-    });
-  return points;
+/** Points by a force layout (d3-force): linked nodes attract each other, all others repel. Always the same result. */
+function points(count, links, centre) {
+  const nodes = Array.from({ length: count }, (_, index) => (index === centre ? { fx: 0, fy: 0 } : {}));
+  const pulls = links.filter(([a, b]) => a !== b).map(([source, target, near = true]) => ({ source, target, near }));
+  const link = d3.forceLink(pulls).distance(({ near }) => (near ? NEAR : FAR));
+  const attract = link.strength();
+  link.strength((pull, ...rest) => attract(pull, ...rest) * (pull.near ? 1 : 0.4));
+  d3.forceSimulation(nodes)
+    .force("link", link)
+    .force("apart", d3.forceManyBody().strength(APART))
+    .force("x", d3.forceX().strength(0.05))
+    .force("y", d3.forceY().strength(0.09))
+    .stop()
+    .tick(TICKS);
+  return nodes.map(({ x, y }) => [x, y]);
 }
 
 /** Moves overlapping boxes apart, along the axis where less is missing; whether any two overlapped. */
-function separate(points, boxes) {
+function separate(points, boxes, centre) {
   let moved = false;
   for (let i = 0; i < points.length; i++)
     for (let j = i + 1; j < points.length; j++) {
       const missing = [0, 1].map((axis) => (boxes[i][axis] + boxes[j][axis]) / 2 + GAP[axis] - Math.abs(points[j][axis] - points[i][axis]));
       if (missing[0] <= 0 || missing[1] <= 0) continue;
       const axis = missing[0] < missing[1] ? 0 : 1, away = points[j][axis] < points[i][axis] ? -1 : 1;
-      points[i][axis] -= away * (missing[axis] / 2 + 0.5);
-      points[j][axis] += away * (missing[axis] / 2 + 0.5);
+      const share = i === centre ? 0 : j === centre ? 1 : 0.5;
+      points[i][axis] -= away * share * (missing[axis] + 1);
+      points[j][axis] += away * (1 - share) * (missing[axis] + 1);
       moved = true;
     }
   return moved;
 }
 
-/** The centre of each box, given as [width, height]: inside the frame, without overlap, linked boxes near each other. */
-export function layout(boxes, links, width, height) {
-  const points = stress(distances(boxes.length, links)), frame = [width, height];
+/** The centre of each box, given as [width, height]: inside the frame, without overlap, linked boxes near each other.
+    The box with the number `centre`, if any, is in the middle. A link is two numbers, and whether it pulls strongly. */
+export function layout(boxes, links, width, height, centre = -1) {
+  const places = points(boxes.length, links, centre), frame = [width, height];
   const limit = (i, axis) => Math.max(0, (frame[axis] - boxes[i][axis] - 8) / 2);
   for (const axis of [0, 1]) {
-    const values = points.map((point) => point[axis]), middle = (Math.min(...values) + Math.max(...values)) / 2;
-    const scale = Math.min(...values.map((value, i) => limit(i, axis) / Math.max(0.1, Math.abs(value - middle))));
-    points.forEach((point) => (point[axis] = (point[axis] - middle) * scale));
+    const values = places.map((place) => place[axis]);
+    const middle = centre < 0 ? (Math.min(...values) + Math.max(...values)) / 2 : 0;
+    const scale = (side) => Math.min(...values.map((value, i) => limit(i, axis) / Math.max(0.1, side * (value - middle))));
+    const scales = centre < 0 ? Array(2).fill(Math.min(scale(1), scale(-1))) : [scale(1), scale(-1)];
+    places.forEach((place) => (place[axis] = (place[axis] - middle) * scales[Number(place[axis] < middle)]));
   }
-  for (let round = 0; round < ROUNDS && separate(points, boxes); round++)
-    points.forEach((point, i) => {
-      for (const axis of [0, 1]) point[axis] = Math.max(-limit(i, axis), Math.min(limit(i, axis), point[axis]));
+  for (let round = 0; round < ROUNDS && separate(places, boxes, centre); round++)
+    places.forEach((place, i) => {
+      for (const axis of [0, 1]) place[axis] = Math.max(-limit(i, axis), Math.min(limit(i, axis), place[axis]));
     });
-  return points.map(([x, y]) => [width / 2 + x, height / 2 + y]);
+  return places.map(([x, y]) => [width / 2 + x, height / 2 + y]);
 }
 
 function element(name, attributes, text) {
@@ -75,10 +68,10 @@ const shorten = (text, most) => ([...text].length > most ? `${[...text].slice(0,
 
 /** A link to the entity: a disc that grows with its mentions, and its name below. */
 function node(entity, most, letters) {
-  const radius = 7 + (11 * Math.log1p(entity.mentions)) / Math.max(1, Math.log1p(most));
+  const grown = 7 + (11 * Math.log1p(entity.mentions)) / Math.max(1, Math.log1p(most)), radius = entity.middle ? Math.max(16, grown) : grown;
   const link = element("a", { class: "node", href: entity.href, "aria-label": entity.label });
   const name = element("text", { y: radius + 15 }, shorten(entity.name, letters));
-  link.append(element("circle", { r: radius.toFixed(1) }), name, element("title", {}, entity.label));
+  link.append(element("circle", { r: radius.toFixed(1), class: `kind-${entity.kind}` }), name, element("title", {}, entity.label));
   if (entity.chosen) link.setAttribute("aria-current", "true");
   return { link, name, radius };
 }
@@ -117,24 +110,39 @@ function drawNodes(svg, entities, pairs, size, width) {
   svg.append(...nodes.map(({ link }) => link));
   nodes.forEach((item) => (item.half = item.name.getComputedTextLength() / 2 + 3));
   const boxes = nodes.map(({ half, radius }) => [2 * Math.max(radius, half), 2 * radius + 24]);
-  layout(boxes, pairs, width, size.height).forEach(([x, middle], index) => {
+  const centre = entities.findIndex(({ middle }) => middle);
+  layout(boxes, pairs, width, size.height, centre).forEach(([x, middle], index) => {
     const y = middle - 10;
     Object.assign(nodes[index], { x, y, index }).link.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
   });
   return nodes;
 }
 
-function drawRelation({ stated, ended, count }, at) {
-  const [x1, y1, x2, y2] = at.map((value) => value.toFixed(1)), thick = stated ? 2 : Math.min(4, 1 + 0.6 * Math.log1p(count));
-  const kind = `relation ${stated ? "stated" : "shared"}${ended ? " ended" : ""}`;
+function drawRelation({ line, count }, at) {
+  const [x1, y1, x2, y2] = at.map((value) => value.toFixed(1)), stated = line !== "shared";
+  const thick = stated ? 2 : Math.min(4, 1 + 0.6 * Math.log1p(count)), kind = `relation ${line === "ended" ? "stated ended" : line}`;
   return element("line", { x1, y1, x2, y2, class: kind, "stroke-width": thick.toFixed(2), ...(stated && { "marker-end": "url(#arrow)" }) });
 }
 
-function draw(figure, graph) {
+/** What the legend leaves in, and what has room: relations of the chosen sorts between entities of the chosen kinds. */
+function filtered({ entities, relations }, off, most = Infinity) {
+  const left = relations.filter(({ line, source, target }) => ![line, entities[source].kind, entities[target].kind].some((name) => off.has(name)));
+  const linked = (some) => new Set(some.flatMap(({ source, target }) => [source, target]));
+  const shown = (ends) => [...entities.keys()].filter((place) => ends.has(place) || entities[place].middle);
+  const few = new Set(shown(linked(left)).slice(0, most)), inside = left.filter(({ source, target }) => few.has(source) && few.has(target));
+  const places = shown(linked(inside)), moved = new Map(places.map((place, index) => [place, index]));
+  return {
+    entities: places.map((place) => entities[place]),
+    relations: inside.map((relation) => ({ ...relation, source: moved.get(relation.source), target: moved.get(relation.target) })),
+    left: linked(left).size - linked(inside).size,
+    rows: relations.map((relation) => left.includes(relation)),
+  };
+}
+
+function draw(figure, whole, off) {
   const svg = figure.querySelector("svg"), width = svg.clientWidth, size = [NARROW, WIDE].find(({ below }) => width < below);
-  const entities = graph.entities.slice(0, size.nodes), left = graph.left_out + graph.entities.length - entities.length;
-  const relations = graph.relations.filter(({ source, target }) => Math.max(source, target) < entities.length);
-  const pairs = relations.map(({ source, target }) => [source, target]);
+  const { entities, relations, ...graph } = filtered(whole, off, size.nodes), left = whole.left_out + graph.left;
+  const pairs = relations.map(({ source, target, line }) => [source, target, line !== "shared"]);
   const lines = element("g", { "aria-hidden": "true" }), labels = element("g", { class: "labels", "aria-hidden": "true" });
   svg.setAttribute("height", size.height);
   svg.querySelectorAll(":scope > :not(defs)").forEach((old) => old.remove());
@@ -146,10 +154,10 @@ function draw(figure, graph) {
   ]);
   relations.forEach((relation, place) => {
     const from = nodes[relation.source], to = nodes[relation.target];
-    const same = [...pairs.keys()].filter((other) => pairs[other].includes(from.index) && pairs[other].includes(to.index));
-    const at = ends(from, to, 8 * (same.indexOf(place) - (same.length - 1) / 2), relation.stated);
+    const same = [...pairs.keys()].filter((other) => [from, to].every(({ index }) => pairs[other].slice(0, 2).includes(index)));
+    const at = ends(from, to, 8 * (same.indexOf(place) - (same.length - 1) / 2), relation.line !== "shared");
     const line = lines.appendChild(drawRelation(relation, at));
-    if (relation.stated) write(labels.appendChild(element("text", {}, shorten(relation.name, size.letters))), at, taken, width, size.height);
+    if (relation.line !== "shared") write(labels.appendChild(element("text", {}, shorten(relation.name, size.letters))), at, taken, width, size.height);
     for (const { link } of [from, to])
       for (const [event, on] of [["mouseenter", true], ["focus", true], ["mouseleave", false], ["blur", false]])
         link.addEventListener(event, () => line.classList.toggle("near", on));
@@ -158,9 +166,19 @@ function draw(figure, graph) {
 }
 
 for (const figure of document.querySelectorAll("[data-graph]")) {
+  const graph = JSON.parse(figure.dataset.graph), off = new Set();
   let width = 0;
   new ResizeObserver(([{ contentRect }]) => {
-    if (contentRect.width !== width) draw(figure, JSON.parse(figure.dataset.graph));
+    if (contentRect.width !== width) draw(figure, graph, off);
     width = contentRect.width;
   }).observe(figure);
+  figure.addEventListener("click", ({ target }) => {
+    const button = target.closest("[data-filter]"), name = button?.dataset.filter;
+    if (!button) return;
+    if (!off.delete(name)) off.add(name);
+    button.setAttribute("aria-pressed", String(!off.has(name)));
+    draw(figure, graph, off);
+    const { rows } = filtered(graph, off);
+    document.querySelectorAll("[data-picture] tbody tr").forEach((row, place) => (row.hidden = !rows[place]));
+  });
 }
