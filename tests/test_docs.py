@@ -80,6 +80,7 @@ def anchors(page: Path) -> set[str]:
         "docs/adapters.md",
         "docs/importing.md",
         "docs/learning.md",
+        "docs/life.md",
         "docs/operations.md",
         "docs/python.md",
         "docs/questions.md",

@@ -75,6 +75,15 @@ class Settings(TimeSettings):
     trust_assistant: Annotated[Share, About("The same for one that the assistant wrote")] = 1.0
     trust_tool: Annotated[Share, About("The same for one that a tool wrote")] = 1.0
     trust_import: Annotated[Share, About("The same for one that was imported")] = 1.0
+    secrets: Annotated[
+        Literal["note", "mask", "refuse"],
+        About("Whether a key or a card number in a text is noted in the report, masked, or refused"),
+    ] = "note"
+    echo_minutes: Annotated[
+        int,
+        Between(0, 1_440),
+        About("For how long after a recall a note that repeats one of its memories counts as an echo; 0 for never"),
+    ] = 10
     system_messages: Annotated[
         Literal["skip", "keep"], About("Whether system messages of a conversation are left out or become turns")
     ] = "skip"

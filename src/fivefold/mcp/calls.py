@@ -46,7 +46,7 @@ class ToolResult:
 
 def remember(action: Action, numbers: SourceNumbers, request: arguments.Remember) -> ToolResult:
     action.service.limits.check_text(request.content, "content")
-    record = request.model_dump(exclude={"namespace", "supersedes"}, exclude_none=True)
+    record = {"origin": "assistant", **request.model_dump(exclude={"namespace", "supersedes"}, exclude_none=True)}
     old = request.supersedes
     report = action.engine.remember(**record) if old is None else action.engine.supersede(old, record)
     return ToolResult(report, text.report(report), report.id)

@@ -166,6 +166,34 @@ class LifeLaws(StoreFixtures):
         (step,) = [step for hit in after for step in hit.candidate.steps if step.stage == "trust"]
         assert step.why == "× 0.5, origin tool"
 
+    def test_what_was_recalled_a_moment_ago_is_counted_and_not_stored_again(self, aging: Engine, clock: Clock) -> None:
+        aging.remember("My locker number is 214", id="locker", speaker="user")
+        told = {"content": "The user's locker number is 214", "origin": "assistant"}
+        aging.recall("which locker is mine?")
+        assert [(item.id, item.why[-6:]) for item in aging.remember_many([told]).merged] == [("locker", "echo 1")]
+        assert aging.remember_many([told, {**told, "id": "mine"}]).stored == ()
+        assert aging.get("locker").echo_count == 3
+        assert aging.get("locker").seen_count == 1
+        for other in ("locker number is 215", "locker number is not 214", "locker number is 214 in Leeds"):
+            assert aging.remember(f"The user's {other}", origin="assistant", id=other).stored == (other,)
+        assert aging.remember(told["content"], id="by hand").stored == ("by hand",), "a user may say it again"
+        clock.now += timedelta(minutes=11)
+        assert aging.remember(told["content"], origin="tool", speaker="tool", id="later").stored == ("later",)
+
+    def test_the_ids_of_the_last_recalls_are_known(self, aging: Engine, clock: Clock) -> None:
+        reader = aging.store.reader(aging.namespace)
+        aging.remember("Sarah likes green tea", id="tea")
+        aging.remember("The pier is long", id="pier")
+        assert reader.feedback.returned_since(NOW, 5) == []
+        aging.recall("tea", recipe="lexical")
+        clock.tick()
+        answer = aging.recall("pier", recipe="lexical")
+        assert reader.feedback.returned_since(NOW, 5) == ["pier", "tea"]
+        aging.feedback(answer, used=["pier"])  # writes what waits
+        assert reader.feedback.returned_since(NOW, 5) == ["pier", "tea"]
+        assert reader.feedback.returned_since(NOW, 1) == ["pier"]
+        assert reader.feedback.returned_since(clock.now, 5) == ["pier"]
+
     def test_a_life_is_exported_and_comes_back(self, engine: Engine, tmp_path: Path) -> None:
         engine.remember("The tap drips", id="a", expires_at=SOON, pinned=True, origin="tool")
         engine.remember("The roof is new", session_id="s", id="b", origin="assistant", expires_at=LATER)

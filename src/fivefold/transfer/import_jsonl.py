@@ -19,6 +19,7 @@ from fivefold.writing.draft import Draft
 from fivefold.writing.pipeline import batches, write_checked
 from fivefold.writing.rebuild import fill, writing_model
 from fivefold.writing.report import ReportBuilder
+from fivefold.writing.secrets_in_records import refuse_secrets
 from fivefold.writing.sessions import log_turn
 from fivefold.writing.turns import drop_readings_after
 
@@ -33,6 +34,7 @@ def import_jsonl(namespace: Namespace, path: Path, *, progress: bool = False) ->
     def lines(kind: type[T]) -> Iterator[T]:
         return (item for item in read_lines(path, namespace.name) if isinstance(item, kind))
 
+    refuse_secrets(lines(Record) if counts[Record] else (), namespace.settings)
     if counts[Draft]:
         report.include(restore(namespace, partial(lines, Draft), progress=progress))
     if counts[Record]:

@@ -29,6 +29,8 @@ class Draft:
     links: tuple[Link, ...] = ()
     before: Draft | Memory | None = None
     """The turn before it in its session, which is read along."""
+    echo: Memory | None = None
+    """The memory that it only repeats, which was recalled a moment ago."""
     inserted: bool = False
     """Whether it came after turns that follow it in its session."""
 

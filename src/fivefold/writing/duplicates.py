@@ -8,6 +8,7 @@ from fivefold.stores.protocol import Reader, Writer
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Link, Merged
 from fivefold.writing.draft import Draft
+from fivefold.writing.echoes import merge_echo
 from fivefold.writing.report import ReportBuilder
 
 
@@ -26,7 +27,7 @@ def merge(item: Draft, txn: Writer) -> Merged | None:
     if memory.kind == "note":
         row = txn.memories.find_note(item.content_hash)
         if row is None:
-            return None
+            return merge_echo(item, txn)
         txn.memories.count_repeat(row, memory.tags)
         _prolong(row, memory, txn)
         known = txn.memories.by_row(row)

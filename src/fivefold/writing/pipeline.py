@@ -27,10 +27,12 @@ from fivefold.values.reports import Report
 from fivefold.writing.change import Change, find_changes, mark_changes
 from fivefold.writing.draft import Draft, draft, embed_drafts, expire_by_type
 from fivefold.writing.duplicates import link_equal_turn, merge, new_drafts
+from fivefold.writing.echoes import mark_echoes
 from fivefold.writing.indexing import NO_VECTORS
 from fivefold.writing.messages import MessageReader, is_message
 from fivefold.writing.rebuild import writing_model
 from fivefold.writing.report import ReportBuilder
+from fivefold.writing.secrets_in_records import refuse_secrets, without_secrets
 from fivefold.writing.sessions import backfill_previous, log_turn, refresh_sessions
 from fivefold.writing.supersession import corrected_statement, replace_statements
 from fivefold.writing.turns import find_turns_before, follow_new_turns
@@ -54,10 +56,13 @@ def write(namespace: Namespace, records: Iterable[object], *, progress: bool = F
 
 def write_checked(namespace: Namespace, records: Iterable[Record], count: int, *, progress: bool = False) -> Report:
     """The steps after the check, for `count` records that a file may hand over one at a time."""
-    report = ReportBuilder()
+    report, settings = ReportBuilder(), namespace.settings
+    if isinstance(records, list):
+        refuse_secrets(records, settings)
     with bar("Remembering", count, show=progress) as advance:
         for batch in batches(records):
             drafts = extract(batch, namespace)
+            mark_echoes(drafts, namespace, settings.echo_minutes)
             model = writing_model(namespace)
             embed(drafts, namespace.reader, model, advance)
             report.include(store(drafts, namespace, model, compare(drafts, namespace, report)))
@@ -92,7 +97,8 @@ def batches(items: Iterable[T]) -> Iterator[list[T]]:
 def extract(records: Iterable[Record], namespace: Namespace) -> list[Draft]:
     """The memories that the records become, all created at the same moment."""
     now, settings = namespace.clock(), namespace.settings
-    drafts = [draft(record, namespace.name, namespace.extractor, now) for record in records]
+    fit = [without_secrets(record, settings) for record in records]
+    drafts = [draft(record, namespace.name, namespace.extractor, now) for record in fit]
     for item in drafts:
         expire_by_type(item, settings)
     return drafts

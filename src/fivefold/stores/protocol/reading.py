@@ -211,6 +211,9 @@ class FeedbackReader(Protocol):
     def returned_ids(self, recall_id: str) -> tuple[str, ...] | None:
         """The ids that a logged recall returned, best first; a recall that is asked for is durable from then on."""
 
+    def returned_since(self, since: datetime, most: int) -> list[str]:
+        """The ids that the last recalls since a time returned, those of the latest recall first, each once."""
+
     def signals(self, recall_id: str) -> dict[str, Any] | None:
         """The signals that were logged with a recall."""
 

@@ -54,6 +54,9 @@ class MemoryWriter(Protocol):
     def count_repeat(self, row: int, tags: Sequence[str]) -> None:
         """A memory was given again: its `seen_count` grows by one and it gets the new tags too."""
 
+    def count_echo(self, row: int) -> None:
+        """A memory that was recalled was stored again by the assistant or a tool: its `echo_count` grows by one."""
+
     def set_life(self, row: int, expires_at: datetime | None, pinned: bool) -> None:
         """Change when a memory expires and whether it is pinned, and nothing else of it."""
 

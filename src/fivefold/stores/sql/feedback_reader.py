@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 from fivefold.stores.protocol import Feedback
 from fivefold.stores.sql.scoped_reader import ScopedReader
+from fivefold.values.times import to_micros
 
 
 class SqlFeedbackReader:
@@ -24,6 +26,16 @@ class SqlFeedbackReader:
             return waiting
         rows = self._scope.rows("SELECT returned FROM recalls WHERE namespace = :ns AND id = :id", id=recall_id)
         return tuple(item[0] for item in json.loads(rows[0][0])) if rows else None
+
+    def returned_since(self, since: datetime, most: int) -> list[str]:
+        key, first = self._scope.key(), to_micros(since)
+        waiting = [] if key is None else self._scope.log.latest(key, first, most)
+        stored = self._scope.rows(
+            "SELECT id, at, returned FROM recalls WHERE namespace = :ns ORDER BY id DESC LIMIT :most", most=most
+        )
+        recalls = {id: returned for id, at, returned in (*stored, *waiting) if at >= first}
+        latest = [json.loads(recalls[id]) for id in sorted(recalls, reverse=True)[:most]]
+        return list(dict.fromkeys(item[0] for returned in latest for item in returned))
 
     def latest(self, most: int) -> list[Feedback]:
         """The latest recalls with feedback, oldest first."""

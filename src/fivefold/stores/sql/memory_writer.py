@@ -130,6 +130,11 @@ class SqlMemoryWriter:
             drop_labels(self._txn, row)
             put_labels(self._txn, row, merged)
 
+    def count_echo(self, row: int) -> None:
+        self._txn.run(
+            "UPDATE memories SET echo_count = echo_count + 1 WHERE namespace = ? AND row = ?", self._txn.key, row
+        )
+
     def set_life(self, row: int, expires_at: datetime | None, pinned: bool) -> None:
         self._txn.run(
             "UPDATE memories SET expires_at = ?, pinned = ? WHERE namespace = ? AND row = ?",

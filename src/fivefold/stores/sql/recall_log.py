@@ -79,6 +79,12 @@ class RecallLog:
         row = self._row(key, recall_id)
         return None if row is None else tuple(item[0] for item in json.loads(row[5]))
 
+    def latest(self, key: int, since: int, most: int) -> list[tuple[str, int, str]]:
+        """Id, time and what was returned, of the last recalls since then that still wait to be written."""
+        with self._lock:
+            rows = [(row[1], row[2], row[5]) for row in self._waiting if row[0] == key and row[2] >= since]
+        return rows[-most:]
+
     def signals(self, key: int, recall_id: str) -> str | None:
         """The signals of a recall that still waits to be written."""
         row = self._row(key, recall_id)
