@@ -19,6 +19,7 @@ from typing import TypeVar
 from fivefold.errors import EmbedderMismatch, InvalidInput, ReaderError
 from fivefold.models.embedders import Embedder
 from fivefold.namespace import Namespace
+from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader, Writer
 from fivefold.text.progress import bar
 from fivefold.values.memory import Record
@@ -61,11 +62,11 @@ def write_checked(namespace: Namespace, records: Iterable[Record], count: int, *
         refuse_secrets(records, settings)
     with bar("Remembering", count, show=progress) as advance:
         for batch in batches(records):
-            drafts = extract(batch, namespace)
+            drafts = extract(batch, namespace, settings)
             mark_echoes(drafts, namespace, settings.echo_minutes)
             model = writing_model(namespace)
             embed(drafts, namespace.reader, model, advance)
-            report.include(store(drafts, namespace, model, compare(drafts, namespace, report)))
+            report.include(store(drafts, namespace, model, compare(drafts, namespace, report, settings)))
     return report.build()
 
 
@@ -94,9 +95,9 @@ def batches(items: Iterable[T]) -> Iterator[list[T]]:
         yield batch
 
 
-def extract(records: Iterable[Record], namespace: Namespace) -> list[Draft]:
+def extract(records: Iterable[Record], namespace: Namespace, settings: Settings | None = None) -> list[Draft]:
     """The memories that the records become, all created at the same moment."""
-    now, settings = namespace.clock(), namespace.settings
+    now, settings = namespace.clock(), settings or namespace.settings
     fit = [without_secrets(record, settings) for record in records]
     drafts = [draft(record, namespace.name, namespace.extractor, now) for record in fit]
     for item in drafts:
@@ -115,9 +116,11 @@ def embed(
         advance(len(part))
 
 
-def compare(drafts: Sequence[Draft], namespace: Namespace, report: ReportBuilder) -> list[Change]:
+def compare(
+    drafts: Sequence[Draft], namespace: Namespace, report: ReportBuilder, settings: Settings | None = None
+) -> list[Change]:
     """What the drafts replace. Without its model nothing is found, which a note says; the write goes on."""
-    if not namespace.settings.find_changes:
+    if not (settings or namespace.settings).find_changes:
         return []
     try:
         return find_changes(drafts, namespace.reader)
