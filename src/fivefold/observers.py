@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from fivefold.stores.protocol import Store
     from fivefold.values.recall import Recall
 
+SHOWN_IDS = 10
+"""The most ids that a write names."""
+
 _log = logging.getLogger("fivefold")
 
 
@@ -41,6 +44,8 @@ class Write:
     stored: int = 0
     failed: str = ""
     """The type of the error, never its message, which may contain a text."""
+    ids: tuple[str, ...] = ()
+    """The first of the memories that it stored."""
 
 
 class Observer(Protocol):
@@ -89,14 +94,15 @@ def write(method: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P],
             failed = type(error).__name__
             raise
         finally:
-            ended = Write(method.__name__, engine.namespace, began, time.time_ns(), _stored(result), failed)
+            ids, until = _stored(result), time.time_ns()
+            ended = Write(method.__name__, engine.namespace, began, until, len(ids), failed, ids[:SHOWN_IDS])
             _notify(lambda observer: observer.wrote(engine.store, ended))
 
     return observe
 
 
-def _stored(result: Any) -> int:
-    return len(result.stored) if isinstance(result, Report) else 0
+def _stored(result: Any) -> tuple[str, ...]:
+    return result.stored if isinstance(result, Report) else ()
 
 
 def _notify(call: Callable[[Observer], None]) -> None:

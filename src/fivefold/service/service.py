@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field, replace
 
 import anyio
@@ -72,6 +73,8 @@ class Service:
     note_writers: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(WRITERS), init=False)
     """For audit entries of finished writes, so that they do not queue behind writes that wait."""
     sign_ins: SignIns = field(default_factory=SignIns, init=False)
+    stopping: threading.Event = field(default_factory=threading.Event, init=False)
+    """Set when the server stops: answers that would last end then."""
 
     def __post_init__(self) -> None:
         self.rates = Rates(self.limits.per_minute)

@@ -17,6 +17,7 @@ from starlette.routing import Match, Route
 from starlette.types import Scope
 
 from fivefold.errors import FivefoldError
+from fivefold.service.live import LiveFeed
 from fivefold.service.metrics import Metrics
 from fivefold.service.problems import Fault, Problem, problem
 from fivefold.service.service import Service
@@ -82,6 +83,7 @@ def create_app(
     if pages:
         from fivefold.web.inspector import router
 
+        app.state.live, app.state.live_streams = LiveFeed(service.engines.store), 0
         app.include_router(router, dependencies=[Depends(_in_turn)])
     return app
 
@@ -137,6 +139,8 @@ def _mount_mcp(app: FastAPI, service: Service) -> None:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         stack.callback(app.state.metrics.close)
+        if hasattr(app.state, "live"):
+            stack.callback(app.state.live.close)
         for lifespan in app.state.lifespans:
             await stack.enter_async_context(lifespan)
         yield

@@ -73,7 +73,7 @@ def until_stopped(
     if not is_loopback(host) and not service.keyring.any():
         raise KeysRequired(host, _public_location(service.engines.store.location))
     listener = listen(host, port)
-    run(app, listener, stop_s, lambda: ready(url_of(listener)))
+    run(app, listener, stop_s, lambda: ready(url_of(listener)), service.stopping.set)
 
 
 def _public_location(location: str) -> str:
@@ -81,8 +81,10 @@ def _public_location(location: str) -> str:
     return "…" if "://" in location else location
 
 
-def run(app: ASGIApp, listener: socket.socket, stop_s: int, ready: Callable[[], None]) -> None:
-    """Serve until SIGTERM or SIGINT; open requests then have `stop_s` seconds to finish."""
+def run(
+    app: ASGIApp, listener: socket.socket, stop_s: int, ready: Callable[[], None], stopping: Callable[[], None]
+) -> None:
+    """Serve until SIGTERM or SIGINT; `stopping` is called then, and open requests have `stop_s` seconds to finish."""
     config = uvicorn.Config(
         app,
         http="h11",
@@ -96,18 +98,23 @@ def run(app: ASGIApp, listener: socket.socket, stop_s: int, ready: Callable[[], 
         timeout_graceful_shutdown=stop_s,
         timeout_keep_alive=30,
     )
-    _Server(config, ready).run(sockets=[listener])
+    _Server(config, ready, stopping).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], stopping: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
+        self._stopping = stopping
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
             self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._stopping()
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

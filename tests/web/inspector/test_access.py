@@ -96,6 +96,8 @@ def test_a_page_is_reached_again_after_signing_in(visitor: Page, locked: Locked)
         "/memories/safe",
         "/sessions",
         "/graph",
+        "/live",
+        "/live/events",
         "/learn",
         "/settings",
     ],

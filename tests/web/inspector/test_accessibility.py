@@ -28,6 +28,7 @@ VIEWS = (
     "/sessions/s21",
     "/graph",
     "/graph?entity=1",
+    "/live",
     "/learn",
     "/settings",
 )

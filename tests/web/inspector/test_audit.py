@@ -22,6 +22,9 @@ HTML = {"Accept": "text/html"}
 OPEN = {"/", "/static/{name}", "/login", "/logout"}
 """Paths that belong to no namespace."""
 
+STREAM = "/live/events"
+"""Comes again and again as long as the page is open, and is noted with the page alone."""
+
 LOOKS: dict[str, list[tuple[str, str | None]]] = {
     "/ask": [("stats", None)],
     "/ask?q=coffee&recipe=lexical": [("recall", None)],
@@ -40,6 +43,7 @@ LOOKS: dict[str, list[tuple[str, str | None]]] = {
     "/sessions/s01/forget": [("session", "s01")],
     "/graph": [("entities", None)],
     "/graph?entity=1": [("entity", "1")],
+    "/live": [("audit", None)],
     "/learn": [("learned", None)],
     "/settings": [("settings", None)],
 }
@@ -85,7 +89,7 @@ def test_a_look_is_noted_once_as_what_it_is(pages: TestClient, service: Service,
 
 def test_every_page_is_looked_at_here() -> None:
     paths = {re.sub(r"s01(\.05)?", "{id:name}", path.partition("?")[0]) for path in LOOKS}
-    assert paths == {path for method, path in ROUTES if method == "GET"}
+    assert paths | {STREAM} == {path for method, path in ROUTES if method == "GET"}
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ SHOTS = {
     "memory": Shot("/memories/s21.01", 1000),
     "sessions": Shot("/sessions", 900),
     "graph": Shot("/graph", 900),
+    "live": Shot("/live", 700),
     "learn": Shot("/learn", 800),
     "settings": Shot("/settings", 900),
 }
@@ -53,7 +54,8 @@ FOLDER = os.environ.get("FIVEFOLD_SCREENS")
 @pytest.fixture(scope="module")
 def folder(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The models are loaded first, so that the times shown are those of a running server."""
-    assert served.client.get("/ask?q=Where+is+the+sourdough%3F").status_code == 200
+    for question in (ALLERGIC, KESTREL, BERLIN):
+        assert served.client.get(f"/ask?{urlencode({**question, 'k': 3})}").status_code == 200
     return Path(FOLDER) if FOLDER else tmp_path_factory.mktemp("screens")
 
 

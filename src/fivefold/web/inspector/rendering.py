@@ -27,7 +27,7 @@ from fivefold.web.paths import quoted
 FOLDER = Path(__file__).parent
 STATIC = FOLDER / "static"
 
-VIEWS = ("ask", "why", "compare", "memories", "sessions", "graph", "learn", "settings")
+VIEWS = ("ask", "why", "compare", "memories", "sessions", "graph", "live", "learn", "settings")
 """The pages, in the order of the navigation; each has a path of its own."""
 
 SHOWN_TEXT = (

@@ -7,14 +7,14 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import FileResponse, RedirectResponse
 
-from fivefold.web.inspector import ask, compare, graph, learn, login, memories, sessions, settings, why
+from fivefold.web.inspector import ask, compare, graph, learn, live, login, memories, sessions, settings, why
 from fivefold.web.inspector.rendering import STATIC, address, content_hash
 
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 YEAR_S = 31_536_000
 
 router = APIRouter(include_in_schema=False)
-for view in (ask, why, compare, memories, sessions, graph, learn, settings, login):
+for view in (ask, why, compare, memories, sessions, graph, live, learn, settings, login):
     router.include_router(view.router)
 
 
