@@ -19,7 +19,7 @@ MOST = 20
 COVERED = 0.7
 """The share of the words of a memory that an echo of it has at least."""
 
-_NAMED = frozenset(lexemes("user assistant"))
+_NAMED = "user assistant"
 """Words that an assistant adds when it repeats what a user said."""
 
 _NOT = re.compile(r"\b(?:not?|never|none|without|cannot|neither|nor)\b|n['\u2019]t\b", re.IGNORECASE)
@@ -51,11 +51,15 @@ def merge_echo(item: Draft, txn: Writer) -> Merged | None:
 
 def _echoed(memory: Memory, recalled: Iterable[Memory]) -> Iterator[Memory]:
     """Those of the recalled memories that say all that the new one says, in the same words."""
-    own = frozenset(lexemes(memory.content)) - _NAMED
+    own = _words(memory)
     for other in recalled:
-        words = frozenset(lexemes(other.content)) - _NAMED
+        words = _words(other)
         if own and own <= words and len(own) >= COVERED * len(words) and _denies(memory) == _denies(other):
             yield other
+
+
+def _words(memory: Memory) -> frozenset[str]:
+    return frozenset(lexemes(memory.content)) - frozenset(lexemes(_NAMED))
 
 
 def _denies(memory: Memory) -> int:
