@@ -261,3 +261,18 @@ def test_an_empty_namespace_has_pages_too(served: Served, path: str) -> None:
     answer = served.client.get(path, params={"namespace": "nothing-here"})
     assert answer.status_code == 200
     assert "nothing-here" not in served.client.get("/v1/namespaces").text, "looking makes nothing"
+
+
+def test_a_list_says_what_is_pinned_and_what_expires(browser_page: Page, served: Served) -> None:
+    with fivefold.open(served.path, namespace="lives") as mem:
+        mem.remember("The bins go out on Monday", id="bins", expires_at="2999-05-01")
+        mem.remember("The lift is out of order", id="lift", expires_at="2020-05-01")
+        mem.remember("My blood group is A", id="blood", pinned=True)
+        mem.remember("I like rye bread", id="bread")
+    browser_page.goto("/memories?namespace=lives")
+    badges = {"bins": ["expires 1 May 2999"], "lift": ["expired 1 May 2020"], "blood": ["pinned"], "bread": []}
+    cards = browser_page.locator("[data-card]")
+    expect(cards).to_have_count(4)
+    for id, words in badges.items():
+        card = cards.filter(has=browser_page.get_by_role("link", name=id, exact=True))
+        assert card.locator(".badge").all_inner_texts() == words

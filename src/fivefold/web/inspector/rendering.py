@@ -20,6 +20,7 @@ from fivefold.service.session import Session
 from fivefold.text.display import visible
 from fivefold.values.explain import NOT_FOUND, percent
 from fivefold.values.shorten import shorten as shorten_text
+from fivefold.values.times import utc_now
 from fivefold.version import VERSION
 from fivefold.web.inspector import shown_text
 from fivefold.web.paths import quoted
@@ -99,6 +100,7 @@ def environment() -> Environment:
     environment.globals |= {"to": to, "static": static, "views": VIEWS, "version": VERSION}
     environment.globals["not_found"] = NOT_FOUND
     environment.globals["most_choices"] = MOST_CHOICES
+    environment.globals["now"] = utc_now
     return environment
 
 
