@@ -72,6 +72,7 @@ BY_FILE = {
         "tests/cli/test_terminal.py",
         "tests/cli/test_train_weights.py",
         "tests/cli/test_transfer.py",
+        "tests/engine/test_fastapi.py",
         "tests/engine/test_many_namespaces.py",
         "tests/learning/test_background_training.py",
         "tests/learning/test_from_use.py",

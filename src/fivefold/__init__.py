@@ -9,8 +9,13 @@ from fivefold.version import VERSION
 __version__ = VERSION
 
 _HOME = {
+    "AsyncEngine": "engine.async_engine",
+    "AsyncGraph": "engine.async_engine",
+    "AsyncStore": "engine.async_opening",
     "Engine": "engine",
     "SharedStore": "engine",
+    "aopen": "engine.async_opening",
+    "astore": "engine.async_opening",
     "open": "engine",
     "store": "engine",
     "Call": "errors",
@@ -131,6 +136,11 @@ if TYPE_CHECKING:
     from fivefold.engine import SharedStore as SharedStore
     from fivefold.engine import open as open  # noqa: A004 - the public name
     from fivefold.engine import store as store
+    from fivefold.engine.async_engine import AsyncEngine as AsyncEngine
+    from fivefold.engine.async_engine import AsyncGraph as AsyncGraph
+    from fivefold.engine.async_opening import AsyncStore as AsyncStore
+    from fivefold.engine.async_opening import aopen as aopen
+    from fivefold.engine.async_opening import astore as astore
     from fivefold.errors import Call as Call
     from fivefold.errors import DamagedStore as DamagedStore
     from fivefold.errors import DiskFull as DiskFull

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fivefold.engine import Engine
+from fivefold.engine.async_calls import AsyncCalls, reading, threads_of, writing
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.values.limits import MAX_TEXT
 from fivefold.values.memory import Memory
@@ -93,6 +94,19 @@ class ChatSession:
     def _stamp(self) -> str:
         """The metadata key for the digest of the text that belongs to the message."""
         return f"{self.framework}_digest"
+
+
+class AsyncChatSession(AsyncCalls[ChatSession]):
+    """The methods of a session that reach the store, awaited."""
+
+    def __init__(self, chat: ChatSession) -> None:
+        super().__init__(chat, threads_of(chat.engine.store))
+
+    turns = reading(ChatSession.turns)
+    last = reading(ChatSession.last)
+    add = writing(ChatSession.add)
+    pop = writing(ChatSession.pop)
+    clear = writing(ChatSession.clear)
 
 
 def _digest(text: str) -> str:

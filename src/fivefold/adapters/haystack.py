@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from fivefold.adapters.hits import hit_metadata, hit_text
 from fivefold.engine import Engine
 from fivefold.engine import open as open_engine
+from fivefold.engine.async_engine import AsyncEngine
 from fivefold.errors import InvalidInput, MissingExtra
+from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import Json
 
@@ -35,18 +36,13 @@ class FivefoldRetriever:
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
         """`top_k` overrides the retriever's own for this call."""
-        answer = self.engine.recall(
-            query, self.top_k if top_k is None else top_k, recipe=self.recipe, effort=self.effort
-        )
-        documents = [
-            Document(id=hit.memory.id, content=hit_text(hit), score=hit.score, meta=_meta(hit_metadata(answer, hit)))
-            for hit in answer
-        ]
-        return {"documents": documents}
+        count = self.top_k if top_k is None else top_k
+        return _output(self.engine.recall(query, count, recipe=self.recipe, effort=self.effort))
 
     @component.output_types(documents=list[Document])
     async def run_async(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
-        return await asyncio.to_thread(self.run, query, top_k)
+        count = self.top_k if top_k is None else top_k
+        return _output(await AsyncEngine(self.engine).recall(query, count, recipe=self.recipe, effort=self.effort))
 
     def to_dict(self) -> dict[str, Any]:
         location = self.engine.location
@@ -61,6 +57,14 @@ class FivefoldRetriever:
         location = parameters["engine"]
         parameters["engine"] = open_engine(location["store"], namespace=location["namespace"])
         return default_from_dict(cls, {**data, "init_parameters": parameters})
+
+
+def _output(answer: Recall) -> dict[str, list[Document]]:
+    documents = [
+        Document(id=hit.memory.id, content=hit_text(hit), score=hit.score, meta=_meta(hit_metadata(answer, hit)))
+        for hit in answer
+    ]
+    return {"documents": documents}
 
 
 def _meta(metadata: Json) -> Json:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
-from fivefold.adapters.chat_session import ChatSession, SessionMessage, text_or_placeholder
+from fivefold.adapters.chat_session import AsyncChatSession, ChatSession, SessionMessage, text_or_placeholder
 from fivefold.adapters.hits import hit_metadata, hit_text
 from fivefold.engine import Engine
+from fivefold.engine.async_engine import AsyncEngine
 from fivefold.errors import MissingExtra
 from fivefold.values.memory import ROLES, Memory
+from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Effort
 
 try:
-    from langchain_core.callbacks import CallbackManagerForRetrieverRun
+    from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
     from langchain_core.chat_history import BaseChatMessageHistory
     from langchain_core.documents import Document
     from langchain_core.messages import (
@@ -49,17 +50,19 @@ class FivefoldRetriever(BaseRetriever):
         k: int | None = None,
         now: datetime | str | None = None,
     ) -> list[Document]:
-        answer = self.engine.recall(query, self.k if k is None else k, recipe=self.recipe, now=now, effort=self.effort)
-        return [
-            Document(id=hit.memory.id, page_content=hit_text(hit), metadata=hit_metadata(answer, hit)) for hit in answer
-        ]
+        count = self.k if k is None else k
+        return _documents(self.engine.recall(query, count, recipe=self.recipe, now=now, effort=self.effort))
 
-    async def _aget_relevant_documents(self, query: str, *, run_manager: Any, **options: Any) -> list[Document]:
-        from langchain_core.runnables.config import run_in_executor
-
-        return await run_in_executor(
-            None, self._get_relevant_documents, query, run_manager=run_manager.get_sync(), **options
-        )
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        k: int | None = None,
+        now: datetime | str | None = None,
+    ) -> list[Document]:
+        count, engine = self.k if k is None else k, AsyncEngine(self.engine)
+        return _documents(await engine.recall(query, count, recipe=self.recipe, now=now, effort=self.effort))
 
 
 class FivefoldChatHistory(BaseChatMessageHistory):
@@ -67,6 +70,7 @@ class FivefoldChatHistory(BaseChatMessageHistory):
 
     def __init__(self, engine: Engine, session_id: str) -> None:
         self._chat = ChatSession(engine, session_id, "langchain")
+        self._calls = AsyncChatSession(self._chat)
 
     @property
     def session_id(self) -> str:
@@ -82,9 +86,24 @@ class FivefoldChatHistory(BaseChatMessageHistory):
     def clear(self) -> None:
         self._chat.clear()
 
+    async def aget_messages(self) -> list[BaseMessage]:
+        return [self._message(turn) for turn in await self._calls.turns()]
+
+    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+        await self._calls.add([_session_message(message) for message in messages])
+
+    async def aclear(self) -> None:
+        await self._calls.clear()
+
     def _message(self, turn: Memory) -> BaseMessage:
         original = self._chat.original_message(turn)
         return messages_from_dict([original])[0] if original else _message_from_text(turn)
+
+
+def _documents(answer: Recall) -> list[Document]:
+    return [
+        Document(id=hit.memory.id, page_content=hit_text(hit), metadata=hit_metadata(answer, hit)) for hit in answer
+    ]
 
 
 def _session_message(message: BaseMessage) -> SessionMessage:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from typing import Any
 
-from fivefold.adapters.chat_session import ChatSession, SessionMessage, text_or_placeholder
+from fivefold.adapters.chat_session import AsyncChatSession, ChatSession, SessionMessage, text_or_placeholder
 from fivefold.adapters.hits import block_lines, hit_block, hit_lines, hit_metadata, hit_text
 from fivefold.engine import Engine
+from fivefold.engine.async_calls import threads_of
+from fivefold.engine.async_engine import AsyncEngine
 from fivefold.errors import MissingExtra
 from fivefold.values.limits import MAX_K
 from fivefold.values.memory import Memory
+from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Effort
 
 try:
@@ -38,23 +41,11 @@ class FivefoldRetriever(BaseRetriever):
         super().__init__(**options)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        answer = self.engine.recall(query_bundle.query_str, self.k, recipe=self.recipe, effort=self.effort)
-        return [
-            NodeWithScore(
-                node=TextNode(
-                    id_=hit.memory.id,
-                    text=hit_text(hit),
-                    metadata=hit_metadata(answer, hit),
-                    excluded_llm_metadata_keys=_UNSEEN,
-                    excluded_embed_metadata_keys=_UNSEEN,
-                ),
-                score=hit.score,
-            )
-            for hit in answer
-        ]
+        return _nodes(self.engine.recall(query_bundle.query_str, self.k, recipe=self.recipe, effort=self.effort))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return await asyncio.to_thread(self._retrieve, query_bundle)
+        engine = AsyncEngine(self.engine)
+        return _nodes(await engine.recall(query_bundle.query_str, self.k, recipe=self.recipe, effort=self.effort))
 
 
 class FivefoldMemoryBlock(BaseMemoryBlock[str]):
@@ -71,14 +62,14 @@ class FivefoldMemoryBlock(BaseMemoryBlock[str]):
         question = _last_user_text(messages or [])
         if question is None:
             return ""
-        answer = await asyncio.to_thread(self.engine.recall, question, self.k, recipe=self.recipe)
+        answer = await AsyncEngine(self.engine).recall(question, self.k, recipe=self.recipe)
         return hit_block(hit_lines(answer))
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         """Messages of several sessions may come together; each names its session."""
         for session_id in dict.fromkeys(map(_session, messages)):
             of_session = [_session_message(message) for message in messages if _session(message) == session_id]
-            await asyncio.to_thread(ChatSession(self.engine, session_id, LIBRARY).add, of_session)
+            await AsyncChatSession(ChatSession(self.engine, session_id, LIBRARY)).add(of_session)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """Drop the lowest-ranked memories first; four characters count as one token."""
@@ -137,6 +128,24 @@ class FivefoldMemory(BaseMemory):
     def reset(self) -> None:
         self._chat.clear()
 
+    async def aget(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
+        return await threads_of(self.engine.store).read(partial(self.get, input))
+
+    async def aget_all(self) -> list[ChatMessage]:
+        return [self._message(turn) for turn in await AsyncChatSession(self._chat).turns()]
+
+    async def aput(self, message: ChatMessage) -> None:
+        await self.aput_messages([message])
+
+    async def aput_messages(self, messages: list[ChatMessage]) -> None:
+        await AsyncChatSession(self._chat).add([_session_message(message) for message in messages])
+
+    async def aset(self, messages: list[ChatMessage]) -> None:
+        await threads_of(self.engine.store).write(partial(self.set, messages))
+
+    async def areset(self) -> None:
+        await AsyncChatSession(self._chat).clear()
+
     @property
     def _chat(self) -> ChatSession:
         return ChatSession(self.engine, self.session_id, LIBRARY)
@@ -144,6 +153,22 @@ class FivefoldMemory(BaseMemory):
     def _message(self, turn: Memory) -> ChatMessage:
         original = self._chat.original_message(turn)
         return ChatMessage.model_validate(original) if original else _message_from_text(turn)
+
+
+def _nodes(answer: Recall) -> list[NodeWithScore]:
+    return [
+        NodeWithScore(
+            node=TextNode(
+                id_=hit.memory.id,
+                text=hit_text(hit),
+                metadata=hit_metadata(answer, hit),
+                excluded_llm_metadata_keys=_UNSEEN,
+                excluded_embed_metadata_keys=_UNSEEN,
+            ),
+            score=hit.score,
+        )
+        for hit in answer
+    ]
 
 
 def _last_user_text(messages: list[ChatMessage]) -> str | None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from fivefold.adapters.chat_session import ChatSession, SessionMessage, text_or_placeholder
+from fivefold.adapters.chat_session import AsyncChatSession, ChatSession, SessionMessage, text_or_placeholder
 from fivefold.engine import Engine
 from fivefold.errors import MissingExtra
 from fivefold.values.memory import Memory
@@ -22,30 +20,30 @@ if TYPE_CHECKING:
 
 
 class FivefoldSession:
-    """The items of one conversation, for `Runner.run(…, session=…)`. Reads and writes run in a thread."""
+    """The items of one conversation, for `Runner.run(…, session=…)`. Reads and writes run in threads."""
 
     def __init__(self, engine: Engine, session_id: str, session_settings: SessionSettings | None = None) -> None:
         self.session_id = session_id
         self.session_settings = session_settings
         self._chat = ChatSession(engine, session_id, "openai_agents")
+        self._calls = AsyncChatSession(self._chat)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """All items, or the last `limit`, oldest first."""
         most = self.session_settings.limit if limit is None and self.session_settings else limit
-        read = self._chat.turns if most is None else partial(self._chat.last, most)
-        turns = await asyncio.to_thread(read)
+        turns = await (self._calls.turns() if most is None else self._calls.last(most))
         return [self._item(turn) for turn in turns]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        await asyncio.to_thread(self._chat.add, [_session_message(cast(Json, item)) for item in items])
+        await self._calls.add([_session_message(cast(Json, item)) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Forget the last item and return it."""
-        turn = await asyncio.to_thread(self._chat.pop)
+        turn = await self._calls.pop()
         return None if turn is None else self._item(turn)
 
     async def clear_session(self) -> None:
-        await asyncio.to_thread(self._chat.clear)
+        await self._calls.clear()
 
     def _item(self, turn: Memory) -> TResponseInputItem:
         return cast(TResponseInputItem, self._chat.original_message(turn) or _message_from_text(turn))

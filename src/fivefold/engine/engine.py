@@ -47,6 +47,9 @@ from fivefold.writing.extract import extractor as load_extractor
 from fivefold.writing.graph import Graph
 from fivefold.writing.pipeline import write, write_checked, write_messages
 
+ROUTE_THREADS = 8
+"""The most routes that an engine runs at once, over all its recalls."""
+
 
 class Engine(Upkeep):
     """Memory for an agent. Safe to share between threads; close it, or use it in a `with` block."""
@@ -60,17 +63,18 @@ class Engine(Upkeep):
         clock: Callable[[], datetime] = utc_now,
         pool: ThreadPoolExecutor | None = None,
         default_embedder: str | Embedder = DEFAULT,
+        route_threads: int = ROUTE_THREADS,
     ) -> None:
         """Engines of a shared store have its `pool`, which runs the routes; closing one of them leaves both open.
 
-        `default_embedder` is for a namespace without a pin.
+        `default_embedder` is for a namespace without a pin, `route_threads` for an engine with a pool of its own.
         """
         self.store = store
         self.namespace = checked_name(namespace, "namespace")
         extractor = load_extractor(extractor) if isinstance(extractor, str) else extractor
         super().__init__(Namespace(store, self.namespace, embedder, extractor, clock, default_embedder))
-        self._owns_store = pool is None
-        self._pool = pool or ThreadPoolExecutor(max_workers=8, thread_name_prefix="fivefold-route")
+        self.owns_store = pool is None
+        self._pool = pool or ThreadPoolExecutor(max_workers=route_threads, thread_name_prefix="fivefold-route")
         self._training = BackgroundTraining(self._namespace)
         if embedder is not None:
             self._namespace.check_choice()
@@ -308,7 +312,7 @@ class Engine(Upkeep):
 
     def close(self) -> None:
         """Close the store; using the engine afterwards is an error. That of a shared store stays open."""
-        if self._owns_store:
+        if self.owns_store:
             self.store.close()
             self._pool.shutdown(wait=False)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from fivefold.engine.engine import Engine
-from fivefold.engine.shared_store import SharedStore
+from fivefold.engine.engine import ROUTE_THREADS, Engine
+from fivefold.engine.shared_store import THREADS, SharedStore
 from fivefold.errors import InvalidInput
 from fivefold.models.embedders import Embedder
 from fivefold.models.embedders import embedder as load_embedder
@@ -26,15 +26,7 @@ def open(
     The first write pins the namespace to an embedder (`fivefold-minilm` unless named); later it need not be named.
     Any object with `pin`, `dimension` and `embed` serves as an embedder too.
     """
-    checked_name(namespace, "namespace")
-    loaded = load_extractor(extractor)
-    _check_embedder(embedder)
-    opened = open_store(checked_location(location))
-    try:
-        return Engine(opened, namespace, embedder, loaded)
-    except BaseException:
-        opened.close()
-        raise
+    return open_engine(location, namespace, embedder, extractor, ROUTE_THREADS)
 
 
 def store(
@@ -47,9 +39,35 @@ def store(
 
     The embedder is for new namespaces; a namespace with memories keeps its own.
     """
+    return open_shared(location, embedder, extractor, THREADS)
+
+
+def open_engine(
+    location: str | os.PathLike[str],
+    namespace: str,
+    embedder: str | Embedder | None,
+    extractor: str,
+    route_threads: int,
+) -> Engine:
+    """An engine on a store of its own; everything is checked before the store is opened, which may create it."""
+    checked_name(namespace, "namespace")
     loaded = load_extractor(extractor)
     _check_embedder(embedder)
-    return SharedStore(open_store(checked_location(location)), embedder, loaded)
+    opened = open_store(checked_location(location))
+    try:
+        return Engine(opened, namespace, embedder, loaded, route_threads=route_threads)
+    except BaseException:
+        opened.close()
+        raise
+
+
+def open_shared(
+    location: str | os.PathLike[str], embedder: str | Embedder | None, extractor: str, route_threads: int
+) -> SharedStore:
+    """A store for many namespaces, checked in the same way."""
+    loaded = load_extractor(extractor)
+    _check_embedder(embedder)
+    return SharedStore(open_store(checked_location(location)), embedder, loaded, route_threads)
 
 
 def _check_embedder(embedder: object) -> None:

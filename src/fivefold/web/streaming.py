@@ -1,23 +1,33 @@
-"""Bodies and answers too large for memory: they go through a file that is removed after the request."""
+"""Bodies and answers too large for memory: a body goes through a file, an answer is sent as it is read."""
 
 from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
-from typing import IO
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from fivefold.engine import Engine
+from fivefold.engine.async_calls import stream, threads_of
 
 LINES = "application/x-ndjson"
 """The media type of an export or an import: a JSON object on each line."""
 
 CHUNK = 1 << 20
-"""The bytes that are written or read at once."""
+"""The bytes that are written at once."""
+
+SENT = 1 << 16
+"""The bytes of an export that are sent at once, about."""
+
+FIRST = 100
+"""The memories of an export that are read before its answer begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +59,22 @@ async def body_file(request: Request) -> AsyncIterator[BodyFile]:
         yield BodyFile(path, digest.digest())
 
 
-def write_lines(lines: Iterator[str]) -> IO[bytes]:
-    """All lines in a temporary file, at its start, so that a slow reader keeps no one waiting."""
-    file: IO[bytes] = tempfile.TemporaryFile(prefix="fivefold-")  # noqa: SIM115 - closed by who reads it
-    try:
-        for line in lines:
-            file.write(line.encode() + b"\n")
-        file.seek(0)
-    except BaseException:
-        file.close()
-        raise
-    return file
+def export_of(engine: Engine, headers: Mapping[str, str] | None = None) -> Response:
+    """Every memory as a line, read a few at a time as fast as they are taken.
+
+    The first ones are read at once, so that an error is still answered as one.
+    """
+    lines = engine.export_lines()
+    first = list(islice(lines, FIRST))
+    rest = stream(chain(first, lines), threads_of(engine.store))
+    return StreamingResponse(_chunks(rest), media_type=LINES, headers=headers)
 
 
-async def chunks_of(file: IO[bytes]) -> AsyncIterator[bytes]:
-    """The file, part by part; it is closed at the end, or when the reader stops."""
-    with file:
-        while part := await run_in_threadpool(file.read, CHUNK):
-            yield part
+async def _chunks(lines: AsyncIterator[str]) -> AsyncIterator[bytes]:
+    buffer = bytearray()
+    async for line in lines:
+        buffer += line.encode() + b"\n"
+        if len(buffer) >= SENT:
+            yield bytes(buffer)
+            buffer.clear()
+    yield bytes(buffer)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import RedirectResponse, Response, StreamingResponse
+from fastapi.responses import RedirectResponse, Response
 
 from fivefold.errors import InvalidInput
 from fivefold.values.filter_language import MAX_FILTER
@@ -16,7 +16,7 @@ from fivefold.web.inspector import memory, memory_changes
 from fivefold.web.inspector.confirmations import confirmation
 from fivefold.web.inspector.page_session import PageSession
 from fivefold.web.inspector.rendering import address, page
-from fivefold.web.streaming import LINES, chunks_of, write_lines
+from fivefold.web.streaming import export_of
 
 PAGE = 30
 """Memories on one page; a click brings the next ones."""
@@ -106,6 +106,4 @@ def memories(
 def export(session: PageSession) -> Response:
     """Every memory as JSON lines, the same as REST gives, for a browser that has only its cookie."""
     with session.act("export") as act:
-        file = write_lines(act.engine.export_lines())
-    headers = {"Content-Disposition": 'attachment; filename="memories.jsonl"'}
-    return StreamingResponse(chunks_of(file), media_type=LINES, headers=headers)
+        return export_of(act.engine, {"Content-Disposition": 'attachment; filename="memories.jsonl"'})

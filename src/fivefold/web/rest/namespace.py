@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from fastapi import Body, Depends
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from fivefold.errors import InvalidFile, InvalidInput
 from fivefold.learning.from_use import LearnedFromUse
@@ -19,7 +19,7 @@ from fivefold.values.limits import MAX_CONTENT
 from fivefold.values.records import TEXT_FIELDS
 from fivefold.values.reports import Report, Stats
 from fivefold.web.rest.operations import IN, JSON, Current, Example, operation
-from fivefold.web.streaming import LINES, chunks_of, write_lines
+from fivefold.web.streaming import LINES, export_of
 
 HERE = {"namespace": "default"}
 TAG = "namespaces"
@@ -87,9 +87,7 @@ def unlearn(action: Current) -> Unlearned:
 )
 def export(action: Current) -> Response:
     """Every memory of the namespace, one JSON object a line, oldest first."""
-    engine = action.engine
-    file = write_lines(engine.export_lines())
-    return StreamingResponse(chunks_of(file), media_type=LINES)
+    return export_of(action.engine)
 
 
 async def lines_of(request: Request) -> Path:

@@ -1,0 +1,107 @@
+"""Calls of asynchronous code run in threads: a few for each store, whatever the number of its namespaces."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial, wraps
+from itertools import islice
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
+
+from fivefold.errors import StoreClosed
+from fivefold.stores.protocol import Store
+
+READS = 2
+WRITES = 2
+ROUTES = 4
+"""How many calls, and routes of them, run at once. Only one thread runs Python at a time: more would do no more work,
+and each that waits for its turn lets the event loop wait longer."""
+
+AT_ONCE = 200
+"""Items of a stream that are read at once."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+_of_stores: WeakKeyDictionary[Store, CallThreads] = WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+class CallThreads:
+    """Reads and writes have threads of their own, so that no read waits behind writes that wait for each other."""
+
+    def __init__(self) -> None:
+        self._reads = ThreadPoolExecutor(READS, thread_name_prefix="fivefold-read")
+        self._writes = ThreadPoolExecutor(WRITES, thread_name_prefix="fivefold-write")
+        self._closed = False
+
+    async def read(self, call: Callable[[], R]) -> R:
+        return await self._run(self._reads, call)
+
+    async def write(self, call: Callable[[], R]) -> R:
+        """Cancelled before it begins, a write never happens; cancelled later, it is completed all the same."""
+        return await self._run(self._writes, call)
+
+    async def close(self) -> None:
+        """Wait for the calls that have begun; those that have not are cancelled."""
+        self._closed = True
+        await asyncio.to_thread(self._shut_down)
+
+    async def _run(self, pool: ThreadPoolExecutor, call: Callable[[], R]) -> R:
+        if self._closed:
+            raise StoreClosed("this engine was closed; open the store again")
+        context = contextvars.copy_context()
+        return await asyncio.get_running_loop().run_in_executor(pool, partial(context.run, call))
+
+    def _shut_down(self) -> None:
+        for pool in (self._writes, self._reads):
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def threads_of(store: Store) -> CallThreads:
+    """The threads of an open store."""
+    with _lock:
+        if store not in _of_stores:
+            _of_stores[store] = CallThreads()
+        return _of_stores[store]
+
+
+async def stream(items: Iterator[R], threads: CallThreads) -> AsyncIterator[R]:
+    """What an iterator gives, a few items for each read."""
+    while some := await threads.read(lambda: list(islice(items, AT_ONCE))):
+        for item in some:
+            yield item
+
+
+class AsyncCalls(Generic[T_co]):
+    """Has the methods of another object, which run in the threads of its store."""
+
+    def __init__(self, target: T_co, threads: CallThreads) -> None:
+        self._target = target
+        self._threads = threads
+
+
+def reading(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[AsyncCalls[T], P], Coroutine[Any, Any, R]]:
+    """The method, awaited."""
+
+    @wraps(method)
+    async def call(self: AsyncCalls[T], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await self._threads.read(partial(method, self._target, *args, **kwargs))
+
+    return call
+
+
+def writing(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[AsyncCalls[T], P], Coroutine[Any, Any, R]]:
+    """The method, awaited; it changes something."""
+
+    @wraps(method)
+    async def call(self: AsyncCalls[T], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await self._threads.write(partial(method, self._target, *args, **kwargs))
+
+    return call
