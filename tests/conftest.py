@@ -48,6 +48,7 @@ BY_FILE = {
     "browser": ("tests/web/inspector/",),
     "slow": (
         "tests/adapters/",
+        "tests/bench/test_async_tasks.py",
         "tests/bench/test_cache.py",
         "tests/bench/test_hooks.py",
         "tests/bench/test_load.py",

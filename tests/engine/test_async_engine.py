@@ -17,7 +17,7 @@ import pytest
 
 import fivefold
 from fivefold.engine import async_opening
-from fivefold.engine.async_calls import READS, ROUTES, WRITES
+from fivefold.engine.async_calls import LENGTHY, READS, ROUTES, WRITES
 from fivefold.engine.async_engine import AsyncEngine, AsyncGraph
 from fivefold.engine.engine import Engine
 from fivefold.engine.shared_store import SharedStore
@@ -61,7 +61,7 @@ def test_every_method_is_awaited_with_the_same_arguments(blocking: type, awaited
     assert apart <= names
     for name in names - apart:
         method = getattr(awaited, name, None)
-        assert method is not None, f"{awaited.__name__} has no {name}; add it as reading or writing"
+        assert method is not None, f"{awaited.__name__} has no {name}; add it as reading, writing or lengthy"
         assert inspect.iscoroutinefunction(method), name
         assert inspect.signature(method) == inspect.signature(getattr(blocking, name)), name
         assert method.__doc__ == getattr(blocking, name).__doc__
@@ -144,7 +144,7 @@ def test_an_agent_loop_of_many_tasks_loses_nothing(store_path: str) -> None:
             ids = [f"{number}-{step}" for number in range(TASKS) for step in range(3)]
             assert await mem.stored_ids(ids) == set(ids)
             names = [thread.name for thread in threading.enumerate() if thread.name.startswith("fivefold-")]
-            assert len(names) <= READS + WRITES + ROUTES
+            assert len(names) <= READS + WRITES + LENGTHY + ROUTES
             assert all(finding.ok for finding in await mem.doctor())
 
     asyncio.run(main())
@@ -163,7 +163,7 @@ def test_many_users_share_the_threads_of_one_store(store_path: str) -> None:
             assert await store.delete_namespace("user 0") == 1
             assert len(await store.namespaces()) == TASKS - 1
             names = [thread.name for thread in threading.enumerate() if thread.name.startswith("fivefold-")]
-            assert len(names) <= READS + WRITES + ROUTES
+            assert len(names) <= READS + WRITES + LENGTHY + ROUTES
         with pytest.raises(fivefold.StoreClosed):
             await users[1].get("tea")
 

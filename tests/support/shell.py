@@ -76,6 +76,7 @@ ARGS: dict[str, list[str]] = {
     "db rebalance": [],
     "bench speed": ["--sizes", "50", "--rounds", "5"],
     "bench hooks": ["--memories", "20", "--rounds", "1"],
+    "bench async": ["--tasks", "5", "--seconds", "1", "--embedder", "wordllama"],
     "bench load": ["--clients", "2", "--seconds", "1", "--embedder", "wordllama"],
     "bench locomo": ["{folder}/talk.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench longmemeval": ["{folder}/chats.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],

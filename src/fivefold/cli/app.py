@@ -46,6 +46,7 @@ COMMANDS = (
     "backup",
     "bench",
     "load",
+    "async_tasks",
 )
 """The modules that hold the commands, in the order of the help; each registers its own on `app`."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,9 +18,13 @@ from fivefold.stores.protocol import Store
 
 READS = 2
 WRITES = 2
-ROUTES = 4
-"""How many calls, and routes of them, run at once. Only one thread runs Python at a time: more would do no more work,
-and each that waits for its turn lets the event loop wait longer."""
+LENGTHY = 2
+ROUTES = 2
+"""How many calls of each kind, and routes of recalls, run at once. Only one thread runs Python at a time: more threads
+would do no more work, and each that waits for its turn lets the event loop wait longer."""
+
+SWITCH_S = 0.0005
+"""After this long a thread lets another run, in place of Python's 5 ms: the event loop waits a tenth of the time."""
 
 AT_ONCE = 200
 """Items of a stream that are read at once."""
@@ -34,12 +39,14 @@ _lock = threading.Lock()
 
 
 class CallThreads:
-    """Reads and writes have threads of their own, so that no read waits behind writes that wait for each other."""
+    """Each kind of call has threads of its own: no read waits behind writes, and neither behind what takes long."""
 
     def __init__(self) -> None:
         self._reads = ThreadPoolExecutor(READS, thread_name_prefix="fivefold-read")
         self._writes = ThreadPoolExecutor(WRITES, thread_name_prefix="fivefold-write")
+        self._lengthy = ThreadPoolExecutor(LENGTHY, thread_name_prefix="fivefold-lengthy")
         self._closed = False
+        sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_S))
 
     async def read(self, call: Callable[[], R]) -> R:
         return await self._run(self._reads, call)
@@ -47,6 +54,10 @@ class CallThreads:
     async def write(self, call: Callable[[], R]) -> R:
         """Cancelled before it begins, a write never happens; cancelled later, it is completed all the same."""
         return await self._run(self._writes, call)
+
+    async def work(self, call: Callable[[], R]) -> R:
+        """For what may take minutes, such as an import; cancelled, it goes as with a write."""
+        return await self._run(self._lengthy, call)
 
     async def close(self) -> None:
         """Wait for the calls that have begun; those that have not are cancelled."""
@@ -60,7 +71,7 @@ class CallThreads:
         return await asyncio.get_running_loop().run_in_executor(pool, partial(context.run, call))
 
     def _shut_down(self) -> None:
-        for pool in (self._writes, self._reads):
+        for pool in (self._lengthy, self._writes, self._reads):
             pool.shutdown(wait=True, cancel_futures=True)
 
 
@@ -92,7 +103,8 @@ def reading(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[Asyn
 
     @wraps(method)
     async def call(self: AsyncCalls[T], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await self._threads.read(partial(method, self._target, *args, **kwargs))
+        bound: Callable[P, R] = getattr(self._target, method.__name__)
+        return await self._threads.read(partial(bound, *args, **kwargs))
 
     return call
 
@@ -102,6 +114,18 @@ def writing(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[Asyn
 
     @wraps(method)
     async def call(self: AsyncCalls[T], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await self._threads.write(partial(method, self._target, *args, **kwargs))
+        bound: Callable[P, R] = getattr(self._target, method.__name__)
+        return await self._threads.write(partial(bound, *args, **kwargs))
+
+    return call
+
+
+def lengthy(method: Callable[Concatenate[T, P], R]) -> Callable[Concatenate[AsyncCalls[T], P], Coroutine[Any, Any, R]]:
+    """The method, awaited; it may take minutes."""
+
+    @wraps(method)
+    async def call(self: AsyncCalls[T], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        bound: Callable[P, R] = getattr(self._target, method.__name__)
+        return await self._threads.work(partial(bound, *args, **kwargs))
 
     return call

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from types import TracebackType
 
-from fivefold.engine.async_calls import AsyncCalls, reading, stream, threads_of, writing
+from fivefold.engine.async_calls import AsyncCalls, lengthy, reading, stream, threads_of, writing
 from fivefold.engine.engine import Engine
 from fivefold.settings import Settings
 from fivefold.writing.graph import Graph
@@ -50,13 +50,15 @@ class AsyncEngine(AsyncCalls[Engine]):
     forget = writing(Engine.forget)
     forget_session = writing(Engine.forget_session)
     feedback = writing(Engine.feedback)
-    train_reranker = writing(Engine.train_reranker)
     unlearn = writing(Engine.unlearn)
     configure = writing(Engine.configure)
-    import_jsonl = writing(Engine.import_jsonl)
-    doctor = writing(Engine.doctor)
-    check_drift = writing(Engine.check_drift)
-    reembed = writing(Engine.reembed)
+
+    import_jsonl = lengthy(Engine.import_jsonl)
+    export_jsonl = lengthy(Engine.export_jsonl)
+    train_reranker = lengthy(Engine.train_reranker)
+    doctor = lengthy(Engine.doctor)
+    check_drift = lengthy(Engine.check_drift)
+    reembed = lengthy(Engine.reembed)
 
     recall = reading(Engine.recall)
     context = reading(Engine.context)
@@ -64,7 +66,6 @@ class AsyncEngine(AsyncCalls[Engine]):
     understand = reading(Engine.understand)
     feedback_count = reading(Engine.feedback_count)
     learned = reading(Engine.learned)
-    export_jsonl = reading(Engine.export_jsonl)
     namespaces = reading(Engine.namespaces)
     own_settings = reading(Engine.own_settings)
     exists = reading(Engine.exists)

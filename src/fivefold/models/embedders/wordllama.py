@@ -25,8 +25,9 @@ class WordLlama:
         if self._spec is None:
             raise MissingExtra("the wordllama embedder", "wordllama")
 
-    @property
+    @cached_property
     def pin(self) -> str:
+        """Looked up once: the metadata of an installed package is a text that must be parsed."""
         return f"wordllama@{version('wordllama').split('.post')[0]}"
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:

@@ -7,7 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,19 @@ def number(connection: apsw.Connection, sql: str, *values: Any) -> int | None:
     """The one number a statement gives, if it gives one."""
     records = rows(connection, sql, *values)
     return None if not records or records[0][0] is None else int(records[0][0])
+
+
+@contextmanager
+def transaction(connection: apsw.Connection) -> Iterator[None]:
+    """All or nothing. A connection's own block would stop every thread of the process while the disk works."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 @contextmanager
@@ -138,15 +151,8 @@ class Connections:
     @contextmanager
     def transaction(self) -> Iterator[apsw.Connection]:
         """All or nothing. The lock is taken at once, so a later statement never finds the file busy."""
-        with self.writer() as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+        with self.writer() as connection, transaction(connection):
+            yield connection
 
     @contextmanager
     def reader(self) -> Iterator[apsw.Connection]:
@@ -176,11 +182,18 @@ class Connections:
         for _ in range(0 if self.in_memory else _READERS):
             self._room.acquire()
         with self._writing:
+            if not (self.in_memory or self.read_only):
+                self._checkpoint()
             for connection in self._all:
                 connection.close()
             self._all.clear()
         if not self.in_memory:
             self._room.release(_READERS)
+
+    def _checkpoint(self) -> None:
+        """What the last close would do, by a statement: closing would stop every thread while the disk works."""
+        with suppress(apsw.Error):
+            self._writer.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def _must_be_open(self) -> None:
         if self.closed:

@@ -22,7 +22,15 @@ from fivefold.stores.sql.snapshot import SqlSnapshot
 from fivefold.stores.sql.writer import SqlWriter
 from fivefold.stores.sqlite import snapshot
 from fivefold.stores.sqlite.checks import check
-from fivefold.stores.sqlite.connection import Connections, connect, make_durable, number, plain_errors, rows
+from fivefold.stores.sqlite.connection import (
+    Connections,
+    connect,
+    make_durable,
+    number,
+    plain_errors,
+    rows,
+    transaction,
+)
 from fivefold.stores.sqlite.dialect import SqliteDatabase
 from fivefold.stores.sqlite.fused_search import offer_nearest
 from fivefold.stores.sqlite.reader import SqliteFile, reader_of
@@ -168,7 +176,7 @@ class SqliteStore:
                 self._logging = connect(self.location)
                 self._logging.execute("PRAGMA synchronous = NORMAL")
             self._logging.set_busy_timeout(patience_ms)
-            with self._logging:
+            with transaction(self._logging):
                 _write_log(self._logging, recalls)
         except (apsw.BusyError, apsw.LockedError):
             return False
