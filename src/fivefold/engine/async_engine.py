@@ -49,6 +49,8 @@ class AsyncEngine(AsyncCalls[Engine]):
     reinstate = writing(Engine.reinstate)
     forget = writing(Engine.forget)
     forget_session = writing(Engine.forget_session)
+    pin = writing(Engine.pin)
+    unpin = writing(Engine.unpin)
     feedback = writing(Engine.feedback)
     unlearn = writing(Engine.unlearn)
     configure = writing(Engine.configure)
@@ -59,6 +61,7 @@ class AsyncEngine(AsyncCalls[Engine]):
     doctor = lengthy(Engine.doctor)
     check_drift = lengthy(Engine.check_drift)
     reembed = lengthy(Engine.reembed)
+    sweep = lengthy(Engine.sweep)
 
     recall = reading(Engine.recall)
     context = reading(Engine.context)
