@@ -54,6 +54,10 @@ def at_once(*locations: str) -> list[str]:
 # new schemas
 
 
+def test_each_migration_has_a_number_of_its_own() -> None:
+    assert [number for number, _ in KNOWN] == list(range(1, len(KNOWN) + 1))
+
+
 def test_many_processes_may_open_a_new_schema_at_once(postgres: Server) -> None:
     location = postgres.new_location()
     child = textwrap.dedent(f"""

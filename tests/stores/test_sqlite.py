@@ -51,6 +51,11 @@ def test_a_newer_file_is_refused(store_path: str) -> None:
         fivefold.open(store_path)
 
 
+def test_each_migration_has_a_number_of_its_own() -> None:
+    """Two of one number would leave a file with the first of them at a version that lacks the second."""
+    assert [number for number, _ in migrations()] == list(range(1, len(migrations()) + 1))
+
+
 def test_an_older_file_is_migrated_after_a_backup(store_path: str) -> None:
     with toy(store_path) as engine:
         id = engine.remember("kept across versions").id

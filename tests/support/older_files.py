@@ -9,6 +9,6 @@ ALTER TABLE memories DROP COLUMN expires_at;
 ALTER TABLE memories DROP COLUMN pinned;
 ALTER TABLE memories DROP COLUMN origin;
 ALTER TABLE memories DROP COLUMN echo_count;
-PRAGMA user_version = 8;
+PRAGMA user_version = 9;
 """
 """Before memories had an end, a pin and an origin."""

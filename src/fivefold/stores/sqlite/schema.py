@@ -20,17 +20,17 @@ APPLICATION_ID = 0x35464C44
 PASSAGES = 6
 """The version of the schema that first has passages and token vectors."""
 
-LABELS = 8
-"""The version of the schema that first has the labels of memories."""
-
-LIFE = 9
-"""The version of the schema that first has the expiry, the pin and the origin of memories."""
-
 TIMES = 7
 """The version of the schema that first has the times that memories name, and links with a chance."""
 
-SMALL_NAMESPACES = 8
+LABELS = 8
+"""The version of the schema that first has the labels of memories."""
+
+SMALL_NAMESPACES = 9
 """The version of the schema that first has one table for the lexemes of namespaces with few memories."""
+
+LIFE = 10
+"""The version of the schema that first has the expiry, the pin and the origin of memories."""
 
 
 @cache
