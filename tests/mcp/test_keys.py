@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import pytest
@@ -28,7 +29,11 @@ CALLERS: dict[str, tuple[Role, list[str]]] = {
     "writer": ("writer", ["default"]),
     "admin": ("admin", ["default"]),
     "other": ("admin", ["other"]),
+    "guest": ("admin", ["guest"]),
 }
+
+WITHOUT_IDS = {"remember_messages", "delete_namespace"}
+"""Tools that ask for nothing by its id: one begins a session of any name, one deletes a whole namespace."""
 
 
 class House(NamedTuple):
@@ -54,8 +59,10 @@ def house(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hous
         over_http(f"{served.url}/mcp", keys["writer"], MODERN) as writer,
         over_http(f"{served.url}/mcp", keys["admin"]) as admin,
         over_http(f"{served.url}/mcp", keys["other"]) as other,
+        over_http(f"{served.url}/mcp", keys["guest"]) as guest,
     ):
-        yield House(served, {"reader": reader, "writer": writer, "admin": admin, "other": other}, recall)
+        talks = {"reader": reader, "writer": writer, "admin": admin, "other": other, "guest": guest}
+        yield House(served, talks, recall)
 
 
 def asked(recall: str = "nothing") -> dict[str, dict[str, Any]]:
@@ -63,12 +70,15 @@ def asked(recall: str = "nothing") -> dict[str, dict[str, Any]]:
     question = {"question": "which badge opens the vault?", "now": "2025-02-01T00:00Z"}
     return {
         "remember": {"content": "The vault is mine", "supersedes": "vault"},
+        "remember_messages": {"session_id": "midnight", "messages": [{"role": "user", "content": "The vault is mine"}]},
         "recall": {**question, "session_id": "midnight", "recent_turns": 5, "ids": True},
         "explain": question,
         "forget": {"id": "vault"},
         "used": {"recall_id": recall, "used": ["vault"]},
         "sessions": {"session_id": "midnight"},
         "stats": {},
+        "namespaces": {},
+        "delete_namespace": {},
     }
 
 
@@ -121,7 +131,7 @@ def test_a_key_gets_nothing_of_another_namespace_nor_whether_it_exists(house: Ho
     assert not any(secret in there for secret in SECRETS)
 
 
-@pytest.mark.parametrize("way", [*asked(), "memory", "session"])
+@pytest.mark.parametrize("way", [*(way for way in asked() if way not in WITHOUT_IDS), "memory", "session"])
 def test_ids_of_another_namespace_are_unknown_in_ones_own(house: House, way: str) -> None:
     """As unknown as ids that nobody has."""
     talk = house.talks["admin"]
@@ -168,8 +178,15 @@ def test_a_key_of_one_namespace_need_not_name_it(house: House) -> None:
 
 @pytest.mark.parametrize("tool", [name for name, tool in TOOLS.items() if not tool.reads])
 def test_a_reader_writes_nothing(house: House, tool: str) -> None:
-    answer = house.talks["reader"].call(tool, **asked()[tool])
-    assert text_of(answer) == "this key is a reader's; that needs a writer's"
+    answer = house.talks["reader"].call(tool, **asked()[tool], namespace="default")
+    role = "an admin" if tool == "delete_namespace" else "a writer"
+    assert text_of(answer) == f"this key is a reader's; that needs {role}'s"
+
+
+def test_only_an_admin_deletes_a_namespace(house: House) -> None:
+    answer = house.talks["writer"].call("delete_namespace", namespace="default")
+    assert text_of(answer) == "this key is a writer's; that needs an admin's"
+    assert house.talks["writer"].done("namespaces")["names"] == ["default"]
 
 
 def test_without_a_key_nothing_is_answered(house: House) -> None:
@@ -193,11 +210,20 @@ def test_calls_are_noted_with_their_key(house: House) -> None:
     house.talks["writer"].done("remember", content="The gate is shut at ten", id="gate")
     house.talks["writer"].call("recall", question="when is the gate shut?", namespace="other")
     house.served.client.get("/health")
-    opened = open_store(house.served.path)
-    try:
-        held = Keyring(opened).keys()
-        (writer,) = [key.id for key in held if key.name == "writer"]
-        noted = Audit(opened).entries(key=writer)
-        assert ("remember", "default", "gate", "ok") in [(e.action, e.namespace, e.subject, e.outcome) for e in noted]
-    finally:
-        opened.close()
+    assert ("remember", "default", "gate", "ok") in audited(house, "writer")
+
+
+def test_a_namespace_is_deleted_by_its_admin_and_that_is_noted(house: House) -> None:
+    guest = house.talks["guest"]
+    guest.done("remember", content="I stay for one night")
+    assert guest.done("delete_namespace", namespace="guest") == {"namespace": "guest", "memories": 1}
+    assert guest.done("namespaces")["names"] == []
+    assert ("delete_namespace", "guest", None, "ok") in audited(house, "guest")
+
+
+def audited(house: House, caller: str) -> list[tuple[str, str | None, str | None, str]]:
+    """What the audit log has of a caller's key."""
+    with closing(open_store(house.served.path)) as opened:
+        keys = Keyring(opened).keys()
+        (key,) = [key.id for key in keys if key.name == caller]
+        return [(e.action, e.namespace, e.subject, e.outcome) for e in Audit(opened).entries(key=key)]
