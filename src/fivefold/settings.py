@@ -63,6 +63,9 @@ class Settings(TimeSettings):
     find_changes: Annotated[
         bool, About("Whether a new memory is compared with those like it, to find which of them it replaces")
     ] = True
+    find_repeats: Annotated[
+        bool, About("Whether a new memory is linked with those that say nearly the same in the same words")
+    ] = True
     recent_turns: Annotated[
         RecentTurns, About("How many of the last turns of the conversation a recall adds to its answer; 0 for none")
     ] = 0

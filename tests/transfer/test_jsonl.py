@@ -171,10 +171,13 @@ EXPORTED = {
         ({"links": [["equal", "b\ud800", ""]]}, "a link's target holds half a surrogate"),
         ({"links": [["equal", "b", "\x00"]]}, "a link's reason holds a NUL"),
         ({"links": 3}, "links must be a list"),
-        ({"links": [["likely", "b", "", 0.5, 1]]}, "links must be a list of .*, and a chance for a likely one"),
+        ({"links": [["likely", "b", "", 0.5, 1]]}, "links must be a list of .*, and a chance for likely and repeats"),
         ({"links": [["likely", "b", "", 1.5]]}, "a link's chance must be a number from 0 to 1"),
-        ({"links": [["likely", "b", ""]]}, "a link has a chance where its relation is 'likely', and only there"),
-        ({"links": [["equal", "b", "", 0.5]]}, "a link has a chance where its relation is 'likely', and only there"),
+        ({"links": [["likely", "b", ""]]}, "a link has a chance where its relation is 'likely' or 'repeats', and only"),
+        (
+            {"links": [["equal", "b", "", 0.5]]},
+            "a link has a chance where its relation is 'likely' or 'repeats', and only",
+        ),
     ],
 )
 def test_a_damaged_exported_line_is_named(engine: Engine, tmp_path: Path, change: dict[str, object], said: str) -> None:

@@ -126,5 +126,5 @@ def test_answers_are_described_as_the_library_describes_them(shown: Any) -> None
 def test_a_record_of_the_document_has_the_fields_of_a_record(shown: Any) -> None:
     fields = {field.name for field in dataclasses.fields(fivefold.Record)} - {"notes", "utc_offset"}
     assert set(shown["components"]["schemas"]["RecordBody"]["properties"]) == fields
-    fixed = {"id", "kind", "session_id", "turn_index"}
+    fixed = {"id", "kind", "origin", "session_id", "turn_index"}
     assert set(shown["components"]["schemas"]["Changes"]["properties"]) == fields - fixed

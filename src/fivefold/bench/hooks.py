@@ -138,7 +138,7 @@ def measure_hooks(size: int, rounds: int, progress: bool = False) -> list[Measur
 def _fill(project: _Project, size: int, progress: bool) -> None:
     store = SqliteStore(project.state.settings().store)
     engine = Engine(store, namespace_of(str(project.folder)), embedder=_Pinned())
-    engine.configure(find_changes=False)
+    engine.configure(find_changes=False, find_repeats=False)
     try:
         write_rate(engine, size, progress)
     finally:

@@ -55,7 +55,7 @@ def measure(sizes: Sequence[int], rounds: int, progress: bool = False) -> Iterat
         with tempfile.TemporaryDirectory() as folder:
             store = SqliteStore(str(Path(folder) / "speed.db"))
             engine = Engine(store, embedder=model)
-            engine.configure(find_changes=False)  # that model reads texts as well; the writing with models has it
+            engine.configure(find_changes=False, find_repeats=False)  # the writing with models compares texts as well
             try:
                 yield from _measure_one(engine, store, size, rounds, progress)
             finally:

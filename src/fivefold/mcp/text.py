@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fivefold.mcp.budget import LINE
 from fivefold.text.fence import quote_line
+from fivefold.values.reports import WITH_CHANCE
 from fivefold.values.shorten import shorten
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ def report(done: Report) -> str:
     lines = [f"Remembered as {id}." for id in done.stored]
     lines += [f"Already known as {merge.id}: {merge.why}." for merge in done.merged]
     lines += [f"{link.source} supersedes {link.target}: {link.why}." for link in done.superseded]
-    likely = [link for link in done.linked if link.relation == "likely"]
-    lines += [f"{link.source} {link.label} {link.target}: {link.why}." for link in likely]
+    read = [link for link in done.linked if link.relation in WITH_CHANCE]
+    lines += [f"{link.source} {link.label} {link.target}: {link.why}." for link in read]
     lines += [f"Note: {note}." for note in done.notes]
     return "\n".join(map(quote_line, lines))
 

@@ -24,6 +24,7 @@ LAWS = (
     "forgetting",
     "graph",
     "lexical",
+    "life",
     "maintenance",
     "memories",
     "namespaces",

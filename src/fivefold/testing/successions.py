@@ -128,6 +128,38 @@ class SuccessionLaws(StoreFixtures):
         links = [(link.target, link.relation, link.chance) for link in other.history("new").links]
         assert links == [("old", "supersedes", SURE), ("mid", "likely", 0.5)]
 
+    def test_what_is_read_is_listed_newest_first_and_without_what_was_replaced(self, chain: Chain) -> None:
+        def pairs(after: tuple[int, int] | None = None, limit: int = 9) -> list[tuple[str, str, float]]:
+            found = chain.reader.memories.linked("likely", after, limit)
+            return [(pair.link.source, pair.link.target, pair.link.chance) for pair in found]
+
+        assert pairs() == [("new", "mid", 0.5), ("mid", "old", 0.75)]
+        assert pairs(limit=1) == [("new", "mid", 0.5)]
+        assert pairs((chain.memory("new").row, chain.memory("mid").row)) == [("mid", "old", 0.75)]
+        assert chain.reader.memories.linked("repeats") == []
+        assert opened(chain.engine.store).store.reader("nobody's").memories.linked("likely") == []
+        chain.engine.supersede("old", {"content": "The lamp is broken"})
+        assert pairs() == [("new", "mid", 0.5)]
+
+    def test_a_near_duplicate_is_linked_until_it_is_edited_or_replaced(self, engine: Engine, tmp_path: Path) -> None:
+        engine.remember("Sarah likes green tea", id="a", event_at=day(1))
+        engine.remember("Sarah really likes green tea", id="b", event_at=day(2))
+        reader = engine.store.reader(engine.namespace)
+        (pair,) = reader.memories.linked("repeats")
+        assert (pair.link.source, pair.link.target, pair.link.label) == ("b", "a", "repeats (1.00)")
+        assert (pair.source, pair.target) == (engine.get("b").row, engine.get("a").row)
+        assert reader.memories.successions([pair.target]) == [], "nothing is replaced by it"
+        engine.export_jsonl(tmp_path / "notes.jsonl")
+        other = opened(engine.store)
+        other.import_jsonl(tmp_path / "notes.jsonl")
+        assert exported(other) == exported(engine)
+        other.update("b", content="The mill has a red door")
+        assert other.history("a").links == ()
+        with engine.store.write(engine.namespace) as txn:
+            txn.statements.supersede(engine.get("a"), engine.get("b"), "for a test")
+            txn.memories.link(pair.source, pair.target, "repeats", "for a test", 1.0)
+        assert [link.relation for link in engine.history("a").links] == ["supersedes"]
+
     def test_the_sessions_before_a_moment_come_latest_first(self, pair: StorePair) -> None:
         for number, id in enumerate("abcd", 1):
             at = [f"2025-01-0{number + step}T09:00:00Z" for step in (0, 1)]

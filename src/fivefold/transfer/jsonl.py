@@ -20,7 +20,7 @@ from fivefold.values.ids import content_hash, replay_id
 from fivefold.values.limits import MAX_CONTENT, MAX_DEPTH, MAX_NAME
 from fivefold.values.memory import KINDS, Memory, Record
 from fivefold.values.records import RECORD_FIELDS, record_of
-from fivefold.values.reports import LINK_KINDS, Link
+from fivefold.values.reports import LINK_KINDS, WITH_CHANCE, Link
 from fivefold.values.serialize import Json
 from fivefold.values.validate import (
     checked_choice,
@@ -67,8 +67,8 @@ def export_lines(reader: Reader) -> Iterator[str]:
 
 
 def _link_data(link: Link) -> list[object]:
-    """A link without its source; only a likely one has its chance behind."""
-    chance = [link.chance] if link.relation == "likely" else []
+    """A link without its source; its chance is behind where its kind has one."""
+    chance = [link.chance] if link.relation in WITH_CHANCE else []
     return [link.relation, link.target, link.why, *chance]
 
 
@@ -196,14 +196,14 @@ def _draft(data: Json, namespace: str) -> Draft:
 
 def _links(memory: Memory, value: object) -> tuple[Link, ...]:
     if not isinstance(value, list) or not all(isinstance(link, list) and len(link) in (3, 4) for link in value):
-        raise InvalidInput("links must be a list of [relation, target, why], and a chance for a likely one")
+        raise InvalidInput("links must be a list of [relation, target, why], and a chance for likely and repeats")
     return tuple(_link(memory, *link) for link in value)
 
 
 def _link(memory: Memory, relation: object, target: object, why: object, chance: object = None) -> Link:
     kind = checked_choice(relation, LINK_KINDS, "a link's relation")
-    if (kind == "likely") != (chance is not None):
-        raise InvalidInput("a link has a chance where its relation is 'likely', and only there")
+    if (kind in WITH_CHANCE) != (chance is not None):
+        raise InvalidInput("a link has a chance where its relation is 'likely' or 'repeats', and only there")
     return Link(
         memory.id,
         checked_name(target, "a link's target"),

@@ -18,9 +18,15 @@ class Merged(Value):
     why: str
 
 
-LinkKind = Literal["equal", "supersedes", "likely"]
+LinkKind = Literal["equal", "supersedes", "likely", "repeats"]
 LINK_KINDS: tuple[LinkKind, ...] = get_args(LinkKind)
-"""`likely` is a newer memory that likely replaces an older one; nothing is marked as superseded by it."""
+"""`likely` is a newer memory that likely replaces an older one; nothing is marked as superseded by it.
+
+`repeats` is one that says nearly the same.
+"""
+ReadKind = Literal["likely", "repeats"]
+WITH_CHANCE: tuple[ReadKind, ...] = get_args(ReadKind)
+"""Links that are read out of two texts and have a chance; the others are sure."""
 
 
 BY_HAND = "said so by the caller"
@@ -36,12 +42,13 @@ class Link(Value):
     relation: LinkKind
     why: str
     chance: float = 1.0
-    """How sure the link is; below 1 only where the relation is `likely`."""
+    """How likely the one replaces the other, or which share of the words one has that repeats the other."""
 
     @property
     def label(self) -> str:
-        """The relation as people read it, with the chance of a likely one."""
-        return f"likely supersedes ({self.chance:.2f})" if self.relation == "likely" else self.relation
+        """The relation as people read it, with the chance where it has one."""
+        words = {"likely": "likely supersedes"}.get(self.relation, self.relation)
+        return f"{words} ({self.chance:.2f})" if self.relation in WITH_CHANCE else words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,15 @@ from fivefold.text.lexemes import lexemes
 from fivefold.values.extraction import Statement
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Link
-from fivefold.writing.change_candidates import Side, candidates, memory_of
+from fivefold.writing.change_candidates import (
+    Neighbourhood,
+    Side,
+    candidates,
+    in_time,
+    memory_of,
+    neighbourhoods,
+    stored_memory,
+)
 from fivefold.writing.change_cues import is_doubtful, is_numbered, is_plain, is_repeated
 from fivefold.writing.draft import Draft
 from fivefold.writing.extract.statements import same_value
@@ -81,7 +89,12 @@ class Change:
 
 def find_changes(drafts: Sequence[Draft], reader: Reader) -> list[Change]:
     """What the new memories replace, and what replaces them, among themselves and in the store; oldest change first."""
-    ordered = [(*_in_time(near.side, item), near) for near, item in candidates(drafts, reader)]
+    return changes_among(neighbourhoods(drafts, reader))
+
+
+def changes_among(compared: Sequence[Neighbourhood]) -> list[Change]:
+    """The same of new memories whose nearest ones are known."""
+    ordered = [(*in_time(near.side, item), near) for near, item in candidates(compared)]
     ordered = [(older, newer, near) for older, newer, near in ordered if _differ(older, newer)]
     chances = pair_reader().relations([SaidPair(_said(older), _said(newer)) for older, newer, _ in ordered])
     found = [
@@ -96,7 +109,7 @@ def mark_changes(changes: Sequence[Change], txn: Writer, report: ReportBuilder) 
     """End what is surely replaced and link what is likely, unless the statements of both have already decided."""
     decided = {(link.source, link.target) for link in report.linked}
     for change in changes:
-        older, newer = _stored(change.older, txn), _stored(change.newer, txn)
+        older, newer = stored_memory(change.older, txn), stored_memory(change.newer, txn)
         if older is None or newer is None or older.row == newer.row or older.superseded_by is not None:
             continue
         stated = txn.statements.of_memory(older.row)
@@ -110,11 +123,6 @@ def mark_changes(changes: Sequence[Change], txn: Writer, report: ReportBuilder) 
             why = f"{_short(newer.content)!r} may replace {_short(older.content)!r}"
             txn.memories.link(newer.row, older.row, "likely", why, change.chance)
             report.linked.append(Link(newer.id, older.id, "likely", why, change.chance))
-
-
-def _in_time(side: Side, item: Draft) -> tuple[Side, Side]:
-    """The older first; of two at one moment, the one that was there or given first."""
-    return (side, item) if memory_of(side).event_at <= item.memory.event_at else (item, side)
 
 
 def _differ(older: Side, newer: Side) -> bool:
@@ -144,12 +152,6 @@ def _states_other(newer: Memory, stated: Sequence[Statement], txn: Writer) -> bo
 def _attribute_words(statements: Sequence[Statement]) -> set[str]:
     """The words of what is stated, apart from the user's part in it."""
     return {word for item in statements for word in f"{item.subject} {item.attribute}".split()} - {"user"}
-
-
-def _stored(side: Side, txn: Writer) -> Memory | None:
-    """The memory as the transaction sees it; None where it was merged or is gone."""
-    row = memory_of(side).row
-    return txn.memories.by_row(row) if row else None
 
 
 def _said(side: Side) -> Said:

@@ -1,13 +1,13 @@
-"""Which memories a new one is compared with: those clearly nearer to it than the others around it."""
+"""Which memories a new one is compared with: the nearest ones, and for changes those clearly nearer than the others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fivefold.stores.protocol import Reader, VectorSpace
+from fivefold.stores.protocol import Reader, VectorSpace, Writer
 from fivefold.text.lexemes import lexemes
 from fivefold.values.memory import Memory
 from fivefold.values.vectors import Matrix
@@ -41,24 +41,51 @@ class Near:
     shared: float = 0.0
 
 
-def candidates(drafts: Sequence[Draft], reader: Reader) -> Iterator[tuple[Near, Draft]]:
-    """Memories with a new one given after them. A batch gives the same as its records one after the other."""
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """A new memory with the nearest that were given before it, nearest first."""
+
+    item: Draft
+    around: Sequence[Near]
+
+
+def neighbourhoods(drafts: Sequence[Draft], reader: Reader) -> list[Neighbourhood]:
+    """The new memories that may state something. A batch gives the same as its records one after the other."""
     items = [item for item in drafts if "full" in item.vectors.fields and may_state(item.memory.content)]
     if not items:
-        return
+        return []
     space = reader.search.vector_space()
     stored = _stored_near(items, reader, space)
     memories = reader.memories.fetch(sorted({row for near in stored for row in near}))
     likeness = _likeness(items)
+    found = []
     for at, item in enumerate(items):
         near = [Near(memories[row], score) for row, score in stored[at].items() if row in memories]
         near += [Near(items[other], float(likeness[at, other])) for other in range(at)]
-        yield from ((found, item) for found in _clearly_near(item, near))
+        found.append(Neighbourhood(item, sorted(near, key=lambda each: -each.likeness)[:AROUND]))
+    return found
+
+
+def candidates(compared: Iterable[Neighbourhood]) -> Iterator[tuple[Near, Draft]]:
+    """Memories that a new one may replace, each with the new one."""
+    for each in compared:
+        yield from ((near, each.item) for near in _clearly_near(each.item, each.around))
 
 
 def memory_of(side: Side) -> Memory:
     """The memory of a draft, or the memory itself."""
     return side.memory if isinstance(side, Draft) else side
+
+
+def in_time(side: Side, item: Draft) -> tuple[Side, Side]:
+    """The older first; of two at one moment, the one that was there or given first."""
+    return (side, item) if memory_of(side).event_at <= item.memory.event_at else (item, side)
+
+
+def stored_memory(side: Side, txn: Writer) -> Memory | None:
+    """The memory as the transaction sees it; None where it was merged or is gone."""
+    row = memory_of(side).row
+    return txn.memories.by_row(row) if row else None
 
 
 def _stored_near(items: Sequence[Draft], reader: Reader, space: VectorSpace | None) -> list[Mapping[int, float]]:
@@ -78,9 +105,8 @@ def _likeness(items: Sequence[Draft]) -> Matrix:
     return vectors @ vectors.T
 
 
-def _clearly_near(item: Draft, near: Sequence[Near]) -> list[Near]:
+def _clearly_near(item: Draft, around: Sequence[Near]) -> list[Near]:
     """The best of the nearest by vectors and common words; ended memories and mere questions are no candidates."""
-    around = sorted(near, key=lambda each: -each.likeness)[:AROUND]
     last = around[-1].likeness if len(around) == AROUND else ALONE
     limit = max(LEAST, last + (NEARER_IF_PLAIN if is_plain(item.memory.content) else NEARER))
     own = frozenset(lexemes(item.memory.content))

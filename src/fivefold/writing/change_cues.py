@@ -54,6 +54,14 @@ _GOES_ON = _any_of(
     r"still|again|as (?:usual|always|ever|before)|kept?|keep(?:s|ing)?|stay(?:s|ed|ing)?|renew\w*|same|also|too",
     r"as well|another|second|both|besides",
 )
+_SENSE = _any_of(
+    r"no|nor|not|none|never|nothing|nobody|neither|without|cannot|hardly|rarely|seldom|barely|un\w{4,}|non|false|wrong",
+    r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|hundred|thousand|first|third|half|twice|once",
+    r"all|every|each|any|some|few|many|most|only|except|but|or|than|more|less|before|after|until|till|since|off",
+    r"he|him|his|she|her|they|them|their|you|your|we|us|our|ex|former\w*|used|could|should|may|will|want\w*|hop(?:es?|ing)",
+    r"plan\w*|tr(?:y|ies|ied|ying)|almost|nearly|yesterday|today|tomorrow|last|next|ago|am|pm|nicht|kein\w*|nie|nunca",
+    r"jamás|pas|jamais|mai|não|sin|ohne|sans|senza|sem",
+)
 _STATE = _any_of(r"i|my|mine|me|we|our|us|users?|is|are|am|has|have|['’](?:s|m|re|ve)")
 _AMOUNT = _any_of(
     r"at|on|in|to|by|until|till|for|from|of|about|around|under|over|costs?|weighs?",
@@ -100,6 +108,12 @@ def is_repeated(older: Said, newer: Said) -> bool:
     if not newer.by_assistant:
         return False
     return bool(_REPLY.search(newer.text)) or not (older.by_assistant or _ABOUT_USER.search(newer.text))
+
+
+def changes_sense(words: str) -> bool:
+    """Whether words that only one of two texts has say whether, when, how often or of whom something holds."""
+    cues = (_SENSE, _OTHERS, _UNREAL, _NEWS, _GOES_ON)
+    return any(cue.search(words) for cue in cues)
 
 
 def is_plain(newer: str) -> bool:

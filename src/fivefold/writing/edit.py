@@ -12,9 +12,9 @@ from fivefold.values.memory import Memory, Record, RecordChanges
 from fivefold.values.records import record_of
 from fivefold.values.reports import BY_HAND, Link, Report
 from fivefold.values.validate import checked_name
-from fivefold.writing.change import mark_changes
+from fivefold.writing.comparison import compare
 from fivefold.writing.draft import Draft, embed_drafts
-from fivefold.writing.pipeline import compare, embed, extract, merge_or_add
+from fivefold.writing.pipeline import embed, extract, merge_or_add
 from fivefold.writing.rebuild import writing_model
 from fivefold.writing.report import ReportBuilder
 from fivefold.writing.sessions import follow_change, refresh_sessions
@@ -50,7 +50,7 @@ def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]
         txn.memories.replace(old.row, item.entry())
         txn.statements.end_superseded(old.row)
         replace_statements(item, txn, report)
-        mark_changes(found, txn, report)
+        found.mark(txn, report)
         if old.session_id:
             follow_new_turns([item], txn, model)
             if item.memory.content != old.content:
@@ -108,7 +108,7 @@ def supersede(namespace: Namespace, old_id: str, record: Record) -> Report:
     _check_supersedable(replaced)
     (item,) = extract([_heir(record, replaced)], namespace)
     embed([item], namespace.reader, model)
-    changes = compare([item], namespace, report)
+    found = compare([item], namespace, report)
     with namespace.transaction(model) as txn:
         old = txn.memories.get(old_id)
         if old is None:
@@ -123,7 +123,7 @@ def supersede(namespace: Namespace, old_id: str, record: Record) -> Report:
         if current is not None and current.superseded_by is None:
             txn.statements.supersede(current, new, BY_HAND)
             report.superseded.append(Link(new.id, old.id, "supersedes", BY_HAND))
-        mark_changes(changes, txn, report)
+        found.mark(txn, report)
         refresh_sessions(report.sessions, namespace, txn)
     return report.build()
 

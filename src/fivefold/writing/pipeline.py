@@ -3,7 +3,7 @@
 check(records)      →  Records      every field of every record, before anything is written
 extract(records)    →  Drafts       the memories they become: entities, statements, dates, importance
 embed(drafts)       →  vectors      equal texts once; texts that are already stored are left out
-compare(drafts)     →  Changes      which older memories they replace, surely or likely, and the reverse
+compare(drafts)     →  Comparison   which older memories they replace, surely or likely, or say again
 store(drafts)       →  rows         one transaction: merge with what is already there, or add;
                                     end what it replaces; bring the session's memory up to date
 Report                              what was stored, merged, linked and superseded, and why
@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
-from fivefold.errors import EmbedderMismatch, InvalidInput, ReaderError
+from fivefold.errors import EmbedderMismatch, InvalidInput
 from fivefold.models.embedders import Embedder
 from fivefold.namespace import Namespace
 from fivefold.settings import Settings
@@ -25,7 +25,7 @@ from fivefold.text.progress import bar
 from fivefold.values.memory import Record
 from fivefold.values.records import record_of
 from fivefold.values.reports import Report
-from fivefold.writing.change import Change, find_changes, mark_changes
+from fivefold.writing.comparison import Comparison, compare
 from fivefold.writing.draft import Draft, draft, embed_drafts, expire_by_type
 from fivefold.writing.duplicates import link_equal_turn, merge, new_drafts
 from fivefold.writing.echoes import mark_echoes
@@ -116,21 +116,8 @@ def embed(
         advance(len(part))
 
 
-def compare(
-    drafts: Sequence[Draft], namespace: Namespace, report: ReportBuilder, settings: Settings | None = None
-) -> list[Change]:
-    """What the drafts replace. Without its model nothing is found, which a note says; the write goes on."""
-    if not (settings or namespace.settings).find_changes:
-        return []
-    try:
-        return find_changes(drafts, namespace.reader)
-    except ReaderError as error:
-        report.notes.append(f"changes were not looked for: {error}")
-        return []
-
-
 def store(
-    drafts: Sequence[Draft], namespace: Namespace, model: Embedder, changes: Sequence[Change] = ()
+    drafts: Sequence[Draft], namespace: Namespace, model: Embedder, found: Comparison | None = None
 ) -> ReportBuilder:
     """Store the drafts in one transaction. If the namespace has moved to another model, that one embeds them again."""
     report = ReportBuilder()
@@ -141,7 +128,8 @@ def store(
             for item in drafts:
                 merge_or_add(item, txn, report, model)
             follow_new_turns(drafts, txn, model)
-            mark_changes(changes, txn, report)
+            if found is not None:
+                found.mark(txn, report)
             refresh_sessions(report.sessions, namespace, txn)
     except EmbedderMismatch:
         current = namespace.embedder()
@@ -150,7 +138,7 @@ def store(
         for item in drafts:
             item.vectors = NO_VECTORS
         embed(drafts, namespace.reader, current)
-        return store(drafts, namespace, current, changes)
+        return store(drafts, namespace, current, found)
     return report
 
 

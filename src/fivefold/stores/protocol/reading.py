@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from fivefold.stores.protocol.values import Feedback, Succession, VectorSpace
+from fivefold.stores.protocol.values import Feedback, LinkedPair, Succession, VectorSpace
 from fivefold.stores.queries import AliasMatch, Arm, Composite, FusedHit, Walk
 from fivefold.values.extraction import Extraction
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.graph import Edge, Entity
 from fivefold.values.memory import Memory, Session, Type
 from fivefold.values.recall_trace import RouteHit
-from fivefold.values.reports import Link, Stats
+from fivefold.values.reports import Link, ReadKind, Stats
 from fivefold.values.vectors import Matrix, Vector, VectorField
 
 
@@ -48,7 +48,13 @@ class MemoryReader(Protocol):
         """Whether there are at least that many memories of the type."""
 
     def links(self, rows: Sequence[int]) -> dict[int, list[Link]]:
-        """What each of these memories equals, supersedes or likely replaces, by row, ordered by target and relation."""
+        """What each of these memories equals, supersedes, repeats or likely replaces, by row, in order of targets."""
+
+    def linked(self, relation: ReadKind, after: tuple[int, int] | None = None, limit: int = 500) -> list[LinkedPair]:
+        """The links of that kind between two memories that are not superseded, the newest by the row of their source.
+
+        `after` is source and target, by row, of the last one seen.
+        """
 
     def links_around(self, row: int, among: Sequence[int]) -> list[Link]:
         """All links of a memory in both directions, and those between two of the memories in `among`."""

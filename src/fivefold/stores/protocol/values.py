@@ -9,6 +9,7 @@ from typing import Literal
 
 from fivefold.values.extraction import Extraction
 from fivefold.values.memory import Memory
+from fivefold.values.reports import Link
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import PassageVectors, Vector, VectorField
 
@@ -67,6 +68,15 @@ class Succession:
     chance: float
     newer_at: datetime
     """The event time of the newer one."""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedPair:
+    """Two memories with the link between them, by their rows."""
+
+    source: int
+    target: int
+    link: Link
 
 
 @dataclass(frozen=True, slots=True)

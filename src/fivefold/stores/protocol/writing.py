@@ -27,7 +27,7 @@ class MemoryWriter(Protocol):
     def replace(self, row: int, entry: Entry) -> None:
         """Store an entry in place of the memory at that row, and derive everything again.
 
-        Its likely links go: they were read out of the text before.
+        What it likely replaces or repeats is no longer linked: that was read out of the text before.
         """
 
     def remove(self, row: int) -> None:
@@ -63,7 +63,8 @@ class MemoryWriter(Protocol):
     def link(self, source: int, target: int, relation: LinkKind, why: str, chance: float = 1.0) -> None:
         """Link two memories; a link that exists stays as it is.
 
-        A sure replacement takes the place of a likely one, and a likely one is not added where there is a sure one.
+        A sure replacement takes the place of a likely one and of a near-duplicate, which are not added where there is
+        a sure one.
         """
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from fivefold.stores.protocol import Succession
+from fivefold.stores.protocol import LinkedPair, Succession
 from fivefold.stores.rows import memory_of
 from fivefold.stores.sql.filter_conditions import FilterConditions
+from fivefold.stores.sql.memory_links import READ
 from fivefold.stores.sql.memory_rows import COLUMNS, memories_of, with_extractions
 from fivefold.stores.sql.scoped_reader import ScopedReader
 from fivefold.values.extraction import Extraction
 from fivefold.values.filters import Filter
 from fivefold.values.memory import Memory, Type
-from fivefold.values.reports import Link
+from fivefold.values.reports import Link, ReadKind
 from fivefold.values.times import from_micros, to_micros
 
 
@@ -94,7 +95,7 @@ class SqlMemoryReader:
         return self._scope.memories(f"{' AND '.join(conditions)} ORDER BY {at} DESC, row DESC LIMIT :limit", **values)
 
     def links(self, rows: Sequence[int]) -> dict[int, list[Link]]:
-        """What each of these memories equals or supersedes, wholly or in part, or likely replaces."""
+        """What each of these memories equals, repeats, supersedes, wholly or in part, or likely replaces."""
         records = self._scope.rows(
             "SELECT l.source, a.id, b.id, l.relation, l.why, l.chance FROM memory_links l "
             "JOIN memories a ON a.namespace = l.namespace AND a.row = l.source "
@@ -107,6 +108,22 @@ class SqlMemoryReader:
         for row, *parts in records:
             links.setdefault(row, []).append(Link(*parts))
         return links
+
+    def linked(self, relation: ReadKind, after: tuple[int, int] | None = None, limit: int = 500) -> list[LinkedPair]:
+        """The newest by the row of their source; `after` is the last one seen."""
+        behind = "" if after is None else "AND (l.source, l.target) < (:source, :target) "
+        values = {} if after is None else {"source": after[0], "target": after[1]}
+        rows = self._scope.rows(
+            "SELECT l.source, l.target, a.id, b.id, l.relation, l.why, l.chance FROM memory_links l "
+            "JOIN memories a ON a.namespace = l.namespace AND a.row = l.source AND a.superseded_by IS NULL "
+            "JOIN memories b ON b.namespace = l.namespace AND b.row = l.target AND b.superseded_by IS NULL "
+            f"WHERE l.namespace = :ns AND {READ} AND l.relation = :relation {behind}"
+            "ORDER BY l.source DESC, l.target DESC LIMIT :limit",
+            relation=relation,
+            limit=limit,
+            **values,
+        )
+        return [LinkedPair(source, target, Link(*parts)) for source, target, *parts in rows]
 
     def links_around(self, row: int, among: Sequence[int]) -> list[Link]:
         """All links of a memory in both directions, and those between two of the others."""

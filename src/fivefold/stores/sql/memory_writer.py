@@ -10,7 +10,7 @@ from fivefold.stores.protocol import Entry
 from fivefold.stores.rows import compact, micros_or_none, values_of
 from fivefold.stores.sql.index_writer import SqlIndexWriter
 from fivefold.stores.sql.memory_labels import drop_labels, put_labels
-from fivefold.stores.sql.memory_links import link_memories, unlink_likely
+from fivefold.stores.sql.memory_links import link_memories, unlink_read
 from fivefold.stores.sql.memory_rows import COLUMNS, WRITTEN, with_extractions
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.values.extraction import Extraction, Mention
@@ -58,7 +58,7 @@ class SqlMemoryWriter:
     def replace(self, row: int, entry: Entry) -> None:
         self._txn.notes.clear()
         self._index.remove(row)
-        unlink_likely(self._txn, row)
+        unlink_read(self._txn, row)
         extracted = compact(extraction_data(entry.extraction))
         self._txn.run(_UPDATE, entry.content_hash, extracted, *values_of(entry.memory), self._txn.key, row)
         self._index.add(row, entry)

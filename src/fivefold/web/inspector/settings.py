@@ -44,7 +44,7 @@ GROUPS = {
         "sure_entity",
         "route_budget_ms",
     ),
-    "Writing": ("find_changes", "system_messages", "tool_messages", "tool_length"),
+    "Writing": ("find_changes", "find_repeats", "system_messages", "tool_messages", "tool_length"),
     "Life of a memory": ("fact_days", "preference_days", "event_days", "entity_days", "procedure_days", "echo_minutes"),
     "Trust": ("secrets", "trust_user", "trust_assistant", "trust_tool", "trust_import"),
     "Learning": ("learn_after",),
