@@ -55,6 +55,7 @@ ARGS: dict[str, list[str]] = {
     "pin": ["key"],
     "unpin": ["key"],
     "sweep": [],
+    "health": [],
     "namespaces list": [],
     "namespaces delete": ["default", "--yes"],
     "weights": ["what is my badge ID?"],

@@ -86,7 +86,10 @@ def test_a_wrong_line_says_what_is_allowed(line: str, message: str) -> None:
     ("value", "message"),
     [
         (3, "filter must be a Filter, a mapping or a text, not 3"),
-        ({"speaker": "ana"}, "filter: unknown field 'speaker'; known are alive_at, all_tags, kinds, metadata"),
+        (
+            {"speaker": "ana"},
+            "filter: unknown field 'speaker'; known are alive_at, all_tags, expires_before, idle_since, kinds",
+        ),
         ({"speakers": 3}, "filter.speakers must be a list of short texts"),
         ({"speakers": [""]}, "filter.speakers[0] is empty"),
         ({"speakers": ["x"] * 101}, "101 filter.speakers are too many, the most is 100"),

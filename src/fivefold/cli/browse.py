@@ -32,13 +32,14 @@ def get(
 ) -> None:
     """Show one memory in full."""
     with reading(store, namespace) as engine:
-        memory = engine.get(id)
+        memory, links = engine.get(id), engine.history(id).links
     if as_json:
         print_json(memory.to_dict())
     else:
         from fivefold.cli import memory_view
 
         memory_view.memory(memory)
+        memory_view.links(links)
 
 
 @app.command("list")

@@ -1,4 +1,4 @@
-"""Commands for how long memories live: pin, unpin, sweep."""
+"""Commands for how long memories live: pin, unpin, sweep, health."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, print_json, reading, say
 
 if TYPE_CHECKING:
+    from fivefold.values.health import Health
     from fivefold.values.memory import Memory
 
 MemoryArgument = Annotated[str, typer.Argument(help="The memory's id")]
@@ -53,6 +54,50 @@ def sweep(
         say(f"  {id}")
     if len(done.swept) > SHOWN:
         say(f"  … and {len(done.swept) - SHOWN:,} more")
+
+
+@app.command()
+def health(
+    stale_days: Annotated[
+        int, typer.Option("--stale-days", min=1, help="After how many days without being written or used it is stale")
+    ] = 180,
+    unused_days: Annotated[
+        int, typer.Option("--unused-days", min=0, help="For how many days it may wait for its first use")
+    ] = 30,
+    soon_days: Annotated[
+        int, typer.Option("--soon-days", min=0, help="How many days ahead it is said what expires")
+    ] = 7,
+    examples: Annotated[int, typer.Option("--examples", min=0, help="How many of each are named")] = 3,
+    store: StoreOption = None,
+    namespace: NamespaceOption = "default",
+    as_json: JsonOption = False,
+) -> None:
+    """Report what is stale, never used, expiring, said twice, contradicted or a secret; nothing is changed."""
+    with reading(store, namespace) as engine:
+        found = engine.health(stale_days=stale_days, unused_days=unused_days, soon_days=soon_days, examples=examples)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        _show_health(found)
+
+
+def _show_health(found: Health) -> None:
+    from fivefold.cli import terminal
+
+    rows = [
+        (item.check, f"{item.count:,}", item.meaning, item.advice if item.count else "–") for item in found.findings
+    ]
+    terminal.table(("check", "memories", "which", "what to do"), rows, right=("memories",))
+    for item in found.findings:
+        if item.examples:
+            terminal.line(f"\n{item.check}", "bold")
+        for example in item.examples:
+            terminal.hang("  ", f"{example.id} · {example.why}: {example.text}", further=4)
+            if example.other is not None:
+                terminal.hang("    ", f"{example.other}: {example.other_text}", "dim", further=6)
+    if any(item.count for item in found.findings if item.check == "expired"):
+        terminal.line("\n`fivefold sweep --dry-run` lists what a sweep would forget.", "dim")
+    terminal.line(f"{terminal.counted(found.memories, 'memory', 'memories')} looked at", "dim")
 
 
 def _show(memory: Memory, as_json: bool) -> None:

@@ -10,7 +10,7 @@ from fivefold.cli.terminal import console, counted, day, hang, line, next_page, 
 from fivefold.text.display import brief
 from fivefold.values.memory import Memory
 from fivefold.values.paging import Page
-from fivefold.values.reports import Drift, Report, Stats
+from fivefold.values.reports import Drift, Link, Report, Stats
 
 WIDE = 110
 """From here on a list has one line a memory."""
@@ -19,6 +19,12 @@ WIDE = 110
 def memory(item: Memory) -> None:
     """Every field that is filled."""
     table(("", ""), [(name, _cell(value)) for name, value in item.to_dict().items() if value not in (None, [], {}, "")])
+
+
+def links(items: Sequence[Link], lead: str = "") -> None:
+    """What it replaces, repeats or equals, and the reverse."""
+    for link in items:
+        hang(lead, f"{link.source} {link.label} {link.target}: {brief(link.why)}", "yellow", further=4)
 
 
 def memories(page: Page[Memory], full: bool = False) -> None:
@@ -71,8 +77,7 @@ def report(done: Report, read: Memory | None = None) -> None:
         hang("  ", f"merged {merge.id}: {brief(merge.why)}", "dim", further=4)
     if len(done.merged) > 5:
         line(f"  … and {len(done.merged) - 5:,} more merged", "dim")
-    for link in (*done.superseded[:10], *done.linked[:5]):
-        hang("  ", f"{link.source} {link.label} {link.target}: {brief(link.why)}", "yellow", further=4)
+    links((*done.superseded[:10], *done.linked[:5]), "  ")
     for note in done.notes[:5]:
         hang("  ", f"note: {phrase_note(note)}", "dim", further=4)
 

@@ -62,6 +62,7 @@ class AsyncEngine(AsyncCalls[Engine]):
     check_drift = lengthy(Engine.check_drift)
     reembed = lengthy(Engine.reembed)
     sweep = lengthy(Engine.sweep)
+    health = lengthy(Engine.health)
 
     recall = reading(Engine.recall)
     context = reading(Engine.context)
@@ -77,6 +78,7 @@ class AsyncEngine(AsyncCalls[Engine]):
     stored_ids = reading(Engine.stored_ids)
     stored_notes = reading(Engine.stored_notes)
     memories = reading(Engine.memories)
+    links = reading(Engine.links)
     sessions = reading(Engine.sessions)
     turns = reading(Engine.turns)
     last_turns = reading(Engine.last_turns)

@@ -1,13 +1,19 @@
-"""How long memories live: the part of the engine that pins and sweeps them."""
+"""How long memories live: the part of the engine that pins and sweeps them and looks after their health."""
 
 from __future__ import annotations
 
 from fivefold import observers
 from fivefold.retrieval.browse import Browser
+from fivefold.retrieval.health import look_after
 from fivefold.stores.protocol import Store
+from fivefold.values.health import SOON_DAYS, STALE_DAYS, UNUSED_DAYS, Health, health_filters
+from fivefold.values.limits import MAX_K
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Sweep
+from fivefold.values.validate import checked_count
 from fivefold.writing import life
+
+MOST_DAYS = 36_500
 
 
 class Upkeep(Browser):
@@ -30,3 +36,23 @@ class Upkeep(Browser):
     def sweep(self, *, dry_run: bool = False) -> Sweep:
         """Forget the memories that have expired; a dry run only says which."""
         return life.sweep(self._namespace, dry_run=dry_run)
+
+    def health(
+        self,
+        *,
+        stale_days: int = STALE_DAYS,
+        unused_days: int = UNUSED_DAYS,
+        soon_days: int = SOON_DAYS,
+        examples: int = 5,
+    ) -> Health:
+        """What somebody should look at: expired, expiring, stale, never used, near-duplicates, contradictions, secrets.
+
+        Nothing is changed. `examples` is how many of each are named; every memory is read, which takes a while.
+        """
+        filters = health_filters(
+            self._namespace.clock(),
+            checked_count(stale_days, "stale_days", 1, MOST_DAYS),
+            checked_count(unused_days, "unused_days", 0, MOST_DAYS),
+            checked_count(soon_days, "soon_days", 0, MOST_DAYS),
+        )
+        return look_after(self._namespace, filters, checked_count(examples, "examples", 0, MAX_K))

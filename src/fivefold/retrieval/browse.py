@@ -17,7 +17,7 @@ from fivefold.values.filter_input import FilterInput, filter_of, narrowed
 from fivefold.values.limits import MAX_NAME
 from fivefold.values.memory import Kind, Memory, Session, Type
 from fivefold.values.paging import Page, page_of, read_cursor
-from fivefold.values.reports import Link, Stats
+from fivefold.values.reports import Link, ReadKind, Stats
 from fivefold.values.serialize import Value
 from fivefold.values.times import as_utc, to_micros
 from fivefold.values.validate import checked_limit, checked_name, checked_text
@@ -168,6 +168,14 @@ class Browser:
         chain = reader.memories.lineage(memory.row)
         links = reader.memories.links_around(memory.row, [other.row for other in chain])
         return History(memory, tuple(chain), tuple(links))
+
+    def links(self, relation: ReadKind, limit: int = 50, cursor: str | None = None) -> Page[Link]:
+        """Near-duplicates (`repeats`) or likely replacements (`likely`) among what is not superseded, newest first."""
+        limit = checked_limit(limit)
+        after = cast(tuple[int, int] | None, read_cursor(cursor, "links", int, int))
+        pairs = self._namespace.reader.memories.linked(check(relation, ReadKind, "relation"), after, limit + 1)
+        page = page_of(pairs, limit, "links", lambda pair: (pair.source, pair.target))
+        return Page(tuple(pair.link for pair in page), page.cursor)
 
     def extraction(self, id: str) -> Extraction:
         """What was extracted from a memory: whom it mentions, what it states, which dates it names."""

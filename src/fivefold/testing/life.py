@@ -12,6 +12,7 @@ from fivefold.stores.protocol import Store
 from fivefold.testing.fixtures import StoreFixtures
 from fivefold.testing.recipes import steady_recipes
 from fivefold.testing.store_pair import NOW, Clock, StorePair, exported, opened
+from fivefold.values.health import health_filters
 from fivefold.values.memory import ORIGINS
 
 SOON = NOW + timedelta(days=1)
@@ -202,11 +203,68 @@ class LifeLaws(StoreFixtures):
         other.import_jsonl(tmp_path / "life.jsonl")
         assert exported(other) == exported(engine)
 
+    def test_health_names_what_to_look_at_and_changes_nothing(self, aging: Engine, clock: Clock) -> None:
+        old = NOW - timedelta(days=400)
+        clock.now = old
+        aging.remember("Tom likes cake", id="used once")
+        aging.feedback(aging.recall("what does Tom like?", recipe="lexical"), used=["used once"])
+        aging.remember("The mill is old", id="pinned", pinned=True)
+        clock.now = NOW - timedelta(days=40)
+        aging.remember("Sarah likes green tea", id="tea")
+        aging.remember("Sarah really likes green tea", id="again")
+        clock.now = NOW
+        aging.remember("The parcel is here", id="gone", expires_at=NOW)
+        aging.remember("The key is under the pot", id="soon", expires_at=SOON)
+        aging.remember("The card is 4111 1111 1111 1111", id="card")
+        report = aging.health()
+        found = {item.check: (item.count, [example.id for example in item.examples]) for item in report.findings}
+        assert found == {
+            "expired": (1, ["gone"]),
+            "expiring": (1, ["soon"]),
+            "stale": (1, ["used once"]),
+            "never used": (2, ["again", "tea"]),
+            "near-duplicates": (1, ["again"]),
+            "contradictions": (0, []),
+            "secrets": (1, ["card"]),
+        }
+        assert (report.memories, report.at, report.namespace) == (7, NOW, aging.namespace)
+        assert report.finding("secrets").examples[0].text == "The card is [the number of a payment card]"
+        assert report.finding("near-duplicates").examples[0].other == "tea"
+        assert report.finding("stale").examples[0].why == f"last used {old:%Y-%m-%d}"
+        assert [item.count for item in aging.health(examples=0).findings] == [item.count for item in report.findings]
+        assert aging.health(stale_days=30, soon_days=0).finding("stale").count == 3
+        assert aging.health(soon_days=0).finding("expiring").count == 0
+        for name, keep in health_filters(NOW).items():
+            assert (len(aging.memories(filter=keep)), [memory.id for memory in aging.memories(filter=keep)]) == found[
+                name
+            ]
+        assert [memory.id for memory in aging.memories(filter="used:yes")] == ["used once"]
+        assert aging.stats().memories == 7
+
+    def test_a_likely_replacement_is_a_contradiction_unless_it_is_said_again(self, engine: Engine) -> None:
+        for id, text in (("a", "The mill has a red door"), ("b", "Grapes are sour"), ("c", "Seven boats left")):
+            engine.remember(text, id=id)
+        rows = {id: engine.get(id).row for id in "abc"}
+        with engine.store.write(engine.namespace) as txn:
+            txn.memories.link(rows["b"], rows["a"], "likely", "for a test", 0.75)
+            txn.memories.link(rows["c"], rows["b"], "likely", "for a test", 0.75)
+            txn.memories.link(rows["c"], rows["b"], "repeats", "for a test", 0.75)
+            txn.memories.link(rows["c"], rows["a"], "likely", "for a test", 0.25)
+        found = engine.health().finding("contradictions")
+        (example,) = found.examples
+        assert (found.count, example.id, example.other, example.why) == (1, "b", "a", "likely supersedes (0.75)")
+        page = engine.links("likely", limit=2)
+        assert [(link.source, link.target) for link in page] == [("c", "b"), ("c", "a")]
+        assert [link.source for link in engine.links("likely", limit=2, cursor=page.cursor)] == ["b"]
+        engine.reinstate("a")
+        assert engine.health().finding("contradictions").count == 0
+
     def test_both_stores_sweep_the_same(self, pair: StorePair) -> None:
         pair.remember(*teas(3, expires_at=SOON), CAKE)
         pair.clock.now = LATER
         pair.ask(QUESTION)
         pair.both(lambda engine: engine.sweep(dry_run=True))
+        pair.both(lambda engine: engine.health(unused_days=0).findings)
         pair.both(Engine.sweep)
         pair.both(lambda engine: engine.memories(filter="pinned:yes alive-at:2026-01-01"))
         pair.same()

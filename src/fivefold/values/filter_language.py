@@ -44,8 +44,10 @@ TIMES = {
     "written-since": "written_since",
     "written-until": "written_until",
     "alive-at": "alive_at",
+    "expires-before": "expires_before",
+    "idle-since": "idle_since",
 }
-STATES = ("superseded", "pinned")
+STATES = ("superseded", "pinned", "used")
 """Fields that are yes or no."""
 FLAGS = {"yes": True, "no": False, "true": True, "false": False}
 BOUNDS = {">": "above", ">=": "at_least", "<": "below", "<=": "at_most"}

@@ -119,11 +119,14 @@ class Filter(Value):
     ] = ()
     superseded: Annotated[bool | None, About("Only what was replaced, or only what was not")] = None
     pinned: Annotated[bool | None, About("Only what is pinned, or only what is not")] = None
+    used: Annotated[bool | None, About("Only what was of use by feedback, or only what was not")] = None
     since: Annotated[datetime | None, About("Happened or said at this time or later, ISO 8601")] = None
     until: Annotated[datetime | None, About("Happened or said before this time, ISO 8601")] = None
     written_since: Annotated[datetime | None, About("Written at this time or later, ISO 8601")] = None
     written_until: Annotated[datetime | None, About("Written before this time, ISO 8601")] = None
     alive_at: Annotated[datetime | None, About("Pinned, or not expired at this time, ISO 8601")] = None
+    expires_before: Annotated[datetime | None, About("Expires before this time, and is not pinned, ISO 8601")] = None
+    idle_since: Annotated[datetime | None, About("Written and last used before this time, ISO 8601")] = None
 
     def __bool__(self) -> bool:
         """Whether anything is asked for."""
@@ -137,9 +140,18 @@ class Filter(Value):
             and _within(memory.created_at, self.written_since, self.written_until)
             and (self.superseded is None or self.superseded is (memory.superseded_by is not None))
             and (self.pinned is None or self.pinned is memory.pinned)
-            and (self.alive_at is None or memory.is_alive(self.alive_at))
+            and (self.used is None or self.used is (memory.access_count > 0))
+            and self._is_of_age(memory)
             and all(has_word(memory.content, word) for word in self.words)
             and self._has_labels(memory)
+        )
+
+    def _is_of_age(self, memory: Memory) -> bool:
+        """Whether its life is at the point that is asked for."""
+        return (
+            (self.alive_at is None or memory.is_alive(self.alive_at))
+            and (self.expires_before is None or memory.expires_by(self.expires_before))
+            and (self.idle_since is None or memory.touched_at < self.idle_since)
         )
 
     def _is_among(self, memory: Memory) -> bool:

@@ -199,9 +199,18 @@ class Memory(Value):
         """Whether the memory still holds at `t`."""
         return self.valid_to is None or self.valid_to > t
 
+    @property
+    def touched_at(self) -> datetime:
+        """When it was written or last used, whichever is later."""
+        return max(self.created_at, self.last_accessed_at or self.created_at)
+
     def is_alive(self, t: datetime) -> bool:
         """Whether the memory may be recalled at `t`: it has not expired, or is pinned."""
         return self.pinned or self.expires_at is None or self.expires_at > t
+
+    def expires_by(self, t: datetime) -> bool:
+        """Whether the memory expires before `t`."""
+        return not self.pinned and self.expires_at is not None and self.expires_at < t
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ VIEWS = (
     f"/why?{QUESTION}&recipe=ditto",
     f"/compare?{QUESTION}&left=recall",
     "/memories?q=coffee",
+    "/memories?show=near-duplicates",
+    "/memories?show=stale",
     "/memories/s13.01",
     "/memories/none",
     "/remember",

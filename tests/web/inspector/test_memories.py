@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
 import pytest
@@ -15,6 +16,7 @@ from fivefold.stores import open_store
 from tests.support.web_server import Served
 from tests.web.inspector.conftest import WatchedPage
 
+PARTS = "memories-in-parts"
 OWN = "memories-changed"
 """What these tests write goes here."""
 
@@ -98,6 +100,9 @@ def test_a_filter_is_the_address(browser_page: Page) -> None:
         ("superseded=perhaps", "superseded 'perhaps' is unknown"),
         ("cursor=nonsense", "the cursor is not one of this list"),
         ("filter=colour:red", "'colour' is not a field of a filter"),
+        ("show=lost", "show 'lost' is unknown; it is one of near-duplicates, unused, stale, expiring"),
+        ("show=near-duplicates&cursor=nonsense", "the cursor is not one of this list"),
+        ("show=stale&filter=used:yes idle-since:2025-01-01", "filter has idle_since as well; give them once"),
     ],
 )
 def test_what_cannot_be_looked_for_is_told_and_kept(served: Served, state: str, error: str) -> None:
@@ -111,6 +116,48 @@ def test_a_filter_of_the_language_narrows_the_list_and_stays(served: Served) -> 
     text = served.client.get("/memories", params={"filter": "tag:work type:preference until:2025-01-07"}).text
     assert re.findall(r'<a class="id"[^>]*><bdi>([^<]+)<', text) == ["s01.05"]
     assert 'name="filter" value="tag:work type:preference until:2025-01-07"' in text
+
+
+def test_parts_of_the_list_show_what_somebody_should_look_at(served: Served) -> None:
+    path = f"/v1/namespaces/{PARTS}/memories"
+    soon = (datetime.now(UTC) + timedelta(days=1)).isoformat()
+    for record in (
+        {"id": "first", "content": "The deploy script is in the tools folder"},
+        {"id": "again", "content": "Deploy script lives in the tools folder"},
+        {"id": "soon", "content": "The parcel comes tomorrow", "expires_at": soon},
+        {"id": "kept", "content": "The lamp is on the shelf", "expires_at": soon, "pinned": True},
+    ):
+        assert served.client.post(path, json=record).status_code == 201
+
+    def ids(**state: str) -> list[str]:
+        answer = served.client.get("/memories", params={"namespace": PARTS, **state})
+        assert answer.status_code == 200
+        return re.findall(r'<a class="id"[^>]*><bdi>([^<]+)<', answer.text)
+
+    assert ids() == ["kept", "soon", "again", "first"]
+    assert ids(show="near-duplicates") == ["again", "first"]
+    assert ids(show="expiring") == ["soon"]
+    assert ids(show="expiring", q="lamp") == ids(show="expiring", filter="pinned:yes") == []
+    assert ids(show="stale") == ids(show="unused") == []
+    assert ids(show="stale", superseded="yes") == []
+    text = served.client.get("/memories", params={"namespace": PARTS, "show": "expiring"}).text
+    assert 'name="show" value="expiring"' in text
+    assert re.search(r'show=expiring"[^>]*aria-current="true"', text)
+
+
+def test_parts_of_the_list_are_reached_by_a_click_and_a_filter_stays_in_one(browser_page: Page) -> None:
+    browser_page.goto("/memories")
+    parts = browser_page.get_by_role("navigation", name="Parts of the list")
+    parts.get_by_role("link", name="Stale").click()
+    browser_page.wait_for_url("**/memories?show=stale")
+    expect(parts.get_by_role("link", name="Stale")).to_have_attribute("aria-current", "true")
+    browser_page.get_by_label("Words in the text").fill("coffee")
+    browser_page.get_by_role("button", name="Filter").click()
+    browser_page.wait_for_url("**/memories?show=stale&q=coffee")
+    parts.get_by_role("link", name="Near-duplicates").click()
+    browser_page.wait_for_url("**/memories?show=near-duplicates")
+    parts.get_by_role("link", name="All").click()
+    expect(browser_page.locator("[data-card]")).to_have_count(30)
 
 
 def test_a_memory_shows_its_history_its_entities_and_its_neighbours(browser_page: Page) -> None:

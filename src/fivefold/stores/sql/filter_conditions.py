@@ -105,6 +105,14 @@ class FilterConditions:
             yield f"{self._sql.unindexed('superseded_by')} IS {'NOT ' if keep.superseded else ''}NULL"
         if keep.pinned is not None:
             yield f"pinned = {int(keep.pinned)}"
+        if keep.used is not None:
+            yield f"access_count {'>' if keep.used else '='} 0"
+        if keep.expires_before is not None:
+            yield f"pinned = 0 AND expires_at < {self._bind(to_micros(keep.expires_before))}"
+        if keep.idle_since is not None:
+            since = self._bind(to_micros(keep.idle_since))
+            created_at = self._sql.unindexed("created_at")
+            yield f"{created_at} < {since} AND (last_accessed_at IS NULL OR last_accessed_at < {since})"
         if keep.alive_at is not None:
             expires_at = self._sql.unindexed("expires_at")
             yield f"(pinned = 1 OR expires_at IS NULL OR {expires_at} > {self._bind(to_micros(keep.alive_at))})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
@@ -10,8 +11,15 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from fivefold.errors import InvalidInput
+from fivefold.service.session import Session
+from fivefold.values.filter_input import filter_of, narrowed
 from fivefold.values.filter_language import MAX_FILTER
-from fivefold.values.memory import KINDS, TYPES
+from fivefold.values.filters import Filter
+from fivefold.values.health import SOON_DAYS, STALE_DAYS, UNUSED_DAYS, HealthCheck, health_filters
+from fivefold.values.memory import KINDS, TYPES, Memory
+from fivefold.values.paging import Page
+from fivefold.values.reports import Link
+from fivefold.values.times import utc_now
 from fivefold.web.inspector import memory, memory_changes
 from fivefold.web.inspector.confirmations import confirmation
 from fivefold.web.inspector.page_session import PageSession
@@ -23,6 +31,17 @@ PAGE = 30
 
 SUPERSEDED = {"no": False, "yes": True}
 
+PAIRS = "near-duplicates"
+VIEWS: Mapping[str, HealthCheck] = {"unused": "never used", "stale": "stale", "expiring": "expiring"}
+"""Parts of the list that the health of a namespace names, by their name in the address."""
+
+MEANINGS = {
+    PAIRS: "Memories that say nearly the same as an earlier one of the same speaker, each with that one below it.",
+    "unused": f"Written more than {UNUSED_DAYS} days ago, and no feedback says that they were of use.",
+    "stale": f"Neither written nor used in the last {STALE_DAYS} days.",
+    "expiring": f"They expire in the next {SOON_DAYS} days. What is pinned stays.",
+}
+
 router = APIRouter()
 router.include_router(memory_changes.router)
 router.include_router(memory.router)
@@ -32,8 +51,9 @@ Text = Annotated[str, Query(max_length=1_000)]
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filters of the list as text."""
+    """The filters of the list as text; `show` is a part of the list that the health of a namespace names."""
 
+    show: Text = ""
     q: Text = ""
     kind: Text = ""
     type: Text = ""
@@ -53,6 +73,7 @@ class Filters:
     def to_arguments(self) -> dict[str, Any]:
         """As `Engine.memories` takes them; days are whole, and the last one is included."""
         state = self.state
+        show = state.pop("show", None)
         superseded = state.pop("superseded", None)
         if superseded is not None and superseded not in SUPERSEDED:
             raise InvalidInput(f"superseded {superseded!r} is unknown; it is yes or no")
@@ -61,10 +82,21 @@ class Filters:
         for name, days in (("since", 0), ("until", 1)):
             if name in arguments:
                 arguments[name] = _day(arguments[name], name, days)
+        if show is not None:
+            arguments["filter"] = _part_of(show, state.get("filter", ""), superseded is None)
         return arguments if superseded is None else {**arguments, "superseded": SUPERSEDED[superseded]}
 
 
 NAMES = tuple(field.name for field in fields(Filters))
+
+
+def _part_of(show: str, text: str, current: bool) -> Filter:
+    """The filter of a part of the list, narrowed by the filter's text; what was replaced only where it is asked for."""
+    if show not in VIEWS:
+        raise InvalidInput(f"show {show!r} is unknown; it is one of {', '.join(MEANINGS)}")
+    keep = health_filters(utc_now())[VIEWS[show]]
+    parts = {item.name: getattr(keep, item.name) for item in fields(Filter)}
+    return narrowed(filter_of(text), **{**parts, "superseded": False if current else None})
 
 
 def _day(text: str, field: str, later: int) -> datetime:
@@ -91,15 +123,36 @@ def memories(
         "filters": filters,
         "kinds": KINDS,
         "types": TYPES,
+        "meanings": MEANINGS,
         "cursor": cursor,
         "done": confirmation(done),
     }
+    if filters.show == PAIRS:
+        return _pairs_page(request, session, cursor, values)
     try:
         with session.act("list") as act:
             rows = act.engine.memories(**filters.to_arguments(), cursor=cursor or None, limit=PAGE)
     except InvalidInput as error:
         return page(request, "memories.html", 422, **values, error=str(error), memories=())
     return page(request, "memories.html", **values, error="", memories=rows)
+
+
+def _pairs_page(request: Request, session: Session, cursor: str, values: dict[str, Any]) -> Response:
+    """Near-duplicates: the newer memory with the older; the other filters do not count here."""
+    try:
+        with session.act("list") as act:
+            links = act.engine.links("repeats", PAGE, cursor or None)
+            ids = {id for link in links for id in (link.source, link.target)}
+            known = {id: act.engine.get(id) for id in act.engine.stored_ids(sorted(ids))}
+    except InvalidInput as error:
+        return page(request, "memories.html", 422, **values, error=str(error), memories=())
+    return page(request, "memories.html", **values, error="", memories=_pairs(links, known))
+
+
+def _pairs(links: Page[Link], known: Mapping[str, Memory]) -> Page[tuple[Memory, Memory, Link]]:
+    """Both memories of each link; one that was forgotten at this moment is left out."""
+    there = (link for link in links if link.source in known and link.target in known)
+    return Page(tuple((known[link.source], known[link.target], link) for link in there), links.cursor)
 
 
 @router.get("/export")

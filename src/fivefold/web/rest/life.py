@@ -1,4 +1,4 @@
-"""How long memories live: pin them, and forget what has expired."""
+"""How long memories live: pin them, forget what has expired, and see what somebody should look at."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import Query
 
+from fivefold.values.health import SOON_DAYS, STALE_DAYS, UNUSED_DAYS, Health
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Sweep
 from fivefold.web.rest.operations import IN, Current, Example, operation
@@ -14,6 +15,10 @@ HERE = {"namespace": "default"}
 ONE = {"namespace": "default", "id": "s01.03"}
 TAG = "life"
 
+StaleDays = Annotated[int, Query(description="After how many days without being written or used it is stale")]
+UnusedDays = Annotated[int, Query(description="For how many days it may wait for its first use")]
+SoonDays = Annotated[int, Query(description="How many days ahead it is said what expires")]
+Examples = Annotated[int, Query(description="How many of each are named")]
 DryRun = Annotated[bool, Query(description="Only say what would be forgotten")]
 
 
@@ -51,3 +56,23 @@ def unpin_memory(action: Current, id: str) -> Memory:
 def sweep(action: Current, dry_run: DryRun = False) -> Sweep:
     """Forget the memories that have expired; pinned ones stay."""
     return action.engine.sweep(dry_run=dry_run)
+
+
+@operation(
+    "GET",
+    f"{IN}/health",
+    role="reader",
+    action="health",
+    tag=TAG,
+    answers=Health,
+    example=Example(HERE, {"examples": "1"}),
+)
+def health(
+    action: Current,
+    stale_days: StaleDays = STALE_DAYS,
+    unused_days: UnusedDays = UNUSED_DAYS,
+    soon_days: SoonDays = SOON_DAYS,
+    examples: Examples = 5,
+) -> Health:
+    """What somebody should look at: expired, expiring, stale, never used, near-duplicates, contradictions, secrets."""
+    return action.engine.health(stale_days=stale_days, unused_days=unused_days, soon_days=soon_days, examples=examples)

@@ -1,0 +1,35 @@
+"""Commands for the life of memories."""
+
+from __future__ import annotations
+
+import re
+
+from tests.support.shell import Command, Small
+
+
+def test_health_is_a_table_with_examples_below(small: Small, command: Command) -> None:
+    command("add", "The spare key is really with Mrs Okafor", "--id", "again", "--store", small.path)
+    command("add", "The parcel is here", "--id", "gone", "--expires", "2025-01-01", "--store", small.path)
+    command("add", "Card 4111 1111 1111 1111", "--id", "card", "--store", small.path)
+    ran = command("health", "--store", small.path)
+    assert (ran.code, ran.err) == (0, "")
+    assert re.search(r"near-duplicates +1 +say nearly the same", ran.out)
+    assert re.search(r"contradictions +0 .* –\s*$", ran.out, re.MULTILINE)
+    assert (
+        "  again · repeats (1.00): The spare key is really with Mrs Okafor\n    key: The spare key is with" in ran.out
+    )
+    assert "gone · expired 2025-01-01 00:00: The parcel is here" in ran.out
+    assert "4111" not in ran.out
+    assert "`fivefold sweep --dry-run` lists what a sweep would forget." in ran.out
+    assert "7 memories looked at" in ran.out
+    assert command("sweep", "--dry-run", "--store", small.path, "--json").json["swept"] == ["gone"]
+    found = command("health", "--store", small.path, "--examples", "0", "--json").json["findings"]
+    assert {item["check"]: item["count"] for item in found if item["count"]}.keys() >= {"expired", "secrets"}
+    assert all(item["examples"] == [] for item in found)
+
+
+def test_get_shows_what_a_memory_repeats(small: Small, command: Command) -> None:
+    command("add", "The spare key is really with Mrs Okafor", "--id", "again", "--store", small.path)
+    wanted = "again repeats (1.00) key: says nearly the same as an earlier memory"
+    assert wanted in command("get", "key", "--store", small.path).out
+    assert wanted in command("get", "again", "--store", small.path).out
