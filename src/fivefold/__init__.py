@@ -73,7 +73,7 @@ _HOME = {
     "Store": "stores.protocol",
     "Writer": "stores.protocol",
     "Filter": "values.filters",
-    "Health": "values.health",
+    "HealthReport": "values.health",
     "HealthExample": "values.health",
     "HealthFinding": "values.health",
     "MetadataTest": "values.filters",
@@ -214,9 +214,9 @@ if TYPE_CHECKING:
     from fivefold.values.graph import Edge as Edge
     from fivefold.values.graph import Entity as Entity
     from fivefold.values.graph import Relation as Relation
-    from fivefold.values.health import Health as Health
     from fivefold.values.health import HealthExample as HealthExample
     from fivefold.values.health import HealthFinding as HealthFinding
+    from fivefold.values.health import HealthReport as HealthReport
     from fivefold.values.memory import Memory as Memory
     from fivefold.values.memory import Record as Record
     from fivefold.values.memory import Session as Session

@@ -9,7 +9,7 @@ import typer
 from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, print_json, reading, say
 
 if TYPE_CHECKING:
-    from fivefold.values.health import Health
+    from fivefold.values.health import HealthReport
     from fivefold.values.memory import Memory
 
 MemoryArgument = Annotated[str, typer.Argument(help="The memory's id")]
@@ -81,7 +81,7 @@ def health(
         _show_health(found)
 
 
-def _show_health(found: Health) -> None:
+def _show_health(found: HealthReport) -> None:
     from fivefold.cli import terminal
 
     rows = [

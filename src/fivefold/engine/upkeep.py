@@ -6,7 +6,7 @@ from fivefold import observers
 from fivefold.retrieval.browse import Browser
 from fivefold.retrieval.health import look_after
 from fivefold.stores.protocol import Store
-from fivefold.values.health import SOON_DAYS, STALE_DAYS, UNUSED_DAYS, Health, health_filters
+from fivefold.values.health import SOON_DAYS, STALE_DAYS, UNUSED_DAYS, HealthReport, health_filters
 from fivefold.values.limits import MAX_K
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Sweep
@@ -44,7 +44,7 @@ class Upkeep(Browser):
         unused_days: int = UNUSED_DAYS,
         soon_days: int = SOON_DAYS,
         examples: int = 5,
-    ) -> Health:
+    ) -> HealthReport:
         """What somebody should look at: expired, expiring, stale, never used, near-duplicates, contradictions, secrets.
 
         Nothing is changed. `examples` is how many of each are named; every memory is read, which takes a while.

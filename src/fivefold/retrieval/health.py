@@ -9,7 +9,7 @@ from fivefold.namespace import Namespace
 from fivefold.stores.protocol import LinkedPair, Reader
 from fivefold.text.secrets_in_text import find_secrets, mask_secrets
 from fivefold.values.filters import EVERYTHING, Filter
-from fivefold.values.health import Health, HealthCheck, HealthExample, HealthFinding
+from fivefold.values.health import HealthCheck, HealthExample, HealthFinding, HealthReport
 from fivefold.values.memory import Memory
 from fivefold.values.records import TEXT_FIELDS
 from fivefold.values.reports import ReadKind
@@ -56,7 +56,7 @@ class _Check:
         return self.count <= most
 
 
-def look_after(namespace: Namespace, filters: Mapping[HealthCheck, Filter], examples: int) -> Health:
+def look_after(namespace: Namespace, filters: Mapping[HealthCheck, Filter], examples: int) -> HealthReport:
     """Each memory is read once, then the links; `filters` says what counts as old, unused or expiring."""
     reader, count = namespace.reader, 0
     found = {name: _Check() for name in MEANINGS}
@@ -67,7 +67,7 @@ def look_after(namespace: Namespace, filters: Mapping[HealthCheck, Filter], exam
                 found[name].examples.append(HealthExample(memory.id, _text(memory), why))
     repeats = _add_pairs(found["near-duplicates"], reader, "repeats", examples)
     _add_pairs(found["contradictions"], reader, "likely", examples, DOUBT, repeats)
-    return Health(
+    return HealthReport(
         namespace=namespace.name,
         at=namespace.clock(),
         memories=count,

@@ -34,6 +34,7 @@ READS = frozenset(
         "edges",
         "settings",
         "stats",
+        "health",
         "learned",
         "export",
         "namespaces",

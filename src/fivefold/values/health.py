@@ -46,7 +46,7 @@ class HealthFinding(Value):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Health(Value):
+class HealthReport(Value):
     """All findings of a namespace, also those that found nothing. Nothing was changed."""
 
     namespace: str

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import Query
 
-from fivefold.values.health import SOON_DAYS, STALE_DAYS, UNUSED_DAYS, Health
+from fivefold.values.health import SOON_DAYS, STALE_DAYS, UNUSED_DAYS, HealthReport
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Sweep
 from fivefold.web.rest.operations import IN, Current, Example, operation
@@ -64,15 +64,15 @@ def sweep(action: Current, dry_run: DryRun = False) -> Sweep:
     role="reader",
     action="health",
     tag=TAG,
-    answers=Health,
+    answers=HealthReport,
     example=Example(HERE, {"examples": "1"}),
 )
-def health(
+def namespace_health(
     action: Current,
     stale_days: StaleDays = STALE_DAYS,
     unused_days: UnusedDays = UNUSED_DAYS,
     soon_days: SoonDays = SOON_DAYS,
     examples: Examples = 5,
-) -> Health:
+) -> HealthReport:
     """What somebody should look at: expired, expiring, stale, never used, near-duplicates, contradictions, secrets."""
     return action.engine.health(stale_days=stale_days, unused_days=unused_days, soon_days=soon_days, examples=examples)
