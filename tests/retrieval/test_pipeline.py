@@ -144,6 +144,7 @@ def test_the_trace_is_plain_json_and_frozen(sample_engine: Engine) -> None:
     assert set(shown["hits"][0]) == {
         "rank",
         "score",
+        "reason",
         "rrf_score",
         "final_score",
         "routes",
