@@ -79,7 +79,8 @@ def fill(engine: Engine) -> None:
     """Something in every table."""
     with engine.store.write(engine.namespace) as txn:
         txn.vectors.pin(WordVectors().pin, WordVectors().dimension, tokens=True)
-    engine.remember_many({"content": text, "session_id": f"s{i % 3}"} for i, text in enumerate(SENTENCES))
+    turns = [{"content": text, "session_id": f"s{i % 3}", "tags": ["a"]} for i, text in enumerate(SENTENCES)]
+    engine.remember_many(turns)
     engine.remember_many(SENTENCES[:20])
     recall: Recall = engine.recall("who does Sarah report to?")
     engine.feedback(recall, used=[recall.hits[0].memory.id])
