@@ -47,6 +47,9 @@ SETTING_UP = (
 )
 """Lines that prepare an environment, which is ready here, or need PyTorch or a server, as tests of their own do."""
 
+PATIENCE_S = 480
+"""After this long a page's shell counts as stuck. The command line's page has over a hundred commands, each a process."""
+
 PROMISED = re.compile(r"^\s*print\(.*\)  # → (.+)$", re.MULTILINE)
 
 
@@ -134,6 +137,7 @@ def test_the_readme_example_ends_the_old_address(
         "docs/serve.md",
     ],
 )
+@pytest.mark.timeout(2 * PATIENCE_S)
 def test_shell_blocks_run(page: str, tmp_path: Path, postgres: Server) -> None:
     """All lines of a page in one folder and one shell, which stops at the first that fails.
 
@@ -159,7 +163,7 @@ def test_shell_blocks_run(page: str, tmp_path: Path, postgres: Server) -> None:
         start_new_session=True,
     )
     try:
-        _, told = shell.communicate(script, timeout=240)
+        _, told = shell.communicate(script, timeout=PATIENCE_S)
     finally:
         with suppress(ProcessLookupError):
             os.killpg(shell.pid, signal.SIGKILL)
