@@ -48,7 +48,7 @@ SETTING_UP = (
 """Lines that prepare an environment, which is ready here, or need PyTorch or a server, as tests of their own do."""
 
 PATIENCE_S = 480
-"""After this long a page's shell counts as stuck. The command line's page has over a hundred commands, each a process."""
+"""After this long a page's shell counts as stuck. The command line's page has a hundred commands, each a process."""
 
 PROMISED = re.compile(r"^\s*print\(.*\)  # → (.+)$", re.MULTILINE)
 
