@@ -43,6 +43,11 @@ class Reads(Value):
     """How many are read, and how much it counts."""
 
     depth: Annotated[int, Between(1, 100), About("How many of the best it reads")] = 6
+    further: Annotated[
+        int,
+        Between(0, 100),
+        About("How many more it reads where none of these answers, or where all that belongs is asked for"),
+    ] = 0
     weight: Annotated[float, Between(0, 100), About("What a unit of log-odds adds to the sum of a memory")] = 0.3
     overtaken: Annotated[
         float, Between(0, 100), About("What is taken off where the present is asked for and a newer memory replaces it")
@@ -69,9 +74,12 @@ def reads(pool: Pool, context: SearchContext, by: Reads) -> Pool:
     best = ranked[: by.depth]
     if not best:
         return pool
-    said = _said(best, context)
     try:
-        found = pair_reader().answers(context.query.to_read, said)
+        said, found = _read(best, context)
+        if by.further and (found.max() < 0 or context.query.demand("list", "count") is not None):
+            best = ranked[: by.depth + by.further]
+            more, odds = _read(best[by.depth :], context)
+            said, found = [*said, *more], np.concatenate([found, odds])
     except ReaderError as error:
         return pool.with_note(StageNote(READS, "failed", str(error)))
     found = _by_numbers(np.clip(found, -CLEAR, CLEAR), context.query.to_read, said)
@@ -81,6 +89,12 @@ def reads(pool: Pool, context: SearchContext, by: Reads) -> Pool:
     note = StageNote(READS, "done", f"read the best {len(best)}", pair_reader().pin)
     rows = {one.memory.row: verdict.odds for one, verdict in zip(best, verdicts, strict=True)}
     return replace(pool.with_candidates(_weighed(ranked, verdicts, by)), answers=rows).with_note(note)
+
+
+def _read(candidates: Sequence[Candidate], context: SearchContext) -> tuple[list[Said], Vector]:
+    """What is read of each, and the log-odds that it answers."""
+    said = _said(candidates, context)
+    return said, pair_reader().answers(context.query.to_read, said)
 
 
 def _said(best: Sequence[Candidate], context: SearchContext) -> list[Said]:
