@@ -1,8 +1,9 @@
-"""Which of the memories just read are out of date: a newer one of them answers too, and replaces it."""
+"""Which of the memories just read are of the wrong time: another of them answers too, and one replaces the other."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import permutations
 
 import numpy as np
 
@@ -12,26 +13,27 @@ from fivefold.values.memory import Memory
 from fivefold.values.vectors import Vector
 
 LEAST = 0.05
-"""A memory that answers with less than this chance replaces no other."""
+"""A memory that answers with less than this chance puts no other behind."""
 
 
 def overtaken(memories: Sequence[Memory], said: Sequence[Said], odds: Vector, context: SearchContext) -> Vector:
-    """For a question about the present: of each memory the chance that a newer one answers and replaces it.
+    """Of each memory the chance that another one answers and is of the right time.
 
-    Writing compares a memory with a few that are like it; here two meet because one question brings both.
+    For a question about the present that is a newer one that replaces it; for one about the past, an older one that it
+    replaces. Writing compares a memory with a few that are like it; here two meet because one question brings both.
     """
-    answers = 1 / (1 + np.exp(-odds))
     found = np.zeros(len(memories), dtype=np.float32)
-    if context.query.demand("current") is None or context.query.demand("list", "count") is not None:
+    now, past = (context.query.demand(kind) is not None for kind in ("current", "past"))
+    if now is past or context.query.demand("list", "count") is not None:
         return found
+    answers = 1 / (1 + np.exp(-odds))
     pairs = [
         (older, newer)
-        for newer, chance in enumerate(answers.tolist())
-        if chance >= LEAST
-        for older, memory in enumerate(memories)
-        if memory.event_at < memories[newer].event_at
+        for older, newer in permutations(range(len(memories)), 2)
+        if answers[newer if now else older] >= LEAST and memories[older].event_at < memories[newer].event_at
     ]
     relations = pair_reader().relations([SaidPair(said[older], said[newer]) for older, newer in pairs])
     for (older, newer), relation in zip(pairs, relations, strict=True):
-        found[older] = max(found[older], answers[newer] * relation.replaces)
+        right, wrong = (newer, older) if now else (older, newer)
+        found[wrong] = max(found[wrong], answers[right] * relation.replaces)
     return found

@@ -33,7 +33,7 @@ CLEAR = 6.0
 LEAST_SCORE = 1e-9
 
 SHOWN = 0.005
-"""From which chance on the reason says that a newer memory replaces one."""
+"""From which chance on the reason says that another memory is of the right time."""
 
 _NUMBER = re.compile(r"\d+")
 
@@ -50,13 +50,15 @@ class Reads(Value):
     ] = 0
     weight: Annotated[float, Between(0, 100), About("What a unit of log-odds adds to the sum of a memory")] = 0.3
     overtaken: Annotated[
-        float, Between(0, 100), About("What is taken off where the present is asked for and a newer memory replaces it")
+        float,
+        Between(0, 100),
+        About("What is taken off a memory of the wrong time: one outdated for the present, one too new for the past"),
     ] = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Of a memory that was read: the log-odds that it answers, and the chance that a newer one replaces it."""
+    """Of a memory that was read: the log-odds that it answers, and the chance that another is of the right time."""
 
     odds: float
     overtaken: float
@@ -66,10 +68,12 @@ class Verdict:
 
 
 def reads(pool: Pool, context: SearchContext, by: Reads) -> Pool:
-    """The sums of the best with weight · log-odds that they answer, less what a newer one of them outdates.
+    """The sums of the best with weight · log-odds that they answer, less where another is of the right time.
 
-    The others count as the worst of those read.
+    The others count as the worst of those read. Where the turns themselves are asked for, the order stays.
     """
+    if context.query.demand("just now", "last time") is not None:
+        by = replace(by, weight=0.0, overtaken=0.0)
     ranked = best_first(pool.candidates)
     best = ranked[: by.depth]
     if not best:
@@ -131,5 +135,5 @@ def _why(total: float, verdict: Verdict, most: float, by: Reads, was_read: bool)
     parts = f"{total:.2f} + {by.weight:g} · {verdict.odds:.2f}"
     if verdict.overtaken >= SHOWN:
         parts += f" − {by.overtaken:g} · {verdict.overtaken:.2f}"
-        says += f", a newer one replaces it with {verdict.overtaken:.0%}"
+        says += f", another is of the right time with {verdict.overtaken:.0%}"
     return f"e^(({parts} − {most:.2f}) / {SOFTNESS:g}); {says}"
