@@ -12,7 +12,7 @@ from fivefold.retrieval.routes import SearchContext
 from fivefold.values.memory import Memory
 from fivefold.values.vectors import Vector
 
-LEAST = 0.05
+LEAST = 0.25
 """A memory that answers with less than this chance puts no other behind."""
 
 
