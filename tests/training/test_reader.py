@@ -73,8 +73,8 @@ def learned() -> tuple[Any, Sequence[Any]]:
 def test_no_family_is_in_two_parts_and_each_has_every_relation() -> None:
     parts = {part: made.pairs.read_pairs(part) for part in ("train", "choose", "report")}
     families = [{pair.family for pair in found} for found in parts.values()]
-    assert len(set.union(*families)) == sum(map(len, families)) == 227
-    assert [len(found) for found in parts.values()] == [3164, 572, 601]
+    assert len(set.union(*families)) == sum(map(len, families)) == 304
+    assert [len(found) for found in parts.values()] == [4115, 572, 601]
     assert all({pair.relation for pair in found} == set(made.pairs.RELATIONS) for found in parts.values())
     texts = [(pair.older, pair.newer) for found in parts.values() for pair in found]
     assert len(set(texts)) == len(texts)
@@ -83,11 +83,11 @@ def test_no_family_is_in_two_parts_and_each_has_every_relation() -> None:
 def test_the_scenes_are_as_the_page_says() -> None:
     found = made.scenes.read_scenes()
     use, kept = made.scenes.split(found)
-    assert (len(found), len(use), len(kept)) == (472, 432, 40)
+    assert (len(found), len(use), len(kept)) == (772, 732, 40)
     assert {scene.name for scene in use} | {scene.name for scene in kept} == {scene.name for scene in found}
     questions = [question for scene in found for question in scene.questions]
-    assert (sum(len(scene.memories) for scene in found), len(questions)) == (5323, 7140)
-    assert sum(not question.answers for question in questions) == 2405
+    assert (sum(len(scene.memories) for scene in found), len(questions)) == (8886, 11811)
+    assert sum(not question.answers for question in questions) == 4008
 
 
 def test_a_change_of_somebody_else_leaves_the_older_statement_alone() -> None:
@@ -114,9 +114,15 @@ def test_every_question_meets_its_scene_and_one_memory_of_another() -> None:
         thing = lesson.said.newer.text.split()[1]
         if lesson.label:
             assert sorted(thing) == sorted(lesson.said.older.text.lower().rstrip("?").split()[-1])
-    unknown = list(made.lessons.open_lessons(two, 3, random.Random(1)))
-    assert [lesson.label for lesson in unknown] == [made.lessons.UNKNOWN] * 2 * 4 * 3
     assert not made.lessons.relation_lesson(pairs(1)[0]).asks
+
+
+def test_every_two_memories_of_a_scene_are_a_pair_in_their_order() -> None:
+    (scene,) = scenes(1)
+    found = list(made.lessons.scene_pairs([scene]))
+    assert [lesson.label for lesson in found] == [made.lessons.UNKNOWN] * 6
+    places = [(scene.memories.index(lesson.said.older), scene.memories.index(lesson.said.newer)) for lesson in found]
+    assert places == [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
 
 
 def test_a_question_varies_as_people_type() -> None:
@@ -157,6 +163,16 @@ def test_like_texts_are_paired_and_equal_ones_are_not() -> None:
     found = list(made.like.like_lessons(texts, encoder, 2, random.Random(1)))
     assert len(found) == 2 * len(texts)
     assert all(lesson.said.older.text != lesson.said.newer.text for lesson in found)
+
+
+def test_a_question_meets_the_texts_that_are_most_like_it() -> None:
+    torch.manual_seed(1)
+    encoder = made.pair_reader.Encoder(0, width=48).eval()
+    texts = [Said(f"The {thing} is here.", "user") for thing in THINGS]
+    found = list(made.like.near_lessons([texts[2].text, texts[0].text], texts, encoder, 2))
+    assert [lesson.said.newer for lesson in found[::2]] == [texts[2], texts[0]]
+    assert {(lesson.label, lesson.asks) for lesson in found} == {(made.lessons.UNKNOWN, True)}
+    assert len(found) == 4
 
 
 def test_a_share_of_the_word_pieces_is_hidden_and_no_mark() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from training.reader.pairs import RELATIONS, Pair, drawn, given_names, swap_letters
@@ -57,13 +58,11 @@ def scene_lessons(scenes: Sequence[Scene], dice: random.Random) -> Iterator[Less
                 yield answer_lesson(varied(asked.text, dice), dice.choice(other.memories), 0)
 
 
-def open_lessons(scenes: Sequence[Scene], each: int, dice: random.Random) -> Iterator[Lesson]:
-    """Every question with some memories of all scenes, for the teachers to judge."""
-    memories = [memory for scene in scenes for memory in scene.memories]
+def scene_pairs(scenes: Sequence[Scene]) -> Iterator[Lesson]:
+    """Every two memories of a scene in their order, for the teachers to judge."""
     for scene in scenes:
-        for asked in scene.questions:
-            for memory in dice.sample(memories, min(each, len(memories))):
-                yield answer_lesson(asked.text, memory, UNKNOWN)
+        for older, newer in combinations(scene.memories, 2):
+            yield Lesson(SaidPair(older, newer), UNKNOWN)
 
 
 def varied(question: str, dice: random.Random) -> str:

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from model import Encoder, mean_of
 from torch import Tensor
-from training.reader.lessons import UNKNOWN, Lesson
+from training.reader.lessons import UNKNOWN, Lesson, answer_lesson
 
 from fivefold.models.bert import tokenizer
 from fivefold.models.reader import Said, SaidPair
@@ -31,6 +31,16 @@ def like_lessons(texts: Sequence[Said], encoder: Encoder, near: int, dice: rando
             usable = [at for share, at in zip(shares, others, strict=True) if at != row and share < SAME]
             for at in dice.sample(usable, min(near, len(usable))):
                 yield Lesson(SaidPair(texts[row], texts[at]), UNKNOWN)
+
+
+def near_lessons(questions: Sequence[str], texts: Sequence[Said], encoder: Encoder, near: int) -> Iterator[Lesson]:
+    """Each question with the texts most like it, as a search brings them; whether they answer is not known."""
+    asked = unit_vectors([Said(question) for question in questions], encoder)
+    vectors = unit_vectors(texts, encoder)
+    for start in range(0, len(questions), 4096):
+        places = (asked[start : start + 4096] @ vectors.T).topk(min(near, len(texts)), dim=1).indices
+        for question, others in zip(questions[start : start + 4096], places.tolist(), strict=True):
+            yield from (answer_lesson(question, texts[at], UNKNOWN) for at in others)
 
 
 @torch.no_grad()

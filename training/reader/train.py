@@ -18,8 +18,8 @@ import torch
 from model import Encoder, published
 from torch import Tensor
 from training.reader.learn import Course, goals_of, learn, rows_of
-from training.reader.lessons import Lesson, open_lessons, relation_lessons, scene_lessons
-from training.reader.like import like_lessons
+from training.reader.lessons import Lesson, relation_lessons, scene_lessons, scene_pairs
+from training.reader.like import like_lessons, near_lessons
 from training.reader.outside import Question, Text, outside_lessons, read_data, talk
 from training.reader.pair_reader import PairReader, cut, save, student_words
 from training.reader.school import School, mean_logits
@@ -28,7 +28,7 @@ from training.reader.teacher import Teacher, load_teacher
 from fivefold.models.bert import tokenizer
 from fivefold.models.reader import Said
 
-LAYERS, INNER = (0, 1, 3, 5), 1536
+LAYERS, INNER = (0, 1, 2, 3, 4, 5), 1536
 """The layers of MiniLM that the student takes, and how wide their inner part stays."""
 
 TEACHERS = 2
@@ -41,8 +41,11 @@ PAIRS, BY_HAND = 64_000, 0.6
 MORE_PAIRS, MORE_BY_HAND = 100_000, 0.5
 """The same of further pairs, for the student."""
 
-LIKE, LIKE_IN_TALK, OPEN = 12, 2, 5
-"""With how many like texts the teachers judge each text of a pair and of talk; with how many memories each question."""
+LIKE, LIKE_IN_TALK = 12, 2
+"""With how many like texts the teachers judge each text of a pair and of talk."""
+
+NEAR, NEAR_IN_TALK = 10, 3
+"""With how many memories of the scenes, and texts of talk, the teachers judge each question."""
 
 
 @dataclass(frozen=True)
@@ -77,16 +80,21 @@ def teach(school: School, answers: Sequence[Lesson], folder: Path) -> list[Teach
 
 
 def pool(school: School, answers: Sequence[Lesson], outside: Outside, base: Encoder) -> list[Lesson]:
-    """What the teachers judge for the student: lessons of all kinds, like texts, and questions with any memories."""
+    """What the teachers judge for the student: lessons of all kinds, like texts, and questions with what is near."""
     dice = random.Random(5)
     by_hand = [said for pair in school.train for said in (pair.said.older, pair.said.newer)]
     heard: list[Said] = talk(outside.texts, dice)
+    heard = heard[: school.some(len(heard))]
+    questions = [asked.text for scene in school.scenes for asked in scene.questions]
+    memories = [memory for scene in school.scenes for memory in scene.memories]
     return [
         *relation_lessons(school.train, school.some(MORE_PAIRS), MORE_BY_HAND, 3),
         *like_lessons(by_hand, base, LIKE, dice),
-        *like_lessons(heard[: school.some(len(heard))], base, LIKE_IN_TALK, dice),
+        *like_lessons(heard, base, LIKE_IN_TALK, dice),
         *answers,
-        *open_lessons(school.scenes, OPEN, dice),
+        *scene_pairs(school.scenes),
+        *near_lessons(questions, memories, base, NEAR),
+        *near_lessons(questions, heard, base, NEAR_IN_TALK),
     ]
 
 

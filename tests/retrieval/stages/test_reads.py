@@ -13,7 +13,9 @@ from fivefold.errors import ReaderError
 from fivefold.models.reader import PairReader, Said, pair_reader
 from fivefold.retrieval.stages.additive import SOFTNESS
 from fivefold.retrieval.stages.reads import CLEAR
-from tests.support.stage_pool import of, said, search, stage
+from fivefold.values.demands import DemandKind
+from fivefold.values.recall_trace import Candidate
+from tests.support.stage_pool import aged, demand, of, said, scores, search, stage
 
 
 @pytest.fixture
@@ -56,6 +58,60 @@ def test_what_lacks_the_number_asked_for_gains_nothing_over_what_has_it(verdicts
     candidates = [said(of(1, 0.9), "room 3"), said(of(2, 0.8), "room 7"), said(of(3, 0.7), "a room")]
     assert stage("reads", candidates, search(text="who sleeps in room 7?")).answers == {1: 1.0, 2: 1.0, 3: 0.0}
     assert stage("reads", candidates, search(text="who sleeps in room 9?")).answers == {1: 2.0, 2: 1.0, 3: 0.0}
+
+
+def test_it_reads_on_where_nothing_answers_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = {"a": -1.0, "b": -0.5, "c": 3.0, "d": 1.0}
+    monkeypatch.setattr(
+        PairReader, "answers", lambda self, question, memories: np.array([verdicts[memory.text] for memory in memories])
+    )
+    candidates = [said(of(row, 0.9 - row / 10), text) for row, text in enumerate("abcd", 1)]
+    assert stage("reads", candidates, depth=2, further=1).answers == {1: -1.0, 2: -0.5, 3: 3.0}
+    assert stage("reads", candidates[1:], depth=2, further=1).answers == {2: -0.5, 3: 3.0}
+
+
+@pytest.mark.parametrize("kind", ["list", "count"])
+def test_it_reads_on_where_all_that_belongs_is_asked_for(verdicts: list[Said], kind: DemandKind) -> None:
+    candidates = [of(1, 0.9), of(2, 0.8), of(3, 0.7)]
+    stage("reads", candidates, search(demands=[demand(kind)]), depth=2, further=1)
+    assert len(verdicts) == 3
+
+
+@pytest.mark.parametrize("kind", ["just now", "last time"])
+def test_the_order_of_the_turns_that_are_asked_for_stays(verdicts: list[Said], kind: DemandKind) -> None:
+    pool = stage("reads", [of(1, 0.5), of(2, 0.8)], search(demands=[demand(kind)]), weight=3.0)
+    assert scores(pool) == pytest.approx({2: 1.0, 1: 0.5 / 0.8})
+
+
+STANDUP = (
+    said(of(1, 0.9, event_at=aged(90)), "Our standup is at 9:45."),
+    said(of(2, 0.8, event_at=aged(10)), "The standup has moved to 10:00, no more 9:45."),
+    said(of(3, 0.1, event_at=aged(5)), "Bought apples."),
+)
+
+
+def test_for_the_present_a_newer_answer_passes_the_one_that_it_replaces() -> None:
+    asks = search(text="when is the standup?", demands=[demand("current")])
+    before = scores(stage("reads", STANDUP, asks, weight=0.0))
+    pool = stage("reads", STANDUP, asks, weight=0.0, overtaken=4.0)
+    assert before[1] > before[2]
+    assert scores(pool)[2] > scores(pool)[1]
+    older = next(one for one in pool.candidates if one.memory.row == 1)
+    assert "another is of the right time" in older.steps[-1].why
+
+
+def test_for_the_past_the_older_answer_passes_the_one_that_replaced_it() -> None:
+    newest_first = [Candidate(STANDUP[0].memory, (), 0.8), Candidate(STANDUP[1].memory, (), 0.9)]
+    asks = search(text="when was the standup before?", demands=[demand("past")])
+    found = scores(stage("reads", newest_first, asks, weight=0.0, overtaken=4.0))
+    assert found[1] > found[2]
+
+
+def test_without_a_demand_for_a_state_and_in_lists_nothing_is_overtaken() -> None:
+    for demands in ([], [demand("current"), demand("list")]):
+        asks = search(text="when is the standup?", demands=demands)
+        found = scores(stage("reads", STANDUP, asks, weight=0.0, overtaken=4.0))
+        assert found[1] > found[2]
 
 
 def test_nothing_is_read_where_nothing_was_found(verdicts: list[Said]) -> None:

@@ -17,6 +17,7 @@ from fivefold.retrieval.routes.late_scores import late_scores
 from fivefold.retrieval.stages.additive import SOFTNESS
 from fivefold.retrieval.stages.base import Pool, best_first
 from fivefold.retrieval.stages.demand_features import inherited, stand_ins
+from fivefold.retrieval.stages.overtaken import overtaken
 from fivefold.text.passages import LONGEST, passage_span
 from fivefold.values.field_types import About, Between
 from fivefold.values.reading import QuestionReading
@@ -31,6 +32,9 @@ CLEAR = 6.0
 
 LEAST_SCORE = 1e-9
 
+SHOWN = 0.005
+"""From which chance on the reason says that another memory is of the right time."""
+
 _NUMBER = re.compile(r"\d+")
 
 
@@ -39,26 +43,62 @@ class Reads(Value):
     """How many are read, and how much it counts."""
 
     depth: Annotated[int, Between(1, 100), About("How many of the best it reads")] = 6
+    further: Annotated[
+        int,
+        Between(0, 100),
+        About("How many more it reads where none of these answers, or where all that belongs is asked for"),
+    ] = 0
     weight: Annotated[float, Between(0, 100), About("What a unit of log-odds adds to the sum of a memory")] = 0.3
+    overtaken: Annotated[
+        float,
+        Between(0, 100),
+        About("What is taken off a memory of the wrong time: one outdated for the present, one too new for the past"),
+    ] = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Of a memory that was read: the log-odds that it answers, and the chance that another is of the right time."""
+
+    odds: float
+    overtaken: float
+
+    def worth(self, by: Reads) -> float:
+        return by.weight * self.odds - by.overtaken * self.overtaken
 
 
 def reads(pool: Pool, context: SearchContext, by: Reads) -> Pool:
-    """The sums of the best with weight · log-odds that they answer; the others count as the worst of those read."""
+    """The sums of the best with weight · log-odds that they answer, less where another is of the right time.
+
+    The others count as the worst of those read. Where the turns themselves are asked for, the order stays.
+    """
+    if context.query.demand("just now", "last time") is not None:
+        by = replace(by, weight=0.0, overtaken=0.0)
     ranked = best_first(pool.candidates)
     best = ranked[: by.depth]
     if not best:
         return pool
-    said = _said(best, context)
     try:
-        found = pair_reader().answers(context.query.to_read, said)
+        said, found = _read(best, context)
+        if by.further and (found.max() < 0 or context.query.demand("list", "count") is not None):
+            best = ranked[: by.depth + by.further]
+            more, odds = _read(best[by.depth :], context)
+            said, found = [*said, *more], np.concatenate([found, odds])
     except ReaderError as error:
         return pool.with_note(StageNote(READS, "failed", str(error)))
     found = _by_numbers(np.clip(found, -CLEAR, CLEAR), context.query.to_read, said)
     found += inherited(stand_ins([one.memory for one in best], context), found)
-    odds = found.tolist()
+    stale = overtaken([one.memory for one in best], said, found, context) if by.overtaken else np.zeros(len(best))
+    verdicts = [Verdict(*both) for both in zip(found.tolist(), stale.tolist(), strict=True)]
     note = StageNote(READS, "done", f"read the best {len(best)}", pair_reader().pin)
-    rows = {one.memory.row: value for one, value in zip(best, odds, strict=True)}
-    return replace(pool.with_candidates(_weighed(ranked, odds, by)), answers=rows).with_note(note)
+    rows = {one.memory.row: verdict.odds for one, verdict in zip(best, verdicts, strict=True)}
+    return replace(pool.with_candidates(_weighed(ranked, verdicts, by)), answers=rows).with_note(note)
+
+
+def _read(candidates: Sequence[Candidate], context: SearchContext) -> tuple[list[Said], Vector]:
+    """What is read of each, and the log-odds that it answers."""
+    said = _said(candidates, context)
+    return said, pair_reader().answers(context.query.to_read, said)
 
 
 def _said(best: Sequence[Candidate], context: SearchContext) -> list[Said]:
@@ -80,20 +120,20 @@ def _by_numbers(odds: Vector, question: str, said: Sequence[Said]) -> Vector:
     return np.where(has, odds, np.minimum(odds, odds[has].max())) if asked and has.any() else odds
 
 
-def _weighed(ranked: Sequence[Candidate], odds: Sequence[float], by: Reads) -> list[Candidate]:
-    worst = min(odds)
+def _weighed(ranked: Sequence[Candidate], verdicts: Sequence[Verdict], by: Reads) -> list[Candidate]:
+    worst = Verdict(min(one.odds for one in verdicts), 0.0)
+    each = [*verdicts, *[worst] * (len(ranked) - len(verdicts))]
     sums = [log(max(one.score, LEAST_SCORE)) * SOFTNESS for one in ranked]
-    totals = [total + by.weight * (odds[i] if i < len(odds) else worst) for i, total in enumerate(sums)]
+    totals = [total + verdict.worth(by) for total, verdict in zip(sums, each, strict=True)]
     most = max(totals)
-    return [
-        one.with_step(READS, exp((totals[i] - most) / SOFTNESS), _why(sums[i], odds, i, most, by.weight))
-        for i, one in enumerate(ranked)
-    ]
+    whys = [_why(sums[i], each[i], most, by, i < len(verdicts)) for i in range(len(ranked))]
+    return [one.with_step(READS, exp((totals[i] - most) / SOFTNESS), whys[i]) for i, one in enumerate(ranked)]
 
 
-def _why(total: float, odds: Sequence[float], place: int, most: float, weight: float) -> str:
-    if place < len(odds):
-        value, verdict = odds[place], f"it answers with {1 / (1 + exp(-odds[place])):.0%}"
-    else:
-        value, verdict = min(odds), "not read, so as the worst that was"
-    return f"e^(({total:.2f} + {weight:g} · {value:.2f} − {most:.2f}) / {SOFTNESS:g}); {verdict}"
+def _why(total: float, verdict: Verdict, most: float, by: Reads, was_read: bool) -> str:
+    says = f"it answers with {1 / (1 + exp(-verdict.odds)):.0%}" if was_read else "not read, so as the worst that was"
+    parts = f"{total:.2f} + {by.weight:g} · {verdict.odds:.2f}"
+    if verdict.overtaken >= SHOWN:
+        parts += f" − {by.overtaken:g} · {verdict.overtaken:.2f}"
+        says += f", another is of the right time with {verdict.overtaken:.0%}"
+    return f"e^(({parts} − {most:.2f}) / {SOFTNESS:g}); {says}"
