@@ -82,7 +82,12 @@ def may_state(text: str) -> bool:
 
 
 def is_doubtful(older: str, newer: str) -> bool:
-    """Whether a change is at most likely: it may not have happened, or somebody else than before is spoken of."""
+    """Whether a change is at most likely: it may not have happened, or somebody else than before is spoken of.
+
+    What the older text only asks or imagines cannot end.
+    """
+    if "?" in older or _UNREAL.search(older):
+        return True
     if _UNREAL.search(newer) or _LONG_AGO.search(newer) or (_TOGETHER.search(newer) and not _TOGETHER.search(older)):
         return True
     if refers_back(newer) is not None:  # it does not say what it corrects; statements find that by value and place
