@@ -1,4 +1,4 @@
-"""Many tasks on one store: what was confirmed is counted and found, and what fails is told."""
+"""Many tasks on one store: what was confirmed is counted and found, and what fails is reported."""
 
 from __future__ import annotations
 

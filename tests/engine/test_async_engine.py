@@ -143,9 +143,9 @@ def test_an_agent_loop_of_many_tasks_loses_nothing(store_path: str) -> None:
 
     async def main() -> None:
         async with await fivefold.aopen(store_path, embedder=Toy()) as mem:
-            beside = asyncio.create_task(tick())
+            ticking = asyncio.create_task(tick())
             await asyncio.gather(*(agent(mem, number) for number in range(TASKS)))
-            beside.cancel()
+            ticking.cancel()
             ids = [f"{number}-{step}" for number in range(TASKS) for step in range(3)]
             assert await mem.stored_ids(ids) == set(ids)
             assert threads() - before <= READS + WRITES + LENGTHY + ROUTES

@@ -45,9 +45,9 @@ def test_ten_thousand_namespaces_are_written_and_recalled_in_one_process(tmp_pat
         text=True,
         check=True,
     )
-    told = json.loads(done.stdout)
-    assert told["namespaces"] == COUNT
-    assert told["found"] == [f"My badge is E-{number}" for number in range(0, COUNT, 10)]
-    assert told["descriptors"] <= 64
-    assert told["threads"] <= 40
-    assert told["megabytes"] <= 1_024
+    found = json.loads(done.stdout)
+    assert found["namespaces"] == COUNT
+    assert found["found"] == [f"My badge is E-{number}" for number in range(0, COUNT, 10)]
+    assert found["descriptors"] <= 64
+    assert found["threads"] <= 40
+    assert found["megabytes"] <= 1_024

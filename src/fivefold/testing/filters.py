@@ -148,7 +148,7 @@ TIMED: dict[str, Search] = {
 WALKED: dict[str, Search] = {
     "graph": lambda reader, space, depth, keep: reader.graph.walk(_roots(reader), Walk(NOW), depth, keep)
 }
-"""A search that considers only so many memories for each one it returns, so that its depth has a say in the order."""
+"""A search that considers a fixed number of memories for each one it returns, so its depth changes the order."""
 
 
 class FilterLaws(StoreFixtures):

@@ -169,17 +169,17 @@ class LifeLaws(StoreFixtures):
 
     def test_what_was_recalled_a_moment_ago_is_counted_and_not_stored_again(self, aging: Engine, clock: Clock) -> None:
         aging.remember("My locker number is 214", id="locker", speaker="user")
-        told = {"content": "The user's locker number is 214", "origin": "assistant"}
+        echo = {"content": "The user's locker number is 214", "origin": "assistant"}
         aging.recall("which locker is mine?")
-        assert [(item.id, item.why[-6:]) for item in aging.remember_many([told]).merged] == [("locker", "echo 1")]
-        assert aging.remember_many([told, {**told, "id": "mine"}]).stored == ()
+        assert [(item.id, item.why[-6:]) for item in aging.remember_many([echo]).merged] == [("locker", "echo 1")]
+        assert aging.remember_many([echo, {**echo, "id": "mine"}]).stored == ()
         assert aging.get("locker").echo_count == 3
         assert aging.get("locker").seen_count == 1
         for other in ("locker number is 215", "locker number is not 214", "locker number is 214 in Leeds"):
             assert aging.remember(f"The user's {other}", origin="assistant", id=other).stored == (other,)
-        assert aging.remember(told["content"], id="by hand").stored == ("by hand",), "a user may say it again"
+        assert aging.remember(echo["content"], id="by hand").stored == ("by hand",), "a user may say it again"
         clock.now += timedelta(minutes=11)
-        assert aging.remember(told["content"], origin="tool", speaker="tool", id="later").stored == ("later",)
+        assert aging.remember(echo["content"], origin="tool", speaker="tool", id="later").stored == ("later",)
 
     def test_the_ids_of_the_last_recalls_are_known(self, aging: Engine, clock: Clock) -> None:
         reader = aging.store.reader(aging.namespace)
