@@ -13,8 +13,16 @@ from typing import BinaryIO
 
 from fivefold.errors import InvalidInput, StoreError, TargetExists
 
-LEFTOVER_S = 86_400.0
-"""What a killed run left behind is deleted by the next one after that many seconds without a change."""
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+LEFTOVER_S = 60.0
+"""What nobody has locked is deleted as the rest of a killed run after that many seconds without a change."""
+
+UNLOCKED_S = 86_400.0
+"""The same for a system without such locks."""
 
 
 @contextmanager
@@ -26,6 +34,7 @@ def replacement(target: Path) -> Iterator[BinaryIO]:
     number, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     try:
         with open(number, "wb") as file:
+            _lock(number)
             yield file
         move_into_place(Path(name), target, replace=True)
     except BaseException:
@@ -38,12 +47,13 @@ def replacement(target: Path) -> Iterator[BinaryIO]:
 def temporary_folder(target: Path) -> Iterator[Path]:
     """A private folder next to the target, so that moving a file from it is one step; deleted at the end."""
     try:
-        _delete_leftovers(target)
+        delete_leftovers(target.parent, f"{target.name}.")
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
     except OSError as error:
         raise StoreError(f"{str(target)!r} cannot be written: {error.strerror or error}") from None
     try:
-        yield folder
+        with _locked(folder):
+            yield folder
     except OSError as error:
         raise StoreError(f"{str(target)!r} could not be written: {error.strerror or error}") from None
     finally:
@@ -92,13 +102,52 @@ def _move_if_free(source: Path, target: Path) -> None:
         os.replace(source, target)
 
 
-def _delete_leftovers(target: Path) -> None:
-    for folder in target.parent.glob(f".{_literal(target.name)}.*.part"):
+def delete_leftovers(folder: Path, start: str) -> None:
+    """Delete what killed runs left in a folder for targets whose names begin with `start`; what is in use stays."""
+    with os.scandir(folder) as entries:
+        found = [
+            Path(entry) for entry in entries if entry.name.startswith(f".{start}") and entry.name.endswith(".part")
+        ]
+    for path in found:
         with suppress(OSError):
-            newest = max(entry.stat().st_mtime for entry in (folder, *folder.rglob("*")))
-            if time.time() - newest > LEFTOVER_S:
-                shutil.rmtree(folder, ignore_errors=True)
+            if _is_leftover(path):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def _literal(name: str) -> str:
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+def _is_leftover(path: Path) -> bool:
+    """A run locks what it writes; the lock ends with its process."""
+    unchanged = time.time() - max(entry.stat().st_mtime for entry in (path, *path.rglob("*")))
+    if unchanged <= LEFTOVER_S:
+        return False
+    if fcntl is None:
+        return unchanged > UNLOCKED_S
+    number = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return unchanged > UNLOCKED_S
+    finally:
+        os.close(number)
+    return True
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    if fcntl is None:
+        yield
+        return
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        _lock(number)
+        yield
+    finally:
+        os.close(number)
+
+
+def _lock(number: int) -> None:
+    """Show other processes that the file or folder is in use; not every file system can."""
+    if fcntl is not None:
+        with suppress(OSError):
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +18,7 @@ import apsw
 
 from fivefold.errors import InvalidInput, NotFound, StoreError
 from fivefold.stores import POSTGRES, open_store
-from fivefold.stores.atomic_files import check_target, move_into_place, temporary_folder
+from fivefold.stores.atomic_files import check_target, delete_leftovers, move_into_place, temporary_folder
 from fivefold.stores.sqlite.checks import check_namespace
 from fivefold.stores.sqlite.connection import connect, number, plain_errors, rows
 from fivefold.stores.sqlite.schema import migrations, version_of
@@ -134,8 +134,13 @@ def printable(store: str) -> str:
 
 
 def _target_path(target: Path, store: str, taken_at: datetime) -> Path:
+    """Where the backup goes; killed runs leave files under the names of other times, which are deleted here."""
+    if not target.is_dir():
+        return target
     name = "fivefold" if "://" in store else Path(store).stem
-    return target / f"{name}-{taken_at:%Y%m%dT%H%M%SZ}.db" if target.is_dir() else target
+    with suppress(OSError):
+        delete_leftovers(target, f"{name}-")
+    return target / f"{name}-{taken_at:%Y%m%dT%H%M%SZ}.db"
 
 
 def _must_differ(store: str, path: Path) -> None:

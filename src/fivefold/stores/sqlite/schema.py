@@ -7,12 +7,12 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
-from pathlib import Path
 
 import apsw
 
 from fivefold.errors import NewerSchema, StoreError
 from fivefold.stores.sql.memory_labels import stored_labels
+from fivefold.stores.sqlite.upgrade_copies import make_copy
 
 APPLICATION_ID = 0x35464C44
 """'5FLD': marks the file as ours, so that another program's database is never touched."""
@@ -55,7 +55,7 @@ def migrate(connection: apsw.Connection, location: str, steps: Sequence[tuple[in
     try:
         version = version_of(connection, location, newest)
         if 0 < version < newest and location != ":memory:":
-            back_up(location, version)
+            make_copy(location, version)
         _offer_labels(connection)
         for number, sql in steps:
             if number > version:
@@ -119,24 +119,6 @@ def _offer_labels(connection: apsw.Connection) -> None:
 def _labels_of(*columns: object) -> str:
     tags, metadata = columns
     return json.dumps(stored_labels(str(tags), str(metadata)))
-
-
-def back_up(location: str, version: int) -> Path:
-    """A copy of the file in the same folder, made before a migration; an older copy of that version stays."""
-    target = Path(f"{location}.v{version}.bak")
-    number = 1
-    while target.exists():
-        number += 1
-        target = Path(f"{location}.v{version}.bak{number}")
-    source, copy = apsw.Connection(location, flags=apsw.SQLITE_OPEN_READONLY), apsw.Connection(str(target))
-    try:
-        with copy.backup("main", source, "main") as backup:
-            while not backup.done:
-                backup.step(1000)
-    finally:
-        source.close()
-        copy.close()
-    return target
 
 
 def _has_tables(connection: apsw.Connection) -> bool:

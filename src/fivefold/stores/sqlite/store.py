@@ -38,6 +38,7 @@ from fivefold.stores.sqlite.schema import migrate, migrations, version_of
 from fivefold.stores.sqlite.sequences import last_namespace, note_last_namespace
 from fivefold.stores.sqlite.shared_tables import SqliteSharedTables
 from fivefold.stores.sqlite.token_cache import TokenCache
+from fivefold.stores.sqlite.upgrade_copies import check_copies, remove_copies, tidy
 from fivefold.stores.sqlite.vectors import VectorCache
 from fivefold.stores.sqlite.writer import writer_of
 from fivefold.values.reports import Finding, MaintenanceResult
@@ -131,6 +132,7 @@ class SqliteStore:
     def checkpoint(self) -> None:
         """After a removal: deleted text leaves the write-ahead log too, as far as no reader still uses it."""
         if not self.connections.in_memory:
+            remove_copies(self.location)
             with self.connections.writer() as connection:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -140,6 +142,8 @@ class SqliteStore:
         with self.connections.writer() as connection:
             connection.execute("DELETE FROM answers WHERE expires_at <= ?", (to_micros(utc_now()),))
             connection.execute("PRAGMA optimize")
+        if not self.connections.in_memory:
+            tidy(self.location)
         yield MaintenanceResult("statistics", True, "renewed for the planner where it wanted them")
 
     def check(self, namespace: str) -> Iterator[Finding]:
@@ -155,6 +159,7 @@ class SqliteStore:
                 yield from check(connection, key)
             finally:
                 connection.close()
+        yield from check_copies(self.location)
 
     def close(self) -> None:
         if not self.connections.closed:
@@ -235,4 +240,5 @@ def _prepare(location: str) -> bool:
             make_durable(connection)
         finally:
             connection.close()
+    tidy(location)
     return False
