@@ -122,6 +122,7 @@ _HOME = {
     "TopHit": "values.recall_trace",
     "WordMatch": "values.recall_trace",
     "Drift": "values.reports",
+    "Erasure": "values.reports",
     "Finding": "values.reports",
     "Link": "values.reports",
     "Merged": "values.reports",
@@ -248,6 +249,7 @@ if TYPE_CHECKING:
     from fivefold.values.recall_trace import TopHit as TopHit
     from fivefold.values.recall_trace import WordMatch as WordMatch
     from fivefold.values.reports import Drift as Drift
+    from fivefold.values.reports import Erasure as Erasure
     from fivefold.values.reports import Finding as Finding
     from fivefold.values.reports import Link as Link
     from fivefold.values.reports import Merged as Merged

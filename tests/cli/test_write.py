@@ -121,7 +121,8 @@ def test_supersede_takes_session_tags_and_type(small: Small, command: Command) -
 def test_forget_removes_one_memory(small: Small, command: Command) -> None:
     assert command("forget", "key", "--store", small.path).out == "forgotten: key\n"
     assert command("get", "key", "--store", small.path).code == 3
-    assert command("forget", "home", "--store", small.path, "--json").json == {"forgotten": ["home"]}
+    result = command("forget", "home", "--store", small.path, "--json").json
+    assert (result["forgotten"], result["erasure"]["complete"]) == (["home"], True)
 
 
 def test_forget_removes_several_memories(small: Small, command: Command) -> None:

@@ -190,10 +190,13 @@ def forget(
                 engine.forget(memory.id)
             result = {"forgotten": [memory.id for memory in memories]}
             summary = ", ".join(result["forgotten"])
+        erasure = engine.erasure()
     if as_json:
-        print_json(result)
+        print_json(result | {"erasure": erasure.to_dict()})
     else:
         say(f"forgotten: {summary}")
+        if not erasure.complete:
+            say(erasure.detail)
 
 
 @app.command()

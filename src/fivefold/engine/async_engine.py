@@ -86,6 +86,7 @@ class AsyncEngine(AsyncCalls[Engine]):
     neighbours = reading(Engine.neighbours)
     history = reading(Engine.history)
     extraction = reading(Engine.extraction)
+    erasure = reading(Engine.erasure)
     stats = reading(Engine.stats)
 
     @property

@@ -9,7 +9,7 @@ from fivefold.stores.protocol import Store
 from fivefold.values.health import SOON_DAYS, STALE_DAYS, UNUSED_DAYS, HealthReport, health_filters
 from fivefold.values.limits import MAX_K
 from fivefold.values.memory import Memory
-from fivefold.values.reports import Sweep
+from fivefold.values.reports import Erasure, Sweep
 from fivefold.values.validate import checked_count
 from fivefold.writing import life
 
@@ -36,6 +36,10 @@ class Upkeep(Browser):
     def sweep(self, *, dry_run: bool = False) -> Sweep:
         """Forget the memories that have expired; a dry run only says which."""
         return life.sweep(self._namespace, dry_run=dry_run)
+
+    def erasure(self) -> Erasure:
+        """Whether the bytes of what was forgotten are gone from every file, and if not, until when they may remain."""
+        return self.store.erasure()
 
     def health(
         self,

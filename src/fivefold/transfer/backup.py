@@ -20,7 +20,7 @@ from fivefold.errors import InvalidInput, NotFound, StoreError
 from fivefold.stores import POSTGRES, open_store
 from fivefold.stores.atomic_files import check_target, delete_leftovers, move_into_place, temporary_folder
 from fivefold.stores.sqlite.checks import check_namespace
-from fivefold.stores.sqlite.connection import connect, number, plain_errors, rows
+from fivefold.stores.sqlite.connection import connect, number, plain_errors, rows, transaction
 from fivefold.stores.sqlite.schema import migrations, version_of
 from fivefold.stores.sqlite.shared_tables import FIRST_VERSION
 from fivefold.text.progress import bar
@@ -154,8 +154,12 @@ def copy_file(source: Path, copy: Path, progress: bool) -> None:
     """Copy a fivefold file page by page as it is now, whatever is written to it meanwhile; it is not changed."""
     if not source.exists():
         raise NotFound(f"there is no store at {str(source)!r} to copy from")
-    os.close(os.open(copy, os.O_CREAT | os.O_EXCL, 0o600))
-    with plain_errors(str(source)), closing(_reading(source)) as origin, closing(apsw.Connection(str(copy))) as goal:
+    with (
+        plain_errors(str(source)),
+        _new_file(copy) as written,
+        closing(_reading(source)) as origin,
+        closing(apsw.Connection(str(copy))) as goal,
+    ):
         origin.execute("BEGIN")  # one moment for all pages; else each write of another process restarts the copy
         if version_of(origin, str(source), migrations()[-1][0]) == 0:
             raise StoreError(f"{str(source)!r} is not a fivefold store; it is empty")
@@ -164,8 +168,19 @@ def copy_file(source: Path, copy: Path, progress: bool) -> None:
             while not backup.done:
                 before = backup.remaining or total
                 backup.step(PAGES)
+                os.fsync(written)  # all at the end would stop the commits of others for as long as that takes
                 advance(before - backup.remaining)
         _stand_alone(goal)
+
+
+@contextmanager
+def _new_file(copy: Path) -> Iterator[int]:
+    """The number of a new private file; nobody else may use it, since closing it would drop SQLite's locks."""
+    number = os.open(copy, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
+    try:
+        yield number
+    finally:
+        os.close(number)
 
 
 def _copy_server(address: str, copy: Path, progress: bool) -> None:
@@ -191,7 +206,7 @@ def _stand_alone(connection: apsw.Connection) -> None:
 def _pack(copy: Path, models: dict[str, bytes], taken_at: datetime) -> None:
     with connection_to(copy) as connection:
         _stand_alone(connection)
-        with connection:
+        with transaction(connection):
             connection.execute("DROP TABLE IF EXISTS backup")
             connection.execute("CREATE TABLE backup (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
             connection.execute("INSERT INTO backup VALUES ('taken_at', ?)", (iso(taken_at),))
@@ -202,7 +217,7 @@ def _pack(copy: Path, models: dict[str, bytes], taken_at: datetime) -> None:
 
 def unpack(copy: Path) -> tuple[datetime | None, dict[str, bytes]]:
     """Take out of a copy what only a backup has: when it was taken, and the rerankers by their file names."""
-    with connection_to(copy) as connection, connection:
+    with connection_to(copy) as connection, transaction(connection):
         if number(connection, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'backup'") == 0:
             return None, {}
         packed = dict(rows(connection, "SELECT name, value FROM backup"))

@@ -120,6 +120,16 @@ class Sweep(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class Erasure(Value):
+    """Whether the bytes of what was forgotten are gone from every file of the store, or until when some may remain."""
+
+    complete: bool
+    detail: str
+    since: datetime | None = None
+    """When something was last forgotten whose bytes may remain."""
+
+
+@dataclass(frozen=True, slots=True)
 class Finding(Value):
     """One thing the doctor looked at."""
 

@@ -32,7 +32,7 @@ from fivefold.stores.sql.reader import SqlReader
 from fivefold.stores.sql.recall_log import RecallLog, Row, write_rows
 from fivefold.stores.sql.request_store import SqlRequestStore
 from fivefold.stores.sql.snapshot import SqlSnapshot
-from fivefold.values.reports import Finding, MaintenanceResult
+from fivefold.values.reports import Erasure, Finding, MaintenanceResult
 from fivefold.values.times import to_micros, utc_now
 
 CUSTOM_PLANS = ("SET LOCAL plan_cache_mode = force_custom_plan",)
@@ -176,6 +176,13 @@ class PostgresStore:
 
     def checkpoint(self) -> None:
         """Nothing to do: PostgreSQL's own vacuum deletes what was removed."""
+
+    def erasure(self) -> Erasure:
+        return Erasure(
+            False,
+            "what was forgotten is in no query's answer, but its bytes may remain in its files until PostgreSQL "
+            "vacuums them, and in the server's write-ahead log until it is recycled or its archive is deleted",
+        )
 
     def maintain(self) -> Iterator[MaintenanceResult]:
         """Build the indexes that are missing, and renew the planner's statistics."""

@@ -11,7 +11,7 @@ from fivefold.stores.protocol.shared import AuditStore, KeyStore, RequestStore
 from fivefold.stores.protocol.snapshot import Snapshot
 from fivefold.stores.protocol.values import LoggedRecall
 from fivefold.stores.protocol.writing import Writer
-from fivefold.values.reports import Finding, MaintenanceResult
+from fivefold.values.reports import Erasure, Finding, MaintenanceResult
 
 
 class Store(Protocol):
@@ -52,6 +52,9 @@ class Store(Protocol):
 
     def checkpoint(self) -> None:
         """After a removal: deleted text leaves the write-ahead log too, where the store has one."""
+
+    def erasure(self) -> Erasure:
+        """Whether the bytes of what was removed are gone, and if not, until when they may remain."""
 
     def check(self, namespace: str) -> Iterator[Finding]:
         """Compare everything derived with the memories; one finding for each part."""

@@ -33,6 +33,7 @@ from fivefold.stores.sqlite.connection import (
 )
 from fivefold.stores.sqlite.dialect import SqliteDatabase
 from fivefold.stores.sqlite.fused_search import offer_nearest
+from fivefold.stores.sqlite.log_erasure import LogErasure
 from fivefold.stores.sqlite.reader import SqliteFile, reader_of
 from fivefold.stores.sqlite.schema import migrate, migrations, version_of
 from fivefold.stores.sqlite.sequences import last_namespace, note_last_namespace
@@ -41,7 +42,7 @@ from fivefold.stores.sqlite.token_cache import TokenCache
 from fivefold.stores.sqlite.upgrade_copies import check_copies, remove_copies, tidy
 from fivefold.stores.sqlite.vectors import VectorCache
 from fivefold.stores.sqlite.writer import writer_of
-from fivefold.values.reports import Finding, MaintenanceResult
+from fivefold.values.reports import Erasure, Finding, MaintenanceResult
 from fivefold.values.times import to_micros, utc_now
 
 _log = logging.getLogger("fivefold")
@@ -73,6 +74,7 @@ class SqliteStore:
             self.connections, self.vector_cache, self.token_cache, self.recalls, self.key_of, self.size
         )
         self._logging: apsw.Connection | None = None
+        self._erasure = LogErasure(self.location)
 
     def reader(self, namespace: str) -> SqlReader:
         return reader_of(self._file, namespace)
@@ -130,11 +132,13 @@ class SqliteStore:
             self.recalls.add(key, recall)
 
     def checkpoint(self) -> None:
-        """After a removal: deleted text leaves the write-ahead log too, as far as no reader still uses it."""
+        """After a removal: deleted text leaves the write-ahead log too; where a reader needs it, in the background."""
         if not self.connections.in_memory:
             remove_copies(self.location)
-            with self.connections.writer() as connection:
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._erasure.erase()
+
+    def erasure(self) -> Erasure:
+        return self._erasure.state()
 
     def maintain(self) -> Iterator[MaintenanceResult]:
         """Give the query planner fresh statistics where it asks for them."""
@@ -160,12 +164,15 @@ class SqliteStore:
             finally:
                 connection.close()
         yield from check_copies(self.location)
+        if not self.erasure().complete:
+            yield Finding("erasure", True, self.erasure().detail)
 
     def close(self) -> None:
         if not self.connections.closed:
             self.recalls.flush()
             if self._logging is not None:
                 self._logging.close()
+            self._erasure.close()
             self.connections.close()
 
     def _log_recalls(self, recalls: dict[int, list[Row]], patience_ms: int) -> bool:
