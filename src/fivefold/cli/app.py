@@ -47,6 +47,7 @@ COMMANDS = (
     "bench",
     "load",
     "async_tasks",
+    "faults",
 )
 """The modules that hold the commands, in the order of the help; each registers its own on `app`."""
 

@@ -1,0 +1,140 @@
+"""An operation that a process repeats until it is killed, and how its store is judged afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+
+from fivefold.bench.faults.journal import Account, Journal
+from fivefold.engine import Engine
+from fivefold.models.embedders import Matrix, Progress
+from fivefold.stores.sqlite.store import SqliteStore
+
+REOPENED = 8
+"""After that many operations a process closes its store and opens it again, so that closing is cut off as well."""
+
+
+class Letters:
+    """Vectors that cost nothing: letters, counted."""
+
+    def __init__(self, dimension: int = 16) -> None:
+        self.dimension = dimension
+        self.pin = f"letters-{dimension}@1"
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Matrix:
+        rows = np.ones((len(texts), self.dimension), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            letters, counts = np.unique(np.frombuffer(text.encode(), np.uint8) % self.dimension, return_counts=True)
+            row[letters] += counts
+        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one look after a kill found."""
+
+    lost: int = 0
+    """Acknowledged operations of which nothing, or not all, is there."""
+    half_written: int = 0
+    """Operations that were cut off and are there in part."""
+    findings: tuple[str, ...] = ()
+    """What the doctor complains about."""
+
+
+class Task:
+    """One kind of operation. It is sent to the process that does it, so it has only plain fields."""
+
+    name = ""
+    again = False
+    """Whether an operation that was cut off is done again under its number, and goes on where it stopped."""
+
+    def prepare(self, folder: Path) -> None:
+        """Make what the operation needs, before the first kill."""
+        with opened(folder):
+            pass
+
+    def work(self, folder: Path, start: int, journal: Journal) -> None:
+        """In a process of its own: do the operations from that number on, without an end."""
+        for number, engine in engines(folder, start, journal):
+            self.act(engine, number, journal)
+
+    def act(self, engine: Engine, number: int, journal: Journal) -> None:
+        """Do one operation."""
+        raise NotImplementedError
+
+    def check(self, folder: Path, account: Account) -> Verdict:
+        """After a kill: open the store again and look."""
+        with opened(folder) as engine:
+            lost, half = self.look(engine, account)
+            return Verdict(lost, half, complaints(engine))
+
+    def look(self, engine: Engine, account: Account) -> tuple[int, int]:
+        """How many acknowledged operations are lost, and how many others are there in part."""
+        raise NotImplementedError
+
+    def clean_up(self, folder: Path) -> None:
+        """Remove what lies outside the folder."""
+
+
+def store_of(folder: Path) -> Path:
+    return folder / "memory.db"
+
+
+def opened(place: Path, namespace: str = "default", dimension: int = 16) -> Engine:
+    """An engine on the store of a folder, or on a file, that loads no model."""
+    path = store_of(place) if place.is_dir() else place
+    engine = Engine(SqliteStore(str(path)), namespace, embedder=Letters(dimension))
+    if engine.settings.find_changes:
+        engine.configure(find_changes=False, find_repeats=False)
+    return engine
+
+
+def engines(folder: Path, start: int, journal: Journal) -> Iterator[tuple[int, Engine]]:
+    """Numbers from `start` on, each with an open engine."""
+    engine = opened(folder)
+    journal.ready()
+    for number in count(start):
+        if number % REOPENED == REOPENED - 1:
+            engine.close()
+            engine = opened(folder)
+        yield number, engine
+
+
+def complaints(engine: Engine) -> tuple[str, ...]:
+    """What the doctor finds wrong."""
+    return tuple(f"{item.check}: {item.detail}" for item in engine.doctor() if not item.ok)
+
+
+def finds(engine: Engine, word: str) -> list[str]:
+    """The ids of the memories that the lexical index has for a word."""
+    return [hit.memory.id for hit in engine.recall(word, k=20, recipe="lexical").hits]
+
+
+def all_ids(engine: Engine) -> set[str]:
+    """The ids of all memories of the namespace but those of sessions."""
+    ids: set[str] = set()
+    page = engine.memories(limit=1000)
+    ids.update(memory.id for memory in page)
+    while page.cursor is not None:
+        page = engine.memories(limit=1000, cursor=page.cursor)
+        ids.update(memory.id for memory in page)
+    return ids
+
+
+def fill(engine: Engine, size: int, name: str = "old") -> set[str]:
+    """Memories to work on: notes with tags and dates, and turns of sessions. Returns their ids."""
+    engine.remember_many(
+        {
+            "id": f"{name}-{number}",
+            "content": f"Parcel {name}{number}x came to Ines on 3 May 2024 at gate {number % 90}",
+            "session_id": f"{name}-session-{number % 5}" if number % 2 else None,
+            "tags": ["parcel", f"gate-{number % 7}"],
+            "metadata": {"number": number},
+        }
+        for number in range(size)
+    )
+    return {f"{name}-{number}" for number in range(size)}

@@ -1,0 +1,62 @@
+"""`fivefold bench faults`: processes that are killed while they write."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fivefold.cli.app import JsonOption, print_json, say
+from fivefold.cli.bench import bench
+
+if TYPE_CHECKING:
+    from fivefold.bench.faults.report import FaultReport, OperationFaults
+
+
+@bench.command()
+def faults(
+    kills: Annotated[int, typer.Option(min=1, help="Kills in all, shared by the operations")] = 500,
+    seed: Annotated[int, typer.Option(help="Chooses the times of the kills")] = 0,
+    dsn: Annotated[
+        str | None, typer.Option(help="A PostgreSQL server to copy to as well, in schemas that are dropped at the end")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Kill processes while they write, move and repair stores; what they acknowledged must be there, and whole."""
+    from fivefold.bench.faults.run import run_faults
+
+    result = run_faults(kills, seed, dsn, progress=sys.stderr.isatty())
+    if as_json:
+        print_json({**result.to_dict(), "ok": result.ok})
+    else:
+        _show(result)
+    if not result.ok:
+        raise typer.Exit(1)
+
+
+def _show(result: FaultReport) -> None:
+    from fivefold.cli import terminal
+
+    numbers = ("kills", "acknowledged", "cut off", "lost", "half-written", "doctor clean")
+    rows = [
+        (
+            row.operation,
+            *(
+                f"{value:,}"
+                for value in (row.kills, row.acknowledged, row.cut_off, row.lost, row.half_written, row.clean)
+            ),
+            "✓" if row.ok else "✗",
+        )
+        for row in (*result.operations, result.total)
+    ]
+    terminal.table(("operation", *numbers, ""), rows, right=numbers)
+    terminal.line("")
+    say(f"{result.total.kills:,} kills in {result.seconds:,.0f} s, seed {result.seed}")
+    for problem in result.total.problems:
+        sys.stderr.write(f"✗ {problem}\n")
+
+
+def _row(row: OperationFaults) -> tuple[str, ...]:
+    counts = (row.kills, row.acknowledged, row.cut_off, row.lost, row.half_written, row.clean)
+    return row.operation, *(f"{count:,}" for count in counts), "✓" if row.ok else "✗"

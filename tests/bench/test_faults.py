@@ -1,0 +1,93 @@
+"""Processes that are really killed: what they acknowledged is there, and a store that lost something is noticed."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from fivefold.bench.faults import run
+from fivefold.bench.faults.journal import Account
+from fivefold.bench.faults.moves import MOVES, Copy, Reembed, Restore, Upgrade, make_oldest
+from fivefold.bench.faults.run import run_faults, tasks_for
+from fivefold.bench.faults.task import Task, Verdict, fill, opened, store_of
+from fivefold.bench.faults.writes import WRITES, Add, Batch, Forget, Supersede, Update
+from fivefold.errors import InvalidInput, StoreError
+from fivefold.stores.sqlite.schema import migrations
+
+
+def test_one_kill_of_each_operation_loses_nothing() -> None:
+    report = run_faults(len(tasks_for(None)), seed=3)
+    assert report.ok, report.total.problems
+    assert [(row.kills, row.clean) for row in report.operations] == [(1, 1)] * len(tasks_for(None))
+    assert report.total.acknowledged + report.total.cut_off > 0
+
+
+def test_a_server_is_named_by_its_address() -> None:
+    assert tasks_for("postgresql://nobody@nowhere/x")[-1].name == "migrate to PostgreSQL"
+    with pytest.raises(InvalidInput, match="takes a PostgreSQL address"):
+        tasks_for("memory.db")
+
+
+def test_an_account_knows_what_is_sure() -> None:
+    account = Account()
+    cut_off = account.read(["ready", "begin 0", "done 0 0.25", "begin 1", "done 1 0.5", "begin 2"])
+    assert (account.done, account.unsure, account.seconds, cut_off) == ([0, 1], [2], 0.5, 1)
+    assert (account.next, account.possible) == (3, {1, 2})
+    account.read(["ready", "begin 2", "done 2 0.1", "begin 3", "failed StoreError: it is full"])
+    assert (account.done, account.unsure, account.possible) == ([0, 1, 2], [3], {2, 3})
+    assert account.failures == ["StoreError: it is full"]
+
+
+LOSSES: dict[str, tuple[Task, Account, Verdict]] = {
+    "a memory is missing": (Add(), Account(done=[0]), Verdict(lost=2)),
+    "half a batch": (Batch(), Account(unsure=[1]), Verdict(half_written=1)),
+    "an update is undone": (Update(), Account(done=[5]), Verdict(lost=1)),
+    "the mark is missing": (Supersede(), Account(unsure=[0]), Verdict(half_written=1)),
+    "what was forgotten is there": (Forget(), Account(done=[2]), Verdict(lost=2)),
+    "another backup than the last": (Restore(), Account(done=[0]), Verdict(lost=1)),
+    "the embedder before": (Reembed(), Account(done=[1]), Verdict(lost=1)),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_what_is_lost_or_half_written_is_seen(loss: str, tmp_path: Path) -> None:
+    task, account, verdict = LOSSES[loss]
+    task.prepare(tmp_path)
+    if not isinstance(task, Restore | Reembed):
+        with opened(tmp_path) as engine:
+            engine.remember_many(
+                {"id": id, "content": f"{id} add2x"} for id in ("piece-1-3", "piece-2-0", "before-0", "after-0")
+            )
+    assert task.check(tmp_path, account) == verdict
+
+
+def test_a_file_of_the_oldest_schema_has_the_memories_and_is_brought_up_to_date(tmp_path: Path) -> None:
+    with opened(tmp_path) as engine:
+        ids = fill(engine, 5)
+    make_oldest(store_of(tmp_path), tmp_path / "oldest.db")
+    task = Upgrade()
+    assert task.again
+    with opened(tmp_path / "oldest.db") as engine:
+        assert engine.stored_ids(sorted(ids)) == ids
+    assert len(list(tmp_path.glob("oldest.db.v1.bak*"))) == 1
+    assert migrations()[0][0] == 1
+
+
+class Refusing(Copy):
+    """A store that cannot be opened after the kill."""
+
+    def check(self, folder: Path, account: Account) -> Verdict:
+        raise StoreError("it cannot be read")
+
+
+def test_an_error_of_the_engine_is_a_problem_of_the_operation() -> None:
+    row = run.kill_task(Refusing(), 1, random.Random(1), lambda done: None)
+    assert row.problems == ("kill 1: StoreError: it cannot be read",)
+    assert not row.ok
+
+
+def test_names_differ() -> None:
+    names = [task.name for task in (*WRITES, *MOVES)]
+    assert len(set(names)) == len(names) == 12
