@@ -1,4 +1,6 @@
 # Two commands set everything up: `make demo` and `make test`. Each makes its own environment.
+# The tests start hundreds of processes; without bytecode each would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin

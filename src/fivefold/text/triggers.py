@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 _WORD = re.compile(r"[^\W\d_]+|[@/\\_=:]")
 _DIGIT = re.compile(r"\d")
@@ -17,11 +17,15 @@ class Pattern:
     `#` stands for any digit, `####` for four in a row; `#-#`, `#/#` and `#.#` for two of them joined by that sign.
     """
 
-    __slots__ = ("bare", "triggers")
-
-    def __init__(self, triggers: str, pattern: str | re.Pattern[str], flags: int = 0) -> None:
+    def __init__(self, triggers: str, pattern: str, flags: int = 0) -> None:
         self.triggers = frozenset(triggers.split())
-        self.bare = re.compile(pattern, flags)
+        self._pattern = pattern
+        self._flags = flags
+
+    @cached_property
+    def bare(self) -> re.Pattern[str]:
+        """The expression alone, compiled at its first use: most commands need few of them, and compiling takes long."""
+        return re.compile(self._pattern, self._flags)
 
     def search(self, text: str) -> re.Match[str] | None:
         return None if self.triggers.isdisjoint(words_of(text)) else self.bare.search(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from fivefold.text.calendar_words import MONTH, NUMBERS, SHORT_MONTH, WEEKDAY
 from fivefold.text.time_grammar.periods import Calendar
@@ -42,8 +43,13 @@ class Rule:
     """
 
     triggers: frozenset[str]
-    pattern: re.Pattern[str]
+    source: str
     read: Reader
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled at its first use."""
+        return compile_pattern(self.source)
 
 
 RULES: list[Rule] = []
@@ -53,16 +59,22 @@ def rule(triggers: str, pattern: str) -> Callable[[Reader], Reader]:
     """Register a reader. In the pattern a space is any white space and `{month}` stands for a part named above."""
 
     def register(read: Reader) -> Reader:
-        RULES.append(Rule(frozenset(triggers.split()), compile_pattern(_START + "(?:" + pattern + ")" + _END), read))
+        RULES.append(Rule(frozenset(triggers.split()), f"{_START}(?:{pattern}){_END}", read))
         return read
 
     return register
 
 
+@cache
 def compile_pattern(pattern: str) -> re.Pattern[str]:
+    return re.compile(written_out(pattern), re.IGNORECASE)
+
+
+def written_out(pattern: str) -> str:
+    """A regular expression with its named parts, and any white space for each space."""
     for name, part in _PARTS.items():
         pattern = pattern.replace(name, part)
-    return re.compile(pattern.replace(" ", _GAP), re.IGNORECASE)
+    return pattern.replace(" ", _GAP)
 
 
 def words_of(text: str) -> frozenset[str]:

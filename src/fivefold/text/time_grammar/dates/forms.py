@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fivefold.text.time_grammar.dates.saying import Saying
 from fivefold.text.time_grammar.periods import Span
-from fivefold.text.time_grammar.words import compile_pattern
+from fivefold.text.time_grammar.words import written_out
 from fivefold.text.triggers import Pattern
 
 Reader = Callable[[re.Match[str], Saying], Span | None]
@@ -39,7 +39,7 @@ def form(triggers: str, pattern: str) -> Callable[[Reader], Reader]:
     """Register a reader. In the pattern a space is any white space, and `{month}` stands for a shared part."""
 
     def register(read: Reader) -> Reader:
-        FORMS.append(Form(Pattern(triggers, compile_pattern(f"{_START}(?:{pattern}){_END}")), read))
+        FORMS.append(Form(Pattern(triggers, written_out(f"{_START}(?:{pattern}){_END}"), re.IGNORECASE), read))
         return read
 
     return register
