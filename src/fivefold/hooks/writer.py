@@ -17,6 +17,7 @@ from fivefold.settings import Settings
 from fivefold.transfer.importers.import_log import ImportLog
 from fivefold.transfer.importers.transcripts import TRANSCRIPTS, TranscriptFormat, read_part, session_id
 from fivefold.values.json_shapes import require_object
+from fivefold.values.open_files import refuse_open_store
 from fivefold.values.serialize import Json
 from fivefold.writing.messages import MessageReader
 
@@ -92,6 +93,7 @@ class SpoolWriter:
         """What was appended since the last time. A transcript that is not there yet comes with a later event."""
         if not path.is_file():
             return False
+        refuse_open_store(path)
         offsets = read_json(self._state.offsets)
         start = offsets.get(str(path), 0) if kind.resumes else 0
         with path.open("rb") as stream:

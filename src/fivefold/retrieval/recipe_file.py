@@ -17,6 +17,7 @@ from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.stages import STAGES
 from fivefold.retrieval.understand.cues import INTENTS
 from fivefold.values.fields import build, check, check_names, fields_of
+from fivefold.values.open_files import refuse_open_store
 from fivefold.values.validate import checked_choice, checked_name, refusal, short_repr
 
 
@@ -52,6 +53,7 @@ def _built_in(name: str) -> Recipe:
 
 
 def _from_file(path: Path) -> Recipe:
+    refuse_open_store(path)
     try:
         table = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fivefold.errors import InvalidInput, StoreError, TargetExists
+from fivefold.values.open_files import refuse_open_store
 
 try:
     import fcntl
@@ -31,6 +32,7 @@ def replacement(target: Path) -> Iterator[BinaryIO]:
 
     Raises `OSError` as the system does.
     """
+    refuse_open_store(target)
     number, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     try:
         with open(number, "wb") as file:
@@ -66,6 +68,7 @@ def check_target(target: Path, replace: bool) -> None:
         raise StoreError(f"the folder {str(target.parent)!r} does not exist; create it first")
     if target.is_dir():
         raise InvalidInput(f"{str(target)!r} is a folder; name a file in it")
+    refuse_open_store(target)
     if not replace and (target.exists() or target.is_symlink()):
         raise TargetExists(str(target))
 

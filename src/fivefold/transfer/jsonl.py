@@ -19,6 +19,7 @@ from fivefold.values.fields import build, fields_of
 from fivefold.values.ids import content_hash, replay_id
 from fivefold.values.limits import MAX_CONTENT, MAX_DEPTH, MAX_NAME
 from fivefold.values.memory import KINDS, Memory, Record
+from fivefold.values.open_files import refuse_open_store
 from fivefold.values.records import RECORD_FIELDS, record_of
 from fivefold.values.reports import LINK_KINDS, WITH_CHANCE, Link
 from fivefold.values.serialize import Json
@@ -119,6 +120,7 @@ def read_lines(path: Path, namespace: str) -> Iterator[Record | Draft]:
 
 def objects(path: Path) -> Iterator[tuple[int, Json]]:
     """Each line that is not blank with its number, read and not yet checked."""
+    refuse_open_store(path)
     first = True
     try:
         with path.open(encoding="utf-8-sig") as file:

@@ -29,6 +29,7 @@ from fivefold.stores.sqlite.connection import plain_errors
 from fivefold.stores.sqlite.schema import migrations, version_of
 from fivefold.transfer.backup import Contents, carry_keys, check_contents, copy_file, learned_of, printable, unpack
 from fivefold.transfer.migrate import migrate
+from fivefold.values.open_files import is_open
 from fivefold.values.reports import Finding
 from fivefold.values.serialize import Value
 
@@ -88,6 +89,8 @@ def _to_file(source: Path, target: Path, replace: bool, progress: bool) -> tuple
         raise InvalidInput(f"{str(target)!r} is no file; name the path of the store, or a PostgreSQL address")
     if target.exists() and target.resolve() == source.resolve():
         raise InvalidInput(f"{str(source)!r} is the store itself; name a backup of it")
+    if is_open(target):
+        raise _in_use(target)
     check_target(target, replace)
     if not replace and learned_of(target).exists():
         raise TargetExists(str(learned_of(target)))
@@ -158,7 +161,12 @@ def _set_aside(learned: Path, copy: Path) -> Iterator[None]:
 
 @contextmanager
 def _claim(target: Path) -> Iterator[None]:
-    """Inside, nobody else has the file open or can read it; a damaged file counts as unused."""
+    """Inside, nobody else has the file open or can read it; a damaged file counts as unused.
+
+    This process does not have it open either, or reading its first bytes would drop the locks.
+    """
+    if is_open(target):
+        raise _in_use(target)
     if not target.exists() or target.stat().st_size == 0:
         yield
         return
@@ -174,6 +182,10 @@ def _claim(target: Path) -> Iterator[None]:
         yield
 
 
+def _in_use(target: Path) -> StoreError:
+    return StoreError(f"{str(target)!r} is in use; stop the server and every program that has it open, then try again")
+
+
 def _lock(connection: apsw.Connection, target: Path) -> None:
     """To leave its write-ahead log, SQLite needs the file for itself, and then writes the rest of the log into it."""
     try:
@@ -183,8 +195,6 @@ def _lock(connection: apsw.Connection, target: Path) -> None:
         connection.execute("PRAGMA journal_mode = DELETE")
         connection.execute("BEGIN EXCLUSIVE")
     except (apsw.BusyError, apsw.LockedError):
-        raise StoreError(
-            f"{str(target)!r} is in use; stop the server and every program that has it open, then try again"
-        ) from None
+        raise _in_use(target) from None
     except (apsw.CorruptError, apsw.NotADBError):
         return  # damaged, and so to be replaced

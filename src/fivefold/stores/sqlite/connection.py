@@ -16,6 +16,7 @@ import sqlite_vec
 
 from fivefold.errors import DamagedStore, DiskFull, ReadOnly, StoreClosed, StoreError
 from fivefold.stores.sqlite.schema import show_newest
+from fivefold.values.open_files import note_closed, note_open
 
 BUSY_MS = 120_000
 """How long a writer waits for another process's transaction before it gives up."""
@@ -140,6 +141,7 @@ class Connections:
         self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
         self._room = threading.Semaphore(_READERS)
         self._all: list[apsw.Connection] = [self._writer]
+        note_open(location)
 
     @contextmanager
     def writer(self) -> Iterator[apsw.Connection]:
@@ -187,6 +189,7 @@ class Connections:
             for connection in self._all:
                 connection.close()
             self._all.clear()
+        note_closed(self.location)
         if not self.in_memory:
             self._room.release(_READERS)
 

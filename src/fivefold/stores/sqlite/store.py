@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -223,6 +223,12 @@ def _write_log(connection: apsw.Connection, recalls: dict[int, list[Row]]) -> No
             write_rows(SqliteDatabase(connection), key, of_namespace)
 
 
+def _create(path: Path) -> None:
+    """Memories are private; the files SQLite adds take the same mode. A file that appeared meanwhile is not opened."""
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
+
+
 def _prepare(location: str) -> bool:
     """Create or migrate the file; true when it can only be read."""
     if location == ":memory:":
@@ -235,7 +241,7 @@ def _prepare(location: str) -> bool:
             raise StoreError(f"the folder {str(path.parent)!r} does not exist; create it first")
         exists = path.exists()
         if not exists:
-            path.touch(mode=0o600)  # memories are private; the files SQLite adds take the same mode
+            _create(path)
     except OSError as error:
         raise StoreError(f"{location!r} cannot be opened: {error.strerror or error}") from None
     if exists and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):

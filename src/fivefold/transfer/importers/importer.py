@@ -18,6 +18,7 @@ from fivefold.transfer.importers.readers import read_records, resolve_format
 from fivefold.transfer.importers.records import stored_digest
 from fivefold.values.ids import content_hash
 from fivefold.values.memory import Memory, Record, RecordChanges, RecordInput
+from fivefold.values.open_files import refuse_open_store
 from fivefold.values.reports import Link, Merged, Report
 from fivefold.values.serialize import Value
 
@@ -86,6 +87,7 @@ def import_from(
     if engine is None and not dry_run:
         raise InvalidInput("an import needs an engine to write with; only a dry run works without one")
     source = Path(path)
+    refuse_open_store(source)
     kind = resolve_format(source, format)
     if kind == "jsonl" and engine is not None and not dry_run:
         return _joined_report([engine.import_jsonl(source, progress=progress)], [], kind, dry_run, ImportLog())

@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from fivefold.errors import InvalidFile
 from fivefold.transfer.importers.import_log import ImportLog
+from fivefold.values.open_files import refuse_open_store
 
 CONVERSATIONS = "conversations*.json"
 """How chat services name the file with the conversations; a large export has several."""
@@ -21,6 +22,7 @@ CONVERSATIONS = "conversations*.json"
 
 def matching_files(path: Path, pattern: str, log: ImportLog | None = None) -> list[str]:
     """The names of the files that fit, within a folder or an archive, in order; of a file, the file itself."""
+    refuse_open_store(path)
     with _plain_errors(path):
         if path.is_dir():
             return files_below(path, lambda name: fnmatch(name, pattern), log)
@@ -34,6 +36,7 @@ def matching_files(path: Path, pattern: str, log: ImportLog | None = None) -> li
 @contextmanager
 def open_source_file(path: Path, name: str) -> Iterator[tuple[BinaryIO, str]]:
     """A file that `matching_files` lists, and its name for errors."""
+    refuse_open_store(path / name if name and path.is_dir() else path)
     with _plain_errors(path):
         if not name:
             with path.open("rb") as stream:

@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from fivefold.errors import InvalidFile
+from fivefold.values.open_files import refuse_open_store
 
 HEADER = b"SQLite format 3\x00"
 
@@ -31,6 +32,8 @@ def rows(path: Path, sql: str) -> Iterator[tuple[object, ...]]:
 
 @contextmanager
 def _open(path: Path) -> Iterator[sqlite3.Connection]:
+    """The interpreter's SQLite does not know the locks of the one that stores use."""
+    refuse_open_store(path)
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             yield connection
