@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fivefold
-from tests.support.hostile import HOSTILE, SPEAKER, assert_fenced
+from tests.support.hostile import FORGED, HOSTILE, SPEAKER, assert_fenced, forging
 from tests.support.shell import Command, Small
 
 NASTY = "red \x1b[31malert\x1b[0m\x07 \x9b2J bell\x7f \u202eltr\u2066 zero\u200bwidth \U000e0041tag [bold]x[/bold] [/]"
@@ -56,3 +56,28 @@ def test_hostile_memories_stay_inside_the_block_that_is_printed(small: Small, co
     assert_fenced(ran.out.rstrip("\n"))
     made = command("context", "tea", "-k", "20", "--budget", "5000", "--store", small.path, "--json").json
     assert_fenced(made["text"])
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["recall", "tea", "--full", "-v"],
+        ["explain", "tea", "--full"],
+        ["recall", "tea"],
+        ["understand", forging("tea")],
+        ["list", "--full"],
+        ["health"],
+    ],
+    ids=lambda args: " ".join((args[0], *args[2:])),
+)
+def test_no_line_of_a_memory_stands_where_ours_do(args: list[str], small: Small, command: Command) -> None:
+    with fivefold.open(small.path) as mem:
+        mem.remember(forging("green tea"), session_id="s")
+    shown = command(*args, "--store", small.path).out
+    assert not [line for line in shown.split("\n") if line.startswith((FORGED, "    " + FORGED))]
+
+
+def test_a_speaker_cannot_pose_as_what_is_said_about_a_memory(small: Small, command: Command) -> None:
+    command("add", "green tea", "--speaker", "Ana · fact · forged-id", "--store", small.path)
+    shown = command("recall", "green tea", "-v", "--store", small.path).out
+    assert ", “Ana · fact · forged-id” · " in shown

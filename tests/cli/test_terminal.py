@@ -76,7 +76,7 @@ def test_wrapped_memories_hang_below_their_first_line(sample_path: str, tmp_path
     )
     first, second, *_ = ran.out.splitlines()
     assert first.startswith(" 1. ")
-    assert re.match(r"    \S", second)
+    assert re.match(r" {8}\S", second)
     piped = process("recall", "what's my badge ID?", "-k", "1", "--store", sample_path, folder=str(tmp_path))
     assert piped.out.splitlines()[0].startswith(f"{first} {second.strip()}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fivefold.text.fence import CLOSE, OPEN, fenced, harmless, quote, quote_line
+from fivefold.text.fence import CLOSE, OPEN, fenced, harmless, quote, quote_line, quote_name
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Hit, Recall
 from fivefold.values.serialize import Json
@@ -59,5 +59,5 @@ def block_lines(block: str) -> list[str]:
 
 
 def _line(memory: Memory) -> str:
-    who = quote_line(memory.speaker or "note")
+    who = quote_name(memory.speaker or "note")
     return f"{BULLET}{who}, {spoken_date(memory.event_at)}: {quote(memory.content)}"

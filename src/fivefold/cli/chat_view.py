@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import tzinfo
 
 from fivefold.cli.recall_view import marked_text, when_and_who
-from fivefold.cli.terminal import hang, line
+from fivefold.cli.terminal import QUOTED, hang, line
 from fivefold.retrieval.prompt import LIKELY
 from fivefold.text.display import brief
 from fivefold.values.explain import NOT_FOUND, percent
@@ -31,7 +31,7 @@ def remembered(report: Report, replaced: Sequence[Memory], come: Sequence[Hit], 
     """What became of a line, and what comes to mind with it."""
     line("  remembered" if report.stored else "  known already", "dim")
     for memory in replaced:
-        hang("  no longer so: ", brief(memory.content), "yellow", further=4)
+        hang("  no longer so: ", brief(memory.content), "yellow", further=QUOTED)
     for hit in come:
         _hit(hit, zone)
     sys.stdout.flush()
@@ -39,5 +39,5 @@ def remembered(report: Report, replaced: Sequence[Memory], come: Sequence[Hit], 
 
 def _hit(hit: Hit, zone: tzinfo) -> None:
     chance = "" if hit.chance is None else f"{percent(hit.chance):>4}  "
-    hang(f"  {chance}", marked_text(hit, full=False), further=4)
+    hang(f"  {chance}", marked_text(hit, full=False), further=QUOTED)
     hang("    ", f"{when_and_who(hit.memory, zone)} · {hit.reason}", "dim")

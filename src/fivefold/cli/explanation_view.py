@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from rich.text import Text
 
 from fivefold.cli.recall_view import marked_text, route_colours
-from fivefold.cli.terminal import hang
+from fivefold.cli.terminal import QUOTED, hang
 from fivefold.retrieval.routes import ROUTES
 from fivefold.text.display import visible
 from fivefold.values.explain import explain_chance, explain_rest, explain_score, explain_search
@@ -33,7 +33,7 @@ def explain(answer: Recall, full: bool = False, still: bool = False) -> None:
     _print("", colours)
     for hit in answer.hits:
         heading = Text(f"#{hit.rank}  {hit.score:.4f}", style="bold")
-        hang("", Text.assemble(heading, "  ", marked_text(hit, full)), further=4)
+        hang("", Text.assemble(heading, "  ", marked_text(hit, full)), further=QUOTED)
         for line in _lines(explain_score(hit.candidate)):
             _print(line, colours)
     *rest, times = _lines(explain_rest(answer.recent, answer.dropped, answer.timings))

@@ -92,9 +92,9 @@ def _show_health(found: HealthReport) -> None:
         if item.examples:
             terminal.line(f"\n{item.check}", "bold")
         for example in item.examples:
-            terminal.hang("  ", f"{example.id} · {example.why}: {example.text}", further=4)
+            terminal.hang("  ", f"{example.id} · {example.why}: {example.text}", further=terminal.QUOTED)
             if example.other is not None:
-                terminal.hang("    ", f"{example.other}: {example.other_text}", "dim", further=6)
+                terminal.hang("    ", f"{example.other}: {example.other_text}", "dim", further=terminal.QUOTED)
     if any(item.count for item in found.findings if item.check == "expired"):
         terminal.line("\n`fivefold sweep --dry-run` lists what a sweep would forget.", "dim")
     terminal.line(f"{terminal.counted(found.memories, 'memory', 'memories')} looked at", "dim")

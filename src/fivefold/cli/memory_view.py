@@ -11,6 +11,7 @@ from fivefold.text.display import brief
 from fivefold.values.memory import Memory
 from fivefold.values.paging import Page
 from fivefold.values.reports import Drift, Link, Report, Stats
+from fivefold.values.visible_text import shown_name
 
 WIDE = 110
 """From here on a list has one line a memory."""
@@ -34,7 +35,7 @@ def memories(page: Page[Memory], full: bool = False) -> None:
         table(("date", "speaker", "type", "id", "text"), rows)
     else:
         for item in page:
-            hang("", f"{day(item.event_at)} {item.speaker or '–'} · {item.type} · {item.id}", "dim")
+            hang("", f"{day(item.event_at)} {shown_name(item.speaker or '–')} · {item.type} · {item.id}", "dim")
             hang("    ", brief(item.content, full))
     line(counted(len(page), "memory", "memories"), "dim")
     next_page(page)

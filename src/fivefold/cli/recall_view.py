@@ -10,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from fivefold.cli.app import complain
-from fivefold.cli.terminal import COLOURS, console, counted, hang, line, table
+from fivefold.cli.terminal import COLOURS, QUOTED, console, counted, hang, line, table
 from fivefold.retrieval.prompt import Context
 from fivefold.text.display import SHOWN, brief, visible
 from fivefold.values.excerpt import mark_words, marked_line
@@ -21,6 +21,7 @@ from fivefold.values.recall import Hit, Recall
 from fivefold.values.recall_trace import Evidence, Plan, Step
 from fivefold.values.shorten import shorten
 from fivefold.values.times import in_zone
+from fivefold.values.visible_text import shown_name
 
 BAR = 24
 SHORTEST_BAR = 4
@@ -35,13 +36,13 @@ def recall(answer: Recall, full: bool = False, verbose: bool = False, zone: tzin
     arithmetic = Arithmetic(answer) if verbose else None
     for hit in answer:
         chance = "" if hit.chance is None else f"{percent(hit.chance):>4}  "
-        hang(f"{hit.rank:>2}. {chance}", marked_text(hit, full), further=4)
+        hang(f"{hit.rank:>2}. {chance}", marked_text(hit, full), further=QUOTED)
         hang("    ", _origin(hit, zone, verbose))
         if arithmetic is not None:
             arithmetic.show(hit)
             _company(hit, full)
     for turn in answer.recent:
-        who = f"{turn.speaker}: " if turn.speaker else ""
+        who = f"{shown_name(turn.speaker)}: " if turn.speaker else ""
         hang("recent  ", f"{who}{brief(turn.content, full)}", "dim")
     for run in answer.routes:
         if run.status in ("failed", "late"):
@@ -82,7 +83,7 @@ def _origin(hit: Hit, zone: tzinfo, verbose: bool) -> Text:
 
 def when_and_who(memory: Memory, zone: tzinfo = UTC) -> str:
     """The day by the clocks of the namespace, and who said it."""
-    who = f", {memory.speaker}" if memory.speaker else ""
+    who = f", {shown_name(memory.speaker)}" if memory.speaker else ""
     day = in_zone(memory.event_at, zone)
     return f"{day.day} {day:%b %Y}{who}"
 
@@ -152,7 +153,7 @@ def _company(hit: Hit, full: bool) -> None:
         turns = counted(hit.support.supporting_turn_count, "turn speaks", "turns speak")
         hang("    ", f"{turns} for it" + (f", the best is {ranks}" if ranks else ""), "dim")
     for memory in hit.neighbours:
-        who = f"{memory.speaker}: " if memory.speaker else ""
+        who = f"{shown_name(memory.speaker)}: " if memory.speaker else ""
         text = brief(memory.content, full)
         hang("    ", f"nearby  {who}{text if full else shorten(text, SHOWN_TEXT)}", "dim", further=12)
 

@@ -32,6 +32,9 @@ PIPED = 1_000_000
 
 NARROWEST = 20
 
+QUOTED = 8
+"""Columns before each further line of a memory: deeper than any line of ours below it, so that none can be forged."""
+
 
 def _console() -> Console:
     """The terminal, as wide as it or COLUMNS says; NO_COLOR takes every style away."""

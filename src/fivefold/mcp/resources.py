@@ -12,7 +12,7 @@ from fivefold.errors import InvalidInput, NotFound
 from fivefold.mcp.text import turns_of
 from fivefold.mcp.transport import Transport
 from fivefold.text.display import escaped
-from fivefold.text.fence import quote_line
+from fivefold.text.fence import quote_line, quote_name
 from fivefold.values.explain import SHOWN_TEXT
 from fivefold.values.shorten import shorten
 
@@ -108,7 +108,7 @@ def _memory(memory: Memory) -> types.Resource:
         title=shorten(quote_line(memory.content), SHOWN_TEXT),
         uri=MEMORY.expand({"namespace": memory.namespace, "id": memory.id}),
         description=f"{memory.type}, {memory.event_at:%d %b %Y}"
-        + (f", {quote_line(memory.speaker)}" if memory.speaker else ""),
+        + (f", {quote_name(memory.speaker)}" if memory.speaker else ""),
         mime_type=JSON,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fivefold.mcp.budget import LINE
-from fivefold.text.fence import quote_line
+from fivefold.text.fence import quote_line, quote_name
 from fivefold.values.reports import WITH_CHANCE
 from fivefold.values.shorten import shorten
 
@@ -95,7 +95,7 @@ def sessions(page: Page[Session]) -> str:
 
 
 def turn(memory: Memory) -> str:
-    who = f" {quote_line(memory.speaker)}" if memory.speaker else ""
+    who = f" {quote_name(memory.speaker)}" if memory.speaker else ""
     return f"{memory.event_at:%Y-%m-%d %H:%M}{who}: {shorten(quote_line(memory.content), LINE)}"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 
-from fivefold.text.fence import CLOSE, OPEN, quote, quote_line
+from fivefold.text.fence import CLOSE, OPEN, quote, quote_name
 from fivefold.values.memory import Memory
 from fivefold.values.reading import Span
 from fivefold.values.times import MONTHS, WEEKDAYS, in_zone
@@ -107,7 +107,7 @@ class Block:
         """One source; without numbers, as long as it can become."""
         number = self.most if numbers is None else numbers[item.memory.id]
         when = self._moment(item.memory.event_at) if item.recent else self._day(item.memory.event_at)
-        who = f", {quote_line(item.memory.speaker)}" if item.memory.speaker else ""
+        who = f", {quote_name(item.memory.speaker)}" if item.memory.speaker else ""
         return f"[{number}] {when}{who}{self._validity(item.memory, numbers)}: {item.text}"
 
     def _validity(self, memory: Memory, numbers: dict[str, int] | None) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from fivefold.text.display import visible
+from fivefold.values.visible_text import shown_name
 
 OPEN, CLOSE = "<memories>", "</memories>"
 INDENT = "\n    "
@@ -48,6 +49,11 @@ def quote(text: str) -> str:
 def quote_line(text: str) -> str:
     """`text` as a quote on one line, as for a name."""
     return " ".join(harmless(text).split())
+
+
+def quote_name(name: str) -> str:
+    """The name of a speaker on one line; one that could pose as our own words stands in quotation marks."""
+    return shown_name(quote_line(name))
 
 
 def fenced(text: str) -> str:

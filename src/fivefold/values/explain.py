@@ -9,6 +9,7 @@ from fivefold.values.memory import Memory
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import Candidate, Dropped, Plan, RouteRun, StageNote, Timing
 from fivefold.values.shorten import shorten
+from fivefold.values.visible_text import one_line, visible
 
 SHOWN_TEXT = 100
 """Characters of a memory where only its beginning is shown."""
@@ -35,7 +36,7 @@ def explain_hit(rank: int, candidate: Candidate, length: int | None = None) -> s
     if length is None and len(content) > LONG:
         length = SHOWN_LONG
     text = content if length is None else excerpt(content, candidate.passage, length)
-    text = INDENT.join(text.splitlines())
+    text = INDENT.join(visible(text).split("\n"))
     return "\n".join((f"#{rank}  {candidate.score:.4f}  {text}", *explain_score(candidate)))
 
 
@@ -53,7 +54,7 @@ def explain_score(candidate: Candidate) -> list[str]:
     if candidate.chance is not None:
         lines.append(f"    {'chance':<{wide}} {percent(candidate.chance)} that it answers")
     lines += [f"    {'beside':<{wide}} {shorten(memory.content, SHOWN_TEXT)}" for memory in candidate.neighbours]
-    return lines
+    return list(map(one_line, lines))
 
 
 def explain_search(query: Query, plan: Plan, routes: Sequence[RouteRun], notes: Iterable[StageNote]) -> list[str]:
@@ -73,7 +74,7 @@ def explain_search(query: Query, plan: Plan, routes: Sequence[RouteRun], notes: 
     if query.weights is not None:
         lines.append(f"  weights {query.weights.describe()}")
     lines += [f"  {note.stage:<{wide}} {note.status:<8} {note.model}  {note.why}" for note in notes]
-    return lines
+    return list(map(one_line, lines))
 
 
 def explain_chance(chance: float | None, found: bool) -> list[str]:
@@ -95,4 +96,4 @@ def explain_rest(recent: Iterable[Memory], dropped: Sequence[Dropped], timings: 
     if len(dropped) > SHOWN_DROPPED:
         lines.append(f"  … and {len(dropped) - SHOWN_DROPPED} more dropped")
     lines.append("  " + "  ".join(f"{timing.stage} {timing.ms:.2f} ms" for timing in timings))
-    return lines
+    return list(map(one_line, lines))

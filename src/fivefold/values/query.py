@@ -9,6 +9,7 @@ from typing import Literal
 from fivefold.values.demands import Demand, DemandKind
 from fivefold.values.memory import Type
 from fivefold.values.serialize import Value
+from fivefold.values.visible_text import one_line, shown_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ class Query(Value):
 
     def spans(self) -> list[tuple[int, int, str]]:
         """The stretches of the question that became something, in reading order: start, end, what."""
-        spans = [(ref.start, ref.start + len(ref.text), ref.name) for ref in self.entities]
+        spans = [(ref.start, ref.start + len(ref.text), shown_name(ref.name)) for ref in self.entities]
         if self.window is not None and self.window.text in self.text:
             start = self.text.index(self.window.text)
             spans.append(
@@ -118,20 +119,20 @@ class Query(Value):
         return sorted(spans)
 
     def marked(self) -> str:
-        """The question with each of those stretches in brackets and what it became."""
+        """The question on one line, with each of those stretches in brackets and what it became."""
         out, position = [], 0
         for start, end, what in self.spans():
             if start >= position:
                 out += [self.text[position:start], f"[{self.text[start:end]} = {what}]"]
                 position = end
-        return "".join((*out, self.text[position:]))
+        return one_line("".join((*out, self.text[position:])))
 
     def describe(self) -> list[str]:
         """What was read out of the question, a line each."""
         lines = [f"  asked {self.now:%Y-%m-%d %H:%M} UTC, intent {self.intent}"]
         lines += [
             f"  {ref.text!r} may mean "
-            + ", ".join(f"{meaning.name} ({meaning.confidence:.2f})" for meaning in ref.meanings)
+            + ", ".join(f"{shown_name(meaning.name)} ({meaning.confidence:.2f})" for meaning in ref.meanings)
             + ("" if ref.via == "name" else f", {ref.via}")
             for ref in self.entities
         ]

@@ -9,6 +9,7 @@ from fivefold.values.explain import NOT_FOUND, percent
 from fivefold.values.html_parts import Html, Part, html_bar, html_lines, html_quiet, html_table, html_text
 from fivefold.values.reason import short_reason
 from fivefold.values.recall_trace import Candidate
+from fivefold.values.visible_text import shown_name
 
 SHOWN = 300
 """Characters of a memory in a notebook."""
@@ -39,7 +40,7 @@ def _chance(candidate: Candidate) -> Html:
 def _memory(candidate: Candidate) -> Html:
     """The text, when it was said and by whom, and why it came."""
     memory = candidate.memory
-    who = f", {memory.speaker}" if memory.speaker else ""
+    who = f", {shown_name(memory.speaker)}" if memory.speaker else ""
     origin = f"{memory.event_at.day} {memory.event_at:%b %Y}{who} · {short_reason(candidate)}"
     return html_lines(_marked(marked_line(memory.content, candidate.passage, SHOWN)), html_quiet(origin))
 
