@@ -38,6 +38,7 @@ _HOME = {
     "ServerAway": "errors",
     "StoreClosed": "errors",
     "StoreError": "errors",
+    "StoreReplaced": "errors",
     "TargetExists": "errors",
     "UnfinishedCopy": "errors",
     "UnknownRecipe": "errors",
@@ -165,6 +166,7 @@ if TYPE_CHECKING:
     from fivefold.errors import ServerAway as ServerAway
     from fivefold.errors import StoreClosed as StoreClosed
     from fivefold.errors import StoreError as StoreError
+    from fivefold.errors import StoreReplaced as StoreReplaced
     from fivefold.errors import TargetExists as TargetExists
     from fivefold.errors import UnfinishedCopy as UnfinishedCopy
     from fivefold.errors import UnknownRecipe as UnknownRecipe

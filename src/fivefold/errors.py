@@ -200,6 +200,17 @@ class DamagedStore(StoreError):
         super().__init__(f"{location!r} is not a fivefold store, or it is damaged ({cause})", advice=advice)
 
 
+class StoreReplaced(StoreError):
+    """The store's file was deleted, moved or replaced while it was open."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        super().__init__(
+            f"{file!r} was deleted, moved or replaced while it was open; nothing that is written now would stay",
+            advice="bring the file back, or open the store again",
+        )
+
+
 class NewerSchema(StoreError):
     """The store was written by a newer fivefold."""
 

@@ -15,6 +15,7 @@ import apsw
 import sqlite_vec
 
 from fivefold.errors import DamagedStore, DiskFull, ReadOnly, StoreClosed, StoreError
+from fivefold.stores.sqlite.file_identity import FileIdentity
 from fivefold.stores.sqlite.schema import show_newest
 from fivefold.values.open_files import note_closed, note_open
 
@@ -22,6 +23,9 @@ BUSY_MS = 120_000
 """How long a writer waits for another process's transaction before it gives up."""
 
 _READERS = 8
+
+_READ_CHECK_S = 0.05
+"""How long reads rely on the last look at the files; every write looks again."""
 
 
 def connect(location: str, *, read_only: bool = False, create: bool = False) -> apsw.Connection:
@@ -141,6 +145,7 @@ class Connections:
         self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue()
         self._room = threading.Semaphore(_READERS)
         self._all: list[apsw.Connection] = [self._writer]
+        self._files = None if self.in_memory else self._open_files()
         note_open(location)
 
     @contextmanager
@@ -148,13 +153,16 @@ class Connections:
         self._must_be_open()
         with self._writing, plain_errors(self.location):
             self._must_be_open()
+            self.check_files()
             yield self._writer
 
     @contextmanager
     def transaction(self) -> Iterator[apsw.Connection]:
         """All or nothing. The lock is taken at once, so a later statement never finds the file busy."""
-        with self.writer() as connection, transaction(connection):
-            yield connection
+        with self.writer() as connection:
+            with transaction(connection):
+                yield connection
+            self.check_files()  # what went into a deleted file is not confirmed
 
     @contextmanager
     def reader(self) -> Iterator[apsw.Connection]:
@@ -165,6 +173,7 @@ class Connections:
         self._must_be_open()
         with self._room, plain_errors(self.location):
             self._must_be_open()
+            self.check_files(within_s=_READ_CHECK_S)
             try:
                 connection = self._idle.get_nowait()
             except queue.Empty:
@@ -175,6 +184,11 @@ class Connections:
                 yield connection
             finally:
                 self._idle.put(connection)
+
+    def check_files(self, within_s: float = 0.0) -> None:
+        """Raise where the store was deleted or replaced since it was opened; a check of the last moment may do."""
+        if self._files is not None:
+            self._files.check(within_s)
 
     def close(self) -> None:
         """No new use begins; those under way are waited for."""
@@ -192,6 +206,11 @@ class Connections:
         note_closed(self.location)
         if not self.in_memory:
             self._room.release(_READERS)
+
+    def _open_files(self) -> FileIdentity:
+        with plain_errors(self.location):
+            self._writer.execute("SELECT 1 FROM sqlite_master").fetchall()  # opens the log as well
+        return FileIdentity(self.location, () if self.read_only else ("-wal",))
 
     def _checkpoint(self) -> None:
         """What the last close would do, by a statement: closing would stop every thread while the disk works."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import apsw
 
-from fivefold.errors import ReadOnly, StoreError
+from fivefold.errors import ReadOnly, StoreError, StoreReplaced
 from fivefold.stores.protocol import LoggedRecall
 from fivefold.stores.sql.audit_store import SqlAuditStore
 from fivefold.stores.sql.key_store import SqlKeyStore
@@ -184,6 +184,7 @@ class SqliteStore:
                 with self.connections.transaction() as connection:
                     _write_log(connection, recalls)
                 return True
+            self.connections.check_files()
             if self._logging is None:
                 self._logging = connect(self.location)
                 self._logging.execute("PRAGMA synchronous = NORMAL")
@@ -192,7 +193,7 @@ class SqliteStore:
                 _write_log(self._logging, recalls)
         except (apsw.BusyError, apsw.LockedError):
             return False
-        except apsw.Error as error:
+        except (apsw.Error, StoreReplaced) as error:
             _log.warning("the recall log could not be written: %s", error)
         return True
 
