@@ -12,6 +12,7 @@ from fivefold.errors import NotFound
 from fivefold.learning.model_store import drop_reranker
 from fivefold.models.embedders import DEFAULT, Embedder
 from fivefold.stores.protocol import Store
+from fivefold.text.text_caches import empty_text_caches
 from fivefold.values.access import AuditEntry
 from fivefold.values.extraction import Extractor
 from fivefold.values.times import utc_now
@@ -81,6 +82,7 @@ class SharedStore:
             self._engines.pop(name, None)
         drop_reranker(self.store, name)
         count = self.store.delete_namespace(name)
+        empty_text_caches()
         if count is None:
             raise NotFound(f"there is no namespace {name!r} to delete")
         return count

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from fivefold.text.calendar_words import MONTH_NAMES, WEEKDAY_NAMES
 from fivefold.text.lexemes import stop_words
+from fivefold.text.text_caches import empty_on_forget
 from fivefold.text.triggers import words_of
 from fivefold.text.word_lists import common_words, given_names, ordinary_words
 from fivefold.values.extraction import Mention
@@ -96,6 +97,9 @@ def _names(run: str, opens: bool, german: bool) -> tuple[str, ...]:
         pieces = [owner[1], run[owner.end() :]]
     found = (_trim(piece, opens and not place) for place, piece in enumerate(pieces))
     return tuple(name for name in found if name and not (german and _first(name) not in given_names()))
+
+
+empty_on_forget(_names.cache_clear)
 
 
 def _first(name: str) -> str:

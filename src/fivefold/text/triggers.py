@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
+
+from fivefold.text.text_caches import text_cache
 
 _WORD = re.compile(r"[^\W\d_]+|[@/\\_=:]")
 _DIGIT = re.compile(r"\d")
@@ -37,7 +39,7 @@ class Pattern:
         return text if self.triggers.isdisjoint(words_of(text)) else self.bare.sub(replacement, text)
 
 
-@lru_cache(maxsize=256)
+@text_cache(256)
 def words_of(text: str) -> frozenset[str]:
     """The lower-case words of a text, its signs, and `#` where it has a digit."""
     words = set(_WORD.findall(text.casefold()))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.namespace import Namespace
 from fivefold.stores.protocol import Writer
+from fivefold.text.text_caches import empty_text_caches
 from fivefold.values.memory import Memory, Record, RecordChanges
 from fivefold.values.records import record_of
 from fivefold.values.reports import BY_HAND, Link, Report
@@ -160,6 +161,7 @@ def forget(namespace: Namespace, id: str) -> Memory:
                 f"{id} is the memory of session {memory.session_id!r}; forget its turns, or the whole session"
             )
         remove(memory, namespace, txn)
+    empty_text_caches()
     namespace.store.checkpoint()
     return memory
 
@@ -186,5 +188,6 @@ def forget_session(namespace: Namespace, session_id: str) -> int:
         if own is not None:
             txn.memories.remove(own)
         txn.sessions.recount(session_id)
+    empty_text_caches()
     namespace.store.checkpoint()
     return len(turns)

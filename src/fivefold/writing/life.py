@@ -6,6 +6,7 @@ from datetime import datetime
 
 from fivefold.namespace import Namespace
 from fivefold.stores.protocol import Writer
+from fivefold.text.text_caches import empty_text_caches
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Sweep
 from fivefold.writing.edit import remove
@@ -32,6 +33,7 @@ def sweep(namespace: Namespace, *, dry_run: bool = False) -> Sweep:
         with namespace.transaction() as txn:
             swept += [memory.id for memory in found if _sweep_one(memory, now, namespace, txn)]
     if swept:
+        empty_text_caches()
         namespace.store.checkpoint()
     return Sweep(now, tuple(swept))
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from fivefold.errors import RerankerError
-from fivefold.models.rerankers.cached import Scores
+from fivefold.models.rerankers.cached import DIGEST, Scores
 from fivefold.values.reading import Passage
 from tests.support.judges import AWAY, Judge
 
@@ -79,3 +79,25 @@ def test_threads_share_it() -> None:
     with ThreadPoolExecutor(8) as pool:
         for start, found in zip(starts, pool.map(asked, starts), strict=True):
             assert found == [i / 100 for i in range(start, start + 20)]
+
+
+def test_it_keeps_digests_and_no_text() -> None:
+    kept, judge = Scores(), Judge()
+    text = f"{'a long memory ' * 10_000}@0.5"
+    assert kept.of(judge, "which?", [Passage(text)], 1.0) == ([0.5], 1)
+    (key,) = kept._scores
+    assert isinstance(key, bytes)
+    assert len(key) == DIGEST
+
+
+def test_parts_do_not_run_into_each_other() -> None:
+    kept, judge = Scores(), Judge()
+    pairs = [("ab", "c"), ("a", "bc"), ("abc", "")]
+    assert kept.of(judge, "which?", [Passage(f"{text} @0.5", before) for text, before in pairs], 1.0)[1] == 3
+
+
+def test_two_caches_have_different_keys() -> None:
+    one, other = Scores(), Scores()
+    for kept in (one, other):
+        kept.of(Judge(), "which?", [TEA], 1.0)
+    assert set(one._scores).isdisjoint(other._scores)

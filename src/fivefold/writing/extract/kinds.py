@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
 
+from fivefold.text.text_caches import text_cache
 from fivefold.values.memory import Facet, Type
 from fivefold.writing.extract import wordings
 
@@ -45,13 +45,13 @@ def facets_of(text: str) -> dict[Facet, str]:
     return {facet: text for facet, text in facets.items() if text}
 
 
-@lru_cache(maxsize=256)
+@text_cache(256)
 def _likes(text: str) -> bool:
     """Tastes, and what is not eaten or borne: both are what a suggestion has to know."""
     return bool(wordings.PREFERENCE.search(text) or wordings.DIET.search(text))
 
 
-@lru_cache(maxsize=256)
+@text_cache(256)
 def _happens(text: str) -> bool:
     """Births and deaths, what was done, and what is planned for a day."""
     if wordings.LIFE.search(text) or wordings.DONE.search(text):
