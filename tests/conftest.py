@@ -97,6 +97,7 @@ BY_FILE = {
         "tests/stores/test_sqlite",
         "tests/test_durability.py",
         "tests/test_first_screen.py",
+        "tests/test_full_disk.py",
         "tests/test_notebook.py",
         "tests/text/time_grammar/test_laws.py",
         "tests/training/",

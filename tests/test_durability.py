@@ -1,93 +1,97 @@
-"""Real processes, really killed: what was acknowledged is there, and two writers never collide."""
+"""Processes that write at once never collide, and a clock that goes back loses nothing.
+
+Processes that are killed are in `tests/bench/test_faults.py`, a disk that becomes full in `tests/test_full_disk.py`.
+"""
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import textwrap
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from multiprocessing import get_context
+from pathlib import Path
 
 import pytest
 
-from tests.support.toy_engine import toy
+from fivefold.engine import Engine
+from fivefold.stores.sqlite.store import SqliteStore
+from tests.support.toy_engine import Toy, toy
 
-ROUNDS = 8
-
-
-def test_an_acknowledged_memory_survives_kill_9(store_path: str) -> None:
-    """The child says each id once `remember` has returned, and is killed in the middle of its work."""
-    child = textwrap.dedent(f"""
-        import itertools
-        from tests.support.toy_engine import toy
-        engine = toy({store_path!r})
-        for i in itertools.count():
-            print(engine.remember(f"memory {{i}} of this life", session_id="s" if i % 2 else None).id, flush=True)
-    """)
-    said: list[str] = []
-    for round in range(ROUNDS):
-        with subprocess.Popen([sys.executable, "-c", child], stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            said += [process.stdout.readline().strip() for _ in range(3 + 5 * round)]
-            process.send_signal(signal.SIGKILL)
-            said += [line.strip() for line in process.stdout if line.endswith("\n")]
-    with toy(store_path) as engine:
-        assert {engine.get(id).id for id in said} == set(said)
-        assert all(finding.ok for finding in engine.doctor())
+WRITERS = 8
+EACH = 24
 
 
-def test_a_killed_batch_is_there_whole_or_not_at_all(store_path: str) -> None:
-    child = textwrap.dedent(f"""
-        from tests.support.toy_engine import toy
-        engine = toy({store_path!r})
-        print("ready", flush=True)
-        for batch in range(1000):
-            engine.remember_many([f"batch {{batch}} item {{i}}" for i in range(100)])
-            print(batch, flush=True)
-    """)
-    with subprocess.Popen([sys.executable, "-c", child], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        done = [process.stdout.readline() for _ in range(4)]
-        process.send_signal(signal.SIGKILL)
-        done += [line for line in process.stdout if line.endswith("\n")]
-    with toy(store_path) as engine:
-        stored = engine.stats().memories
-        assert stored % 100 == 0
-        assert stored >= 100 * (len(done) - 1)
-        assert all(finding.ok for finding in engine.doctor())
+def write_many(path: str, name: str, way: str) -> None:
+    """In a process of its own."""
+    with toy(path) as engine:
+        texts = [f"{name} wrote number {i}" for i in range(EACH)]
+        if way == "in batches":
+            for start in range(0, EACH, 12):
+                engine.remember_many(texts[start : start + 12])
+            return
+        for text in texts:
+            engine.remember(text)
+            if text.endswith("0"):
+                engine.recall(name, recipe="lexical")
+
+
+def at_once(target: Callable[..., None], arguments: Sequence[tuple[str, ...]]) -> list[int | None]:
+    """Run a process with each of these arguments, all at once; how they ended."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    processes = [context.Process(target=target, args=given) for given in arguments]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    return [process.exitcode for process in processes]
 
 
 @pytest.mark.parametrize("way", ["one by one", "in batches"])
-def test_two_processes_write_a_thousand_each(store_path: str, way: str) -> None:
-    child = textwrap.dedent("""
-        import sys
-        from tests.support.toy_engine import toy
-        path, name, way = sys.argv[1:]
-        engine = toy(path)
-        texts = [f"{name} wrote number {i}" for i in range(1000)]
-        if way == "one by one":
-            for text in texts:
-                engine.remember(text)
-                engine.recall(name) if text.endswith("00") else None
-        else:
-            for start in range(0, 1000, 50):
-                engine.remember_many(texts[start:start + 50])
-        engine.close()
-    """)
-    writers = [
-        subprocess.Popen([sys.executable, "-c", child, store_path, name, way], stderr=subprocess.PIPE, text=True)
-        for name in ("anna", "boris")
-    ]
-    errors = [process.communicate()[1] for process in writers]
-    assert [process.returncode for process in writers] == [0, 0], errors
+def test_eight_processes_write_at_once(store_path: str, way: str) -> None:
     with toy(store_path) as engine:
-        assert engine.stats().memories == 2000
+        engine.configure(find_changes=False, find_repeats=False)
+    given = [(store_path, f"writer{number}x", way) for number in range(WRITERS)]
+    assert at_once(write_many, given) == [0] * WRITERS
+    with toy(store_path) as engine:
+        assert engine.stats().memories == WRITERS * EACH
+        for number in range(WRITERS):
+            found = engine.recall(f"writer{number}x", k=EACH, recipe="lexical")
+            assert len(found.hits) == EACH
         assert all(finding.ok for finding in engine.doctor())
 
 
+def write_one(path: str, name: str) -> None:
+    """In a process of its own."""
+    with toy(path) as engine:
+        engine.remember(f"process {name}")
+
+
 def test_many_processes_may_open_a_new_file_at_once(store_path: str) -> None:
-    child = f"from tests.support.toy_engine import toy\nimport os\ntoy({store_path!r}).remember(f'pid {{os.getpid()}}')"
-    opened = [subprocess.Popen([sys.executable, "-c", child], stderr=subprocess.PIPE, text=True) for _ in range(6)]
-    errors = [process.communicate()[1] for process in opened]
-    assert [process.returncode for process in opened] == [0] * 6, errors
+    assert at_once(write_one, [(store_path, str(number)) for number in range(WRITERS)]) == [0] * WRITERS
     with toy(store_path) as engine:
-        assert engine.stats().memories == 6
+        assert engine.stats().memories == WRITERS
+
+
+def test_a_clock_that_goes_back_loses_nothing(tmp_path: Path) -> None:
+    """The same clock is first a year ahead, then right, then years behind."""
+    times = [datetime(year, 5, 3, tzinfo=UTC) for year in (2027, 2026, 1999)]
+    now = times[:1]
+    with Engine(SqliteStore(str(tmp_path / "m.db")), embedder=Toy(), clock=lambda: now[-1]) as engine:
+        engine.configure(find_changes=False, find_repeats=False, event_days=30)
+        for number, moment in enumerate(times):
+            now.append(moment)
+            engine.remember(f"Note word{number}x", id=f"note-{number}")
+            engine.remember(f"Turn turn{number}x", id=f"turn-{number}", session_id="talk")
+            engine.remember("Old news", id=f"old-{number}", type="fact")
+            engine.supersede(f"note-{number}", {"id": f"new-{number}", "content": f"Newer word{number}x"})
+            engine.update(f"turn-{number}", tags=[f"t{number}"])
+            assert [memory.id for memory in engine.turns("talk")] == [f"turn-{n}" for n in range(number + 1)]
+            assert engine.recall(f"turn{number}x", recipe="lexical").hits[0].memory.id == f"turn-{number}"
+        engine.remember("It ends tomorrow", id="ending", expires_at=times[-1] + timedelta(days=1))
+        assert engine.sweep().swept == ()
+        assert all(engine.get(f"note-{n}").superseded_by == f"new-{n}" for n in range(3))
+        engine.forget("turn-1")
+        assert [memory.id for memory in engine.turns("talk")] == ["turn-0", "turn-2"]
+        now.append(times[0])
+        assert engine.sweep().swept == ("ending",)
+        assert all(finding.ok for finding in engine.doctor())
