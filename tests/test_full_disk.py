@@ -46,6 +46,11 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def copied(original: Path, target: Path) -> Engine:
+    shutil.copy(original, target)
+    return toy(str(target))
+
+
 def seen(engine: Engine) -> tuple[object, ...]:
     """All that an operation may have changed."""
     memories = [(m.id, m.content, m.tags, m.superseded_by) for m in engine.memories(limit=500)]
@@ -57,13 +62,13 @@ def test_a_full_disk_undoes_an_operation_wherever_it_strikes(
     operation: str, full: Disk, original: Path, tmp_path: Path
 ) -> None:
     act = OPERATIONS[operation]
-    with toy(shutil.copy(original, tmp_path / "whole.db")) as engine:
+    with copied(original, tmp_path / "whole.db") as engine:
         before, began = seen(engine), full.writes
         act(engine)
         after, writes = seen(engine), full.writes - began
     refused = 0
     for point in sorted({writes * place // POINTS for place in range(POINTS)}):
-        with toy(shutil.copy(original, tmp_path / f"{point}.db")) as engine:
+        with copied(original, tmp_path / f"{point}.db") as engine:
             with full.full_after(point):
                 undone = refuses(act, engine)
             refused += undone
@@ -85,7 +90,7 @@ def refuses(act: Callable[[Engine], object], engine: Engine) -> bool:
 
 
 def test_a_recall_does_not_need_room(full: Disk, original: Path, tmp_path: Path) -> None:
-    with toy(shutil.copy(original, tmp_path / "m.db")) as engine:
+    with copied(original, tmp_path / "m.db") as engine:
         engine.recall("Tom3", recipe="lexical")
         with full.full_after(0):
             assert engine.recall("Tom4", recipe="lexical").hits[0].memory.id == "old-4"
@@ -94,7 +99,8 @@ def test_a_recall_does_not_need_room(full: Disk, original: Path, tmp_path: Path)
 def test_a_store_that_finds_no_room_when_it_is_opened_is_there_afterwards(
     full: Disk, original: Path, tmp_path: Path
 ) -> None:
-    path = shutil.copy(original, tmp_path / "m.db")
+    path = str(tmp_path / "m.db")
+    shutil.copy(original, path)
     with full.full_after(0), suppress(fivefold.DiskFull):
         toy(path).close()
     with toy(path) as engine:

@@ -51,6 +51,18 @@ def test_a_newer_file_is_refused(store_path: str) -> None:
         fivefold.open(store_path)
 
 
+def test_a_file_that_a_newer_version_upgrades_under_an_engine_is_no_longer_written(store_path: str) -> None:
+    with toy(store_path) as engine:
+        engine.remember("written by this version", id="ours")
+        connection = connect(store_path)
+        connection.execute("PRAGMA user_version = 99")
+        connection.close()
+        for write in (lambda: engine.remember("written too late"), lambda: engine.forget("ours")):
+            with pytest.raises(fivefold.NewerSchema, match=r"version 99.*upgrade fivefold"):
+                write()
+        assert [memory.id for memory in engine.memories()] == ["ours"]
+
+
 def test_each_migration_has_a_number_of_its_own() -> None:
     """Two of one number would leave a file with the first of them at a version that lacks the second."""
     assert [number for number, _ in migrations()] == list(range(1, len(migrations()) + 1))

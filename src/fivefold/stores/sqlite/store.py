@@ -85,8 +85,7 @@ class SqliteStore:
 
     @contextmanager
     def write(self, namespace: str) -> Iterator[SqlWriter]:
-        self._must_be_writable()
-        with self.connections.transaction() as connection:
+        with self._transaction() as connection:
             key = _make_namespace(connection, namespace)
             writer = writer_of(SqliteDatabase(connection), key, namespace, utc_now())
             yield writer
@@ -95,8 +94,7 @@ class SqliteStore:
             self.recalls.forget(key, writer.removed)
 
     def delete_namespace(self, namespace: str) -> int | None:
-        self._must_be_writable()
-        with self.connections.transaction() as connection:
+        with self._transaction() as connection:
             key = _key_of(connection, namespace)
             if key is None:
                 return None
@@ -196,6 +194,14 @@ class SqliteStore:
         except (apsw.Error, StoreReplaced) as error:
             _log.warning("the recall log could not be written: %s", error)
         return True
+
+    @contextmanager
+    def _transaction(self) -> Iterator[apsw.Connection]:
+        """A newer version of fivefold may have upgraded the file since it was opened; then nothing is written."""
+        self._must_be_writable()
+        with self.connections.transaction() as connection:
+            version_of(connection, self.location, migrations()[-1][0])
+            yield connection
 
     def _must_be_writable(self) -> None:
         if self.read_only:
