@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -41,6 +42,10 @@ class Load:
     key: str | None = None
     store: str | None = None
     embedder: str | None = None
+    workers: int = 1
+    """Processes of the server; with more than one, a server of one process is measured first."""
+    recipe: str = "default"
+    """The recipe of the recalls."""
 
     @property
     def alone_s(self) -> float:
@@ -100,13 +105,15 @@ def run_load(load: Load, progress: bool = False) -> LoadReport:
         if own:
             _prepare(location, load.embedder)
             figures += _in_library(location, load, name, progress)
+            if load.workers > 1:
+                figures += _by_one_worker(location, load, name, progress)
         with _target(load, location) as target:
             figures += _alone(target, load, name, progress)
             before = target.memory_mb()
             with _clients(load.clients) as pool:
                 account = _together(pool, target, load, name, progress)
             after = target.memory_mb()
-            with closing(HttpApi(target.url, NAMESPACE, target.key)) as api:
+            with closing(_api(target, load)) as api:
                 there = _ids(api)
         if own:  # once more from the file, after the server has gone
             with fivefold.open(location, namespace=NAMESPACE) as engine:
@@ -120,7 +127,7 @@ def _target(load: Load, location: str) -> Iterator[Target]:
         if load.url is not None:
             yield Target(load.url.rstrip("/"), load.key)
             return
-        with serving(location, load.embedder) as target:
+        with serving(location, load.embedder, load.workers) as target:
             yield target
     except Failed as error:
         raise ServerFailed(f"{(load.url or 'the server').rstrip('/')} does not answer as it should: {error}") from None
@@ -136,16 +143,30 @@ def _in_library(location: str, load: Load, name: str, progress: bool) -> list[Fi
     copy = shutil.copy(location, f"{location}.copy")
     with fivefold.open(copy, namespace=NAMESPACE) as engine:
         engine.recall(sample.questions()[0].query)
-        client = Client(EngineApi(engine), f"{name}-library", load.mix, seed=1)
+        client = Client(EngineApi(engine, load.recipe), f"{name}-library", load.mix, seed=1)
         with bar("The library, in this process", 1, show=progress) as advance:
             account = client.work(time.time(), time.time() + load.alone_s)
             advance(1)
     return _figures("library", account, load.alone_s)
 
 
+def _by_one_worker(location: str, load: Load, name: str, progress: bool) -> list[Figure]:
+    """The baseline of a server with several processes: the same clients on one process, on a copy of the file."""
+    copy = shutil.copy(location, f"{location}.one")
+    with serving(copy, load.embedder) as target, closing(_api(target, load)) as api:
+        api.recall(sample.questions()[0].query)
+        with _clients(load.clients) as pool:
+            account = _together(pool, target, load, f"{name}-one", progress)
+    return _figures(f"{load.clients} clients, 1 worker", account, load.seconds)
+
+
+def _api(target: Target, load: Load) -> HttpApi:
+    return HttpApi(target.url, NAMESPACE, target.key, load.recipe)
+
+
 def _alone(target: Target, load: Load, name: str, progress: bool) -> list[Figure]:
     """The second baseline: one client alone on a server that has loaded its models."""
-    with closing(HttpApi(target.url, NAMESPACE, target.key)) as api:
+    with closing(_api(target, load)) as api:
         api.recall(sample.questions()[0].query)
         with bar("One client alone", 1, show=progress) as advance:
             begin = time.time()
@@ -168,7 +189,7 @@ def _together(pool: ProcessPoolExecutor, target: Target, load: Load, name: str, 
     begin = time.time() + BEGIN_S
     end = begin + load.seconds
     under_way: list[Future[Account]] = [
-        pool.submit(run_client, target.url, NAMESPACE, target.key, f"{name}-{n}", load.mix, 10 + n, begin, end)
+        pool.submit(run_client, partial(_api, target, load), f"{name}-{n}", load.mix, 10 + n, begin, end)
         for n in range(load.clients)
     ]
     with bar(f"{load.clients} clients at once", round(load.seconds), show=progress) as advance:
@@ -194,7 +215,7 @@ def _result(
     load: Load, account: Account, there: set[str], memory: tuple[float | None, float | None], figures: list[Figure]
 ) -> LoadReport:
     expected = account.written - account.forgotten - account.unsure
-    who = f"{load.clients} clients"
+    who = f"{load.clients} clients" + (f", {load.workers} workers" if load.workers > 1 else "")
     return LoadReport(
         load.clients,
         load.seconds,

@@ -52,15 +52,16 @@ class LoadApi(Protocol):
 class EngineApi:
     """Straight into an engine."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, recipe: str = "default") -> None:
         self._engine = engine
+        self._recipe = recipe
 
     def recall(self, question: str) -> tuple[str, list[str]]:
-        answer = self._engine.recall(question)
+        answer = self._engine.recall(question, recipe=self._recipe)
         return answer.id, [hit.memory.id for hit in answer]
 
     def context(self, question: str) -> None:
-        self._engine.context(question)
+        self._engine.context(question, recipe=self._recipe)
 
     def used(self, recall: str, ids: Sequence[str]) -> None:
         self._engine.feedback(recall, used=ids)
@@ -85,19 +86,20 @@ class EngineApi:
 class HttpApi:
     """To a server, over one connection that stays open."""
 
-    def __init__(self, url: str, namespace: str, key: str | None = None) -> None:
+    def __init__(self, url: str, namespace: str, key: str | None = None, recipe: str = "default") -> None:
         parts = urlsplit(url)
         kind: Callable[..., HTTPConnection] = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT_S)
         self._space = f"{parts.path.rstrip('/')}/v1/namespaces/{quote(namespace, safe='')}"
+        self._recipe = recipe
         self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
 
     def recall(self, question: str) -> tuple[str, list[str]]:
-        answer = self._request("POST", "/recall", {"question": question})
+        answer = self._request("POST", "/recall", {"question": question, "recipe": self._recipe})
         return answer["id"], [hit["memory"]["id"] for hit in answer["hits"]]
 
     def context(self, question: str) -> None:
-        self._request("POST", "/context", {"question": question})
+        self._request("POST", "/context", {"question": question, "recipe": self._recipe})
 
     def used(self, recall: str, ids: Sequence[str]) -> None:
         self._request("POST", "/feedback", {"recall_id": recall, "used": [*ids]})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from multiprocessing.synchronize import Barrier
 from time import perf_counter
@@ -164,11 +165,8 @@ def meet() -> None:
 
 
 def run_client(
-    url: str, namespace: str, key: str | None, name: str, mix: Mapping[str, int], seed: int, begin: float, end: float
+    api: Callable[[], HttpApi], name: str, mix: Mapping[str, int], seed: int, begin: float, end: float
 ) -> Account:
     """One client of a server, in whatever process this is."""
-    api = HttpApi(url, namespace, key)
-    try:
-        return Client(api, name, mix, seed).work(begin, end)
-    finally:
-        api.close()
+    with closing(api()) as asked:
+        return Client(asked, name, mix, seed).work(begin, end)

@@ -32,7 +32,7 @@ class Target:
     key: str | None = None
 
     def memory_mb(self) -> float | None:
-        """The memory of the server's process by its own metrics, where they can be read."""
+        """The memory of the server's processes by its own metrics, where they can be read."""
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         try:
             with urlopen(Request(f"{self.url}/metrics", headers=headers), timeout=30) as answer:
@@ -44,7 +44,7 @@ class Target:
 
 
 @contextmanager
-def serving(location: str, embedder: str | None) -> Iterator[Target]:
+def serving(location: str, embedder: str | None, workers: int = 1) -> Iterator[Target]:
     """A real `fivefold serve` on a free port of this machine; stopped at the end, which must go well."""
     command = [
         sys.executable,
@@ -62,6 +62,8 @@ def serving(location: str, embedder: str | None) -> Iterator[Target]:
         "--log-level",
         "error",
         "--json",
+        "--workers",
+        str(workers),
         *(["--embedder", embedder] if embedder else []),
     ]
     with tempfile.TemporaryFile("w+") as errors:

@@ -32,6 +32,10 @@ def load(
         str | None, typer.Option(help="A store for the server, instead of a new file; what is written stays in it")
     ] = None,
     embedder: EmbedderOption = None,
+    workers: Annotated[
+        int, typer.Option(min=1, max=64, help="Processes of the server; with more than one, one alone comes first")
+    ] = 1,
+    recipe: Annotated[str, typer.Option(help="Recipe of the recalls")] = "default",
     as_json: JsonOption = False,
 ) -> None:
     """Put clients on a server that read and write at once; times, errors, and whether a confirmed write was lost."""
@@ -43,7 +47,10 @@ def load(
     if url is not None and not url.startswith(("http://", "https://")):
         raise InvalidInput(f"--url takes an address such as http://127.0.0.1:8484, not {url!r}")
     shares = MIX if mix is None else mix_of(mix)
-    request = Load(clients, seconds, shares, url, os.environ.get("FIVEFOLD_KEY") if url else None, store, embedder)
+    if url is not None and workers > 1:
+        raise InvalidInput("a server that is running has its own workers; leave --workers out")
+    key = os.environ.get("FIVEFOLD_KEY") if url else None
+    request = Load(clients, seconds, shares, url, key, store, embedder, workers, recipe)
     result = run_load(request, progress=sys.stderr.isatty())
     if as_json:
         print_json(result.to_dict())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, get_args
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from fivefold.service.limits import Limits
     from fivefold.web.logs import Form, Level
     from fivefold.web.security import Sites
+    from fivefold.web.worker import LogSettings
 
 HOUR_S = 3600.0
 
@@ -52,6 +52,10 @@ class LimitOptions:
     max_k: Annotated[int, typer.Option("--max-k", min=1, max=1_000, help="Memories in one recall")] = 100
     max_batch: Annotated[int, typer.Option("--max-batch", min=1, help="Records in one batch")] = 1_000
     rate: Annotated[int, typer.Option("--rate", min=0, help="Requests a minute of one key; 0 for no limit")] = 1_200
+    max_connections: Annotated[int, typer.Option("--max-connections", min=1, help="Connections open at once")] = 1_000
+    max_address_connections: Annotated[
+        int, typer.Option("--max-address-connections", min=1, help="Connections open at once of one address")
+    ] = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,9 @@ def serve(
     maintain_hours: Annotated[
         float, typer.Option("--maintain", min=0, help="Hours between rounds of maintenance; 0 for none")
     ] = 24.0,
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, max=64, help="Processes that answer, as many as there are cores to use")
+    ] = 1,
     log: LogOptions,
     embedder: EmbedderOption = None,
     extractor: ExtractorOption = "rules",
@@ -95,24 +102,32 @@ def serve(
         import uvicorn  # noqa: F401
     except ImportError:
         raise MissingExtra("the server", "serve") from None
-    from fivefold.service.service import open_service
     from fivefold.web import logs
-    from fivefold.web.app import create_app
-    from fivefold.web.server import until_stopped
+    from fivefold.web.connections import ConnectionLimits
+    from fivefold.web.serving import serve_alone, serve_with_workers
+    from fivefold.web.worker import ServeSettings
 
-    sites = _sites(address)
-    logs.start(_form(log.log_format), _level(log.log_level), log.log_contents)
-    with _traced(log.otel):
-        service = open_service(
-            place(store), embedder, extractor, _limits(limits), maintenance_s=maintain_hours * HOUR_S
-        )
-        try:
-            web = create_app(
-                service, sites=sites, metrics_open=log.metrics_open, log_contents=log.log_contents, traced=log.otel
-            )
-            until_stopped(service, web, address.host, address.port, stop_after, lambda url: ready(url, as_json))
-        finally:
-            service.close()
+    logging = _log_settings(log)
+    settings = ServeSettings(
+        place(store),
+        embedder,
+        extractor,
+        _limits(limits),
+        maintain_hours * HOUR_S,
+        _sites(address),
+        logging,
+        stop_after,
+    )
+    logs.start(logging.form, logging.level, logging.contents)
+    most = ConnectionLimits(limits.max_connections, limits.max_address_connections)
+
+    def tell(url: str) -> None:
+        ready(url, as_json)
+
+    if workers == 1:
+        serve_alone(settings, address.host, address.port, most, tell)
+    else:
+        serve_with_workers(settings, workers, address.host, address.port, most, tell)
 
 
 def _sites(address: AddressOptions) -> Sites:
@@ -127,12 +142,11 @@ def _limits(given: LimitOptions) -> Limits:
     return Limits(given.max_body, given.max_import, given.max_text, given.max_k, given.max_batch, per_minute=given.rate)
 
 
-def _traced(otel: bool) -> AbstractContextManager[None]:
-    if not otel:
-        return nullcontext()
-    from fivefold.service import tracing
+def _log_settings(given: LogOptions) -> LogSettings:
+    from fivefold.web.worker import LogSettings
 
-    return tracing.exporting()
+    form, level = _form(given.log_format), _level(given.log_level)
+    return LogSettings(form, level, given.log_contents, given.metrics_open, given.otel)
 
 
 def ready(url: str, as_json: bool) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
+import json
 from collections.abc import Sequence
 
 from fivefold.errors import InvalidInput
+from fivefold.service.shared_tables import MemoryTable, Table
 
 MAX_RECALLS = 1_000
 """The number of recalls whose numbers are known; a number is used soon after the answer, or never."""
@@ -16,28 +16,22 @@ LONGEST = 9
 
 
 class SourceNumbers:
-    def __init__(self) -> None:
-        self._ids: OrderedDict[tuple[str, str], tuple[str, ...]] = OrderedDict()
-        self._lock = threading.Lock()
+    def __init__(self, table: Table | None = None) -> None:
+        self._ids = table or MemoryTable(MAX_RECALLS)
 
     def record(self, namespace: str, recall_id: str, ids: Sequence[str]) -> None:
         """The sources of a recall have these ids, in the order of their numbers."""
-        with self._lock:
-            self._ids[namespace, recall_id] = tuple(ids)
-            if len(self._ids) > MAX_RECALLS:
-                self._ids.popitem(last=False)
+        self._ids.change(_key(namespace, recall_id), lambda _: json.dumps([*ids]))
 
     def ids(self, namespace: str, recall_id: str, names: Sequence[str]) -> list[str]:
         """Ids as they are, and those of numbers such as '2' or '[2]'; an id that looks like a number stays one."""
-        with self._lock:
-            known = self._ids.get((namespace, recall_id), ())
+        stored = self._ids.get(_key(namespace, recall_id))
+        known: list[str] = [] if stored is None else json.loads(stored)
         return [name if name in known else self._id(name, known) for name in names]
 
     def lost(self, namespace: str, recall_id: str, names: Sequence[str]) -> bool:
-        """Whether some of the names are numbers unknown here: of another process, or of a recall long ago."""
-        with self._lock:
-            known = (namespace, recall_id) in self._ids
-        return not known and any(map(_number, names))
+        """Whether some of the names are numbers unknown here: of another server, or of a recall long ago."""
+        return self._ids.get(_key(namespace, recall_id)) is None and any(map(_number, names))
 
     def _id(self, name: str, ids: Sequence[str]) -> str:
         number = _number(name)
@@ -46,6 +40,10 @@ class SourceNumbers:
         if len(number) > LONGEST or not 1 <= int(number) <= len(ids):
             raise InvalidInput(f"there is no source {number[:20]}; that recall has 1 to {len(ids)}")
         return ids[int(number) - 1]
+
+
+def _key(namespace: str, recall_id: str) -> str:
+    return json.dumps([namespace, recall_id])
 
 
 def _number(name: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -52,12 +53,23 @@ def tokenizer(longest: int, pieces: Mapping[str, int] | None = None) -> Tokenize
     return built
 
 
+@dataclass(slots=True)
+class Threads:
+    """The most threads of one model. Processes that share the cores take one each; that also makes a model which was
+    loaded before a fork work after it, since it has no threads to lose."""
+
+    most: int = 4
+
+
+THREADS = Threads()
+
+
 def session(path: str | Path) -> onnxruntime.InferenceSession:
     """A model on the CPU, on a few threads that do not spin while they wait."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = min(4, os.cpu_count() or 1)
+    options.intra_op_num_threads = min(THREADS.most, os.cpu_count() or 1)
     options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fivefold.errors import FivefoldError, InvalidInput
+from fivefold.service.shared_tables import MemoryTable, Table
 from fivefold.values.limits import MAX_TEXT
 
 WINDOW_S = 60
@@ -101,27 +100,30 @@ class Allowance:
 class Rates:
     """A bucket of requests for each caller, which fills evenly and has room for those of a minute."""
 
-    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, per_minute: int, clock: Callable[[], float] = time.monotonic, table: Table | None = None
+    ) -> None:
+        """The clock of a `table` that processes share must be the same in all of them, as the usual one is."""
         self.per_minute = per_minute
         self._clock = clock
-        self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._levels = table or MemoryTable(MOST_CALLERS)
 
     def take(self, caller: str) -> Allowance | None:
         """Count one request; raises `RateExceeded` when none is left. None where there is no limit."""
         if self.per_minute == 0:
             return None
-        per_second = self.per_minute / WINDOW_S
-        with self._lock:
+        per_second, level, enough = self.per_minute / WINDOW_S, 0.0, False
+
+        def one_less(stored: str | None) -> str:
+            nonlocal level, enough
             now = self._clock()
-            level, before = self._levels.get(caller, (float(self.per_minute), now))
-            level = min(float(self.per_minute), level + (now - before) * per_second)
+            level, before = (float(self.per_minute), now) if stored is None else map(float, stored.split())
+            level = min(float(self.per_minute), level + max(0.0, now - before) * per_second)
             enough = level >= 1
             level -= enough
-            self._levels[caller] = (level, now)
-            self._levels.move_to_end(caller)
-            if len(self._levels) > MOST_CALLERS:
-                self._levels.popitem(last=False)
+            return f"{level!r} {now!r}"
+
+        self._levels.change(caller, one_less)
         if not enough:
             raise RateExceeded(self.per_minute, _up((1 - level) / per_second))
         return Allowance(self.per_minute, int(level), _up((self.per_minute - level) / per_second))

@@ -1,20 +1,20 @@
-"""What is written and recalled now, for those who watch: the latest events of one server, in memory and bounded."""
+"""What is written and recalled now, for those who watch: the latest events of one server, a bounded number."""
 
 from __future__ import annotations
 
-import threading
-from collections import deque
-from dataclasses import dataclass, replace
+import json
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 
 from fivefold import observers
 from fivefold.observers import Write
+from fivefold.service.shared_tables import MemoryTable, Table
 from fivefold.stores.protocol import Store
 from fivefold.values.recall import Recall
 from fivefold.values.shorten import shorten
 
 MOST_EVENTS = 500
-"""Events that stay in memory, over all namespaces; a new one takes the place of the oldest."""
+"""Events that are kept, over all namespaces; a new one takes the place of the oldest."""
 
 MOST_IDS = 3
 """Memories that an event names."""
@@ -47,10 +47,9 @@ class LiveEvent:
 class LiveFeed:
     """Observes the engines of one store and keeps the latest events for those who ask."""
 
-    def __init__(self, store: Store, most: int = MOST_EVENTS) -> None:
+    def __init__(self, store: Store, most: int = MOST_EVENTS, table: Table | None = None) -> None:
         self._store = store
-        self._events: deque[LiveEvent] = deque(maxlen=most)
-        self._lock = threading.Lock()
+        self._events = table or MemoryTable(most)
         observers.add(self)
 
     def close(self) -> None:
@@ -58,8 +57,7 @@ class LiveFeed:
 
     def after(self, number: int, namespace: str) -> list[LiveEvent]:
         """The events of a namespace after that number, oldest first."""
-        with self._lock:
-            events = list(self._events)
+        events = map(_read, self._events.values())
         return [event for event in events if event.number > number and event.namespace == namespace]
 
     def recalled(self, store: Store, recall: Recall, ended_ns: int) -> None:
@@ -93,6 +91,14 @@ class LiveFeed:
         """Numbers are microseconds, and one more than the last where two events have the same."""
         if store is not self._store:
             return
-        with self._lock:
-            last = self._events[-1].number if self._events else 0
-            self._events.append(replace(event, number=max(event.number, last + 1)))
+
+        def row(last: str | None) -> tuple[str, str]:
+            numbered = replace(event, number=max(event.number, int(last or 0) + 1))
+            return str(numbered.number), json.dumps({**asdict(numbered), "at": numbered.at.isoformat()})
+
+        self._events.append(row)
+
+
+def _read(row: str) -> LiveEvent:
+    fields = json.loads(row)
+    return LiveEvent(**{**fields, "at": datetime.fromisoformat(fields["at"]), "ids": tuple(fields["ids"])})

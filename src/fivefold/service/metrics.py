@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
@@ -11,6 +12,7 @@ from fivefold import observers
 from fivefold.observers import Write
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 from fivefold.service.request_observers import RequestSummary
+from fivefold.service.worker_figures import count_in, sums_of
 from fivefold.stores.protocol import Store
 from fivefold.values.recall import Recall
 from fivefold.version import VERSION
@@ -25,13 +27,24 @@ STEP_S = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 
 class Metrics:
     """The figures of one server and its store; observes its requests and its engines."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, folder: Path | None = None, number: int = 0) -> None:
+        """With a folder the figures are those of all processes of the server, of which this is one with a number."""
         self.registry = CollectorRegistry()
         self._store = store
+        self._folder = folder
+        if folder is None:
+            ProcessCollector(registry=self.registry)
+        else:
+            count_in(folder, number)
         self._count_requests(self.registry)
         self._count_recalls_and_writes(self.registry)
-        ProcessCollector(registry=self.registry)
-        built = Gauge("fivefold_build_info", "Which fivefold this is", ["version"], registry=self.registry)
+        built = Gauge(
+            "fivefold_build_info",
+            "Which fivefold this is",
+            ["version"],
+            registry=self.registry,
+            multiprocess_mode="max",
+        )
         built.labels(VERSION).set(1)
         observers.add(self)
 
@@ -45,7 +58,10 @@ class Metrics:
         self._request_s = Histogram(
             "fivefold_request_seconds", "Time of a request", ["operation"], buckets=REQUEST_S, registry=registry
         )
-        self._in_flight = Gauge("fivefold_requests_in_flight", "Requests not answered yet", registry=registry)
+        self._in_flight = Gauge(
+            "fivefold_requests_in_flight", "Requests not answered yet", registry=registry, multiprocess_mode="sum"
+        )
+        self._in_flight.set(0)
         self._limited = Counter("fivefold_requests_limited", "Requests refused as too many", registry=registry)
 
     def _count_recalls_and_writes(self, registry: CollectorRegistry) -> None:
@@ -104,7 +120,7 @@ class Metrics:
 
     def text(self) -> bytes:
         """All figures, in the form that Prometheus reads."""
-        return generate_latest(self.registry)
+        return generate_latest(self.registry if self._folder is None else sums_of(self._folder))
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import anyio
 
@@ -12,16 +13,18 @@ from fivefold.errors import Call, OwnerOnly
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.service.idempotency import IdempotencyStore
 from fivefold.service.keys import Audit, Keyring
-from fivefold.service.limits import Limits, Rates
+from fivefold.service.limits import MOST_CALLERS, Limits, Rates
 from fivefold.service.maintenance import Maintenance
 from fivefold.service.responses import Namespace
+from fivefold.service.shared_tables import SharedTables
+from fivefold.service.sign_in import MOST as MOST_SIGN_INS
 from fivefold.service.sign_in import SignIns
 from fivefold.stores import open_store
 from fivefold.values.access import HERE, Caller, Role, Unauthorized
 from fivefold.values.paging import Page, page_of, read_cursor
 from fivefold.values.reports import Stats
 
-__all__ = ["Limits", "Service", "open_service"]
+__all__ = ["Limits", "Processes", "Service", "open_service"]
 
 WRITERS = 16
 """The most writes at once, of REST, MCP and pages. Writes wait for each other anyway and leave threads for reads."""
@@ -31,14 +34,36 @@ THREADS = 32
 """The most routes that run at once, over all recalls."""
 
 
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """The processes that serve one store together: how many, and the folder of the tables they share."""
+
+    count: int = 1
+    folder: Path | None = None
+    number: int = 0
+    """Which of them this is."""
+
+    @property
+    def writers(self) -> int:
+        """The share of each process of the writes at once."""
+        return max(1, WRITERS // self.count)
+
+    @property
+    def figures(self) -> Path | None:
+        """Where the processes count for `/metrics`."""
+        return None if self.folder is None else self.folder / "figures"
+
+
 def open_service(
     location: str,
     embedder: str | None = None,
     extractor: str = "rules",
     limits: Limits | None = None,
     maintenance_s: float = 0,
+    processes: Processes | None = None,
 ) -> Service:
     """The service of the store at `location`, maintained every `maintenance_s` seconds; close it when done."""
+    processes = processes or Processes()
     if embedder is not None:
         load_embedder(embedder)  # an unknown name is refused before a store is made
     store = open_store(location)
@@ -50,6 +75,7 @@ def open_service(
             IdempotencyStore(store),
             limits or Limits(),
             Maintenance(store, maintenance_s) if maintenance_s else None,
+            processes,
         )
     except BaseException:
         store.close()
@@ -67,17 +93,24 @@ class Service:
     idempotency: IdempotencyStore
     limits: Limits = field(default_factory=Limits)
     maintenance: Maintenance | None = None
+    processes: Processes = field(default_factory=Processes)
+    tables: SharedTables = field(init=False)
+    """What the processes of this server share while it runs."""
     rates: Rates = field(init=False)
-    writers: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(WRITERS), init=False)
+    writers: anyio.CapacityLimiter = field(init=False)
     """The turns of writes, whether by REST, MCP or a page."""
-    note_writers: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(WRITERS), init=False)
+    note_writers: anyio.CapacityLimiter = field(init=False)
     """For audit entries of finished writes, so that they do not queue behind writes that wait."""
-    sign_ins: SignIns = field(default_factory=SignIns, init=False)
+    sign_ins: SignIns = field(init=False)
     stopping: threading.Event = field(default_factory=threading.Event, init=False)
     """Set when the server stops: answers that would last end then."""
 
     def __post_init__(self) -> None:
-        self.rates = Rates(self.limits.per_minute)
+        self.writers = anyio.CapacityLimiter(self.processes.writers)
+        self.note_writers = anyio.CapacityLimiter(self.processes.writers)
+        self.tables = SharedTables(self.processes.folder)
+        self.rates = Rates(self.limits.per_minute, table=self.tables.table("rates", MOST_CALLERS))
+        self.sign_ins = SignIns(self.tables.table("sign-ins", MOST_SIGN_INS))
 
     def caller(self, secret: str | None, local: bool) -> Caller:
         """Who asks. `local`: the request came over loopback, which needs no key until the first one exists."""
@@ -130,3 +163,4 @@ class Service:
         self.idempotency.close()
         self.audit.close()
         self.engines.close()
+        self.tables.close()

@@ -1,42 +1,45 @@
-"""Who is signed in to the pages: a browser has a token in place of the key, valid for the pages of this process."""
+"""Who is signed in to the pages: a browser has a token in place of the key, valid as long as the server runs."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
-import threading
-from collections import OrderedDict
+
+from fivefold.service.shared_tables import MemoryTable, Table
 
 MOST = 10_000
 """The most browsers signed in at once; one more signs out the oldest."""
 
 
 class SignIns:
-    """A cookie goes to every program of its host, on any port; so it is not the key, which opens REST too."""
+    """A cookie goes to every program of its host, on any port; so it is not the key, which opens REST too.
 
-    def __init__(self, most: int = MOST) -> None:
-        self._most = most
-        self._keys: OrderedDict[bytes, str] = OrderedDict()
-        self._lock = threading.Lock()
+    The key is stored masked by the token, which only the browser has.
+    """
+
+    def __init__(self, table: Table | None = None) -> None:
+        self._keys = table or MemoryTable(MOST)
 
     def begin(self, secret: str) -> str:
         """A new token for this key."""
         token = secrets.token_urlsafe(32)
-        with self._lock:
-            self._keys[_digest(token)] = secret
-            if len(self._keys) > self._most:
-                self._keys.popitem(last=False)
+        self._keys.change(_digest(token), lambda _: _masked(secret.encode(), token).hex())
         return token
 
     def secret(self, token: str) -> str | None:
         """The key behind a token; the keyring says whether it is still valid."""
-        with self._lock:
-            return self._keys.get(_digest(token))
+        stored = self._keys.get(_digest(token))
+        return None if stored is None else _masked(bytes.fromhex(stored), token).decode()
 
     def end(self, token: str) -> None:
-        with self._lock:
-            self._keys.pop(_digest(token), None)
+        self._keys.change(_digest(token), lambda _: None)
 
 
-def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode(errors="replace")).digest()
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
+
+
+def _masked(text: bytes, token: str) -> bytes:
+    """The text with a mask that only the token gives; applied twice, the text again. A token masks one text only."""
+    mask = hashlib.shake_256(b"mask " + token.encode(errors="replace")).digest(len(text))
+    return bytes(a ^ b for a, b in zip(text, mask, strict=True))

@@ -17,7 +17,7 @@ from starlette.routing import Match, Route
 from starlette.types import Scope
 
 from fivefold.errors import FivefoldError
-from fivefold.service.live import LiveFeed
+from fivefold.service.live import MOST_EVENTS, LiveFeed
 from fivefold.service.metrics import Metrics
 from fivefold.service.problems import Fault, Problem, problem
 from fivefold.service.service import Service
@@ -52,7 +52,7 @@ def create_app(
     `metrics_open` shows figures to anyone, `log_contents` logs questions and answers, `traced` makes spans.
     """
     sites = sites or Sites()
-    metrics = Metrics(service.engines.store)
+    metrics = Metrics(service.engines.store, service.processes.figures, service.processes.number)
     app = FastAPI(
         title="fivefold",
         version=VERSION,
@@ -83,7 +83,8 @@ def create_app(
     if pages:
         from fivefold.web.inspector import router
 
-        app.state.live, app.state.live_streams = LiveFeed(service.engines.store), 0
+        events = service.tables.table("events", MOST_EVENTS)
+        app.state.live, app.state.live_streams = LiveFeed(service.engines.store, table=events), 0
         app.include_router(router, dependencies=[Depends(_in_turn)])
     return app
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal, TextIO
 
@@ -22,6 +23,9 @@ Form = Literal["auto", "json", "plain"]
 Level = Literal["debug", "info", "warning", "error"]
 
 REQUESTS = "fivefold.requests"
+MOST_REPEATS, WINDOW_S = 20, 60.0
+"""The messages of one kind that are logged in so many seconds."""
+
 _OWN = ("request_id", "method", "operation", "status", "ms", "key", "path", "body", "error_id")
 """Fields a line may have besides its message."""
 
@@ -35,11 +39,36 @@ def start(form: Form = "auto", level: Level = "info", contents: bool = False, st
     plain = form == "plain" or (form == "auto" and target.isatty())
     handler = logging.StreamHandler(target)
     handler.setFormatter(Plain(contents) if plain else Lines(contents))
+    handler.addFilter(RepeatLimit())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("fivefold").setLevel(level.upper())
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
+
+
+class RepeatLimit(logging.Filter):
+    """Lets a few messages of one kind through in a minute; the first of the next minute says how many were left out.
+
+    So nobody fills the disk by sending what is logged. Lines of requests pass: the operator asked for each of them.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._seen: dict[tuple[str, int, str, int], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.name == REQUESTS and record.levelno < logging.ERROR:
+            return True
+        kind, now = (record.name, record.levelno, record.pathname, record.lineno), self._clock()
+        since, count = self._seen.get(kind, (now, 0))
+        if now - since >= WINDOW_S:
+            if count > MOST_REPEATS:
+                record.msg = f"{record.msg} (and {count - MOST_REPEATS} more like it before)"
+            since, count = now, 0
+        self._seen[kind] = since, count + 1
+        return count < MOST_REPEATS
 
 
 class RequestLogger:

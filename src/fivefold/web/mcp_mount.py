@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import anyio.to_thread
@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from fivefold.mcp.server import Handlers, build
-from fivefold.mcp.source_numbers import SourceNumbers
+from fivefold.mcp.source_numbers import MAX_RECALLS, SourceNumbers
 from fivefold.mcp.transport import single_namespace
 from fivefold.service.problems import problem_of
 from fivefold.service.service import Service
@@ -25,7 +25,7 @@ class HttpTransport:
     """Each request comes with its own key."""
 
     opened: Service
-    source_numbers: SourceNumbers = field(default_factory=SourceNumbers)
+    source_numbers: SourceNumbers
 
     def preload(self) -> None:
         """The server has loaded everything."""
@@ -47,11 +47,12 @@ class HttpTransport:
 
 class McpEndpoint:
     """Checks the key, then answers. No request depends on the one before it, except that numbers of sources are known
-    only to the process that gave them."""
+    only to the server that gave them."""
 
     def __init__(self, service: Service) -> None:
+        numbers = SourceNumbers(service.tables.table("sources", MAX_RECALLS))
         self._sessions = StreamableHTTPSessionManager(
-            build(Handlers(HttpTransport(service))),
+            build(Handlers(HttpTransport(service, numbers))),
             json_response=True,
             stateless=True,
             max_request_body_size=service.limits.body_bytes,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from fivefold.errors import Call, FivefoldError, InvalidInput
+from fivefold.web.connections import ConnectionLimits, Connections, HttpConnection, ServerConfig, room_for
 from fivefold.web.security import is_loopback
 
 if TYPE_CHECKING:
@@ -66,14 +67,27 @@ def url_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def until_stopped(
-    service: Service, app: ASGIApp, host: str, port: int, stop_s: int, ready: Callable[[str], None]
-) -> None:
-    """Serve until stopped; `ready` gets the address. Refused where other machines could connect without a key."""
+def check_reach(service: Service, host: str) -> None:
+    """Refuse a place where other machines could connect without a key."""
     if not is_loopback(host) and not service.keyring.any():
         raise KeysRequired(host, _public_location(service.engines.store.location))
+
+
+def until_stopped(
+    service: Service,
+    app: ASGIApp,
+    host: str,
+    port: int,
+    stop_s: int,
+    ready: Callable[[str], None],
+    limits: ConnectionLimits | None = None,
+) -> None:
+    """Serve until stopped; `ready` gets the address. Refused where other machines could connect without a key."""
+    check_reach(service, host)
     listener = listen(host, port)
-    run(app, listener, stop_s, lambda: ready(url_of(listener)), service.stopping.set)
+    connections = Connections(room_for(limits or ConnectionLimits()))
+    server = Server(server_config(app, stop_s, connections), service.stopping.set, lambda: ready(url_of(listener)))
+    server.run(sockets=[listener])
 
 
 def _public_location(location: str) -> str:
@@ -81,13 +95,11 @@ def _public_location(location: str) -> str:
     return "…" if "://" in location else location
 
 
-def run(
-    app: ASGIApp, listener: socket.socket, stop_s: int, ready: Callable[[], None], stopping: Callable[[], None]
-) -> None:
-    """Serve until SIGTERM or SIGINT; `stopping` is called then, and open requests have `stop_s` seconds to finish."""
-    config = uvicorn.Config(
+def server_config(app: ASGIApp, stop_s: int, connections: Connections) -> ServerConfig:
+    """Uvicorn's settings; open requests have `stop_s` seconds to finish when it is stopped."""
+    config = ServerConfig(
         app,
-        http="h11",
+        http=HttpConnection,
         ws="none",
         loop="asyncio",
         lifespan="on",
@@ -98,11 +110,14 @@ def run(
         timeout_graceful_shutdown=stop_s,
         timeout_keep_alive=30,
     )
-    _Server(config, ready, stopping).run(sockets=[listener])
+    config.connections = connections
+    return config
 
 
-class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], stopping: Callable[[], None]) -> None:
+class Server(uvicorn.Server):
+    """Serves until SIGTERM or SIGINT; `stopping` is called then, `ready` once it answers."""
+
+    def __init__(self, config: ServerConfig, stopping: Callable[[], None], ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._ready = ready
         self._stopping = stopping

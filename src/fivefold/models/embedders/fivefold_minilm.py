@@ -92,6 +92,10 @@ class FivefoldMiniLM:
         chosen = np.flatnonzero(pieces.stored(batch.ids, batch.mask)[0])
         return [(row.spans[i], bool(i >= row.own)) for i in chosen]
 
+    def load(self) -> None:
+        """Load the model now and not with the first text."""
+        self._loaded()
+
     def _loaded(self) -> tuple[PassageTokenizer, onnxruntime.InferenceSession]:
         with self._loading:
             return self._tokenizer, self._session

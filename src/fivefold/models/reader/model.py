@@ -64,6 +64,11 @@ class PairReader:
             (found[batch],) = model.run([output], model_inputs([rows[i] for i in batch]))
         return found
 
+    def load(self) -> None:
+        """Load the model now and not with the first pair."""
+        with self._loading:
+            _ = self._tokenizer, self._session
+
     @cached_property
     def _tokenizer(self) -> Tokenizer:
         lines = resources.files("fivefold.models").joinpath("data", WORDS).read_text("utf-8").split("\n")

@@ -56,6 +56,11 @@ class Local:
             (scores[batch],) = model.run(["score"], model_inputs([rows[i] for i in batch], start))
         return [float(score) for score in scores]
 
+    def load(self) -> None:
+        """Load the model now and not with the first question."""
+        with self._loading:
+            _ = self._tokenizer, self._session
+
     @cached_property
     def _tokenizer(self) -> Tokenizer:
         return tokenizer(512)

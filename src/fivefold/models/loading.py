@@ -1,0 +1,33 @@
+"""Models loaded ahead, by a process that others are forked from: they share its memory."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from fivefold.models import bert
+from fivefold.models.embedders import DEFAULT, embedder
+from fivefold.models.reader import pair_reader
+from fivefold.models.rerankers import reranker
+
+
+@runtime_checkable
+class Loadable(Protocol):
+    """A model that can be loaded before it is used."""
+
+    def load(self) -> None: ...
+
+
+def use_one_thread() -> None:
+    """From now on the models of this process use one thread each, as suits several processes on the same cores."""
+    bert.THREADS.most = 1
+
+
+def load_models(choice: str | None) -> None:
+    """Load the embedder, the reader and the reranker of this package, without using them.
+
+    Other embedders load with the first text, as they always do.
+    """
+    use_one_thread()
+    for model in (embedder(choice or DEFAULT), pair_reader(), reranker("local")):
+        if isinstance(model, Loadable):
+            model.load()

@@ -1,0 +1,172 @@
+"""Connections of clients: how many may be open, and how long a request may take to arrive."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEADER_S = 10.0
+"""The seconds a client has to send the head of a request."""
+
+MOST_OPEN = 1_000
+MOST_OF_ADDRESS = 250
+"""Connections that are open at once, in all and of one address. A proxy is one address."""
+
+FILES_APART = 200
+"""Files of a process that are no connections: the store, models, pipes."""
+
+REPORT_S = 60.0
+"""How often the log says that connections were refused or closed."""
+
+_NETWORK = 64
+"""The bits of an IPv6 address that one customer has; the rest can be chosen at will."""
+
+_log = logging.getLogger("fivefold")
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """How many connections may be open at once."""
+
+    in_all: int = MOST_OPEN
+    of_address: int = MOST_OF_ADDRESS
+
+
+class Connections:
+    """Counts the open connections. What it refuses is reported once a minute, however much that is."""
+
+    def __init__(self, limits: ConnectionLimits | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.limits = limits or ConnectionLimits()
+        self._clock = clock
+        self._open: Counter[str] = Counter()
+        self._reports: dict[str, tuple[float, int]] = {}
+
+    def __len__(self) -> int:
+        return self._open.total()
+
+    def admit(self, address: str) -> bool:
+        """Count one more connection; False where there are enough."""
+        network = network_of(address)
+        if self._open[network] >= self.limits.of_address or len(self) >= self.limits.in_all:
+            self.report("connections refused, since there were enough")
+            return False
+        self._open[network] += 1
+        return True
+
+    def release(self, address: str) -> None:
+        """One connection of this address has ended."""
+        network = network_of(address)
+        self._open[network] -= 1
+        if self._open[network] <= 0:
+            del self._open[network]
+
+    def report(self, what: str) -> None:
+        """Log it at once, and then once a minute how often it was."""
+        now = self._clock()
+        since, count = self._reports.get(what, (float("-inf"), 0))
+        count += 1
+        if now - since >= REPORT_S:
+            _log.warning("%s: %d", what, count)
+            since, count = now, 0
+        self._reports[what] = since, count
+
+
+def network_of(address: str) -> str:
+    """What counts as one address: of an IPv6 address the part that cannot be chosen at will."""
+    try:
+        known = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if known.version == 4:
+        return address
+    return str(ipaddress.ip_network((known, _NETWORK), strict=False))
+
+
+class ServerConfig(uvicorn.Config):
+    """Uvicorn's settings, with the count of connections that all of them share."""
+
+    connections: Connections
+    closed: Callable[[int], None] | None = None
+    """Who is notified when a connection ends; set where another process admits and numbers them."""
+
+
+class HttpConnection(H11Protocol):
+    """A connection that is admitted or closed at once, and closed when a request does not arrive in time."""
+
+    config: ServerConfig
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.number: int | None = None
+        self._admitted = False
+        self._late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._admitted = self.number is not None or self.config.connections.admit(self._address)
+        if self._admitted:
+            self._await_head()
+        else:
+            transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end_wait()
+        if self.number is not None and self.config.closed is not None:
+            self.config.closed(self.number)
+        elif self._admitted:
+            self.config.connections.release(self._address)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:
+            self._end_wait()
+        elif self.conn.trailing_data[0]:  # the beginning of a head
+            self._await_head()
+
+    @property
+    def _address(self) -> str:
+        return self.client[0] if self.client else ""
+
+    def _await_head(self) -> None:
+        if self._late is None:
+            self._late = self.loop.call_later(HEADER_S, self._close_late)
+
+    def _end_wait(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _close_late(self) -> None:
+        self._late = None
+        if not self.transport.is_closing():
+            self.config.connections.report(f"connections closed, since no request arrived within {HEADER_S:g} s")
+            self.transport.close()
+
+
+def room_for(wanted: ConnectionLimits) -> ConnectionLimits:
+    """As many connections as the system gives this process files for; asks the system for as many as it may."""
+    try:
+        import resource
+    except ImportError:
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = wanted.in_all + FILES_APART
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        soft = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        if soft < needed:
+            _log.warning("the system allows %d open files, which leaves room for fewer connections", soft)
+    if soft == resource.RLIM_INFINITY:
+        return wanted
+    return ConnectionLimits(max(1, min(wanted.in_all, soft - FILES_APART)), wanted.of_address)

@@ -1,0 +1,144 @@
+"""Clients that connect and do not ask: they are closed in time, a few may come, and the log stays short."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+import pytest
+from starlette.responses import PlainTextResponse
+
+from fivefold.web import connections, logs
+from fivefold.web.connections import ConnectionLimits, Connections, network_of, room_for
+from fivefold.web.server import Server, listen, server_config
+
+WHOLE = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Connect = Callable[[], Awaitable[Streams]]
+
+
+async def lifespan_or_answer(scope, receive, send):  # type: ignore[no-untyped-def]
+    if scope["type"] == "http":
+        await PlainTextResponse("yes")(scope, receive, send)
+        return
+    for kind in ("startup", "shutdown"):
+        await receive()
+        await send({"type": f"lifespan.{kind}.complete"})
+
+
+def served(limits: ConnectionLimits, act: Callable[[Connect], Awaitable[None]]) -> Connections:
+    """Runs `act` against a server with these limits; gives its count of connections."""
+    counted = Connections(limits)
+
+    async def run() -> None:
+        listener, up = listen("127.0.0.1", 0), asyncio.Event()
+        port = listener.getsockname()[1]
+        server = Server(server_config(lifespan_or_answer, 1, counted), lambda: None, up.set)
+        task = asyncio.create_task(server._serve([listener]))
+        await up.wait()
+        await act(lambda: asyncio.open_connection("127.0.0.1", port))
+        server.should_exit = True
+        await task
+
+    asyncio.run(run())
+    return counted
+
+
+async def answered(streams: Streams, request: bytes = WHOLE) -> bool:
+    reader, writer = streams
+    writer.write(request)
+    try:
+        return b"200 OK" in await reader.read(2_000)
+    except ConnectionError:
+        return False
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: local"])
+def test_a_request_that_does_not_arrive_is_not_waited_for(
+    sent: bytes, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(connections, "HEADER_S", 0.1)
+
+    async def act(connect: Connect) -> None:
+        whole, half = await connect(), [await connect() for _ in range(5)]
+        assert await answered(whole)
+        for _, writer in half:
+            writer.write(sent)
+        ends = await asyncio.gather(*(reader.read() for reader, _ in half))
+        assert ends == [b""] * 5
+        assert await answered(whole)  # one that has asked stays open
+        whole[1].write(WHOLE[:20])  # and is closed as the others if its next request does not arrive
+        assert await whole[0].read() == b""
+        for _, writer in (whole, *half):
+            writer.close()
+
+    assert len(served(ConnectionLimits(), act)) == 0
+    told = [record.getMessage() for record in caplog.records if record.name == "fivefold"]
+    assert told == ["connections closed, since no request arrived within 0.1 s: 1"]
+
+
+@pytest.mark.parametrize("limits", [ConnectionLimits(2, 10), ConnectionLimits(10, 2)])
+def test_more_connections_than_allowed_are_closed_at_once(limits: ConnectionLimits) -> None:
+    async def act(connect: Connect) -> None:
+        first, second = await connect(), await connect()
+        assert await answered(first)
+        assert await answered(second)
+        third = await connect()
+        assert not await answered(third)
+        third[1].close()
+        first[1].close()
+        await first[1].wait_closed()
+        await asyncio.sleep(0.05)
+        again = await connect()
+        assert await answered(again)
+        for _, writer in (second, again):
+            writer.close()
+
+    assert len(served(limits, act)) == 0
+
+
+def test_what_counts_as_one_address() -> None:
+    assert network_of("192.0.2.7") == "192.0.2.7"
+    assert network_of("2001:db8::1") == network_of("2001:db8::ffff:2") == "2001:db8::/64"
+    assert network_of("2001:db8:0:1::1") != network_of("2001:db8::1")
+    assert network_of("") == ""
+
+
+def test_refusals_are_reported_once_a_minute_with_their_number(caplog: pytest.LogCaptureFixture) -> None:
+    now = [0.0]
+    counted = Connections(ConnectionLimits(1, 1), lambda: now[0])
+    assert counted.admit("192.0.2.7")
+    for _ in range(100):
+        assert not counted.admit("192.0.2.8")
+    now[0] = 61.0
+    assert not counted.admit("192.0.2.8")
+    assert [record.args for record in caplog.records] == [
+        ("connections refused, since there were enough", count) for count in (1, 100)
+    ]
+    counted.release("192.0.2.7")
+    assert counted.admit("192.0.2.8")
+
+
+def test_there_are_no_more_connections_than_files() -> None:
+    few = room_for(ConnectionLimits(5, 3))
+    assert few == ConnectionLimits(5, 3)
+    many = room_for(ConnectionLimits(10**9, 3))
+    assert 1 <= many.in_all < 10**9
+
+
+def test_a_message_that_repeats_is_logged_a_few_times_and_counted() -> None:
+    now = [0.0]
+    limit = logs.RepeatLimit(lambda: now[0])
+
+    def passes(name: str = "uvicorn.error", level: int = logging.WARNING) -> str | None:
+        record = logging.LogRecord(name, level, "file.py", 1, "Invalid %s", ("request",), None)
+        return record.getMessage() if limit.filter(record) else None
+
+    assert [passes() for _ in range(1_000)].count("Invalid request") == logs.MOST_REPEATS
+    assert passes("other") == "Invalid request"
+    assert all(passes(logs.REQUESTS, logging.INFO) for _ in range(100))
+    now[0] = 61.0
+    assert passes() == f"Invalid request (and {1_000 - logs.MOST_REPEATS} more like it before)"
+    assert passes() == "Invalid request"
