@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 import fivefold
+import fivefold.cli.serve
 from fivefold.cli.app import app
 from fivefold.errors import InvalidInput
 from fivefold.service.keys import Keyring
