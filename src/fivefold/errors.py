@@ -193,11 +193,18 @@ class DamagedStore(StoreError):
     """The file is not a store, or it is damaged."""
 
     def __init__(
-        self, location: str, cause: object, advice: str = "choose another path, or restore it from a backup"
+        self,
+        location: str,
+        cause: object,
+        advice: str = "choose another path, restore a backup, or read what is left with {call}",
     ) -> None:
         self.location = location
         self.cause = str(cause)
-        super().__init__(f"{location!r} is not a fivefold store, or it is damaged ({cause})", advice=advice)
+        super().__init__(
+            f"{location!r} is not a fivefold store, or it is damaged ({cause})",
+            advice=advice,
+            call=Call("salvage", {"source": location, "target": "NEW"}),
+        )
 
 
 class StoreReplaced(StoreError):

@@ -100,3 +100,20 @@ def test_reembed_moves_the_namespace(small: Small, command: Command) -> None:
     answer = command("recall", "what is my badge ID?", "-k", "1", "--store", small.path, "--json", "--trace").json
     assert answer["embedder"].startswith("wordllama@")
     assert answer["hits"][0]["memory"]["id"] == "badge"
+
+
+def test_a_salvage_says_what_came_along_and_what_was_lost(small: Small, command: Command, tmp_path: Path) -> None:
+    with sqlite3.connect(small.path) as connection:
+        connection.execute("UPDATE memories SET content = 'The spare key is with the mayor' WHERE id = 'key'")
+    connection.close()
+    ran = command("doctor", "--store", small.path)
+    assert ran.code == 1
+    assert "1 texts are not what was stored: key" in ran.out
+    assert "fivefold doctor --salvage NEW" in ran.err
+    new = str(tmp_path / "new.db")
+    ran = command("doctor", "--store", small.path, "--salvage", new)
+    assert ran.code == 1
+    assert "lost: key of default: its row is damaged: its text is not the one that was stored" in ran.out
+    assert command("doctor", "--store", new).code == 0
+    again = command("doctor", "--store", new, "--salvage", str(tmp_path / "again.db"), "--json")
+    assert (again.code, again.json["lost"]) == (0, [])

@@ -63,7 +63,7 @@ def test_a_namespace_that_fails_stops_no_other(store: Store) -> None:
     connection.close()
     done = list(maintain(open_store(store.location), NOW))
     assert [(item.namespace, item.ok) for item in done] == [("calm", False), ("lively", True), (None, True)]
-    assert "restore it from a backup" in done[0].detail
+    assert "restore a backup" in done[0].detail
 
 
 def test_a_store_that_cannot_be_written_says_so(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

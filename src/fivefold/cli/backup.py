@@ -54,5 +54,5 @@ def _tell(result: Backup | Restored, way: str, as_json: bool) -> None:
         if not as_json:
             for finding in result.amiss:
                 sys.stderr.write(f"✗ {finding.check}: {finding.detail}\n")
-            sys.stderr.write("All memories are there; `fivefold doctor --repair` rebuilds what can be derived.\n")
+            sys.stderr.write("`fivefold doctor --repair` rebuilds what can be derived, and says what cannot.\n")
         raise typer.Exit(1)

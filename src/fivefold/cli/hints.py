@@ -60,6 +60,7 @@ COMMANDS = {
     "distribute": "fivefold db distribute",
     "doctor": "fivefold doctor --repair",
     "migrate": "fivefold migrate",
+    "salvage": "fivefold doctor --salvage NEW --store {location}",
     "reembed": "fivefold reembed {embedder} --namespace {namespace}",
 }
 """The command for each call of the library, filled with the call's arguments and the error's data."""

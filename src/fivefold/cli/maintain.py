@@ -10,21 +10,41 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, existing, print_json, reading, say
+from fivefold.cli.app import (
+    ADDRESSES,
+    JsonOption,
+    NamespaceOption,
+    StoreOption,
+    app,
+    existing,
+    print_json,
+    reading,
+    say,
+)
+from fivefold.errors import InvalidInput
 
 if TYPE_CHECKING:
     from fivefold.service.maintenance import Maintenance
     from fivefold.values.reports import MaintenanceResult
 
+SALVAGE = "restore a backup, or bring what is readable into a new store with `fivefold doctor --salvage NEW`"
+
 
 @app.command()
 def doctor(
     repair: Annotated[bool, typer.Option("--repair", help="Rebuild first all that can be derived")] = False,
+    salvage: Annotated[
+        str | None,
+        typer.Option("--salvage", help="Bring every readable memory of a damaged file into this new store instead"),
+    ] = None,
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,
 ) -> None:
     """Check a store, and with --repair rebuild indexes, vectors and links from the memories."""
+    if salvage is not None:
+        _salvage(existing(store), salvage, as_json)
+        return
     with reading(store, namespace) as engine:
         findings = engine.doctor(repair=repair, progress=sys.stderr.isatty())
     if as_json:
@@ -36,6 +56,30 @@ def doctor(
     if not all(finding.ok for finding in findings):
         if not as_json:
             sys.stderr.write("Something is wrong; `fivefold doctor --repair` rebuilds what can be derived.\n")
+            if any(finding.check in ("file", "texts") and not finding.ok for finding in findings):
+                sys.stderr.write(f"The file itself is damaged; {SALVAGE}.\n")
+        raise typer.Exit(1)
+
+
+def _salvage(source: str, target: str, as_json: bool) -> None:
+    """Show what came along and what was lost; a loss is an exit code of 1."""
+    if source.startswith(ADDRESSES):
+        raise InvalidInput("only a SQLite file can be salvaged; use the server's own means for PostgreSQL")
+    from fivefold.transfer.salvage import salvage
+
+    done = salvage(source, target, progress=sys.stderr.isatty())
+    if as_json:
+        print_json(done.to_dict())
+    else:
+        from fivefold.cli import terminal
+
+        terminal.table(("namespace", "memories"), [(name, f"{count:,}") for name, count in done.memories.items()])
+        for note in done.notes:
+            say(note)
+        for lost in done.lost:
+            terminal.line(f"lost: {lost.id or 'a memory'} of {lost.namespace or 'a namespace'}: {lost.why}")
+        say(f"{done.source} → {done.target}: {sum(done.memories.values()):,} memories, {len(done.lost):,} lost")
+    if done.lost:
         raise typer.Exit(1)
 
 

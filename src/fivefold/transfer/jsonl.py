@@ -58,13 +58,18 @@ def export_lines(reader: Reader) -> Iterator[str]:
     while batch := reader.memories.scan(after):
         links = reader.memories.links([memory.row for memory, _ in batch])
         for memory, extraction in batch:
-            data = dataclasses.replace(memory, metadata={}).to_dict()
-            del data["namespace"]
-            data["metadata"] = memory.metadata
-            data["extracted"] = extraction_data(extraction)
-            data["links"] = [_link_data(link) for link in links.get(memory.row, ())]
-            yield json.dumps(data, ensure_ascii=False)
+            yield json.dumps(line_of(memory, extraction, links.get(memory.row, ())), ensure_ascii=False)
         after = batch[-1][0].row
+
+
+def line_of(memory: Memory, extraction: Extraction, links: Iterable[Link]) -> Json:
+    """A memory as it is exported."""
+    data = dataclasses.replace(memory, metadata={}).to_dict()
+    del data["namespace"]
+    data["metadata"] = memory.metadata
+    data["extracted"] = extraction_data(extraction)
+    data["links"] = [_link_data(link) for link in links]
+    return data
 
 
 def _link_data(link: Link) -> list[object]:
@@ -107,7 +112,7 @@ def read_lines(path: Path, namespace: str) -> Iterator[Record | Draft]:
     lines: dict[str, int] = {}
     for number, data in objects(path):
         try:
-            item = _draft(data, namespace) if "extracted" in data else _record(data, seen)
+            item = draft_of(data, namespace) if "extracted" in data else _record(data, seen)
             id = item.memory.id if isinstance(item, Draft) else item.id
             assert id is not None
             if id in lines:
@@ -178,7 +183,7 @@ def _check_names(data: Json, known: frozenset[str], what: str) -> None:
         raise InvalidInput(f"unknown field {unknown!r}; {hint}")
 
 
-def _draft(data: Json, namespace: str) -> Draft:
+def draft_of(data: Json, namespace: str) -> Draft:
     """An exported line as the memory it was, each value checked as `Memory` declares it."""
     _check_names(data, _EXPORTED, "an exported line")
     values = {name: value for name, value in data.items() if value is not None}

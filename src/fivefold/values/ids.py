@@ -36,6 +36,11 @@ def content_hash(*parts: str | None) -> bytes:
     return hashlib.blake2b(folded.encode(), digest_size=16).digest()
 
 
+def is_hash_of(stored: bytes, *parts: str | None) -> bool:
+    """Whether a stored hash is that of these parts; one by the formula of an earlier version counts as well."""
+    return stored == content_hash(*parts)
+
+
 def replay_id(canonical: str, occurrence: int) -> str:
     """The id of the n-th equal line of an import, so that importing the file again adds nothing."""
     return hashlib.blake2b(f"{occurrence}\x1f{canonical}".encode(), digest_size=16).hexdigest()

@@ -11,6 +11,7 @@ from fivefold.stores.sql.checks import (
     check_entities,
     check_labels,
     check_sessions,
+    check_texts,
     check_times,
     check_vectors,
     count_rows,
@@ -40,6 +41,7 @@ def check(ask: Ask, namespace: int) -> Iterator[Finding]:
     if not ask("SELECT 1 FROM namespaces WHERE key = ?", (namespace,)):
         yield Finding("namespace", True, "nothing stored yet")
         return
+    yield check_texts(ask, POSTGRES, namespace)
     yield _documents(ask, namespace)
     yield _statistics(ask, namespace)
     yield from check_vectors(

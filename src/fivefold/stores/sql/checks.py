@@ -10,8 +10,15 @@ from fivefold.stores.sql.dialect import Dialect, Values
 from fivefold.stores.sql.memory_labels import LABELLED, label_rows
 from fivefold.stores.sql.memory_times import MOST_TIMES
 from fivefold.stores.sql.spaces import SPACE_COLUMNS, space_of
+from fivefold.values.ids import is_hash_of
 from fivefold.values.reports import Finding
 from fivefold.values.vectors import FIELDS
+
+TEXTS = 2_000
+"""Texts that are read together."""
+
+NAMED = 10
+"""The most ids that a finding names."""
 
 Ask = Callable[[str, Values], list[tuple[Any, ...]]]
 """Runs one statement and gives its rows."""
@@ -59,6 +66,21 @@ def unsound_passages(ask: Ask, sql: Dialect, namespace: int, space: int) -> list
         (namespace, space),
     )
     return sorted({row for row, *_ in (*gaps, *wrong)})
+
+
+def check_texts(ask: Ask, sql: Dialect, namespace: int) -> Finding:
+    """Each text is still the one that was stored, by the hash that was stored with it."""
+    changed, after = [], 0
+    while batch := ask(
+        "SELECT row, id, content_hash, CASE kind WHEN 'session' THEN session_id ELSE speaker END, content "
+        f"FROM memories WHERE row > ?2 AND {sql.unindexed('namespace')} = ?1 ORDER BY row LIMIT {TEXTS}",
+        (namespace, after),
+    ):
+        changed += [str(id) for _, id, stored, first, content in batch if not is_hash_of(bytes(stored), first, content)]
+        after = batch[-1][0]
+    named = ", ".join(changed[:NAMED]) + (" …" if len(changed) > NAMED else "")
+    detail = f"{len(changed)} texts are not what was stored: {named}" if changed else "all are what was stored"
+    return Finding("texts", not changed, detail)
 
 
 def check_entities(ask: Ask, namespace: int) -> Finding:

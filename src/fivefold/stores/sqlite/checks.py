@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import apsw
 
@@ -10,6 +10,7 @@ from fivefold.stores.sql.checks import (
     check_entities,
     check_labels,
     check_sessions,
+    check_texts,
     check_times,
     check_vectors,
     count_rows,
@@ -21,6 +22,7 @@ from fivefold.values.reports import Finding
 
 
 def check(connection: apsw.Connection, namespace: int | None) -> Iterator[Finding]:
+    """Whatever cannot be read is a finding, and the other checks go on."""
     yield from check_file(connection)
     if namespace is None:
         yield Finding("namespace", True, "nothing stored yet")
@@ -30,10 +32,8 @@ def check(connection: apsw.Connection, namespace: int | None) -> Iterator[Findin
 
 def check_file(connection: apsw.Connection) -> Iterator[Finding]:
     """What concerns the file as a whole."""
-    problems = [str(row[0]) for row in connection.execute("PRAGMA quick_check") if row[0] != "ok"]
-    yield Finding("file", not problems, problems[0] if problems else "every page is readable")
-    broken = connection.execute("PRAGMA foreign_key_check").fetchall()
-    yield Finding("references", not broken, f"{len(broken)} rows point nowhere" if broken else "all resolve")
+    yield from _readable("file", lambda: [_pages(connection)])
+    yield from _readable("references", lambda: [_references(connection)])
 
 
 def check_namespace(connection: apsw.Connection, namespace: int) -> Iterator[Finding]:
@@ -44,13 +44,35 @@ def check_namespace(connection: apsw.Connection, namespace: int) -> Iterator[Fin
         table = vectors.table_of(dimension)
         return count_rows(ask, f"(SELECT id FROM vectors WHERE space = ? EXCEPT SELECT rowid FROM {table})", space)
 
-    yield _lexical(connection, namespace)
-    yield from check_vectors(ask, SQLITE, namespace, stray, lambda: len(ask(token_rows.STRAY, ())))
-    yield check_entities(ask, namespace)
-    yield check_sessions(ask, namespace)
+    def stray_tokens() -> int:
+        return len(ask(token_rows.STRAY, ()))
+
+    yield from _readable("texts", lambda: [check_texts(ask, SQLITE, namespace)])
+    yield from _readable("lexical index", lambda: [_lexical(connection, namespace)])
+    yield from _readable("vectors", lambda: check_vectors(ask, SQLITE, namespace, stray, stray_tokens))
+    yield from _readable("entity links", lambda: [check_entities(ask, namespace)])
+    yield from _readable("session log", lambda: [check_sessions(ask, namespace)])
     if int(connection.pragma("user_version")) >= TIMES:  # an older file that can only be read has no such table
-        yield check_times(ask, SQLITE, namespace)
-    yield check_labels(ask, namespace)
+        yield from _readable("named times", lambda: [check_times(ask, SQLITE, namespace)])
+    yield from _readable("labels", lambda: [check_labels(ask, namespace)])
+
+
+def _readable(check: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+    """What a look finds; where it cannot read the file, that is the finding."""
+    try:
+        yield from look()
+    except (apsw.CorruptError, apsw.NotADBError, apsw.IOError, apsw.SQLError, ValueError) as error:
+        yield Finding(check, False, f"cannot be read: {error}")
+
+
+def _pages(connection: apsw.Connection) -> Finding:
+    problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
+    return Finding("file", not problems, problems[0] if problems else "every page and every index is sound")
+
+
+def _references(connection: apsw.Connection) -> Finding:
+    broken = connection.execute("PRAGMA foreign_key_check").fetchall()
+    return Finding("references", not broken, f"{len(broken)} rows point nowhere" if broken else "all resolve")
 
 
 def _lexical(connection: apsw.Connection, namespace: int) -> Finding:

@@ -1,0 +1,191 @@
+"""Out of a damaged file into a new store: every memory that can be read and is what was stored; nothing is invented."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+
+import apsw
+
+from fivefold.errors import EmbedderError, FivefoldError, InvalidInput, NotFound
+from fivefold.models.embedders import DEFAULT, RETIRED, Embedder, choice_of, is_remote
+from fivefold.models.embedders import embedder as load_embedder
+from fivefold.namespace import Namespace
+from fivefold.stores import open_store
+from fivefold.stores.atomic_files import check_target, move_into_place, temporary_folder
+from fivefold.stores.protocol import Store
+from fivefold.stores.rows import memory_of
+from fivefold.stores.sqlite.connection import plain_errors
+from fivefold.stores.sqlite.damaged_file import DamagedFile, FoundRow
+from fivefold.transfer.import_jsonl import import_jsonl
+from fivefold.transfer.jsonl import draft_of, line_of
+from fivefold.values.extraction_json import extraction_of
+from fivefold.values.ids import is_hash_of
+from fivefold.values.open_files import refuse_open_store
+from fivefold.values.reports import Link
+from fivefold.values.serialize import Json, Value
+from fivefold.values.times import utc_now
+from fivefold.writing.extract import extractor
+from fivefold.writing.rebuild import rebuild
+from fivefold.writing.sessions import refresh_session
+
+
+@dataclass(frozen=True, slots=True)
+class Lost(Value):
+    """A memory that could not be brought along."""
+
+    namespace: str | None
+    id: str | None
+    """None, as the namespace, where it cannot be read."""
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Salvage(Value):
+    """What was brought into the new store, by namespace, and what was lost."""
+
+    source: str
+    target: str
+    memories: dict[str, int]
+    lost: tuple[Lost, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Find:
+    """What one pass over a damaged file has found."""
+
+    lines: dict[int, Path] = field(default_factory=dict)
+    ids: dict[int, set[str]] = field(default_factory=dict)
+    lost: list[tuple[int, str | None, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What is known of a namespace."""
+
+    name: str
+    settings: str
+    lines: Path | None
+    pin: str | None
+
+
+def salvage(source: str, target: str, *, embedder: str | Embedder | None = None, progress: bool = False) -> Salvage:
+    """Bring every readable memory of a damaged SQLite file into a new store, and list what is lost.
+
+    The damaged file is only read. Memories, links between them and settings come along; all that is derived is made
+    again. `embedder` is for namespaces whose own one cannot be loaded by its name.
+    """
+    path, goal = Path(source), Path(target)
+    if not path.is_file():
+        raise NotFound(f"there is no file at {source!r} to read from")
+    refuse_open_store(path)
+    check_target(goal, replace=False)
+    with temporary_folder(goal) as folder:
+        copy = folder / "damaged.db"
+        for end in ("", "-wal"):
+            if Path(source + end).exists():
+                shutil.copyfile(source + end, f"{copy}{end}")
+        with plain_errors(source), closing(apsw.Connection(str(copy))) as connection:
+            file = DamagedFile(connection)
+            found = _read(file, folder)
+            parts = _parts(file, found)
+        with closing(open_store(str(folder / "store.db"))) as store:
+            counts = {part.name: _write(store, part, embedder, found.notes, progress) for part in parts.values()}
+        move_into_place(folder / "store.db", goal, replace=False)
+    lost = tuple(Lost(parts[key].name if key in parts else None, id, why) for key, id, why in found.lost)
+    return Salvage(source, target, counts, lost, tuple(found.notes))
+
+
+def _read(file: DamagedFile, folder: Path) -> _Find:
+    """Write each sound memory as a line of JSON to a file of its namespace; a memory that is found twice comes once."""
+    found, links, known = _Find(), file.links(), file.known()
+    ids = {row: id for row, (_, id) in known.items() if isinstance(id, str)}
+    faults: dict[tuple[int, str | None], str] = {}
+    for row in chain(file.memories(), file.scattered()):
+        id = row.columns[1] if isinstance(row.columns[1], str) else None
+        if id in found.ids.get(row.namespace, ()):
+            continue
+        try:
+            _add(found, row.namespace, _sound_memory(row, lambda source: _links(source, links, ids)), folder)
+        except (InvalidInput, ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+            faults.setdefault((row.namespace, id), f"its row is damaged: {error}")
+    for namespace, id in known.values():
+        faults.setdefault((namespace, id), "its row cannot be read")
+    found.lost = [(key, id, why) for (key, id), why in faults.items() if id not in found.ids.get(key, ())]
+    return found
+
+
+def _add(found: _Find, namespace: int, line: Json, folder: Path) -> None:
+    found.ids.setdefault(namespace, set()).add(line["id"])
+    path = found.lines.setdefault(namespace, folder / f"{len(found.lines)}.jsonl")
+    with path.open("a", encoding="utf-8") as lines:
+        lines.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def _sound_memory(row: FoundRow, links: Callable[[int], Iterable[Link]]) -> Json:
+    """The exported line of a memory, which is checked as one that comes from anywhere."""
+    memory = memory_of("salvaged", row.columns)
+    first = memory.session_id if memory.kind == "session" else memory.speaker
+    if not isinstance(row.content_hash, bytes) or not is_hash_of(row.content_hash, first, memory.content):
+        raise InvalidInput("its text is not the one that was stored")
+    line = line_of(memory, extraction_of(memory, json.loads(str(row.extracted))), links(memory.row))
+    draft_of(line, "salvaged")
+    return line
+
+
+def _links(source: int, links: dict[int, list[tuple[int, str, str, float]]], ids: dict[int, str]) -> Iterator[Link]:
+    for target, relation, why, chance in links.get(source, ()):
+        if target in ids and source in ids:
+            yield Link(ids[source], ids[target], relation, why, chance)  # type: ignore[arg-type]
+
+
+def _parts(file: DamagedFile, found: _Find) -> dict[int, _Part]:
+    """Every namespace by its key; one whose name is lost is named by that."""
+    named, pins = file.namespaces(), file.embedders()
+    for key in found.lines:
+        if key not in named:
+            named[key] = (f"salvaged-{key}", "{}")
+            found.notes.append(f"the name of a namespace is lost; its memories are in 'salvaged-{key}'")
+    return {key: _Part(name, settings, found.lines.get(key), pins.get(key)) for key, (name, settings) in named.items()}
+
+
+def _write(store: Store, part: _Part, choice: str | Embedder | None, notes: list[str], progress: bool) -> int:
+    """Make a namespace of the new store; what is derived is made again where it does not fit what came along."""
+    embedder = choice or _embedder(part, notes)
+    namespace = Namespace(store, part.name, embedder, extractor("rules"), utc_now)
+    try:
+        namespace.configure(json.loads(part.settings))
+    except (ValueError, TypeError, AttributeError, FivefoldError):
+        notes.append(f"the settings of {part.name!r} are lost; it has the defaults")
+    if part.lines is None:
+        return 0
+    report = import_jsonl(namespace, part.lines, progress=progress)
+    with namespace.transaction(namespace.embedder()) as txn:
+        for session in report.sessions:
+            if txn.sessions.memory_row(session) is None:
+                refresh_session(session, namespace, txn, at_once=True)
+    if not all(finding.ok for finding in store.check(part.name)):
+        rebuild(namespace, progress=progress)
+    return len(report.stored)
+
+
+def _embedder(part: _Part, notes: list[str]) -> str:
+    """The embedder of the namespace, or the default where that cannot be loaded or would send texts to a server."""
+    if part.pin is None:
+        return DEFAULT
+    wanted = RETIRED.get(part.pin) or choice_of(part.pin)
+    try:
+        if is_remote(wanted):
+            raise EmbedderError(f"{wanted} sends texts to a server")
+        load_embedder(wanted)
+    except FivefoldError:
+        notes.append(f"the embedder {part.pin!r} of {part.name!r} is not used here; its vectors are of {DEFAULT!r}")
+        return DEFAULT
+    return wanted
