@@ -9,35 +9,42 @@ DEV := $(VENV)/.dev
 TRAIN := $(VENV)/.train
 # Tests without a server, a browser, a killed process or training.
 QUICK := not slow and not postgres and not browser
-# Scripts that import each other by bare names, checked folder by folder and with or without PyTorch.
-LOOSELY := --allow-subclassing-any --allow-untyped-decorators --no-warn-return-any --no-warn-unused-ignores
+# Processes that share the tests, one more than cores: tests also wait, for disks, servers and pages.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
+BY_FILE := --dist loadfile --no-loadscope-reorder
+# Both at once, the lint's output only where it has something to say.
+define beside_lint
+@$(MAKE) --no-print-directory lint >$(VENV)/lint.log 2>&1 & lint=$$!; \
+$(BIN)/python -m pytest $(BY_FILE) $(1); tests=$$?; \
+wait $$lint || { cat $(VENV)/lint.log; exit 1; }; \
+exit $$tests
+endef
 
 .PHONY: demo check test test-training browser lint format clean
 
 demo: $(CORE)
 	@$(BIN)/fivefold demo
 
-# What one runs while working: both at once, the lint's output only where it has something to say.
+# What one runs while working.
 check: $(DEV)
-	@$(MAKE) --no-print-directory lint >$(VENV)/lint.log 2>&1 & lint=$$!; \
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --hypothesis-profile=quick -m '$(QUICK)'; tests=$$?; \
-	wait $$lint || { cat $(VENV)/lint.log; exit 1; }; \
-	exit $$tests
+	$(call beside_lint,-n 2 --hypothesis-profile=quick -m '$(QUICK)')
 
-test: $(DEV) lint browser
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+test: $(DEV) browser
+	$(call beside_lint,-n $(WORKERS))
 
+# One thread for each of two processes: the matrices are too small to share.
 test-training: $(TRAIN)
-	$(BIN)/python -m pytest tests/training
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(BY_FILE) tests/training
 
+# The last three are scripts that import each other by bare names, folder by folder.
 lint: $(DEV)
 	$(BIN)/ruff check src tests training
 	$(BIN)/ruff format --check src tests training
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/mypy
-	MYPYPATH=training/embedder $(BIN)/mypy $(LOOSELY) training/embedder
-	MYPYPATH=training/cross_encoder:training/embedder $(BIN)/mypy $(LOOSELY) training/cross_encoder
-	MYPYPATH=training/embedder $(BIN)/mypy $(LOOSELY) training/reader
+	MYPYPATH=training/embedder $(BIN)/mypy training/embedder
+	MYPYPATH=training/cross_encoder:training/embedder $(BIN)/mypy training/cross_encoder
+	MYPYPATH=training/embedder $(BIN)/mypy training/reader
 
 browser:
 	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
