@@ -32,6 +32,7 @@ def test_templates_say_how_addresses_look(talk: Talk) -> None:
     assert [template.uri_template for template in templates] == [
         "fivefold://{namespace}/memories/{id}",
         "fivefold://{namespace}/sessions/{id}",
+        "fivefold://{namespace}/health",
     ]
 
 
@@ -52,6 +53,13 @@ def test_a_conversation_is_read_turn_by_turn(talk: Talk) -> None:
 
 
 @in_both_ways
+def test_the_health_of_a_namespace_is_read(talk: Talk) -> None:
+    report = read(talk, "fivefold://default/health")
+    assert (report["namespace"], report["memories"]) == ("default", len(RECORDS))
+    assert {"expired", "near-duplicates", "secrets"} <= {item["check"] for item in report["findings"]}
+
+
+@in_both_ways
 def test_names_are_percent_encoded(talk: Talk) -> None:
     assert read(talk, "fivefold://default/memories/a%2Fb%20%C3%BC%252F")["id"] == "a/b ü%2F"
 
@@ -66,6 +74,8 @@ def test_names_are_percent_encoded(talk: Talk) -> None:
         "fivefold://default/memories/%ff",
         "fivefold:///memories/badge",
         "fivefold://default/edges/1",
+        "fivefold://default/health/1",
+        "fivefold:///health",
         "fivefold://default/memories/badge/..",
         f"fivefold://a/memories/{'x' * 9_999}",
         "file:///etc/passwd",

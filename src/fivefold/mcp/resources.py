@@ -1,4 +1,4 @@
-"""Memories and conversations as resources, which a client may read or attach without asking a question."""
+"""Memories, conversations and the health of a namespace as resources, which a client may read without a question."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MEMORY = UriTemplate.parse("fivefold://{namespace}/memories/{id}")
 SESSION = UriTemplate.parse("fivefold://{namespace}/sessions/{id}")
+HEALTH = UriTemplate.parse("fivefold://{namespace}/health")
 
 PAGE_SIZE = 50
 """The number of memories on one page of the list."""
@@ -31,6 +32,9 @@ SESSIONS = 20
 
 TURNS = 1_000
 """The most turns of a conversation; the last ones are returned."""
+
+EXAMPLES = 3
+"""Memories that the report of a namespace's health names for each of its findings."""
 
 JSON = "application/json"
 
@@ -51,6 +55,13 @@ def list_templates() -> list[types.ResourceTemplate]:
             description="The last 1,000 turns of a conversation, oldest first; namespace and id percent-encoded",
             mime_type=JSON,
         ),
+        types.ResourceTemplate(
+            name="health",
+            title="Health of a namespace",
+            uri_template=str(HEALTH),
+            description="What is expired, stale, never used, said twice, contradicted or a secret, and what to do",
+            mime_type=JSON,
+        ),
     ]
 
 
@@ -68,9 +79,11 @@ def list_resources(transport: Transport, request: Any, cursor: str | None) -> ty
 
 
 def read_resource(transport: Transport, request: Any, uri: str) -> types.ReadResourceResult:
-    text = _memory_at(transport, request, uri) or _session_at(transport, request, uri)
+    found = (read(transport, request, uri) for read in (_memory_at, _session_at, _health_at))
+    text = next(filter(None, found), None)
     if text is None:
-        raise InvalidInput(f"there is no resource {uri[:100]!r}; their addresses look like {MEMORY} and {SESSION}")
+        known = f"{MEMORY}, {SESSION} and {HEALTH}"
+        raise InvalidInput(f"there is no resource {uri[:100]!r}; their addresses look like {known}")
     return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=JSON, text=text)])
 
 
@@ -88,6 +101,13 @@ def _session_at(transport: Transport, request: Any, uri: str) -> str | None:
     namespace, id = str(match["namespace"]), str(match["id"])
     with transport.session(request, namespace).act("session", subject=id) as action:
         return _json([turn.to_dict() for turn in _last_turns(action.engine, id)])
+
+
+def _health_at(transport: Transport, request: Any, uri: str) -> str | None:
+    if (match := HEALTH.match(uri)) is None:
+        return None
+    with transport.session(request, str(match["namespace"])).act("health") as action:
+        return _json(action.engine.health(examples=EXAMPLES).to_dict())
 
 
 def _last_turns(engine: Engine, id: str) -> list[Memory]:

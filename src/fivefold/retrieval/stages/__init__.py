@@ -14,6 +14,7 @@ from fivefold.retrieval.stages import (
     learned,
     noise,
     reads,
+    repeats,
     rerank,
     sessions,
     superseded,
@@ -41,6 +42,7 @@ _BUILTIN: dict[str, Stage] = {
     "threshold": Stage(noise.threshold, noise.Threshold, "select"),
     "mmr": Stage(diversity.mmr, diversity.Mmr, "select"),
     "chance": Stage(chance.chance, chance.ChanceConstants, "select"),
+    "repeats": Stage(repeats.repeats, repeats.Repeats, "select"),
     "neighbours": Stage(diversity.neighbours, NoConstants, "select"),
 }
 
