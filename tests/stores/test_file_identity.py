@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -83,3 +85,28 @@ def test_recalls_are_not_logged_in_another_store(engine: Engine, store_path: str
         other.remember("Of the new store")
         engine.close()
         assert other.stats().recalls == 0
+
+
+CUT_OFF = """
+import os, sys, fivefold
+from tests.support.toy_engine import toy
+engine = toy(sys.argv[1])
+engine.configure(find_changes=False, find_repeats=False)
+engine.remember_many([{"content": f"Note {i} " + "about plums " * 200, "id": f"n{i}"} for i in range(60)])
+engine.close()
+engine = toy(sys.argv[1])
+engine.remember("So that the log says how long the file is")
+engine.get("n1")
+os.truncate(sys.argv[1], os.path.getsize(sys.argv[1]) // 3)
+for id in ("n1", "n30", "n59"):
+    try:
+        engine.get(id)
+    except fivefold.StoreError as error:
+        print(type(error).__name__, error)
+"""
+
+
+def test_a_file_that_is_cut_off_is_an_error_and_not_the_end_of_the_process(store_path: str) -> None:
+    ran = subprocess.run([sys.executable, "-c", CUT_OFF, store_path], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("DamagedStore")

@@ -44,7 +44,7 @@ def connect(location: str, *, read_only: bool = False, create: bool = False) -> 
     connection.enable_load_extension(False)
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA cache_size = -65536")
-    connection.execute("PRAGMA mmap_size = 1073741824")
+    connection.execute("PRAGMA mmap_size = 0")  # reading a mapped file that was cut off would end the process
     if read_only:
         show_newest(connection)
     return connection
