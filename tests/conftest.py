@@ -100,6 +100,7 @@ BY_FILE = {
         "tests/test_full_disk.py",
         "tests/test_notebook.py",
         "tests/text/time_grammar/test_laws.py",
+        "tests/test_whole_api.py",
         "tests/training/",
         "tests/transfer/importers/test_importer.py",
         "tests/transfer/test_backup.py",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from fivefold.errors import NotFound
 from fivefold.namespace import Namespace
 from fivefold.stores.protocol import Writer
 from fivefold.text.text_caches import empty_text_caches
@@ -17,8 +18,11 @@ SWEPT = 200
 
 def pin(namespace: Namespace, id: str, pinned: bool) -> Memory:
     """Pin a memory or let it go; nothing that is derived from it changes."""
-    memory = namespace.get(id)
+    namespace.get(id)  # a transaction would make a namespace that is not there
     with namespace.transaction() as txn:
+        memory = txn.memories.get(id)
+        if memory is None:
+            raise NotFound(f"namespace {namespace.name!r} has no memory {id!r}")
         txn.memories.set_life(memory.row, memory.expires_at, pinned)
     return namespace.get(id)
 
