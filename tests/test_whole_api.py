@@ -22,7 +22,7 @@ def run_histories(new_location: Callable[[Path], str], histories: int, steps: in
     class Here(History):
         pass
 
-    Here.new_location = staticmethod(new_location)  # type: ignore[assignment]
+    Here.new_location = staticmethod(new_location)
     run_state_machine_as_test(
         Here,
         settings=settings(

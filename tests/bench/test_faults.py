@@ -9,12 +9,13 @@ import pytest
 
 from fivefold.bench.faults import run
 from fivefold.bench.faults.journal import Account
-from fivefold.bench.faults.moves import MOVES, Copy, Reembed, Restore, Upgrade, make_oldest
+from fivefold.bench.faults.moves import MOVES, Copy, CopyToServer, Reembed, Restore, Upgrade, make_oldest
 from fivefold.bench.faults.run import run_faults, tasks_for
 from fivefold.bench.faults.task import Task, Verdict, fill, opened, store_of
 from fivefold.bench.faults.writes import WRITES, Add, Batch, Forget, Supersede, Update
 from fivefold.errors import InvalidInput, StoreError
 from fivefold.stores.sqlite.schema import migrations
+from tests.support.postgres import Server
 
 
 def test_one_kill_of_each_operation_loses_nothing() -> None:
@@ -28,6 +29,15 @@ def test_a_server_is_named_by_its_address() -> None:
     assert tasks_for("postgresql://nobody@nowhere/x")[-1].name == "migrate to PostgreSQL"
     with pytest.raises(InvalidInput, match="takes a PostgreSQL address"):
         tasks_for("memory.db")
+
+
+def test_a_copy_to_a_server_survives_its_kills_and_leaves_no_schema(postgres: Server) -> None:
+    task = CopyToServer(postgres.dsn(), f"faults_{postgres.new_schema()}")
+    row = run.kill_task(task, 2, random.Random(5), lambda done: None)
+    assert row.ok, row.problems
+    with postgres.connect() as connection:
+        left = connection.execute("SELECT 1 FROM pg_namespace WHERE nspname LIKE 'faults_%'").fetchall()
+    assert left == []
 
 
 def test_an_account_knows_what_is_sure() -> None:

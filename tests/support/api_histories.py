@@ -190,7 +190,7 @@ class History(RuleBasedStateMachine):
             engine = self._engine(side, namespace)
             answer = engine.recall(fact.word, recipe="lexical")
             before = engine.feedback_count()
-            engine.feedback(answer, **{"used" if used else "not_used": [fact.id]})  # type: ignore[arg-type]
+            engine.feedback(answer, **{"used" if used else "not_used": [fact.id]})
             assert self._engine(1 - side, namespace).feedback_count() == before + 1
             self.check(namespace)
 

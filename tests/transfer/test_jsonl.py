@@ -18,6 +18,7 @@ from fivefold.testing.recipes import steady
 from fivefold.transfer.jsonl import read_lines
 from fivefold.values.memory import Record
 from fivefold.writing import pipeline
+from tests.support.toy_engine import toy
 
 
 def test_an_export_comes_back_as_it_was(sample_engine: Engine, tmp_path: Path) -> None:
@@ -118,6 +119,24 @@ def test_statements_that_ended_stay_ended_after_an_import(engine: Engine, tmp_pa
         report = copy.remember("I live in Rome", event_at="2026-01-01T00:00:00Z")
         assert [link.target for link in report.superseded] == ["Paris"]
         assert copy.get("Leeds").superseded_by == "Bristol"
+
+
+def test_a_session_of_both_sides_keeps_one_memory_that_follows_its_turns(store_path: str, tmp_path: Path) -> None:
+    """Two memories of one session would keep the text of a turn that is forgotten later."""
+    with toy(store_path, "source") as source, toy(store_path, "target") as target:
+        source.remember("a heron stood there", id="far", session_id="s")
+        target.remember("the kettle is red", id="near", session_id="s")
+        source.export_jsonl(tmp_path / "out.jsonl")
+        for stored in (("far",), ()):
+            assert target.import_jsonl(tmp_path / "out.jsonl").stored == stored
+        (own,) = target.memories(kind="session")
+        assert sorted(own.content.splitlines()) == ["a heron stood there", "the kettle is red"]
+        assert (target.stats().sessions, len(target.turns("s"))) == (1, 2)
+        target.forget("far")
+        (own,) = target.memories(kind="session")
+        assert own.content == "the kettle is red"
+        assert not target.memories(text="heron", kind="session")
+        assert all(finding.ok for finding in target.doctor())
 
 
 def test_links_come_back_with_their_reasons(engine: Engine, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from fivefold.writing.pipeline import batches, write_checked
 from fivefold.writing.rebuild import fill, writing_model
 from fivefold.writing.report import ReportBuilder
 from fivefold.writing.secrets_in_records import refuse_secrets
-from fivefold.writing.sessions import log_turn
+from fivefold.writing.sessions import log_turn, refresh_session
 from fivefold.writing.turns import drop_readings_after
 
 T = TypeVar("T", Draft, Record)
@@ -47,14 +47,17 @@ def restore(
 ) -> ReportBuilder:
     """Restore exported memories as they were: rows first, turns before their sessions, then the vectors.
 
-    `read_drafts` starts with the first of them each time, so that they need not all fit in memory.
+    A session that was here before keeps its own memory, which is built again from all its turns. `read_drafts`
+    starts with the first of them each time, so that they need not all fit in memory.
     """
     report, model = ReportBuilder(), writing_model(namespace)
     links: list[Link] = []
+    session_ids: set[str] = set()
     for sessions in (False, True):
         for batch in batches(item for item in read_drafts() if (item.memory.kind == "session") == sessions):
             _restore_batch(namespace, model, batch, report)
             links += [link for item in batch for link in item.links]
+            session_ids.update(item.memory.session_id for item in batch if item.memory.session_id)
     with namespace.transaction(model) as txn:
         for link in links:
             source, target = txn.memories.get(link.source), txn.memories.get(link.target)
@@ -63,7 +66,17 @@ def restore(
         txn.statements.end_superseded()
     with bar("Embedding", len(report.stored), show=progress) as advance:
         fill(namespace, model, "active", advance)
+    _build_sessions(namespace, sorted(session_ids))
     return report
+
+
+def _build_sessions(namespace: Namespace, session_ids: Sequence[str]) -> None:
+    """The memory of a session that has other turns than those it was built from."""
+    with namespace.transaction() as txn:
+        for session_id in session_ids:
+            turns, built_from, _ = txn.sessions.size(session_id)
+            if turns != built_from:
+                refresh_session(session_id, namespace, txn, at_once=True)
 
 
 def _restore_batch(namespace: Namespace, model: Embedder, batch: Sequence[Draft], report: ReportBuilder) -> None:
@@ -85,9 +98,16 @@ def _restore_one(txn: Writer, item: Draft, report: ReportBuilder) -> None:
     if memory.kind == "turn" and memory.session_id:
         log_turn(item, txn)
         report.sessions.setdefault(memory.session_id)
+    if memory.kind == "session" and memory.session_id and _has_memory(txn, memory.session_id):
+        report.merged.append(Merged(memory.id, f"session {memory.session_id!r} has a memory of its own already"))
+        return
     row = txn.memories.add(item.entry())
     item.memory = replace(item.memory, row=row)
     if memory.kind == "session" and memory.session_id:
         turns, _, _ = txn.sessions.size(memory.session_id)
         txn.sessions.mark_built(memory.session_id, row, turns)
     report.stored.append(memory.id)
+
+
+def _has_memory(txn: Writer, session_id: str) -> bool:
+    return txn.sessions.memory_row(session_id) is not None
