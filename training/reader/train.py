@@ -28,7 +28,7 @@ from training.reader.teacher import Teacher, load_teacher
 from fivefold.models.bert import tokenizer
 from fivefold.models.reader import Said
 
-LAYERS, INNER = (0, 1, 2, 3, 4, 5), 1536
+LAYERS, INNER = (0, 1, 3, 5), 1536
 """The layers of MiniLM that the student takes, and how wide their inner part stays."""
 
 TEACHERS = 2
@@ -104,7 +104,7 @@ def study(school: School, base: Encoder, words: Sequence[str], lessons: Sequence
     rows = rows_of([lesson.said for lesson in lessons], few, school.device)
     torch.manual_seed(7)
     student = cut(base.cpu(), [whole[word] for word in words], LAYERS, INNER).to(school.device)
-    course = Course(3e-4, max(1, 5 * len(lessons) // 256), 256, school.seconds)
+    course = Course(3e-4, max(1, 12 * len(lessons) // 256), 256, school.seconds)
     learn(student, rows, goals_of(lessons, school.device, taught), course, "student")
     school.test("student", [student], few)
     return student

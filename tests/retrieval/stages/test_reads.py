@@ -70,6 +70,15 @@ def test_it_reads_on_where_nothing_answers_yet(monkeypatch: pytest.MonkeyPatch) 
     assert stage("reads", candidates[1:], depth=2, further=1).answers == {2: -0.5, 3: 3.0}
 
 
+def test_it_ends_where_no_memory_left_can_come_first(verdicts: list[Said]) -> None:
+    """Four scores that are near, and one far behind; the first answers with log-odds of 2."""
+    candidates = [*(of(row, 0.9 - row / 100) for row in range(1, 4)), of(4, 0.2), of(5, 0.1)]
+    pool = stage("reads", candidates, depth=5, weight=0.8, unread=1.0)
+    assert list(pool.answers) == [1, 2, 3]
+    assert "read the best 3" in pool.notes[-1].why
+    assert list(stage("reads", candidates, depth=5, weight=0.8, unread=20.0).answers) == [1, 2, 3, 4, 5]
+
+
 @pytest.mark.parametrize("kind", ["list", "count"])
 def test_it_reads_on_where_all_that_belongs_is_asked_for(verdicts: list[Said], kind: DemandKind) -> None:
     candidates = [of(1, 0.9), of(2, 0.8), of(3, 0.7)]

@@ -1,4 +1,4 @@
-"""The reader: six layers of MiniLM over two texts, int8, on the CPU, loaded when the first pair is read."""
+"""The reader: four layers of MiniLM over two texts, int8, on the CPU, loaded when the first pair is read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Chances(NamedTuple):
 class PairReader:
     """Reads two texts together: what a newer memory does to an older one, and whether a memory answers a question."""
 
-    pin = "reader@2"
+    pin = "reader@3"
 
     def __init__(self) -> None:
         self._loading = threading.Lock()

@@ -32,6 +32,9 @@ CLEAR = 6.0
 
 LEAST_SCORE = 1e-9
 
+AT_A_TIME = 3
+"""How many are read together."""
+
 SHOWN = 0.005
 """From which chance on the reason says that another memory is of the right time."""
 
@@ -48,6 +51,11 @@ class Reads(Value):
         Between(0, 100),
         About("How many more it reads where none of these answers, or where all that belongs is asked for"),
     ] = 0
+    unread: Annotated[
+        float,
+        Between(0, 100),
+        About("Log-odds that a memory not yet read may have; where none can come first by them, reading ends"),
+    ] = 100.0
     weight: Annotated[float, Between(0, 100), About("What a unit of log-odds adds to the sum of a memory")] = 0.3
     overtaken: Annotated[
         float,
@@ -75,17 +83,13 @@ def reads(pool: Pool, context: SearchContext, by: Reads) -> Pool:
     if context.query.demand("just now", "last time") is not None:
         by = replace(by, weight=0.0, overtaken=0.0)
     ranked = best_first(pool.candidates)
-    best = ranked[: by.depth]
-    if not best:
+    if not ranked:
         return pool
     try:
-        said, found = _read(best, context)
-        if by.further and (found.max() < 0 or context.query.demand("list", "count") is not None):
-            best = ranked[: by.depth + by.further]
-            more, odds = _read(best[by.depth :], context)
-            said, found = [*said, *more], np.concatenate([found, odds])
+        said, found = _read_on(ranked, context, by)
     except ReaderError as error:
         return pool.with_note(StageNote(READS, "failed", str(error)))
+    best = ranked[: len(said)]
     found = _by_numbers(np.clip(found, -CLEAR, CLEAR), context.query.to_read, said)
     found += inherited(stand_ins([one.memory for one in best], context), found)
     stale = overtaken([one.memory for one in best], said, found, context) if by.overtaken else np.zeros(len(best))
@@ -93,6 +97,29 @@ def reads(pool: Pool, context: SearchContext, by: Reads) -> Pool:
     note = StageNote(READS, "done", f"read the best {len(best)}", pair_reader().pin)
     rows = {one.memory.row: verdict.odds for one, verdict in zip(best, verdicts, strict=True)}
     return replace(pool.with_candidates(_weighed(ranked, verdicts, by)), answers=rows).with_note(note)
+
+
+def _read_on(ranked: Sequence[Candidate], context: SearchContext, by: Reads) -> tuple[list[Said], Vector]:
+    """Read from the best on, a few at a time, until it is settled; or all, where all that belongs is asked for."""
+    everything, last = context.query.demand("list", "count") is not None, by.depth + by.further
+    sums = np.array([_sum(one) for one in ranked])
+    said, found = _read(ranked[: last if everything else min(AT_A_TIME, by.depth)], context)
+    while not everything and len(said) < min(last, len(ranked)) and not _is_settled(found, sums, by):
+        at = len(said)
+        more, odds = _read(ranked[at : min(at + AT_A_TIME, by.depth) if at < by.depth else last], context)
+        said, found = [*said, *more], np.concatenate([found, odds])
+    return said, found
+
+
+def _is_settled(found: Vector, sums: Vector, by: Reads) -> bool:
+    """Whether one of the best answers, or no memory left can come first."""
+    if len(found) >= by.depth and found.max() >= 0:
+        return True
+    return bool((by.weight * found + sums[: len(found)]).max() > sums[len(found)] + by.weight * by.unread)
+
+
+def _sum(candidate: Candidate) -> float:
+    return log(max(candidate.score, LEAST_SCORE)) * SOFTNESS
 
 
 def _read(candidates: Sequence[Candidate], context: SearchContext) -> tuple[list[Said], Vector]:
@@ -123,7 +150,7 @@ def _by_numbers(odds: Vector, question: str, said: Sequence[Said]) -> Vector:
 def _weighed(ranked: Sequence[Candidate], verdicts: Sequence[Verdict], by: Reads) -> list[Candidate]:
     worst = Verdict(min(one.odds for one in verdicts), 0.0)
     each = [*verdicts, *[worst] * (len(ranked) - len(verdicts))]
-    sums = [log(max(one.score, LEAST_SCORE)) * SOFTNESS for one in ranked]
+    sums = [_sum(one) for one in ranked]
     totals = [total + verdict.worth(by) for total, verdict in zip(sums, each, strict=True)]
     most = max(totals)
     whys = [_why(sums[i], each[i], most, by, i < len(verdicts)) for i in range(len(ranked))]
