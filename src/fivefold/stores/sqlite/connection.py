@@ -47,11 +47,13 @@ def connect(location: str, *, read_only: bool = False, create: bool = False) -> 
     connection.execute("PRAGMA mmap_size = 0")  # reading a mapped file that was cut off would end the process
     if read_only:
         show_newest(connection)
+    else:
+        connection.execute("PRAGMA secure_delete = ON")  # deleted text is overwritten, also by an upgrade or a log
     return connection
 
 
 def make_durable(connection: apsw.Connection) -> None:
-    """Write-ahead log, synced at every commit, and deleted text overwritten rather than left in free pages."""
+    """Write-ahead log, synced at every commit."""
     for attempt in range(200):
         try:
             if connection.pragma("journal_mode") != "wal":
@@ -62,7 +64,6 @@ def make_durable(connection: apsw.Connection) -> None:
                 raise
             time.sleep(0.05)
     connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA secure_delete = ON")
     connection.execute("PRAGMA wal_autocheckpoint = 4000")
 
 
