@@ -13,6 +13,8 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
+from fivefold.stores.postgres.store import PostgresStore
+from fivefold.stores.postgres.turns import Turns
 from fivefold.stores.sql.recall_log import BATCH
 from fivefold.testing.store_pair import opened as engine_on
 from fivefold.testing.vectors import WordVectors
@@ -186,12 +188,53 @@ def test_few_connections_serve_many_threads(postgres: Server, size: int) -> None
 
 def test_connections_that_are_all_in_use_are_named_as_such(postgres: Server) -> None:
     where = postgres.dsn(schema=postgres.new_schema(), pool_size="1", connect_timeout_s="1")
+    with opened(where) as engine:
+        store = engine.store
+        assert isinstance(store, PostgresStore)
+        with (
+            store._primary._pool.connection(),
+            pytest.raises(fivefold.StoreError, match=r"all connections .* in use for too long, 1 at most; raise pool_"),
+        ):
+            engine.recall("tea")
+
+
+def test_a_locked_namespace_keeps_neither_reads_nor_other_namespaces_waiting(postgres: Server) -> None:
+    """Its own writes wait longer than for a connection, and none is refused."""
+    where = postgres.dsn(schema=postgres.new_schema(), pool_size="4", connect_timeout_s="1")
+    with opened(where) as engine:
+        store = engine.store
+        assert isinstance(store, PostgresStore)
+        engine.remember("Sarah drinks tea")
+        other = engine_on(store, "other")
+        writes = [threading.Thread(target=engine.remember, args=(f"cup {number}",)) for number in range(6)]
+        with store.administration() as connection:
+            connection.execute("BEGIN")
+            connection.execute("SELECT 1 FROM namespaces WHERE name = 'default' FOR UPDATE")
+            for write in writes:
+                write.start()
+            end = time.monotonic() + 1.5
+            while time.monotonic() < end:
+                assert engine.recall("tea", recipe="lexical").hits
+                assert not store.keys.has_any()
+                other.remember(f"Tom drinks milk at {time.monotonic()}")
+            assert all(write.is_alive() for write in writes)
+            connection.execute("COMMIT")
+        for write in writes:
+            write.join(PATIENCE_S)
+        assert engine.stats().memories == 7
+
+
+def test_a_write_that_waits_too_long_for_others_is_refused() -> None:
+    turns = Turns()
     with (
-        opened(where) as engine,
-        engine.store.write("default"),
-        pytest.raises(fivefold.StoreError, match=r"all 1 connections .* were in use for 1 s; raise pool_size"),
+        turns.of(1, 1.0),
+        turns.of(2, 1.0),
+        pytest.raises(fivefold.StoreError, match=r"longer than 0\.01 s; nothing was changed"),
+        turns.of(1, 0.01),
     ):
-        engine.recall("tea")
+        pass
+    with turns.of(1, 0.01):
+        assert len(turns._locks) == 1
 
 
 def test_closing_under_load_ends_everything_cleanly(location: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from fivefold.errors import InvalidInput
 from fivefold.models.loading import load_models
+from fivefold.service.allocator import limit_arenas
 from fivefold.service.service import Processes
 from fivefold.service.shared_tables import shared_folder
 from fivefold.web.connections import ConnectionLimits, Connections, room_for
@@ -20,6 +21,7 @@ def serve_alone(
     settings: ServeSettings, host: str, port: int, limits: ConnectionLimits, ready: Callable[[str], None]
 ) -> None:
     """Serve in this process."""
+    limit_arenas()
     with traced(settings):
         service = open_served(settings, Processes())
         try:
@@ -37,6 +39,7 @@ def serve_with_workers(
         raise InvalidInput("this system cannot pass connections between processes; serve with one worker")
     if settings.location == ":memory:":
         raise InvalidInput("several workers cannot share a store in memory; give it a file, or serve with one worker")
+    limit_arenas()
     service = open_served(settings, Processes(number=1))
     try:
         check_reach(service, host)

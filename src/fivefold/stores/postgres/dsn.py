@@ -12,6 +12,9 @@ from fivefold.values.field_types import About, Between
 from fivefold.values.fields import FieldSpec, fields_of
 from fivefold.values.validate import refusal
 
+UNLIMITED_S = 600.0
+"""How long a write waits for others where a statement may take any time."""
+
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _NEXT = re.compile(r"\s*,\s*(?=postgres(?:ql)?://)")
 
@@ -26,7 +29,11 @@ class Options:
     role: Annotated[
         str, About("The role everything but migrations and administration runs as; row-level security binds it")
     ] = "fivefold_app"
-    pool_size: Annotated[int, Between(1, 1_000), About("Connections to each server at most")] = 8
+    pool_size: Annotated[
+        int,
+        Between(1, 1_000),
+        About("Connections to each server at most; of those to the primary half are for writing"),
+    ] = 8
     connect_timeout_s: Annotated[
         int, Between(1, 600), About("How many seconds to wait for a server or a free connection")
     ] = 5
@@ -43,6 +50,16 @@ class Options:
         Between(0, 10_000_000),
         About("A search over no more vectors than this reads them all; a field with more gets an HNSW index"),
     ] = 10_000
+
+    @property
+    def writers(self) -> int:
+        """The connections to the primary that are for writing."""
+        return max(1, self.pool_size // 2)
+
+    @property
+    def patience_s(self) -> float:
+        """How long a write waits for its turn: as long as the one before it may take."""
+        return self.connect_timeout_s + (self.statement_timeout_ms / 1000 or UNLIMITED_S)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,7 @@ class PostgresStore:
     def write(self, namespace: str) -> Iterator[PostgresWriter]:
         """One writer a namespace at a time: it holds the lock on the namespace's row until it is done."""
         key = namespace_key(namespace)
-        with self._primary.transaction(key, self._stored) as connection:
+        with self._primary.turn(key), self._primary.transaction(key, self._stored) as connection:
             db = PostgresDatabase(connection)
             db.next_key = _lock(db, key, namespace)
             writer = PostgresWriter(db, key, namespace, utc_now())
@@ -119,7 +119,7 @@ class PostgresStore:
     def delete_namespace(self, namespace: str) -> int | None:
         """Delete everything under the lock of a write; a writer that waits for it makes the namespace again."""
         key = namespace_key(namespace)
-        with self._primary.transaction(key, self._stored) as connection:
+        with self._primary.turn(key), self._primary.transaction(key, self._stored) as connection:
             db = PostgresDatabase(connection)
             if db.rows("SELECT name FROM namespaces WHERE key = ? FOR UPDATE", (key,)) != [(namespace,)]:
                 return None
