@@ -53,8 +53,10 @@ def test_a_slow_write_is_stopped_and_leaves_nothing(hurried: Engine) -> None:
 
 
 def test_who_waits_too_long_for_another_writer_is_told_so(hurried: Engine) -> None:
-    with hurried.store.write("default"), pytest.raises(fivefold.StoreError, match=STOPPED):
+    other = PostgresStore(hurried.location)  # as another process would have it
+    with other.write("default"), pytest.raises(fivefold.StoreError, match=STOPPED):
         hurried.remember("Ann drinks coffee")
+    other.close()
     hurried.remember("Ann drinks coffee")
     assert hurried.stats().memories == 2
 
