@@ -97,10 +97,11 @@ class SqlMemoryReader:
     def links(self, rows: Sequence[int]) -> dict[int, list[Link]]:
         """What each of these memories equals, repeats, supersedes, wholly or in part, or likely replaces."""
         records = self._scope.rows(
-            "SELECT l.source, a.id, b.id, l.relation, l.why, l.chance FROM memory_links l "
-            "JOIN memories a ON a.namespace = l.namespace AND a.row = l.source "
-            "JOIN memories b ON b.namespace = l.namespace AND b.row = l.target "
-            f"WHERE l.namespace = :ns AND {self._sql.among('l.source', ':rows')} "
+            "SELECT l.source, a.id, b.id, l.relation, l.why, l.chance "
+            "FROM memory_links l CROSS JOIN memories a CROSS JOIN memories b "
+            f"WHERE {self._sql.unindexed('l.namespace')} = :ns AND {self._sql.among('l.source', ':rows')} "
+            f"AND a.row = l.source AND {self._sql.unindexed('a.namespace')} = :ns "
+            f"AND b.row = l.target AND {self._sql.unindexed('b.namespace')} = :ns "
             "ORDER BY l.source, l.target, l.relation",
             rows=self._scope.as_list(rows),
         )
