@@ -14,6 +14,7 @@ from fivefold import sample
 from fivefold.bench.corpus import PARTS, new_questions, records
 from fivefold.engine import Engine
 from fivefold.text.progress import bar
+from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import Value
 
 BATCH = 2_000
@@ -83,10 +84,10 @@ def filtered_recall(engine: Engine, size: int, rounds: int, limit: float | None)
     return times("recall default, a filter leaves 1 %", size, ask_rounds(once, rounds), limit)
 
 
-def whole_recall(engine: Engine, recipe: str, question: str) -> float:
+def whole_recall(engine: Engine, recipe: str, question: str, effort: Effort = "normal") -> float:
     """Milliseconds of a recall from call to answer, with encoding and ranking."""
     start = perf_counter()
-    engine.recall(question, recipe=recipe)
+    engine.recall(question, recipe=recipe, effort=effort)
     return (perf_counter() - start) * 1000
 
 

@@ -87,6 +87,8 @@ def _measure_one(engine: Engine, store: SqliteStore, size: int, rounds: int, pro
     limits = (9, 20) if size <= MIDDLE else (None, None)
     ms = ask_new(partial(whole_recall, engine, "default"), rounds)
     yield times("recall default, encoding and ranking included", size, ms, *limits)
+    ms = ask_new(partial(whole_recall, engine, "default", effort="low"), rounds)
+    yield times("the same at low effort", size, ms)
     yield _plain_knn(engine, store, size, rounds)
     yield from _understanding(engine, store, size, rounds)
 

@@ -25,19 +25,22 @@ def drop_not_yet_known(pool: Pool, now: datetime) -> Pool:
 
 def drop_unmatched(pool: Pool, keep: Filter, now: datetime) -> Pool:
     """What a stage has added and has expired or does not pass the filter is left out, also next to a candidate."""
-    faults = [(candidate, _fault(candidate.memory, keep, now)) for candidate in pool.candidates]
+    tests = keep or None  # a recall asks this three times of a hundred candidates
+    faults = [(candidate, _fault(candidate.memory, tests, now)) for candidate in pool.candidates]
     unmatched = [(candidate, fault) for candidate, fault in faults if fault]
     pool = pool.without(unmatched, "filter") if unmatched else pool
-    return pool.with_candidates(_without_unmatched(candidate, keep, now) for candidate in pool.candidates)
+    if not any(candidate.neighbours for candidate in pool.candidates):
+        return pool
+    return pool.with_candidates(_without_unmatched(candidate, tests, now) for candidate in pool.candidates)
 
 
-def _fault(memory: Memory, keep: Filter, now: datetime) -> str:
-    if not memory.is_alive(now):
+def _fault(memory: Memory, keep: Filter | None, now: datetime) -> str:
+    if memory.expires_at is not None and not memory.is_alive(now):
         return f"expired on {memory.expires_at:%d %b %Y}"
-    return "does not pass the filter" if keep and not keep.matches(memory) else ""
+    return "does not pass the filter" if keep is not None and not keep.matches(memory) else ""
 
 
-def _without_unmatched(candidate: Candidate, keep: Filter, now: datetime) -> Candidate:
+def _without_unmatched(candidate: Candidate, keep: Filter | None, now: datetime) -> Candidate:
     if not candidate.neighbours:
         return candidate
     kept = tuple(memory for memory in candidate.neighbours if not _fault(memory, keep, now))

@@ -156,11 +156,12 @@ def additive(pool: Pool, context: SearchContext, by: AdditiveConstants) -> Pool:
         return pool
     parts = feature_table(pool, context) * by.weights()
     sums = parts.sum(axis=1, dtype=np.float64)
-    scores = np.exp((sums - sums.max()) / SOFTNESS).tolist()
+    best, totals = float(sums.max()), sums.tolist()
+    scores = np.exp((sums - best) / SOFTNESS).tolist()
     apart = parts - parts.mean(axis=0)
     explained = set(np.argsort(-sums, kind="stable")[: 2 * context.k].tolist())
     return pool.with_candidates(
-        candidate.with_step(ADDITIVE, scores[i], _why(sums[i], sums.max(), apart[i] if i in explained else None))
+        candidate.with_step(ADDITIVE, scores[i], _why(totals[i], best, apart[i] if i in explained else None))
         for i, candidate in enumerate(pool.candidates)
     )
 
