@@ -9,13 +9,15 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from hypothesis import HealthCheck, settings
+import pytest
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.support.api_histories import History
 from tests.support.postgres import Server
 
 HISTORIES = int(os.environ.get("FIVEFOLD_TEST_HISTORIES", "0"))
+pytestmark = pytest.mark.timeout(300 + 60 * HISTORIES)
 
 
 def run_histories(new_location: Callable[[Path], str], histories: int, steps: int) -> None:
@@ -29,6 +31,7 @@ def run_histories(new_location: Callable[[Path], str], histories: int, steps: in
             max_examples=HISTORIES or histories,
             stateful_step_count=3 * steps if HISTORIES else steps,
             deadline=None,
+            phases=(Phase.generate, Phase.shrink),
             derandomize=not HISTORIES,
             suppress_health_check=list(HealthCheck),
         ),
@@ -40,4 +43,4 @@ def test_a_file_says_what_its_history_says() -> None:
 
 
 def test_a_server_says_what_its_history_says(postgres: Server) -> None:
-    run_histories(lambda folder: postgres.new_location(), histories=3, steps=12)
+    run_histories(lambda folder: postgres.new_location(), histories=2, steps=12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -9,7 +10,10 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.stores.queries import Walk
+from fivefold.values.graph import Entity
 from fivefold.values.recall_trace import RouteHit
+from fivefold.writing.graph import Graph
+from tests.support.toy_engine import toy
 
 NOW = datetime(2025, 12, 20, tzinfo=UTC)
 
@@ -243,3 +247,29 @@ def test_forgetting_takes_away_only_ties_the_memory_had_made(engine: Engine) -> 
     before = [(edge.target, edge.count) for edge in engine.graph.edges("Irene")]
     engine.forget(crowd)
     assert [(edge.target, edge.count) for edge in engine.graph.edges("Irene")] == before == [("Jakob", 1), ("Kew", 1)]
+
+
+@pytest.mark.parametrize("act", ["alias", "rename", "relate"])
+def test_an_entity_that_another_writer_merges_meanwhile_is_a_clear_error(
+    act: str, store_path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with toy(store_path) as engine, toy(store_path) as other:
+        one, two, three = [engine.graph.add(name).id for name in ("Alpha", "Bravo", "Charlie")]
+        look = Graph.entity
+
+        def entity(self: Graph, which: str | int) -> Entity:
+            found = look(self, which)
+            monkeypatch.setattr(Graph, "entity", look)
+            other.graph.merge(two, one)
+            return found
+
+        monkeypatch.setattr(Graph, "entity", entity)
+        acts: dict[str, Callable[[], object]] = {
+            "alias": lambda: engine.graph.alias(one, "Zulu"),
+            "rename": lambda: engine.graph.rename(one, "Zulu"),
+            "relate": lambda: engine.graph.relate(one, "knows", three),
+        }
+        with pytest.raises(fivefold.StoreError, match=r"another process changed .* nothing was written, try again"):
+            acts[act]()
+        assert [item.name for item in engine.graph.entities()] == ["Bravo", "Charlie"]
+        assert all(finding.ok for finding in engine.doctor())

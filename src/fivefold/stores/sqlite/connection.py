@@ -124,6 +124,10 @@ def plain_errors(location: str) -> Iterator[None]:
         raise StoreError(
             f"another process held {location!r} for more than {BUSY_MS // 1000} s; try again when it is done"
         ) from None
+    except apsw.ConstraintError:
+        raise StoreError(
+            f"another process changed in {location!r} what this write is about; nothing was written, try again"
+        ) from None
     except apsw.IOError as error:
         raise StoreError(f"{location!r} could not be read or written: {error}") from None
     except apsw.ConnectionClosedError:
