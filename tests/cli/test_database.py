@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import fivefold
@@ -110,3 +112,18 @@ def test_a_missing_namespace_is_said_without_the_password(location: str, command
     assert "there is no namespace 'smal' in 'postgresql://postgres@" in ran.err
     assert "hunter2" not in ran.err
     assert "there are: large, small" in ran.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("stats",), ("add", "text"), ("backup", "copy.db"), ("restore", "copy.db"), ("doctor",), ("maintain",)],
+)
+def test_an_address_with_another_scheme_does_not_show_its_password(
+    command: Command, arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("copy.db").touch()
+    ran = command(*arguments, "--store", "postgresql+psycopg://ann:s3cr3t@db/home")
+    assert ran.code != 0
+    assert "'postgresql+psycopg' is no store fivefold knows" in ran.err
+    assert "s3cr3t" not in ran.out + ran.err

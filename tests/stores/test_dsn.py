@@ -133,7 +133,18 @@ def test_a_password_is_in_no_name_and_no_repr(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "password", [f"a/{SECRET}", f"a#{SECRET}", f"a?{SECRET}", f"{SECRET}/a", f"{SECRET}?a", f"{SECRET}#a", f"[{SECRET}"]
+    "password",
+    [
+        f"a/{SECRET}",
+        f"a#{SECRET}",
+        f"a?{SECRET}",
+        f"{SECRET}/a",
+        f"{SECRET}?a",
+        f"{SECRET}#a",
+        f"[{SECRET}",
+        f"a {SECRET}",
+        f"{SECRET} a",
+    ],
 )
 def test_a_password_that_should_have_been_escaped_is_not_shown_either(password: str) -> None:
     try:
@@ -141,6 +152,13 @@ def test_a_password_that_should_have_been_escaped_is_not_shown_either(password: 
     except InvalidInput as error:
         shown = str(error)
     assert SECRET not in shown
+
+
+@pytest.mark.parametrize("password", [f"a {SECRET}", f"{SECRET}%zz", f"{SECRET}\ta"])
+def test_what_the_driver_says_of_an_address_does_not_show_it(password: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        open_store(f"postgresql://ann:{password}@db/home")
+    assert SECRET not in str(caught.value)
 
 
 def test_no_error_or_warning_shows_a_password(caplog: pytest.LogCaptureFixture) -> None:

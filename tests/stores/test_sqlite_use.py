@@ -216,13 +216,16 @@ def test_closing_under_load_says_closed_and_nothing_else(store_path: str) -> Non
     assert errors == []
 
 
-def test_vectors_that_are_not_numbers_are_refused(store_path: str) -> None:
+@pytest.mark.parametrize("factor", [np.nan, 0, 1e20, 1e-30], ids=str)
+def test_vectors_without_a_length_are_refused(store_path: str, factor: float) -> None:
+    """The length of a very long vector is infinite, and divided by it the vector would be zeros."""
+
     class Broken(Toy):
         def embed(self, texts: object, progress: object = None) -> npt.NDArray[np.float32]:
-            return super().embed(texts) * np.nan
+            return super().embed(texts) * np.float32(factor)
 
     with fivefold.open(store_path, embedder=Broken()) as engine:
-        with pytest.raises(fivefold.EmbedderError, match="zero or holds no numbers"):
+        with pytest.raises(fivefold.EmbedderError, match="zero, too long or has no numbers"):
             engine.remember("nothing to measure by")
         assert engine.stats().memories == 0
 

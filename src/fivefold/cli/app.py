@@ -224,7 +224,7 @@ def list_namespaces(engine: Engine) -> tuple[str, ...]:
 def existing(store: str | None) -> str:
     """The location of the store, if it exists; a server is only checked when it is opened."""
     path = place(store)
-    if not path.startswith(ADDRESSES) and not os.path.exists(path):
+    if "://" not in path and not os.path.exists(path):
         raise NotFound(f"there is no store at {path!r}; add a memory first, or name one with --store")
     return path
 

@@ -10,17 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fivefold.cli.app import (
-    ADDRESSES,
-    JsonOption,
-    NamespaceOption,
-    StoreOption,
-    app,
-    existing,
-    print_json,
-    reading,
-    say,
-)
+from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, existing, print_json, reading, say
 from fivefold.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -63,7 +53,7 @@ def doctor(
 
 def _salvage(source: str, target: str, as_json: bool) -> None:
     """Show what came along and what was lost; a loss is an exit code of 1."""
-    if source.startswith(ADDRESSES):
+    if "://" in source:
         raise InvalidInput("only a SQLite file can be salvaged; use the server's own means for PostgreSQL")
     from fivefold.transfer.salvage import salvage
 

@@ -12,6 +12,14 @@ POSTGRES = ("postgresql://", "postgres://")
 _SCHEMES = tuple(start.removesuffix("://") for start in POSTGRES)
 
 
+def unknown_scheme(location: str) -> InvalidInput:
+    """The error for an address that is no PostgreSQL store; only its scheme is named, as it may have a password."""
+    scheme = location.split("://", maxsplit=1)[0]
+    return InvalidInput(
+        f"{scheme!r} is no store fivefold knows; give a file path, ':memory:' or postgresql://user@host/database"
+    )
+
+
 def open_store(location: str) -> Store:
     """The store at `location`: a path, ':memory:' for one that ends with the process, or an address.
 
@@ -28,9 +36,7 @@ def open_store(location: str) -> Store:
         if entry := plugin("stores", scheme, _SCHEMES):
             store: Store = entry.part(members_of(Store), location)
             return store
-        raise InvalidInput(
-            f"{scheme!r} is no store fivefold knows; give a file path, ':memory:' or postgresql://user@host/database"
-        )
+        raise unknown_scheme(location)
     from fivefold.stores.sqlite.store import SqliteStore
 
     return SqliteStore(location)

@@ -17,7 +17,7 @@ from time import monotonic
 import apsw
 
 from fivefold.errors import InvalidInput, NotFound, StoreError
-from fivefold.stores import POSTGRES, open_store
+from fivefold.stores import POSTGRES, open_store, unknown_scheme
 from fivefold.stores.atomic_files import check_target, delete_leftovers, move_into_place, temporary_folder
 from fivefold.stores.sqlite.checks import check_namespace
 from fivefold.stores.sqlite.connection import connect, number, plain_errors, rows, transaction
@@ -144,6 +144,8 @@ def _target_path(target: Path, store: str, taken_at: datetime) -> Path:
 
 
 def _must_differ(store: str, path: Path) -> None:
+    if "://" in store and not store.startswith(POSTGRES):
+        raise unknown_scheme(store)
     if store in ("", ":memory:"):
         raise InvalidInput("a store in memory ends with its process; there is nothing to back up")
     if "://" not in store and any(Path(store + end).resolve() == path.resolve() for end in ("", "-wal", "-shm")):

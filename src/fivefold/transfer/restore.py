@@ -23,7 +23,7 @@ from fivefold.errors import (
     TargetExists,
     UnfinishedCopy,
 )
-from fivefold.stores import POSTGRES, open_store
+from fivefold.stores import POSTGRES, open_store, unknown_scheme
 from fivefold.stores.atomic_files import check_target, move_into_place, sync, temporary_folder
 from fivefold.stores.sqlite.connection import plain_errors
 from fivefold.stores.sqlite.schema import migrations, version_of
@@ -66,6 +66,8 @@ def restore(backup: str | os.PathLike[str], store: str, *, replace: bool = False
         raise InvalidInput("a backup is a file", advice="copy a store on a server with {call}", call=Call("migrate"))
     if not source.is_file():
         raise NotFound(f"there is no backup at {str(source)!r}")
+    if "://" in store and not store.startswith(POSTGRES):
+        raise unknown_scheme(store)
     if store.startswith(POSTGRES):
         taken_at, models, contents = _to_server(source, store, replace, progress)
     else:

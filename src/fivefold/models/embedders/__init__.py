@@ -96,8 +96,10 @@ def _checked_vectors(model: Embedder, vectors: Matrix, count: int) -> Matrix:
     shape = (count, model.dimension)
     if vectors.shape != shape:
         raise EmbedderError(f"{model.pin} gave an array of shape {vectors.shape} for {count} texts, not {shape}")
-    if not np.isfinite(vectors).all() or not np.linalg.norm(vectors, axis=1).all():
-        raise EmbedderError(f"{model.pin} gave a vector that is zero or holds no numbers")
+    with np.errstate(over="ignore"):  # beyond 1e19 a length is infinite, and the vector would become zeros
+        lengths = np.linalg.norm(vectors, axis=1)
+    if not (np.isfinite(vectors).all() and np.isfinite(lengths).all() and lengths.all()):
+        raise EmbedderError(f"{model.pin} gave a vector that is zero, too long or has no numbers")
     return unit(vectors)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -110,7 +111,7 @@ def _parameters(address: str) -> dict[str, Any]:
     try:
         return dict(conninfo_to_dict(address))
     except psycopg.ProgrammingError as error:
-        why = without_password(_first_line(error))
+        why = re.sub(r'"[^"]*"', '"…"', without_password(_first_line(error)))  # it quotes parts, perhaps the password
         raise InvalidInput(f"{without_password(address)} is no PostgreSQL address: {why}") from None
 
 

@@ -123,7 +123,7 @@ def _own_options(address: str) -> tuple[str, Options]:
 
 def _check_password(address: str) -> None:
     """A sign that ends the part of an address where the password stands must be written otherwise."""
-    match = re.search(r"://[^:/?#@]*:(?!\d*[/?#])[^@/?#]*([/?#])[^@]*@", address)
+    match = re.search(r"://[^:/?#@]*:(?!\d*[/?#])[^@/?#\s]*([/?#\s])[^@]*@", address)
     if match:
         raise InvalidInput(
             f"the password in the address seems to hold {match[1]!r}; write that as %{ord(match[1]):02X}, "
