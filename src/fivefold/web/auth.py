@@ -11,6 +11,7 @@ from starlette.requests import Request
 from fivefold.service.limits import Allowance
 from fivefold.service.service import Service
 from fivefold.values.access import Caller, Unauthorized
+from fivefold.web.peer import Peer
 from fivefold.web.problems import API_PATHS
 from fivefold.web.security import host_of, is_loopback
 
@@ -64,14 +65,20 @@ def secret_of(request: Request) -> str | None:
 
 
 def is_local(request: Request) -> bool:
-    """Whether the request comes directly from this machine and names it as its host."""
-    if any(name in FORWARDED or name.startswith(FORWARDING) for name in request.headers):
+    """Whether the request comes directly from this machine, from this user, and names the machine as its host.
+
+    A proxy that forwards plainly looks the same, but mostly has a user of its own or speaks HTTP/1.0.
+    """
+    if request.scope.get("http_version") == "1.0" or any(
+        name in FORWARDED or name.startswith(FORWARDING) for name in request.headers
+    ):
         return False
     try:
         near = ipaddress.ip_address(address_of(request)).is_loopback
     except ValueError:
         return False
-    return near and is_loopback(host_of(request.headers.get("host", "")))
+    peer: Peer | None = getattr(request.state, "peer", None)
+    return near and is_loopback(host_of(request.headers.get("host", ""))) and (peer is None or peer.is_own)
 
 
 def address_of(request: Request) -> str:

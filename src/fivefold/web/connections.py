@@ -15,6 +15,8 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from fivefold.web.peer import Peer
+
 HEADER_S = 10.0
 """The seconds a client has to send the head of a request."""
 
@@ -113,6 +115,8 @@ class HttpConnection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        if self.client is not None and self.server is not None:
+            self.app_state = {**self.app_state, "peer": Peer(self.client, self.server)}
         self._admitted = self.number is not None or self.config.connections.admit(self._address)
         if self._admitted:
             self._await_head()
