@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fivefold.values.ids import content_hash, new_id, replay_id
+from fivefold.values.ids import content_hash, is_hash_of, new_id, replay_id
 
 
 def test_ids_are_version_7_uuids() -> None:
@@ -99,3 +99,18 @@ def _run(*work: object) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+@pytest.mark.parametrize(("one", "other"), [("2⁵", "25"), ("H₂O", "H2O"), ("2½", "21⁄2"), ("10²", "10³"), ("x²", "x2")])
+def test_raised_and_lowered_signs_are_not_plain_digits(one: str, other: str) -> None:
+    assert content_hash(one) != content_hash(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("Ｌｅｅｄｓ", "Leeds"), ("ﬁne", "fine"), ("Zu\u0308rich²", "Zürich²")])
+def test_other_spellings_of_the_same_letters_are_the_same(one: str, other: str) -> None:
+    assert content_hash(one) == content_hash(other)
+
+
+def test_a_hash_of_an_earlier_version_still_counts() -> None:
+    assert is_hash_of(content_hash("Ana", "x25"), "Ana", "x2⁵")
+    assert not is_hash_of(content_hash("Ana", "x26"), "Ana", "x2⁵")

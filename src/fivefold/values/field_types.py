@@ -17,6 +17,7 @@ from fivefold.values.limits import (
     MAX_K,
     MAX_NAME,
     MAX_RECENT,
+    MAX_STORED_TAGS,
     MAX_TAGS,
     MAX_TALLY,
     MAX_TEXT,
@@ -82,7 +83,7 @@ StoredContent = Annotated[str, Chars(MAX_CONTENT, exact=True)]
 Name = Annotated[str, Chars(MAX_NAME, visible=True, line=True)]
 Names = Annotated[tuple[Name, ...], Items(MAX_K)]
 Tags = Annotated[tuple[Name, ...], Items(MAX_TAGS, distinct=True)]
-StoredTags = Annotated[tuple[Name, ...], Items(None, distinct=True)]
+StoredTags = Annotated[tuple[Name, ...], Items(MAX_STORED_TAGS, distinct=True)]
 Share = Annotated[float, Between(0, 1)]
 Index = Annotated[int, Between(0, MAX_INDEX)]
 Tally = Annotated[int, Between(0, MAX_TALLY)]

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import threading
 import time
 import unicodedata
+from collections.abc import Callable, Sequence
+from functools import partial
+
+_SIGNS = ("<super>", "<sub>", "<fraction>")
+"""Kinds of characters that NFKC turns into plain digits and letters."""
 
 _lock = threading.Lock()
 _last = 0
@@ -30,20 +36,31 @@ def new_id() -> str:
 
 def content_hash(*parts: str | None) -> bytes:
     """16 bytes that are equal when the parts are, letter case and white space aside."""
-    folded = "\x1f".join(
-        " ".join(unicodedata.normalize("NFKC", part).casefold().split()) for part in map(_or_empty, parts)
-    )
+    return _hash(_meaning, parts)
+
+
+def _hash(normalize: Callable[[str], str], parts: Sequence[str | None]) -> bytes:
+    folded = "\x1f".join(" ".join(normalize(part).casefold().split()) for part in map(_or_empty, parts))
     return hashlib.blake2b(folded.encode(), digest_size=16).digest()
 
 
 def is_hash_of(stored: bytes, *parts: str | None) -> bool:
     """Whether a stored hash is that of these parts; one by the formula of an earlier version counts as well."""
-    return stored == content_hash(*parts)
+    return stored in (content_hash(*parts), _hash(partial(unicodedata.normalize, "NFKC"), parts))
 
 
 def replay_id(canonical: str, occurrence: int) -> str:
     """The id of the n-th equal line of an import, so that importing the file again adds nothing."""
     return hashlib.blake2b(f"{occurrence}\x1f{canonical}".encode(), digest_size=16).hexdigest()
+
+
+def _meaning(text: str) -> str:
+    """The text in one spelling. Raised and lowered signs and fractions stay: 2⁵ is not 25."""
+    if text.isascii():
+        return text
+    signs = "".join(sorted(c for c in set(text) if unicodedata.decomposition(c).startswith(_SIGNS)))
+    pieces = re.split(f"([{signs}])", text) if signs else [text]
+    return "".join(piece if piece in signs else unicodedata.normalize("NFKC", piece) for piece in pieces if piece)
 
 
 def _or_empty(part: str | None) -> str:

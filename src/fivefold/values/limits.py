@@ -11,11 +11,17 @@ MAX_CONTENT = 100_000_000
 MAX_EXTRACTED = 100_000
 """Characters at the beginning of a text from which entities, statements and the rest are extracted."""
 
+MAX_READ = 200
+"""Dates, statements and relations that are read out of one text, of each kind: a long text can state thousands."""
+
 MAX_NAME = 200
 """Characters in an id, a speaker, a session, a namespace or a tag."""
 
 MAX_TAGS = 64
 """Tags of one memory."""
+
+MAX_STORED_TAGS = 1_000
+"""Tags of an exported memory that is imported: earlier versions added the tags of equal notes without a limit."""
 
 MAX_DEPTH = 100
 """How deep metadata may be nested; not every interface can show deeper values."""

@@ -15,6 +15,7 @@ from fivefold.stores.sql.memory_rows import COLUMNS, WRITTEN, with_extractions
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.values.extraction import Extraction, Mention
 from fivefold.values.extraction_json import extraction_data
+from fivefold.values.limits import MAX_TAGS
 from fivefold.values.memory import Memory
 from fivefold.values.reports import LinkKind
 
@@ -119,7 +120,7 @@ class SqlMemoryWriter:
     def count_repeat(self, row: int, tags: Sequence[str]) -> None:
         memory = self._txn.memory(row)
         assert memory is not None
-        merged = replace(memory, tags=tuple(dict.fromkeys((*memory.tags, *tags))))
+        merged = replace(memory, tags=_joined_tags(memory.tags, tags))
         self._txn.run(
             "UPDATE memories SET seen_count = seen_count + 1, tags = ? WHERE namespace = ? AND row = ?",
             compact(list(merged.tags)),
@@ -146,3 +147,8 @@ class SqlMemoryWriter:
 
     def link(self, source: int, target: int, relation: LinkKind, why: str, chance: float = 1.0) -> None:
         link_memories(self._txn, source, target, relation, why, chance)
+
+
+def _joined_tags(tags: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
+    """The tags of a memory and of a note that equals it, as many as a memory may have."""
+    return tuple(dict.fromkeys((*tags, *more)))[: max(MAX_TAGS, len(tags))]

@@ -9,12 +9,26 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
+from io import BufferedReader, RawIOBase
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 from fivefold.errors import InvalidFile
 from fivefold.transfer.importers.import_log import ImportLog
 from fivefold.values.open_files import refuse_open_store
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer as Buffer
+
+MAX_EXPANSION, FREE_BYTES = 200, 50_000_000
+"""How many times its packed size a file of an archive may expand to, and the bytes from which that counts.
+
+Texts pack to about a tenth, and hardly one to less than a fiftieth; an archive that was made to fill a machine to a
+thousandth.
+"""
+
+MAX_EXPANDED = 20_000_000_000
+"""Bytes that one file of an archive may expand to."""
 
 CONVERSATIONS = "conversations*.json"
 """How chat services name the file with the conversations; a large export has several."""
@@ -46,7 +60,34 @@ def open_source_file(path: Path, name: str) -> Iterator[tuple[BinaryIO, str]]:
                 yield stream, str(path / name)
         else:
             with zipfile.ZipFile(path) as archive, archive.open(name) as member:
-                yield member, f"{path}, {name}"  # type: ignore[misc]
+                packed = archive.getinfo(name).compress_size
+                with BufferedReader(_Expansion(member, path, name, packed)) as stream:
+                    yield stream, f"{path}, {name}"
+
+
+class _Expansion(RawIOBase):
+    """A file of an archive that stops with an error where it expands beyond what a text can, whatever its head says."""
+
+    def __init__(self, member: IO[bytes], path: Path, name: str, packed: int) -> None:
+        self._member, self._path, self._name, self._packed = member, path, name, packed
+        self._read = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Buffer) -> int:
+        view = memoryview(buffer)
+        piece = self._member.read(len(view))
+        view[: len(piece)] = piece
+        self._read += len(piece)
+        if self._read > min(MAX_EXPANDED, max(FREE_BYTES, MAX_EXPANSION * self._packed)):
+            raise InvalidFile(
+                self._path,
+                f"holds {self._name}, which expands to more than {self._read // 1_000_000:,} MB, "
+                f"{self._read // max(1, self._packed):,} times its packed size; "
+                "if you trust it, unpack it and import the folder",
+            )
+        return len(piece)
 
 
 def files_below(folder: Path, fits: Callable[[str], bool], log: ImportLog | None = None) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from fivefold.text.kinship import IS_CALLED
 from fivefold.text.lexemes import stop_words
@@ -12,6 +13,7 @@ from fivefold.text.names import mentions
 from fivefold.text.triggers import Pattern
 from fivefold.text.word_lists import common_words
 from fivefold.values.graph import EdgeKind, Relation
+from fivefold.values.limits import MAX_READ
 from fivefold.values.memory import ROLES
 from fivefold.writing.extract.relation_senses import KIND_OF, NOUNS, PASSING, VERBS, Sense, triggers_of
 
@@ -100,7 +102,7 @@ _VAIN = frozenset("future favourite favorite".split())
 
 
 def relations(text: str, speaker: str | None) -> tuple[Relation, ...]:
-    """Every relation `text` states, once; an assistant's 'I' states nothing (R6)."""
+    """Every relation `text` states, once, the first of very many; an assistant's 'I' states nothing (R6)."""
     matches = [(match, senses) for pattern, senses in _RULES for match in pattern.finditer(text)]
     names = [match for match in _CALLED.finditer(text) if not _ADJECTIVE.fullmatch(match["name"] or match["self"])]
     if not (matches or names):
@@ -109,7 +111,9 @@ def relations(text: str, speaker: str | None) -> tuple[Relation, ...]:
     reading = _Reading(text, "user" if role in ("user", "human") else "" if role in ROLES else speaker or "")
     unique: dict[tuple[str, ...], Relation] = {}
     stated = (relation for match, senses in matches for relation in reading.read(match, senses))
-    for relation in (*reading.own_names(names), *stated):
+    for relation in chain(reading.own_names(names), stated):
+        if len(unique) == MAX_READ:
+            break
         ends = [relation.source.casefold(), relation.target.casefold()]
         if min(map(len, ends)) > 1 and ends[0] != ends[1]:
             unique.setdefault((relation.relation, *(sorted(ends) if relation.relation in _MUTUAL else ends)), relation)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from fivefold.text.calendar_words import MONTH_NAMES, WEEKDAY_NAMES
 from fivefold.text.lexemes import lexemes, stop_words
 from fivefold.text.triggers import Pattern
 from fivefold.values.extraction import Correction, Statement
+from fivefold.values.limits import MAX_READ
 from fivefold.writing.extract.assertions import DAY, KIN, ONE_HOLDER, Assertions, Claim, fits, is_state, single_valued
 from fivefold.writing.extract.perspective import as_first_person, is_assistant, owner_of
 
@@ -159,7 +161,8 @@ def statements(text: str, speaker: str | None) -> tuple[Statement, ...]:
         return ()
     assertions = Assertions(text, owner)
     asserted = (statement for statement, start, end, claim in readings if assertions.holds(start, end, claim))
-    return tuple({(statement.subject, statement.attribute): statement for statement in asserted}.values())
+    latest = {(statement.subject, statement.attribute): statement for statement in asserted}
+    return tuple(islice(latest.values(), MAX_READ))
 
 
 def refers_back(text: str) -> Correction | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
+from itertools import islice
 
 from fivefold.text.time_grammar.dates import counted, day_forms, foreign, named_forms, unit_forms, written_forms
 from fivefold.text.time_grammar.dates.forms import FORMS, Term
@@ -17,6 +18,7 @@ from fivefold.text.time_grammar.periods import Calendar
 from fivefold.text.time_grammar.settings import DEFAULTS
 from fivefold.text.triggers import words_of
 from fivefold.values.extraction import Span
+from fivefold.values.limits import MAX_READ
 
 __all__ = ["dates_in"]
 
@@ -29,7 +31,7 @@ for _order, _form in enumerate(FORMS):
 
 
 def dates_in(text: str, said_at: datetime, zone: tzinfo = UTC) -> tuple[Span, ...]:
-    """Every date of `text` that can be read, as days of the zone it was said in; what is no date is skipped."""
+    """The dates of `text` that can be read, the first of very many, as days of the zone it was said in."""
     tried = sorted({order for word in _BY_TRIGGER.keys() & words_of(text) for order in _BY_TRIGGER[word]})
     if not tried:
         return ()
@@ -37,7 +39,7 @@ def dates_in(text: str, said_at: datetime, zone: tzinfo = UTC) -> tuple[Span, ..
         saying = Saying(text, Calendar(said_at, zone, DEFAULTS, None))
     except (ValueError, OverflowError):  # the first or the last hours that a datetime can hold
         return ()
-    terms = join_pairs(text, list(_terms(saying, tried)))
+    terms = join_pairs(text, list(islice(_terms(saying, tried), MAX_READ)))
     return tuple(Span(term.span.start, term.span.end, text[term.start : term.end]) for term in terms)
 
 
