@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-import apsw
-
 IN_MEMORY = Path("/dev/shm")
 """A folder that lies in memory, where there is one: a full disk then stops no request."""
 
@@ -73,6 +71,8 @@ class FileTable:
     """A table of several processes. A process that is killed leaves it whole."""
 
     def __init__(self, path: Path, name: str, most: int) -> None:
+        import apsw  # only a server of several processes needs it before its store is opened
+
         self._most = most
         self._name = f'"{name}"'
         self._lock = threading.Lock()
