@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -108,10 +107,6 @@ def leftovers(connection: apsw.Connection) -> dict[str, int]:
     spaces = {key for (key,) in rows(connection, "SELECT key FROM spaces")}
     vectors = {id for (id,) in rows(connection, "SELECT id FROM vectors")}
     for (table,) in rows(connection, "SELECT name FROM sqlite_master WHERE type = 'table'"):
-        named = re.match(r"lex_(\d+)", table)
-        assert named is None or int(named[1]) in keys, table
-        if table.startswith("lex_"):
-            continue
         names = [column[1] for column in rows(connection, f"PRAGMA table_info({table})")]
         for row in rows(connection, f"SELECT * FROM {table}"):
             of = dict(zip(names, row, strict=True))

@@ -57,9 +57,11 @@ def test_an_empty_store_has_only_its_own_care(store_path: str) -> None:
 
 def test_a_namespace_that_fails_stops_no_other(store: Store) -> None:
     connection = apsw.Connection(store.location)
-    connection.execute("DELETE FROM lexemes WHERE namespace = 1")
-    connection.execute("CREATE VIRTUAL TABLE lex_1 USING fts5(predicate, content)")
-    connection.execute("DROP TABLE lex_1_data")
+    connection.execute(
+        "CREATE VIRTUAL TABLE damaged USING fts5(word); DROP TABLE damaged_data; "
+        "CREATE TRIGGER reads_damaged BEFORE INSERT ON learned WHEN NEW.namespace = 1 "
+        "BEGIN DELETE FROM damaged WHERE damaged MATCH 'tea'; END"
+    )
     connection.close()
     done = list(maintain(open_store(store.location), NOW))
     assert [(item.namespace, item.ok) for item in done] == [("calm", False), ("lively", True), (None, True)]

@@ -33,7 +33,7 @@ class TestSqliteOwnIndex(LexicalLaws, ForgettingLaws, DeletionLaws, MaintenanceL
 
     @pytest.fixture
     def location(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-        monkeypatch.setattr(shared_lexemes, "is_large", lambda connection, namespace: bool(connection.filename))
+        monkeypatch.setattr(shared_lexemes, "is_large", lambda connection, *_: bool(connection.filename))
         return str(tmp_path / "memory.db")
 
 

@@ -13,17 +13,18 @@ from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.stores.sql import kept_rows
 from fivefold.stores.sql.filter_conditions import FilterConditions
-from fivefold.stores.sqlite import dialect, shared_lexemes
+from fivefold.stores.sqlite import dialect
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.testing.filters import FilterLaws
 from fivefold.testing.vectors import WordVectors
 from fivefold.values.filter_input import filter_of
-from tests.support.older_files import BEFORE_LIFE
+from tests.support.older_files import BEFORE_LIFE, FTS5_INDEX
 from tests.support.postgres import Server
 
 BEFORE = f"""
+{FTS5_INDEX}
 {BEFORE_LIFE}
 DROP TABLE lexemes;
 DROP TABLE memory_labels;
@@ -89,9 +90,8 @@ def test_every_condition_is_found_by_an_index(line: str) -> None:
 
 
 @pytest.fixture
-def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def older(tmp_path: Path) -> str:
     """A file of the version before."""
-    monkeypatch.setattr(shared_lexemes, "is_large", lambda connection, namespace: True)
     location = str(tmp_path / "memory.db")
     with Engine(SqliteStore(location), embedder=WordVectors()) as engine:
         engine.remember("tea at four", tags=["a,b"], metadata={"order": {"total": 9.5}, "odd": "x\x00y"})

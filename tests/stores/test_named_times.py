@@ -12,16 +12,16 @@ from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.stores.protocol import Store
 from fivefold.stores.sql.memory_times import parameters_of, statement_of
-from fivefold.stores.sqlite import shared_lexemes
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.testing.times import DAY, MAY, TIMES, Stored, random_memories
 from fivefold.values.times import to_micros
-from tests.support.older_files import BEFORE_LIFE
+from tests.support.older_files import BEFORE_LIFE, FTS5_INDEX
 from tests.support.postgres import Server
 
 BEFORE = f"""
+{FTS5_INDEX}
 {BEFORE_LIFE}
 DROP TABLE lexemes;
 DROP TABLE memory_labels;
@@ -47,9 +47,8 @@ PRAGMA user_version = 6;
 
 
 @pytest.fixture
-def older(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stored:
+def older(tmp_path: Path) -> Stored:
     """Memories in a file of the version before, with a link between two of them."""
-    monkeypatch.setattr(shared_lexemes, "is_large", lambda connection, namespace: True)
     with closing(SqliteStore(str(tmp_path / "memory.db"))) as store:
         stored = Stored(store, TIMES)
         with store.write(stored.name) as txn:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 
 import apsw
 import numpy as np
@@ -13,68 +12,94 @@ from hypothesis import strategies as st
 
 import fivefold
 from fivefold.stores.sql.kept_rows import ALL, Kept, KeptRows
-from fivefold.stores.sqlite import lexical, lexical_search, shared_lexemes
-from fivefold.stores.sqlite.connection import number
+from fivefold.stores.sqlite import lexeme_index, lexical_search, shared_lexemes
+from fivefold.stores.sqlite.connection import connect, number, rows
 from fivefold.stores.sqlite.dialect import SQLITE
-from fivefold.stores.sqlite.schema import migrate, migrations
+from fivefold.stores.sqlite.lexical_search import PostingCache
+from fivefold.stores.sqlite.schema import POSTINGS, migrate, migrations
 from fivefold.stores.sqlite.store import SqliteStore
+from tests.support.lexeme_tables import empty_store
+from tests.support.older_files import BEFORE_POSTINGS, FTS5_INDEX
 from tests.support.toy_engine import Toy, toy
 
-SMALL, LARGE = 1, 2
-"""Two namespaces with the same documents: the one shares the table, the other has its own index."""
+SMALL, LARGE, MIXED = 1, 2, 3
+"""Namespaces with the same documents: in the table alone, in the index alone, in both."""
 
 words = st.sampled_from(["tea", "teapot", "te", "e-47821", "47821", "zürich", "東", "東京", "a.b", "x"])
 documents = st.lists(
     st.tuples(st.lists(words, max_size=3), st.lists(words, max_size=8), st.booleans()), min_size=1, max_size=12
 )
+Found = list[tuple[list[str], list[str], bool]]
+
+FTS5_SEARCH = (
+    "SELECT rowid, -bm25({0}, 4.0, 1.0) AS score FROM {0} WHERE {0} MATCH ? ORDER BY score DESC, rowid LIMIT ?"
+)
 
 
-@contextmanager
-def both(found: list[tuple[list[str], list[str], bool]]) -> Iterator[apsw.Connection]:
-    store = SqliteStore(":memory:")
-    with store.connections.writer() as connection:
-        connection.execute("PRAGMA foreign_keys = OFF")
-        lexical.create_tables(connection, LARGE)
-        for row, (predicate, content, session) in enumerate(found, 1):
-            kind = "session" if session else "turn"
-            shared_lexemes.add(connection, SMALL, kind, row, predicate, content)
-            lexical.add(connection, LARGE, kind, row, predicate, content)
-            connection.execute(
-                "INSERT INTO memories (row, namespace, id, content, kind, type, event_at, created_at, importance, "
-                "memory_score, confidence, content_hash) VALUES (?, 1, ?, '', 'note', ?, 0, 0, 0, 0, 0, x'')",
-                (row, str(row), ("fact", "event")[row % 2]),
-            )
-        yield connection
-    store.close()
+def all_ways(found: Found) -> apsw.Connection:
+    connection = empty_store()
+    for place, (predicate, content, session) in enumerate(found):
+        row, kind = 3 * place + 5, "session" if session else "turn"
+        for namespace in (SMALL, LARGE, MIXED):
+            shared_lexemes.add(connection, namespace, kind, row, predicate, content)
+        connection.execute(
+            "INSERT INTO memories (row, namespace, id, content, kind, type, event_at, created_at, importance, "
+            "memory_score, confidence, content_hash) VALUES (?, 1, ?, '', 'note', ?, 0, 0, 0, 0, 0, x'')",
+            (row, str(row), ("fact", "event")[place % 2]),
+        )
+        if place == len(found) // 2:
+            index(connection, MIXED)
+    index(connection, LARGE)
+    return connection
 
 
-@settings(max_examples=150, deadline=None)
+def index(connection: apsw.Connection, namespace: int) -> None:
+    for sessions in (0, 1):
+        lexeme_index.move_recent(connection, namespace, sessions)
+
+
+def ranked(
+    connection: apsw.Connection, namespace: int, asked: list[str], depth: int, keep: Kept = ALL, sessions: bool = False
+) -> list[tuple[int, float]]:
+    hits = lexical_search.search(connection, PostingCache(1), namespace, asked, depth, keep, sessions)
+    return [(hit.row, hit.score) for hit in hits]
+
+
+@settings(max_examples=100, deadline=None)
 @given(documents, st.lists(words, min_size=1, max_size=5), st.integers(1, 12))
-def test_scores_are_those_of_fts5_to_the_last_bit(
-    found: list[tuple[list[str], list[str], bool]], asked: list[str], depth: int
-) -> None:
-    some = KeptRows(np.arange(1, 12, 2), SQLITE)
-    with both(found) as connection:
-        for keep in (ALL, Kept(("fact",)), Kept(rows=some), Kept(("event",), some)):
-            for sessions in (False, True):
-                one, other = (
-                    lexical_search.search(connection, namespace, asked, depth, keep, sessions)
-                    for namespace in (SMALL, LARGE)
-                )
-                assert [(hit.row, hit.score) for hit in one] == [(hit.row, hit.score) for hit in other]
+def test_the_index_finds_what_a_look_at_every_document_finds(found: Found, asked: list[str], depth: int) -> None:
+    some = KeptRows(np.arange(5, 40, 6), SQLITE)
+    connection = all_ways(found)
+    for keep in (ALL, Kept(("fact",)), Kept(rows=some), Kept(("event",), some)):
+        for sessions in (False, True):
+            one, *others = (
+                ranked(connection, namespace, asked, depth, keep, sessions) for namespace in (SMALL, LARGE, MIXED)
+            )
+            assert others == [one, one]
+
+
+@settings(max_examples=40, deadline=None)
+@given(documents, st.lists(words, min_size=1, max_size=5), st.integers(1, 12))
+def test_scores_are_those_of_fts5_to_the_last_bit(found: Found, asked: list[str], depth: int) -> None:
+    connection = all_ways(found)
+    match = " OR ".join(f'"{lexeme}"' for lexeme in dict.fromkeys(asked))
+    scores = [[ranked(connection, LARGE, asked, depth, ALL, sessions) for sessions in (False, True)]]
+    connection.execute(FTS5_INDEX)
+    tables = ("lex_1", "lex_1_sessions")
+    scores.append([rows(connection, FTS5_SEARCH.format(table), match, depth) for table in tables])
+    connection.execute("DROP TABLE lex_1; DROP TABLE lex_1_sessions")
+    assert scores[0] == scores[1]
 
 
 @settings(max_examples=60, deadline=None)
 @given(documents, st.lists(words, min_size=1, max_size=3), st.integers(1, 6), st.sampled_from(["", "te", "東", "z"]))
-def test_the_latest_and_the_words_are_the_same(
-    found: list[tuple[list[str], list[str], bool]], asked: list[str], most: int, prefix: str
-) -> None:
-    with both(found) as connection:
-        for look in (
-            lambda namespace: lexical_search.latest(connection, namespace, asked, most),
-            lambda namespace: lexical_search.vocabulary(connection, namespace, most, prefix),
-        ):
-            assert look(SMALL) == look(LARGE)
+def test_the_latest_and_the_words_are_the_same(found: Found, asked: list[str], most: int, prefix: str) -> None:
+    connection = all_ways(found)
+    for namespace in (LARGE, MIXED):
+        latest, other = (lexical_search.latest(connection, key, asked, most) for key in (SMALL, namespace))
+        assert latest == other
+        known, other_words = (lexical_search.vocabulary(connection, key, most, prefix) for key in (SMALL, namespace))
+        assert known == other_words
 
 
 def test_a_namespace_that_grows_gets_its_own_index(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,6 +120,9 @@ def test_a_namespace_that_grows_gets_its_own_index(store_path: str, monkeypatch:
         assert [hit.memory.id for hit in engine.recall("coffee", recipe="lexical")] == []
         assert all(finding.ok for finding in engine.doctor())
         engine.forget("t4")
+        assert all(finding.ok for finding in engine.doctor())
+        damage(engine, "DELETE FROM postings WHERE term = (SELECT term FROM terms WHERE lexeme = 'tea' LIMIT 1)")
+        assert [finding.check for finding in engine.doctor() if not finding.ok] == ["lexical index"]
         assert all(finding.ok for finding in engine.doctor(repair=True))
         assert other.recall("tea number 3", recipe="lexical")[0].memory.id == "t3"
 
@@ -108,16 +136,29 @@ def test_many_characters_count_as_much_as_many_memories(store_path: str, monkeyp
         assert own_index(engine)
 
 
-def test_a_file_of_an_older_version_keeps_its_indexes(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_lexemes, "MOST_MEMORIES", 0)
+def test_the_index_of_an_older_file_is_moved(store_path: str) -> None:
+    with toy(store_path) as engine:
+        engine.remember("tea in the morning", id="tea", session_id="s")
+        before = [(hit.memory.id, hit.score) for hit in engine.recall("tea", recipe="lexical")]
+    with closing(connect(store_path)) as connection:
+        connection.execute(FTS5_INDEX + BEFORE_POSTINGS + f"PRAGMA user_version = {POSTINGS - 1}")
+    with toy(store_path) as engine:
+        assert own_index(engine)
+        assert [(hit.memory.id, hit.score) for hit in engine.recall("tea", recipe="lexical")] == before
+        assert all(finding.ok for finding in engine.doctor())
+        engine.remember("tea in the evening", id="late")
+        assert {hit.memory.id for hit in engine.recall("tea", recipe="lexical")} == {"tea", "late"}
+
+
+def test_an_older_file_that_can_only_be_read_is_searched(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with toy(store_path) as engine:
         engine.remember("tea in the morning", id="tea")
-        assert own_index(engine)
-    monkeypatch.undo()
+        before = [(hit.memory.id, hit.score) for hit in engine.recall("tea", recipe="lexical")]
+    with closing(connect(store_path)) as connection:
+        connection.execute(FTS5_INDEX + BEFORE_POSTINGS + f"PRAGMA user_version = {POSTINGS - 1}")
+    monkeypatch.setattr("fivefold.stores.sqlite.store.os.access", lambda *_: False)
     with toy(store_path) as engine:
-        engine.remember("tea in the evening", id="late")
-        assert own_index(engine)
-        assert {hit.memory.id for hit in engine.recall("tea", recipe="lexical")} == {"tea", "late"}
+        assert [(hit.memory.id, hit.score) for hit in engine.recall("tea", recipe="lexical")] == before
 
 
 def test_a_new_namespace_makes_no_table(store_path: str) -> None:
@@ -136,12 +177,18 @@ def test_a_new_namespace_makes_no_table(store_path: str) -> None:
     assert tables() == before
 
 
+def damage(engine: fivefold.Engine, sql: str) -> None:
+    assert isinstance(engine.store, SqliteStore)
+    with engine.store.connections.writer() as connection:
+        connection.execute(sql)
+
+
 def own_index(engine: fivefold.Engine) -> bool:
     assert isinstance(engine.store, SqliteStore)
     key = engine.store.key_of(engine.namespace)
     assert key is not None
     with engine.store.connections.reader() as connection:
-        return lexical_search.has_index(connection, key)
+        return lexical_search.index_of(connection, key, False) is not None
 
 
 def test_a_migration_adds_the_table(store_path: str) -> None:

@@ -1,1 +1,1 @@
-"""The store in one SQLite file: apsw, sqlite-vec for vectors, FTS5 for lexemes (F6)."""
+"""The store in one SQLite file: apsw, sqlite-vec for vectors, postings for lexemes (F6)."""

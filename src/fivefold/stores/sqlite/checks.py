@@ -15,7 +15,7 @@ from fivefold.stores.sql.checks import (
     check_vectors,
     count_rows,
 )
-from fivefold.stores.sqlite import lexical_search, token_rows, vectors
+from fivefold.stores.sqlite import lexeme_index, lexical_search, token_rows, vectors
 from fivefold.stores.sqlite.dialect import SQLITE, SqliteDatabase
 from fivefold.stores.sqlite.schema import TIMES
 from fivefold.values.reports import Finding
@@ -76,11 +76,13 @@ def _references(connection: apsw.Connection) -> Finding:
 
 
 def _lexical(connection: apsw.Connection, namespace: int) -> Finding:
-    """Each memory is in the index of its kind, and nothing else is."""
+    """Each memory is in the index of its kind, nothing else is, and the statistics are right."""
     wrong, ask = 0, SqliteDatabase(connection).rows
     for kind, condition in (("turn", "<>"), ("session", "=")):
-        indexed, values = lexical_search.rows_of(connection, namespace, kind)
+        indexed, values = lexical_search.rows_of(namespace, kind)
         stored = f"SELECT row FROM memories WHERE namespace = ? AND kind {condition} 'session'"
         wrong += count_rows(ask, f"({stored} EXCEPT {indexed})", namespace, *values)
         wrong += count_rows(ask, f"({indexed} EXCEPT {stored})", *values, namespace)
+    if not wrong and (counts := lexeme_index.wrong_statistics(connection, namespace)):
+        return Finding("lexical index", False, f"{counts} counts differ from what is indexed")
     return Finding("lexical index", wrong == 0, f"{wrong} memories differ" if wrong else "agrees with the memories")

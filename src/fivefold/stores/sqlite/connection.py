@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import apsw
 import sqlite_vec
 
 from fivefold.errors import DamagedStore, DiskFull, ReadOnly, StoreClosed, StoreError
+from fivefold.stores.sqlite import statements
 from fivefold.stores.sqlite.file_identity import FileIdentity
 from fivefold.stores.sqlite.schema import show_newest
 from fivefold.values.open_files import note_closed, note_open
@@ -23,6 +23,8 @@ BUSY_MS = 120_000
 """How long a writer waits for another process's transaction before it gives up."""
 
 _READERS = 8
+
+rows, number = statements.rows, statements.number
 
 _READ_CHECK_S = 0.05
 """How long reads rely on the last look at the files; every write looks again."""
@@ -65,17 +67,6 @@ def make_durable(connection: apsw.Connection) -> None:
             time.sleep(0.05)
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA wal_autocheckpoint = 4000")
-
-
-def rows(connection: apsw.Connection, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-    """All rows of one statement."""
-    return connection.execute(sql, values).fetchall()
-
-
-def number(connection: apsw.Connection, sql: str, *values: Any) -> int | None:
-    """The one number a statement gives, if it gives one."""
-    records = rows(connection, sql, *values)
-    return None if not records or records[0][0] is None else int(records[0][0])
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import numpy as np
 from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.queries import Arm, Composite, FusedHit
 from fivefold.stores.sql.kept_rows import ALL, Kept, KeptRows
-from fivefold.stores.sqlite import lexical, lexical_search
+from fivefold.stores.sqlite import lexical_search
 from fivefold.stores.sqlite.connection import one_snapshot
 from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.values.decay import Curve
@@ -25,6 +25,7 @@ from fivefold.values.times import DAY_MICROS, to_micros
 from fivefold.values.vectors import FIELDS, Vector
 
 if TYPE_CHECKING:
+    from fivefold.stores.sqlite.lexical_search import PostingCache
     from fivefold.stores.sqlite.vectors import VectorCache
 
 LEFT: dict[Curve, str] = {
@@ -60,6 +61,7 @@ def offer_nearest(connection: apsw.Connection, cache: VectorCache) -> None:
 
 def rrf(
     connection: apsw.Connection,
+    postings: PostingCache,
     namespace: int,
     space: VectorSpace | None,
     vector: Vector | None,
@@ -69,8 +71,9 @@ def rrf(
     keep: Kept = ALL,
 ) -> list[FusedHit]:
     """weight / (k + rank) summed over the routes, best first."""
-    hits = _hits_by_words(connection, namespace, lexemes, arms, keep)
-    parts, values = [], {"k": k, "words": lexical.any_of(lexemes), "kept": _bytes_of(keep), **keep.values("listed")}
+    hits = _hits_by_words(connection, postings, namespace, lexemes, arms, keep)
+    parts: list[str] = []
+    values: dict[str, Any] = {"k": k, "kept": _bytes_of(keep)}
     for i, arm in enumerate(arms):
         values |= {f"weight{i}": arm.weight, f"depth{i}": arm.depth}
         if arm.field is not None and space is not None and vector is not None:
@@ -79,8 +82,6 @@ def rrf(
         elif arm.field is None and i in hits:
             values[f"hits{i}"] = json.dumps(list(hits[i]))
             source = f"(SELECT value AS row, NULL AS score, key + 1 AS rank FROM json_each(:hits{i}))"
-        elif arm.field is None and lexemes:
-            source = f"({_by_words(lexical.table_of(namespace, 'session' if arm.sessions else 'turn'), i, keep)})"
         else:
             continue
         parts.append(f"SELECT {i} AS arm, row, rank, score, :weight{i} / (:k + rank) AS share FROM {source}")
@@ -99,31 +100,27 @@ def rrf(
 
 
 def _hits_by_words(
-    connection: apsw.Connection, namespace: int, lexemes: Sequence[str], arms: Sequence[Arm], keep: Kept
+    connection: apsw.Connection,
+    postings: PostingCache,
+    namespace: int,
+    lexemes: Sequence[str],
+    arms: Sequence[Arm],
+    keep: Kept,
 ) -> dict[int, dict[int, float]]:
-    """By the place of an arm, the rows with their scores, best first; empty where the namespace has its own index."""
+    """By the place of an arm, the rows with their scores, best first."""
+    if not lexemes:
+        return {}
     with one_snapshot(connection):
-        if not lexemes or lexical_search.has_index(connection, namespace):
-            return {}
-        searched = [(i, arm) for i, arm in enumerate(arms) if arm.field is None]
         found = {
-            i: lexical_search.search(connection, namespace, lexemes, arm.depth, keep, arm.sessions)
-            for i, arm in searched
+            i: lexical_search.search(connection, postings, namespace, lexemes, arm.depth, keep, arm.sessions)
+            for i, arm in enumerate(arms)
+            if arm.field is None
         }
-        return {i: {hit.row: hit.score for hit in hits} for i, hits in found.items()}
+    return {i: {hit.row: hit.score for hit in hits} for i, hits in found.items()}
 
 
 def _bytes_of(keep: Kept) -> bytes | None:
     return None if keep.rows is None else keep.rows.rows.tobytes()
-
-
-def _by_words(table: str, i: int, keep: Kept) -> str:
-    rank, kept = lexical.ranking(table, keep, "listed")
-    best = (
-        f"SELECT rowid AS row, -{rank} AS score FROM {table} WHERE {table} MATCH :words{kept} "
-        f"ORDER BY {rank}, rowid LIMIT :depth{i}"
-    )
-    return f"SELECT row, score, row_number() OVER (ORDER BY score DESC, row) AS rank FROM ({best})"
 
 
 def composite(

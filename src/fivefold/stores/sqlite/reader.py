@@ -18,6 +18,7 @@ from fivefold.stores.sql.search_reader import SqlSearchReader
 from fivefold.stores.sqlite import fused_search, lexical_search
 from fivefold.stores.sqlite.connection import Connections
 from fivefold.stores.sqlite.dialect import SQLITE
+from fivefold.stores.sqlite.lexical_search import PostingCache
 from fivefold.stores.sqlite.token_cache import TokenCache
 from fivefold.stores.sqlite.vectors import VectorCache, stored, stored_passages
 from fivefold.stores.sqlite.walk import walk
@@ -35,6 +36,7 @@ class SqliteFile:
     connections: Connections
     vector_cache: VectorCache
     token_cache: TokenCache
+    posting_cache: PostingCache
     recalls: RecallLog
     key_of: Callable[[str], int | None]
     size: Callable[[], int]
@@ -74,7 +76,7 @@ class SqliteScopedReader(ScopedReader):
 
 
 class SqliteSearchReader(SqlSearchReader):
-    """Searches with FTS5, vectors cached in memory, and statements that join both."""
+    """Searches by postings, by vectors cached in memory, and by statements that join both."""
 
     def __init__(self, scope: SqliteScopedReader) -> None:
         super().__init__(scope)
@@ -91,7 +93,9 @@ class SqliteSearchReader(SqlSearchReader):
             return []
         kept = self._scope.kept(keep)
         return self._find(
-            lambda connection, key: lexical_search.search(connection, key, lexemes, depth, kept, sessions)
+            lambda connection, key: lexical_search.search(
+                connection, self._file.posting_cache, key, lexemes, depth, kept, sessions
+            )
         )
 
     def latest_with(self, lexemes: Sequence[str], limit: int) -> list[int]:
@@ -118,7 +122,9 @@ class SqliteSearchReader(SqlSearchReader):
     ) -> list[FusedHit]:
         kept = self._scope.kept_rows(keep)
         return self._find(
-            lambda connection, key: fused_search.rrf(connection, key, space, vector, lexemes, arms, k, kept)
+            lambda connection, key: fused_search.rrf(
+                connection, self._file.posting_cache, key, space, vector, lexemes, arms, k, kept
+            )
         )
 
     def composite(

@@ -12,6 +12,7 @@ import apsw
 
 from fivefold.errors import NewerSchema, StoreError
 from fivefold.stores.sql.memory_labels import stored_labels
+from fivefold.stores.sqlite import older_lexemes
 from fivefold.stores.sqlite.upgrade_copies import make_copy
 
 APPLICATION_ID = 0x35464C44
@@ -31,6 +32,9 @@ SMALL_NAMESPACES = 9
 
 LIFE = 10
 """The version of the schema that first has the expiry, the pin and the origin of memories."""
+
+POSTINGS = 12
+"""The version of the schema that first has postings of its own in place of FTS5's."""
 
 
 @cache
@@ -60,6 +64,8 @@ def migrate(connection: apsw.Connection, location: str, steps: Sequence[tuple[in
         for number, sql in steps:
             if number > version:
                 connection.execute(sql)
+                if number == POSTINGS:
+                    older_lexemes.move_all(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {newest}")
         connection.execute("COMMIT")
@@ -85,8 +91,8 @@ def version_of(connection: apsw.Connection, location: str, newest: int) -> int:
 def show_newest(connection: apsw.Connection) -> None:
     """Let an older file that can only be read look as a newer one does that has nothing of what came later."""
     version = int(connection.pragma("user_version"))
-    if version < SMALL_NAMESPACES:
-        connection.execute("CREATE TEMP TABLE lexemes (namespace, sessions, memory, length, predicate, content)")
+    if version < POSTINGS:
+        older_lexemes.show_all(connection, has_table=version >= SMALL_NAMESPACES)
     if version < LIFE:
         connection.execute(
             "CREATE TEMP VIEW memories AS SELECT *, NULL AS expires_at, 0 AS pinned, NULL AS origin, 0 AS echo_count "

@@ -33,6 +33,7 @@ from fivefold.stores.sqlite.connection import (
 )
 from fivefold.stores.sqlite.dialect import SqliteDatabase
 from fivefold.stores.sqlite.fused_search import offer_nearest
+from fivefold.stores.sqlite.lexical_search import PostingCache
 from fivefold.stores.sqlite.log_erasure import LogErasure
 from fivefold.stores.sqlite.reader import SqliteFile, reader_of
 from fivefold.stores.sqlite.schema import migrate, migrations, version_of
@@ -71,7 +72,7 @@ class SqliteStore:
         self.keys, self.audit, self.requests = SqlKeyStore(tables), SqlAuditStore(tables), SqlRequestStore(tables)
         self.recalls = RecallLog(self._log_recalls)
         self._file = SqliteFile(
-            self.connections, self.vector_cache, self.token_cache, self.recalls, self.key_of, self.size
+            self.connections, self.vector_cache, self.token_cache, PostingCache(), self.recalls, self.key_of, self.size
         )
         self._logging: apsw.Connection | None = None
         self._erasure = LogErasure(self.location)

@@ -1,0 +1,170 @@
+"""The best documents of the lexical index by BM25, exactly, without scoring all that match.
+
+Lexemes are read from the rarest on. A lexeme adds less than its bound, idf · (k1 + 1). As soon as all that follow
+cannot lift a new document above the last of the best, only documents that were found so far are scored further, and of
+these only those that can still be among the best. The best are scored once more in the order of the question's
+lexemes, so that the sums are those of every other way to score, to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fivefold.stores.sqlite.documents import K1, B, Corpus
+from fivefold.stores.sqlite.postings import Packed
+
+Rows = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float64]
+
+SPREAD = 16
+"""How many rows of a file there may be for one posting, on average, for a sum at each row to be the quickest way."""
+
+SLACK = 1e-9
+"""What two ways to add up a score may differ by, as a share of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """The documents of one lexeme in rising rows."""
+
+    rows: Rows
+    counts: npt.NDArray[np.uint32]
+    lengths: npt.NDArray[np.uint32]
+
+    @classmethod
+    def of(cls, packed: Packed) -> Postings:
+        rows, counts, lengths = (np.ascontiguousarray(packed[:, column]) for column in range(3))
+        return cls(rows.astype(np.int64), counts, lengths)
+
+    def among(self, kept: Rows) -> Postings:
+        """Those of the rows of a filter."""
+        if len(kept) < len(self.rows):
+            places = np.searchsorted(self.rows, kept)
+            places = places[self._has(places, kept)]
+        else:
+            found = np.searchsorted(kept, self.rows).clip(max=len(kept) - 1)
+            places = np.flatnonzero(kept[found] == self.rows)
+        return Postings(self.rows[places], self.counts[places], self.lengths[places])
+
+    def _has(self, places: npt.NDArray[np.int64], rows: Rows) -> npt.NDArray[np.bool_]:
+        found: npt.NDArray[np.bool_] = self.rows[places.clip(max=len(self.rows) - 1)] == rows
+        return found
+
+    def shares(self, weight: Weight) -> Scores:
+        """What the lexeme adds to the score of each document."""
+        return weight.shares(self.counts.astype(np.float64), self.lengths.astype(np.float64))
+
+    def shares_at(self, weight: Weight, rows: Rows) -> Scores:
+        """What the lexeme adds to the score of each of these rows; 0 where it is not in it."""
+        shares = np.zeros(len(rows))
+        if len(self.rows):
+            places = np.searchsorted(self.rows, rows)
+            has = np.flatnonzero(self._has(places, rows))
+            found = places[has]
+            shares[has] = weight.shares(self.counts[found].astype(np.float64), self.lengths[found].astype(np.float64))
+        return shares
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """How much a lexeme weighs among the documents of a namespace."""
+
+    idf: float
+    corpus: Corpus
+
+    @property
+    def bound(self) -> float:
+        return self.idf * (K1 + 1.0)
+
+    def shares(self, counts: Scores, lengths: Scores) -> Scores:
+        return self.idf * ((counts * (K1 + 1.0)) / (counts + K1 * (1 - B + B * lengths / self.corpus.average)))
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A lexeme of the question that the index knows: its weight, in how many documents it is, and how to read them."""
+
+    weight: Weight
+    documents: int
+    read: Callable[[], Postings]
+
+
+def best(terms: Sequence[Term], depth: int | None, kept: Rows | None = None) -> tuple[Rows, Scores]:
+    """The rows with the highest scores, best first and the lower row first of equal ones; without a depth, all."""
+    read: dict[int, Postings] = {}
+
+    def postings(place: int) -> Postings:
+        if place not in read:
+            found = terms[place].read()
+            read[place] = found if kept is None else found.among(kept)
+        return read[place]
+
+    rows = _candidates(terms, postings, depth)
+    scores = np.zeros(len(rows))
+    for place, term in enumerate(terms):
+        scores += postings(place).shares_at(term.weight, rows)
+    order = np.lexsort((rows, -scores))[:depth]
+    return rows[order], scores[order]
+
+
+def _candidates(terms: Sequence[Term], postings: Callable[[int], Postings], depth: int | None) -> Rows:
+    """Rows in rising order, all of the best among them."""
+    order = sorted(range(len(terms)), key=lambda place: terms[place].documents)
+    rest = np.cumsum([terms[place].weight.bound for place in reversed(order)])[::-1].tolist()
+    found: list[tuple[Rows, Scores]] = []
+    rows, scores = np.zeros(0, dtype=np.int64), np.zeros(0)
+    looked, summed = 0, 0
+    for nth, place in enumerate(order):
+        if depth is not None and looked >= 2 * summed and looked >= depth:
+            rows, scores = add_up(found)
+            summed = looked
+            if rest[nth] <= _bar(scores, depth):
+                return _narrow(terms, postings, depth, order[nth:], rest[nth:], rows, scores)
+        part = postings(place)
+        found.append((part.rows, part.shares(terms[place].weight)))
+        looked += len(part.rows)
+    rows, scores = add_up(found)
+    return rows if depth is None else rows[scores >= _bar(scores, depth)]
+
+
+def _narrow(
+    terms: Sequence[Term],
+    postings: Callable[[int], Postings],
+    depth: int,
+    order: Sequence[int],
+    rest: Sequence[float],
+    rows: Rows,
+    scores: Scores,
+) -> Rows:
+    """Those of the rows that are among the best once the other lexemes are added, and few more."""
+    for place, left in zip(order, rest, strict=True):
+        able = scores + left >= _bar(scores, depth)
+        rows, scores = rows[able], scores[able]
+        scores = scores + postings(place).shares_at(terms[place].weight, rows)
+    return rows[scores >= _bar(scores, depth)]
+
+
+def _bar(scores: Scores, depth: int) -> float:
+    """The score of the last of the best, a little less for rounding; -1 where there are fewer."""
+    if len(scores) < depth:
+        return -1.0
+    return float(np.partition(scores, len(scores) - depth)[len(scores) - depth]) * (1 - SLACK)
+
+
+def add_up(found: Sequence[tuple[Rows, Scores]]) -> tuple[Rows, Scores]:
+    """Each row once, in rising order, with the sum of its scores."""
+    rows = np.concatenate([rows for rows, _ in found] or [np.zeros(0, dtype=np.int64)])
+    if not len(rows):
+        return rows, np.zeros(0)
+    shares = np.concatenate([shares for _, shares in found])
+    first, last = int(rows.min()), int(rows.max())
+    if last - first > SPREAD * len(rows):
+        each, places = np.unique(rows, return_inverse=True)
+        return each, np.bincount(places, weights=shares).astype(np.float64, copy=False)
+    sums = np.bincount(rows - first, weights=shares).astype(np.float64, copy=False)
+    places = np.flatnonzero(sums).astype(np.int64, copy=False)
+    return places + first, sums[places]

@@ -1,0 +1,66 @@
+"""A memory as lexical search sees it: its lexemes, and what one of them adds to its score by BM25 (R4)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import NamedTuple
+
+PREDICATE_WEIGHT = 4
+"""A hit in the short predicate weighs four times one in the content (R4)."""
+
+K1, B = 1.2, 0.75
+"""The constants of BM25, those of SQLite's FTS5."""
+
+LEAST_IDF = 1e-6
+"""What a lexeme counts that more than half of all documents have."""
+
+LAST_CHARACTER = "\U0010ffff"
+"""Comes after every character of a lexeme."""
+
+
+class Document(NamedTuple):
+    """The lexemes of one memory, each list joined by spaces."""
+
+    memory: int
+    length: int
+    predicate: str
+    content: str
+
+    def weight_of(self, lexeme: str) -> float:
+        """How often a lexeme occurs; once in the predicate counts as several times in the content (R4)."""
+        if lexeme not in self.content and lexeme not in self.predicate:  # a quick look, right for most
+            return 0.0
+        return float(PREDICATE_WEIGHT * self.predicate.split(" ").count(lexeme) + self.content.split(" ").count(lexeme))
+
+    def weights(self) -> Counter[str]:
+        """How often each of its lexemes occurs, in the same measure."""
+        counts = Counter(self.content.split(" "))
+        if self.predicate:
+            for lexeme in self.predicate.split(" "):
+                counts[lexeme] += PREDICATE_WEIGHT
+        del counts[""]
+        return counts
+
+    def lexemes(self) -> set[str]:
+        return {*self.predicate.split(" "), *self.content.split(" ")} - {""}
+
+
+class Corpus(NamedTuple):
+    """What BM25 knows of all documents together."""
+
+    documents: int
+    lexemes: int
+
+    @property
+    def average(self) -> float:
+        """The average length of a document."""
+        return self.lexemes / max(1, self.documents)
+
+    def idf(self, matching: int) -> float:
+        """How much a lexeme weighs that so many documents have."""
+        return max(math.log((self.documents - matching + 0.5) / (matching + 0.5)), 0.0) or LEAST_IDF
+
+    def share(self, idf: float, count: float, length: float) -> float:
+        """What one lexeme adds to the score of a document."""
+        return idf * ((count * (K1 + 1.0)) / (count + K1 * (1 - B + B * length / self.average)))
