@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import gc
 import os
+import shutil
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,6 +37,7 @@ LONGEST = (
     "tests/mcp/",
     "tests/bench/",
     "tests/cli/",
+    "tests/training/test_reader.py",
 )
 """Files that take long, first: where several processes share the files, none is left with a long one at the end."""
 
@@ -132,6 +136,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if any(f"{name}/".startswith(BY_FILE[marker]) for marker in left_out) else None
 
 
+def pytest_collection_finish() -> None:
+    """What is collected stays to the end; the collector of garbage need not look at ten thousand tests again."""
+    gc.freeze()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in LONGEST])
     for item in items:
@@ -168,11 +177,20 @@ def engine(store_path: str) -> Iterator[Engine]:
 
 @pytest.fixture(scope="session")
 def sample_path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The sample year in a file, loaded once. Tests that write work on a copy."""
-    path = str(tmp_path_factory.mktemp("sample") / "sample.db")
-    with fivefold.open(path) as opened:
-        opened.remember_many(sample.memories())
-    return path
+    """The sample year in a file. Tests that write work on a copy.
+
+    The models take seconds to read it: where several processes share the tests, the first makes it for all.
+    """
+    folder = tmp_path_factory.mktemp("sample")
+    common = folder if "PYTEST_XDIST_WORKER" not in os.environ else tmp_path_factory.getbasetemp().parent
+    made = common / "sample year.db"
+    with (common / "sample year.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            with fivefold.open(folder / "new.db") as opened:
+                opened.remember_many(sample.memories())
+            (folder / "new.db").rename(made)
+    return str(shutil.copy(made, folder / "sample.db"))
 
 
 @pytest.fixture

@@ -70,9 +70,11 @@ def test_its_first_commands_run_as_they_stand(clone: Path) -> None:
     assert "e^(" not in said, "no arithmetic"
 
 
-def test_its_page_opens_and_answers(clone: Path) -> None:
-    """The server stays in the foreground, as a reader has it, until it is stopped."""
+def test_its_page_opens_and_answers(clone: Path, sample_path: str) -> None:
+    """The server stays in the foreground, as a reader has it, until it is stopped. The sample is there already."""
     *before, serve = shown("sh")[1].text.splitlines()
+    (store,) = re.findall(r"fivefold demo --store (\S+)", "\n".join(before))
+    shutil.copy(sample_path, clone / store)
     assert serve.startswith("fivefold serve ")
     command = serve.partition("#")[0].strip()
     script = "\n".join((". .venv/bin/activate", *before, f"exec {command} --port {free_port()}"))

@@ -1,0 +1,123 @@
+"""`fivefold` for shells that run a hundred commands: each is a process of its own, forked from one with the package.
+
+Starting Python and importing takes longer than most commands do. A command has its own arguments, environment, folder,
+streams and exit code; only its imports are done already. Those that run on, such as servers, are started as usual.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from typing import NoReturn
+
+from fivefold.cli import main
+from fivefold.cli.app import COMMANDS
+
+ROOT = Path(__file__).parents[2]
+
+MODULES = (
+    "fivefold.cli.memory_view",
+    "fivefold.cli.recall_view",
+    "fivefold.engine",
+    "fivefold.retrieval.recipe_file",
+    "fivefold.retrieval.routes",
+    "fivefold.stores.sqlite.store",
+    "fivefold.writing.extract.rules",
+    "rich.table",
+    "snowballstemmer",
+    "tokenizers",
+)
+"""What most commands import. None of it starts a thread, which a fork would lose."""
+
+CLIENT = """\
+#!{python} -IS
+import json, os, socket, sys
+if len(sys.argv) > 1 and sys.argv[1] in {running_on!r}:
+    os.execv({python!r}, [{python!r}, "-m", "fivefold", *sys.argv[1:]])
+with socket.socket(socket.AF_UNIX) as server:
+    server.connect({address!r})
+    said = json.dumps([sys.argv, dict(os.environ), os.getcwd()]).encode()
+    socket.send_fds(server, [len(said).to_bytes(4, "big")], [0, 1, 2])
+    server.sendall(said)
+    sys.exit(int(server.recv(8) or b"1"))
+"""
+
+RUNNING_ON = ("bench", "hook", "mcp", "serve")
+"""Commands that start others, or that are stopped by their process id."""
+
+
+@contextmanager
+def warm_commands(folder: Path) -> Iterator[Path]:
+    """Gives a folder with a `fivefold` to put on the path; while open, it runs commands in forks."""
+    address = str(folder / "commands")
+    programs = folder / "bin"
+    programs.mkdir()
+    client = programs / "fivefold"
+    client.write_text(CLIENT.format(python=sys.executable, running_on=RUNNING_ON, address=address), "utf-8")
+    client.chmod(0o755)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(address)
+        listening.listen()
+        env = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", "tests.support.warm_commands", str(listening.fileno())]
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, pass_fds=[listening.fileno()], start_new_session=True
+        )
+        try:
+            yield programs
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def serve(listening: socket.socket) -> NoReturn:
+    """Each command gets a process that waits for it and sends its exit code."""
+    for module in (*(f"fivefold.cli.{name}" for name in COMMANDS), *MODULES):
+        import_module(module)
+    while True:
+        connection, _ = listening.accept()
+        with connection:
+            if not os.fork():
+                connection.sendall(str(_run(connection)).encode())
+                os._exit(0)
+        with suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+
+
+def _run(connection: socket.socket) -> int:
+    length, streams, _, _ = socket.recv_fds(connection, 4, 3)
+    said = b""
+    while len(said) < int.from_bytes(length, "big"):
+        said += connection.recv(65536)
+    arguments, env, folder = json.loads(said)
+    command = os.fork()
+    if not command:
+        _become(arguments, env, folder, streams)
+    return os.waitstatus_to_exitcode(os.waitpid(command, 0)[1]) % 256
+
+
+def _become(arguments: list[str], env: dict[str, str], folder: str, streams: list[int]) -> NoReturn:
+    """The command itself, as Python would run it."""
+    for stream, number in zip(streams, (0, 1, 2), strict=True):
+        os.dup2(stream, number)
+    sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(env)
+    sys.argv = arguments
+    main()
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    serve(socket.socket(fileno=int(sys.argv[1])))
