@@ -32,7 +32,7 @@ class Counting:
 
 def test_no_more_runs_at_once_than_cores() -> None:
     model = Counting()
-    session = Session(model)  # type: ignore[arg-type]
+    session = Session(model)
     found: list[list[str]] = []
     threads = [
         threading.Thread(target=lambda: found.append(session.run([], {}))) for _ in range(3 * (os.cpu_count() or 1))
