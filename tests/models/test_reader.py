@@ -14,6 +14,7 @@ from fivefold.models.bert import tokenizer
 from fivefold.models.reader import PairReader, Said, SaidPair, pair_reader
 from fivefold.models.reader.layout import LONGEST, model_inputs, token_rows
 from fivefold.models.reader.model import BATCH_TOKENS, FILE
+from tests.support.model_folder import with_model_file
 
 MEMORIES = (
     Said("Mia has a dog called Bruno.", "user"),
@@ -124,20 +125,10 @@ def test_nothing_to_read_loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fresh.answers("Who?", []).shape == (0,)
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: PairReader) -> Path:
-    """Another place for the shipped files, with the word pieces only."""
-    reader.relations([pair("a", "b")])
-    (tmp_path / "data").mkdir()
-    words = "[PAD]\n[UNK]\n[CLS]\n[SEP]\nuser\n:"
-    (tmp_path / "data" / "reader-vocab.txt").write_text(words)
-    monkeypatch.setattr("fivefold.models.reader.model.resources.files", lambda package: tmp_path)
-    return tmp_path / "data"
-
-
 @pytest.mark.parametrize("content", [None, b"", b"no graph"])
-def test_a_file_that_is_missing_or_damaged_is_named(folder: Path, content: bytes | None) -> None:
-    if content is not None:
-        (folder / FILE).write_bytes(content)
+def test_a_file_that_is_missing_or_damaged_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
+) -> None:
+    with_model_file(monkeypatch, tmp_path, FILE, content)
     with pytest.raises(ReaderError, match=f"{FILE} could not be loaded; install fivefold again"):
         PairReader().relations([pair("I live in Leeds.", "I moved.")])

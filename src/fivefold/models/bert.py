@@ -7,12 +7,13 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+
+from fivefold.models.shipped import shipped_lines
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -27,8 +28,7 @@ BATCH_TOKENS = 4096
 
 @cache
 def _vocabulary() -> dict[str, int]:
-    lines = resources.files("fivefold.models").joinpath("data/bert-uncased-vocab.txt").read_text("utf-8").splitlines()
-    return {word: number for number, word in enumerate(lines)}
+    return {word: number for number, word in enumerate(shipped_lines("bert-uncased-vocab.txt"))}
 
 
 @cache

@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import EmbedderError
-from fivefold.models.embedders import fivefold_minilm
 from fivefold.models.embedders.fivefold_minilm import FILE, FivefoldMiniLM
+from tests.support.model_folder import with_model_file
 
 TOLD = ["The kettle in the kitchen is red", "Bertil bakes with rye flour", "The spare key hangs behind the door"]
-
-
-def installed(monkeypatch: pytest.MonkeyPatch, folder: Path, data: bytes | None) -> None:
-    """As if the model lay in `folder` and held `data`, or were missing."""
-    (folder / "data").mkdir()
-    if data is not None:
-        (folder / "data" / FILE).write_bytes(data)
-    elsewhere = SimpleNamespace(files=lambda package: folder, as_file=resources.as_file)
-    monkeypatch.setattr(fivefold_minilm, "resources", elsewhere)
 
 
 @pytest.mark.parametrize("data", [None, b"", b"no graph at all", b"\x08\x09" * 500])
 def test_a_missing_or_damaged_file_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, data: bytes | None
 ) -> None:
-    installed(monkeypatch, tmp_path, data)
+    with_model_file(monkeypatch, tmp_path, FILE, data)
     with pytest.raises(EmbedderError, match=rf"{FILE} could not be loaded; install fivefold again"):
         FivefoldMiniLM().embed(["kettle"])
 
@@ -39,7 +28,8 @@ def test_a_damaged_file_leaves_the_answer_by_words(
     engine: Engine, store_path: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     engine.remember_many(TOLD)
-    installed(monkeypatch, tmp_path, b"no graph at all")
+    (tmp_path / "models").mkdir()
+    with_model_file(monkeypatch, tmp_path / "models", FILE, b"no graph at all")
     with fivefold.open(store_path, embedder=FivefoldMiniLM()) as broken:
         answer = broken.recall("where is the spare key?")
         with pytest.raises(EmbedderError, match="install fivefold again"):

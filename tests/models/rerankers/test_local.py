@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from importlib import resources
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from fivefold.errors import RerankerError
 from fivefold.models.bert import tokenizer
-from fivefold.models.rerankers import local, reranker
+from fivefold.models.rerankers import reranker
 from fivefold.models.rerankers.local import BEFORE, CLS, FILE, QUESTION, SEP, TEXT, Local, model_inputs, token_rows
 from fivefold.values.reading import Passage
+from tests.support.model_folder import with_model_file
 
 PLAIN = [
     ("Where does Priya live?", "Priya (7 May 2023): I moved to Lisbon last week", "Priya (7 May 2023): I love jazz"),
@@ -156,10 +155,6 @@ def test_a_batch_is_padded_and_masked() -> None:
 def test_a_missing_or_damaged_file_is_a_reranker_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, data: bytes | None
 ) -> None:
-    (tmp_path / "data").mkdir()
-    if data is not None:
-        (tmp_path / "data" / FILE).write_bytes(data)
-    elsewhere = SimpleNamespace(files=lambda package: tmp_path, as_file=resources.as_file)
-    monkeypatch.setattr(local, "resources", elsewhere)
+    with_model_file(monkeypatch, tmp_path, FILE, data)
     with pytest.raises(RerankerError, match=FILE):
         Local().scores("which?", [Passage("tea")], 60)

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import resources
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ from fivefold.errors import EmbedderError
 from fivefold.models.bert import Ids, Session, batches, session
 from fivefold.models.embedders.base import Matrix, Progress, unit
 from fivefold.models.embedders.passage_tokens import PassageTokenizer, Row
+from fivefold.models.shipped import load_shipped
 from fivefold.models.token_vectors import pack, packed_size
 from fivefold.values.reading import Passage, QuestionReading, Reading, Span
 
@@ -103,8 +103,7 @@ class FivefoldMiniLM:
     @cached_property
     def _session(self) -> Session:
         try:
-            with resources.as_file(resources.files("fivefold.models").joinpath("data", FILE)) as path:
-                return session(path)
+            return load_shipped(FILE, session)
         except Exception as error:
             raise EmbedderError(f"{FILE} could not be loaded; install fivefold again ({error})") from error
 

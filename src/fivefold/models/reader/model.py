@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from functools import cache, cached_property
-from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from fivefold.errors import ReaderError
 from fivefold.models.bert import Session, batches, session, tokenizer
 from fivefold.models.reader.layout import Said, SaidPair, model_inputs, token_rows
+from fivefold.models.shipped import load_shipped, shipped_lines
 from fivefold.values.vectors import Matrix, Vector
 
 if TYPE_CHECKING:
@@ -70,14 +70,13 @@ class PairReader:
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
-        lines = resources.files("fivefold.models").joinpath("data", WORDS).read_text("utf-8").split("\n")
+        lines = shipped_lines(WORDS)
         return tokenizer(512, {word: number for number, word in enumerate(lines)})
 
     @cached_property
     def _session(self) -> Session:
         try:
-            with resources.as_file(resources.files("fivefold.models").joinpath("data", FILE)) as path:
-                return session(path)
+            return load_shipped(FILE, session)
         except Exception as error:
             raise ReaderError(f"{FILE} could not be loaded; install fivefold again ({error})") from error
 

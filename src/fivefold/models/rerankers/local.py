@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from functools import cached_property
-from importlib import resources
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from fivefold.errors import RerankerError
 from fivefold.models.bert import Session, batches, session, tokenizer
+from fivefold.models.shipped import load_shipped
 from fivefold.values.reading import Passage
 
 if TYPE_CHECKING:
@@ -67,8 +67,7 @@ class Local:
     @cached_property
     def _session(self) -> Session:
         try:
-            with resources.as_file(resources.files("fivefold.models").joinpath("data", FILE)) as path:
-                return session(path)
+            return load_shipped(FILE, session)
         except Exception as error:
             raise RerankerError(f"{FILE} could not be loaded; install fivefold again ({error})") from error
 
