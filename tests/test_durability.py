@@ -49,7 +49,7 @@ def at_once(target: Callable[..., None], arguments: Sequence[tuple[str, ...]]) -
 @pytest.mark.parametrize("way", ["one by one", "in batches"])
 def test_eight_processes_write_at_once(store_path: str, way: str) -> None:
     with toy(store_path) as engine:
-        engine.configure(find_changes=False, find_repeats=False)
+        engine.configure(find_changes=False, find_repeats=False, route_budget_ms=600_000)
     given = [(store_path, f"writer{number}x", way) for number in range(WRITERS)]
     assert at_once(write_many, given) == [0] * WRITERS
     with toy(store_path) as engine:
@@ -77,7 +77,7 @@ def test_a_clock_that_goes_back_loses_nothing(tmp_path: Path) -> None:
     times = [datetime(year, 5, 3, tzinfo=UTC) for year in (2027, 2026, 1999)]
     now = times[:1]
     with Engine(SqliteStore(str(tmp_path / "m.db")), embedder=Toy(), clock=lambda: now[-1]) as engine:
-        engine.configure(find_changes=False, find_repeats=False, event_days=30)
+        engine.configure(find_changes=False, find_repeats=False, route_budget_ms=600_000, event_days=30)
         for number, moment in enumerate(times):
             now.append(moment)
             engine.remember(f"Note word{number}x", id=f"note-{number}")

@@ -41,7 +41,7 @@ def full() -> Iterator[Disk]:
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("full") / "original.db"
     with toy(str(path)) as engine:
-        engine.configure(find_changes=False, find_repeats=False)
+        engine.configure(find_changes=False, find_repeats=False, route_budget_ms=600_000)
         engine.remember_many(TEXTS)
     return path
 

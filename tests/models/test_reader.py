@@ -132,3 +132,12 @@ def test_a_file_that_is_missing_or_damaged_is_named(
     with_model_file(monkeypatch, tmp_path, FILE, content)
     with pytest.raises(ReaderError, match=f"{FILE} could not be loaded; install fivefold again"):
         PairReader().relations([pair("I live in Leeds.", "I moved.")])
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe"])
+def test_word_pieces_that_are_missing_or_damaged_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
+) -> None:
+    with_model_file(monkeypatch, tmp_path, "reader-vocab.txt", content)
+    with pytest.raises(ReaderError, match=r"reader-vocab\.txt could not be loaded; install fivefold again"):
+        PairReader().relations([pair("I live in Leeds.", "I moved.")])

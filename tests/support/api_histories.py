@@ -53,7 +53,7 @@ class History(RuleBasedStateMachine):
         engine = self.stores[side].namespace(namespace)
         if namespace not in self.truth:
             self.truth[namespace] = Truth()
-            engine.configure(find_changes=False, find_repeats=False)
+            engine.configure(find_changes=False, find_repeats=False, route_budget_ms=600_000)
         return engine
 
     def _pick(self, namespace: str, pick: int, **wanted: object) -> Fact | None:

@@ -128,8 +128,10 @@ def searched(truth: Truth, engine: Engine) -> None:
     for fact in truth.listed()[-2:]:
         found = [hit.memory.id for hit in engine.recall(fact.word, recipe="lexical").hits]
         assert (fact.id in found) == fact.alive or fact.superseded_by is not None
+    living = {fact.word for fact in truth.facts.values()}  # an import brings back what was forgotten
     for word in truth.dead[-2:]:
-        absent(word, engine)
+        if word not in living:
+            absent(word, engine)
 
 
 def absent(word: str, engine: Engine) -> None:

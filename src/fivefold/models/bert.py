@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from fivefold.errors import EmbedderError
 from fivefold.models.shipped import shipped_lines
 
 if TYPE_CHECKING:
@@ -33,8 +34,15 @@ def _vocabulary() -> dict[str, int]:
 
 @cache
 def whole_words() -> dict[str, int]:
-    """The words of letters that the models know whole, each with its rank: the more common, the smaller."""
-    return {word: rank for word, rank in _vocabulary().items() if word.isascii() and word.isalpha() and len(word) > 1}
+    """The words of letters that the models know whole, each with its rank: the more common, the smaller.
+
+    None where the file is missing; the models say so when they are loaded.
+    """
+    try:
+        pieces = _vocabulary()
+    except EmbedderError:
+        return {}
+    return {word: rank for word, rank in pieces.items() if word.isascii() and word.isalpha() and len(word) > 1}
 
 
 def tokenizer(longest: int, pieces: Mapping[str, int] | None = None) -> Tokenizer:

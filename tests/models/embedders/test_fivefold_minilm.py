@@ -9,6 +9,7 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import EmbedderError
+from fivefold.models import bert
 from fivefold.models.embedders.fivefold_minilm import FILE, FivefoldMiniLM
 from tests.support.model_folder import with_model_file
 
@@ -37,6 +38,22 @@ def test_a_damaged_file_leaves_the_answer_by_words(
     assert answer[0].memory.content == TOLD[2]
     assert answer.degraded == ("dense", "late")
     assert all("install fivefold again" in run.reason for run in answer.routes if run.status == "failed")
+
+
+def test_missing_word_pieces_leave_the_answer_by_words(
+    engine: Engine, store_path: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    engine.remember_many(TOLD)
+    (tmp_path / "models").mkdir()
+    with_model_file(monkeypatch, tmp_path / "models", "bert-uncased-vocab.txt", None)
+    monkeypatch.setattr(bert, "_vocabulary", bert._vocabulary.__wrapped__)
+    assert bert.whole_words.__wrapped__() == {}
+    with fivefold.open(store_path, embedder=FivefoldMiniLM()) as broken:
+        answer = broken.recall("where is the spare key?")
+        with pytest.raises(EmbedderError, match=r"bert-uncased-vocab\.txt could not be loaded; install fivefold again"):
+            broken.remember("The boiler was mended")
+    assert answer[0].memory.content == TOLD[2]
+    assert answer.degraded == ("dense", "late")
 
 
 def test_a_namespace_pinned_to_minilm_stays_with_it(store_path: str) -> None:

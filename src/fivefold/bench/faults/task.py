@@ -89,7 +89,7 @@ def opened(place: Path, namespace: str = "default", dimension: int = 16) -> Engi
     path = store_of(place) if place.is_dir() else place
     engine = Engine(SqliteStore(str(path)), namespace, embedder=Letters(dimension))
     if engine.settings.find_changes:
-        engine.configure(find_changes=False, find_repeats=False)
+        engine.configure(find_changes=False, find_repeats=False, route_budget_ms=600_000)
     return engine
 
 

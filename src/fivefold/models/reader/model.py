@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fivefold.errors import ReaderError
+from fivefold.errors import EmbedderError, ReaderError
 from fivefold.models.bert import Session, batches, session, tokenizer
 from fivefold.models.reader.layout import Said, SaidPair, model_inputs, token_rows
 from fivefold.models.shipped import load_shipped, shipped_lines
@@ -70,7 +70,10 @@ class PairReader:
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
-        lines = shipped_lines(WORDS)
+        try:
+            lines = shipped_lines(WORDS)
+        except EmbedderError as error:
+            raise ReaderError(str(error)) from error
         return tokenizer(512, {word: number for number, word in enumerate(lines)})
 
     @cached_property

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from fivefold.errors import RerankerError
+from fivefold.errors import EmbedderError, RerankerError
 from fivefold.models.bert import Session, batches, session, tokenizer
 from fivefold.models.shipped import load_shipped
 from fivefold.values.reading import Passage
@@ -62,7 +62,10 @@ class Local:
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
-        return tokenizer(512)
+        try:
+            return tokenizer(512)
+        except EmbedderError as error:
+            raise RerankerError(str(error)) from error
 
     @cached_property
     def _session(self) -> Session:

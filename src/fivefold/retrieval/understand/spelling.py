@@ -117,9 +117,9 @@ def _meant(match: re.Match[str], reader: Reader) -> str:
 
 
 def is_common(word: str) -> bool:
-    """Whether the models know the word, or one that it is formed from."""
+    """Whether the models know the word, or one that it is formed from; without their words every one passes."""
     words = whole_words()
-    if word in words or word in stop_words() or word in _newer_words():
+    if not words or word in words or word in stop_words() or word in _newer_words():
         return True
     stems = (
         word[: -len(end)] for end, fewest in _ENDINGS.items() if word.endswith(end) and len(word) - len(end) >= fewest
