@@ -128,6 +128,15 @@ def test_a_change_chooses_no_other_model() -> None:
     assert recipe_named("default", {"rerank.cross_encoder.depth": 5})
 
 
+@pytest.mark.parametrize(
+    "path", ["routes.dense.depth", "routes.dense.depth_per_k", "fusion.pool", "rerank.reads.depth"]
+)
+def test_a_change_cannot_make_the_server_read_far_more(path: str) -> None:
+    assert recipe_named("default", {path: 10})
+    with pytest.raises(InvalidInput, match=rf"{path} is 100|{path} is 4,000"):
+        recipe_named("default", {path: 4_000 if path.endswith(("dense.depth", "pool")) else 100})
+
+
 def test_noise_is_left_out_where_an_answer_is_to_be_repeated() -> None:
     def sigma(**given: object) -> float:
         recipe = recipe_named("engram", given or None, still=True)

@@ -66,6 +66,8 @@ def test_what_failed_and_what_was_sent_again_is_noted_so(keyed: tuple[TestClient
         headers = {"Idempotency-Key": "noted"}
         client.post("/v1/namespaces/default/entities", json={"name": "Noted"}, headers=headers)
         assert last(service).outcome == outcome
+        client.post("/v1/namespaces/default/memories", json={"content": "Noted", "id": "noted"}, headers=headers)
+        assert (last(service).subject, last(service).outcome) == ("noted", outcome)
 
 
 def test_notes_hold_no_contents(keyed: tuple[TestClient, str], service: Service) -> None:

@@ -14,6 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import fivefold
+from fivefold.errors import DiskFull
 from fivefold.service.idempotency import IdempotencyStore, PendingRequest
 from fivefold.service.service import Service, open_service
 from fivefold.web.idempotency import KeyedWrite
@@ -50,6 +51,27 @@ def test_a_memory_that_is_sent_twice_is_stored_once(client: TestClient) -> None:
     assert len(client.get(f"{HERE}/sessions/monday").json()["turns"]) == 1
     other = client.post(f"{HERE}/memories", json=body)
     assert other.json()["stored"] != first.json()["stored"]
+
+
+@pytest.mark.parametrize("part", ["audit", "requests"])
+def test_a_full_disk_is_told_as_it_is(
+    client: TestClient, small: Service, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    """The write had room, and only its note or its kept answer had none."""
+
+    def no_room(*given: object) -> None:
+        raise DiskFull("the disk is full. The write was undone")
+
+    with monkeypatch.context() as full:
+        full.setattr(getattr(small.engines.store, part), "add" if part == "audit" else "finish", no_room)
+        answer = client.post(
+            f"{HERE}/memories", json={"content": f"Full {part}", "id": f"full-{part}"}, headers=under(part)
+        )
+    assert (answer.status_code, answer.json()["type"]) == (507, f"{PROBLEM}stored-without-note")
+    assert "this was done and is stored, but there was no room for" in answer.json()["detail"]
+    assert client.get(f"{HERE}/memories/full-{part}").status_code == 200
+    if part == "requests":
+        assert next(entry.outcome for entry in small.audit.entries(5) if entry.action == "remember") == "ok"
 
 
 def test_another_request_under_the_same_key_is_refused(client: TestClient) -> None:

@@ -150,6 +150,17 @@ def test_a_body_too_large_is_refused_however_it_comes(client: TestClient, small:
     assert not small.engines.namespace("default").memories(text="filler")
 
 
+def test_a_body_of_very_many_values_is_not_read(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(security, "MAX_BODY_VALUES", 50)
+    assert client.post(f"{HERE}/memories", json={"content": "A note", "tags": ["a"] * 20}).status_code == 201
+    answer = client.post(f"{HERE}/memories", json={"content": "A note", "tags": [[]] * 50})
+    assert (answer.status_code, answer.json()["type"]) == (413, "urn:fivefold:problem:body-too-large")
+    assert answer.json()["detail"] == "the body has more than 50 values; send them in several"
+    headers = {"Content-Type": "application/x-ndjson"}
+    lines = b"".join(b'{"content": "note, number, %d"}\n' % number for number in range(40))
+    assert client.post(f"{HERE}/import", content=lines, headers=headers).status_code == 200
+
+
 def test_an_import_has_a_limit_of_its_own(client: TestClient) -> None:
     headers = {"Content-Type": "application/x-ndjson"}
     lines = b"".join(b'{"content": "note number %d of many"}\n' % number for number in range(60))

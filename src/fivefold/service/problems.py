@@ -61,8 +61,17 @@ KINDS: dict[str, tuple[int, str]] = {
     "store-away": (503, "The store does not answer"),
     "stopping": (503, "The server is stopping"),
     "disk-full": (507, "There is no room left"),
+    "stored-without-note": (507, "Stored, but not noted"),
 }
 """Every kind of problem: its status, and what it is called in a few words."""
+
+
+class DoneWithoutRoom(DiskFull):
+    """The write was done, and only what goes with it found no room."""
+
+    def __init__(self, part: str) -> None:
+        super().__init__(f"this was done and is stored, but there was no room for {part}; free some space")
+
 
 INSIDE = {
     "internal": "something went wrong",
@@ -90,6 +99,7 @@ _ERRORS: tuple[tuple[type[FivefoldError], str], ...] = (
     (ReaderError, "model-failed"),
     (RemoteError, "model-failed"),
     (ReadOnly, "read-only"),
+    (DoneWithoutRoom, "stored-without-note"),
     (DiskFull, "disk-full"),
     (StoreClosed, "stopping"),
     (ServerAway, "store-away"),

@@ -9,7 +9,9 @@ import anyio
 import anyio.to_thread
 
 from fivefold.engine import Engine
+from fivefold.errors import DiskFull
 from fivefold.service.audit import READS
+from fivefold.service.problems import DoneWithoutRoom
 from fivefold.service.service import Service
 from fivefold.values.access import ROLES, Caller, Refused, Role
 from fivefold.values.validate import checked_name
@@ -116,8 +118,15 @@ class Action:
     def _note(self, error: BaseException | None) -> None:
         if error is not None:
             self.outcome = "refused" if isinstance(error, Refused) else "failed"
+        if isinstance(error, DoneWithoutRoom):
+            self.outcome = "ok"
         if self.audit_success or self.outcome == "refused":
-            self.service.audit.note(self.caller, self.name, self.session.namespace, self.subject, self.outcome)
+            try:
+                self.service.audit.note(self.caller, self.name, self.session.namespace, self.subject, self.outcome)
+            except DiskFull:
+                if error is not None:
+                    return  # the action's own error says more
+                raise DoneWithoutRoom("its note in the audit log") from None
 
     async def _note_in_thread(self, error: BaseException | None) -> None:
         limiter = None if self.name in READS else self.service.note_writers

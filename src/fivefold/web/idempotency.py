@@ -10,8 +10,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from fivefold.errors import DiskFull
 from fivefold.service.idempotency import IdempotencyStore, KeyReused, PendingRequest, RequestInProgress, StoredResponse
-from fivefold.service.problems import problem
+from fivefold.service.problems import DoneWithoutRoom, problem
 from fivefold.web.problems import ProblemError
 
 HEADER = "idempotency-key"
@@ -63,7 +64,10 @@ async def run_once(
         await run_in_threadpool(store.abandon, pending)
         raise
     body = bytes(response.body).decode() if keeps else None
-    await run_in_threadpool(store.finish, pending, StoredResponse(response.status_code, body))
+    try:
+        await run_in_threadpool(store.finish, pending, StoredResponse(response.status_code, body))
+    except DiskFull:
+        raise DoneWithoutRoom("the answer under its Idempotency-Key") from None
     return response
 
 

@@ -32,6 +32,9 @@ READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 STALL_S = 30
 """The seconds without a byte after which the server stops waiting for a body."""
 
+MAX_BODY_VALUES = 500_000
+"""Values in one body, about. Reading JSON stops all other requests, and takes long for very many small values."""
+
 MAX_QUERY_VALUES = 100
 """Values in the query of an address; no path takes as many, and listing all unknown ones would take long."""
 
@@ -101,7 +104,9 @@ class Guard:
             return
         scope.setdefault("state", {})
         out = _Out(scope, send)
-        body = _Body(receive, self._most(scope["path"]))
+        is_import = _IMPORT.fullmatch(scope["path"]) is not None  # read line by line
+        most = self.limits.import_bytes if is_import else self.limits.body_bytes
+        body = _Body(receive, most, None if is_import else MAX_BODY_VALUES)
         try:
             self._check(Headers(scope=scope), scope, body)
             await self.app(scope, body.receive, out.send_unless(body))
@@ -112,9 +117,6 @@ class Guard:
             return
         if body.error is not None and not out.started:
             await problems.answer(Request(scope), body.error)(scope, receive, out.send)
-
-    def _most(self, path: str) -> int:
-        return self.limits.import_bytes if _IMPORT.fullmatch(path) else self.limits.body_bytes
 
     def _check(self, headers: Headers, scope: Scope, body: _Body) -> None:
         if not self.sites.knows_host(headers.get("host", "")):
@@ -135,12 +137,18 @@ def too_large(most: int) -> LimitExceeded:
     return LimitExceeded("body-too-large", most, f"the body has more than {most:,} bytes, the most this server takes")
 
 
+def too_many_values(most: int) -> LimitExceeded:
+    return LimitExceeded("body-too-large", most, f"the body has more than {most:,} values; send them in several")
+
+
 class _Body:
     """Counts a body while it is read, and stops at one that is too large or does not arrive."""
 
-    def __init__(self, receive: Receive, most: int) -> None:
+    def __init__(self, receive: Receive, most: int, most_values: int | None) -> None:
         self._receive = receive
         self._read = 0
+        self._values = 0
+        self._most_values = most_values
         self._ended = False
         self.most = most
         self.error: LimitExceeded | ProblemError | None = None
@@ -155,11 +163,19 @@ class _Body:
             self.error = ProblemError(problem("body-too-slow", detail))
             raise self.error from None
         self._ended = not message.get("more_body", False)
-        self._read += len(message.get("body", b""))
-        if self._read > self.most:
-            self.error = too_large(self.most)
+        self._count(message.get("body", b""))
+        if self.error is not None:
             raise self.error
         return message
+
+    def _count(self, chunk: bytes) -> None:
+        self._read += len(chunk)
+        if self._read > self.most:
+            self.error = too_large(self.most)
+        elif self._most_values is not None:
+            self._values += sum(map(chunk.count, (b",", b"[", b"{")))
+            if self._values > self._most_values:
+                self.error = too_many_values(self._most_values)
 
 
 class _Out:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Annotated, Any, ParamSpec
@@ -163,6 +163,7 @@ async def _respond(operation: Operation, request: Request, inner: Inner) -> Resp
             action.subject = _ids_of(response.value)
         if REPLAYED in response.headers:
             action.outcome = "replayed"
+            action.subject = _ids_of_stored(bytes(response.body)) or action.subject
     return response
 
 
@@ -215,7 +216,18 @@ def _id_in_path(request: Request) -> str | None:
 
 
 def _ids_of(report: Report) -> str | None:
-    """The ids that a write reports, as the audit log has room for them."""
-    ids = (*report.stored, *(merge.id for merge in report.merged))
+    return _as_subject((*report.stored, *(merge.id for merge in report.merged)))
+
+
+def _ids_of_stored(body: bytes) -> str | None:
+    """The ids in the report of a write that was done before."""
+    report = json.loads(body)
+    if not isinstance(report, dict) or "stored" not in report or "merged" not in report:
+        return None
+    return _as_subject((*report["stored"], *(merge["id"] for merge in report["merged"])))
+
+
+def _as_subject(ids: Sequence[str]) -> str | None:
+    """Ids as the audit log has room for them."""
     text = " ".join(ids)
     return (text if len(text) <= MAX_NAME else f"{ids[0]} and {len(ids) - 1} more") or None
