@@ -10,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 from time import perf_counter
 
+import apsw
+
 from fivefold import sample
 from fivefold.bench.corpus import MINUTE, SESSION, START, VariedSample, records, turns
 from fivefold.bench.entity_crowd import add_entities, name
@@ -42,6 +44,9 @@ WRITTEN = 400
 
 LARGE = 100_000
 """The size from which the parse and its routes have limits."""
+
+ROUTE_LIMITS = {"lexical": 8, "graph": 5, "temporal": 3, "window": 5}
+"""The routes that are timed by themselves, each with its limit in ms in a large namespace."""
 
 NOW = START + 7 * LARGE * MINUTE
 """When the questions are asked: the last memories of a large namespace lie in the week before."""
@@ -94,7 +99,7 @@ def _measure_one(engine: Engine, store: SqliteStore, size: int, rounds: int, pro
 
 
 def _understanding(engine: Engine, store: SqliteStore, size: int, rounds: int) -> Iterator[Measure]:
-    """The parse and its two routes in a crowd: as many entities as memories, ten links a memory, three edges each."""
+    """The parse and routes in a crowd: as many entities as memories, ten links a memory, three edges each."""
     key = store.key_of(engine.namespace)
     assert key is not None
     with store.connections.writer() as connection:
@@ -108,9 +113,30 @@ def _understanding(engine: Engine, store: SqliteStore, size: int, rounds: int) -
     )
     reader, routes = store.reader(engine.namespace), ROUTES
     sights = [SearchContext(engine.understand(text, now=NOW), reader, engine.settings, None, None) for text in names]
-    for route, limit in (("graph", 5), ("temporal", 3)):
+    for route, limit in ROUTE_LIMITS.items():
         calls = [partial(routes[route].search, search, 100, Filter(), routes[route].options()) for search in sights]
         yield _time_calls(f"{route} route", size, limit if limited else None, calls)
+    yield _plain_fts5(store, key, size, [search.query.lexemes for search in sights])
+
+
+def _plain_fts5(store: SqliteStore, key: int, size: int, questions: Sequence[Sequence[str]]) -> Measure:
+    """The baseline of the lexical route: the same lexemes in an FTS5 table in memory, the same questions and depth."""
+    index = apsw.Connection(":memory:")
+    index.execute("CREATE VIRTUAL TABLE plain USING fts5(lexemes, tokenize=\"ascii tokenchars '-._/@:+#&~=?%\\'\")")
+    with store.connections.reader() as connection, index:
+        found = connection.execute(
+            "SELECT memory, predicate || ' ' || content FROM documents WHERE namespace = ?1 AND sessions = 0 UNION ALL "
+            "SELECT memory, predicate || ' ' || content FROM lexemes WHERE namespace = ?1 AND sessions = 0",
+            (key,),
+        )
+        index.executemany("INSERT INTO plain(rowid, lexemes) VALUES (?, ?)", found)
+
+    def ask(words: Sequence[str]) -> object:
+        match = " OR ".join(f'"{word}"' for word in dict.fromkeys(words))
+        sql = "SELECT rowid, rank FROM plain WHERE plain MATCH ? ORDER BY rank LIMIT 100"
+        return index.execute(sql, (match,)).fetchall()
+
+    return _time_calls("baseline: FTS5 alone", size, None, [partial(ask, words) for words in questions if words])
 
 
 def _time_calls(what: str, size: int, limit: float | None, calls: Sequence[Callable[[], object]]) -> Measure:

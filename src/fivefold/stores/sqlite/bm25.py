@@ -117,18 +117,19 @@ def _candidates(terms: Sequence[Term], postings: Callable[[int], Postings], dept
     rest = np.cumsum([terms[place].weight.bound for place in reversed(order)])[::-1].tolist()
     found: list[tuple[Rows, Scores]] = []
     rows, scores = np.zeros(0, dtype=np.int64), np.zeros(0)
-    looked, summed = 0, 0
+    looked, summed, bar = 0, 0, -1.0
     for nth, place in enumerate(order):
-        if depth is not None and looked >= 2 * summed and looked >= depth:
+        if depth is not None and looked >= 4 * summed and looked >= depth:
             rows, scores = add_up(found)
             summed = looked
-            if rest[nth] <= _bar(scores, depth):
+            bar = _bar(scores, depth, bar)
+            if rest[nth] <= bar:
                 return _narrow(terms, postings, depth, order[nth:], rest[nth:], rows, scores)
         part = postings(place)
         found.append((part.rows, part.shares(terms[place].weight)))
         looked += len(part.rows)
     rows, scores = add_up(found)
-    return rows if depth is None else rows[scores >= _bar(scores, depth)]
+    return rows if depth is None else rows[scores >= _bar(scores, depth, bar)]
 
 
 def _narrow(
@@ -141,18 +142,21 @@ def _narrow(
     scores: Scores,
 ) -> Rows:
     """Those of the rows that are among the best once the other lexemes are added, and few more."""
+    bar = -1.0
     for place, left in zip(order, rest, strict=True):
-        able = scores + left >= _bar(scores, depth)
+        bar = _bar(scores, depth, bar)
+        able = scores >= (bar - left) * (1 - SLACK)
         rows, scores = rows[able], scores[able]
         scores = scores + postings(place).shares_at(terms[place].weight, rows)
-    return rows[scores >= _bar(scores, depth)]
+    return rows[scores >= _bar(scores, depth, bar)]
 
 
-def _bar(scores: Scores, depth: int) -> float:
-    """The score of the last of the best, a little less for rounding; -1 where there are fewer."""
-    if len(scores) < depth:
-        return -1.0
-    return float(np.partition(scores, len(scores) - depth)[len(scores) - depth]) * (1 - SLACK)
+def _bar(scores: Scores, depth: int, before: float) -> float:
+    """The score of the last of the best, a little less for rounding; -1 where there are fewer. It only rises."""
+    able = scores[scores >= before] if before > 0 else scores
+    if len(able) < depth:
+        return before
+    return max(before, float(np.partition(able, len(able) - depth)[len(able) - depth]) * (1 - SLACK))
 
 
 def add_up(found: Sequence[tuple[Rows, Scores]]) -> tuple[Rows, Scores]:
@@ -166,5 +170,5 @@ def add_up(found: Sequence[tuple[Rows, Scores]]) -> tuple[Rows, Scores]:
         each, places = np.unique(rows, return_inverse=True)
         return each, np.bincount(places, weights=shares).astype(np.float64, copy=False)
     sums = np.bincount(rows - first, weights=shares).astype(np.float64, copy=False)
-    places = np.flatnonzero(sums).astype(np.int64, copy=False)
+    places = np.flatnonzero(sums > 0.0).astype(np.int64, copy=False)
     return places + first, sums[places]
