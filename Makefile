@@ -20,7 +20,9 @@ wait $$lint || { cat $(VENV)/lint.log; exit 1; }; \
 exit $$tests
 endef
 
-.PHONY: demo check test test-training browser lint format clean
+EXTRAS ?=
+
+.PHONY: audit sbom demo check test test-training browser lint format clean
 
 demo: $(CORE)
 	@$(BIN)/fivefold demo
@@ -51,6 +53,16 @@ browser:
 	  { echo "Installing Chromium, in which the page is tested (once)…"; apt-get update -qq && \
 	    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; }; } || \
 	  { echo "The page is tested in Chromium; install it, as with: sudo apt-get install chromium"; exit 1; }
+
+# Fails for a known weakness, and for a package that could not be looked up.
+audit: $(DEV)
+	@test -x $(VENV)/audit/bin/pip-audit || { $(PYTHON) -m venv $(VENV)/audit && \
+	  $(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit; }
+	@$(BIN)/python -m pip freeze --exclude-editable >$(VENV)/packages.txt
+	$(VENV)/audit/bin/pip-audit --strict --disable-pip --no-deps -r $(VENV)/packages.txt
+
+sbom: $(DEV)
+	@$(BIN)/python docs/make_sbom.py $(EXTRAS)
 
 format: $(DEV)
 	$(BIN)/ruff check --fix src tests training
