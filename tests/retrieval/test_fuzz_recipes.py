@@ -15,7 +15,9 @@ from fivefold.retrieval.recipe import recipe_data
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe, override, parse_recipe
 from tests.support.fuzzing import value_or_none
 
-ODD = st.sampled_from([None, True, -1, 10**400, float("nan"), float("inf"), "", "x\x00", [], [1], {}, {"name": {}}])
+ODD: st.SearchStrategy[Any] = st.sampled_from(
+    [None, True, -1, 10**400, float("nan"), float("inf"), "", "x\x00", [], [1], {}, {"name": {}}]
+)
 PLACES = ["routes", "fusion", "boosts", "rerank", "select", "unit", "optimize", "summary", "other"]
 
 
