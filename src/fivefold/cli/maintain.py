@@ -52,7 +52,7 @@ def doctor(
 
 
 def _salvage(source: str, target: str, as_json: bool) -> None:
-    """Show what came along and what was lost; a loss is an exit code of 1."""
+    """Show what came along and what was lost; a loss or a note is an exit code of 1."""
     if "://" in source:
         raise InvalidInput("only a SQLite file can be salvaged; use the server's own means for PostgreSQL")
     from fivefold.transfer.salvage import salvage
@@ -69,7 +69,7 @@ def _salvage(source: str, target: str, as_json: bool) -> None:
         for lost in done.lost:
             terminal.line(f"lost: {lost.id or 'a memory'} of {lost.namespace or 'a namespace'}: {lost.why}")
         say(f"{done.source} → {done.target}: {sum(done.memories.values()):,} memories, {len(done.lost):,} lost")
-    if done.lost:
+    if done.lost or done.notes:
         raise typer.Exit(1)
 
 

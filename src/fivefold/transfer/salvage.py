@@ -118,6 +118,8 @@ def _read(file: DamagedFile, folder: Path) -> _Find:
             faults.setdefault((row.namespace, id), f"its row is damaged: {error}")
     for namespace, id in known.values():
         faults.setdefault((namespace, id), "its row cannot be read")
+    if not file.knows_all():
+        found.notes.append("the table of memories is damaged itself, so that some may be lost that are not listed")
     found.lost = [(key, id, why) for (key, id), why in faults.items() if id not in found.ids.get(key, ())]
     return found
 

@@ -91,6 +91,10 @@ class DamagedFile:
         from_table = self._rows("SELECT row, namespace, id FROM memories NOT INDEXED")
         return {row: (namespace, id) for row, namespace, id in (*from_index, *from_table) if isinstance(row, int)}
 
+    def knows_all(self) -> bool:
+        """Whether the table of memories and its indexes are sound, so that no memory can be lost unnoticed."""
+        return self._rows("PRAGMA integrity_check('memories')") == [("ok",)]
+
     def links(self) -> dict[int, list[tuple[int, str, str, float]]]:
         """Links by the row of their source: target, relation, reason and chance."""
         chance = "chance" if "chance" in self._names("memory_links") else "1.0"
