@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -97,7 +98,7 @@ class VariedSample:
         return []
 
     def _varied(self, texts: Sequence[str]) -> Readings:
-        chance = np.random.default_rng(len(texts) + len(texts[0]) if texts else 0)
+        chance = np.random.default_rng(crc32("\n".join(texts).encode()))  # no two batches get equal vectors
         vectors, tokens = real_readings() if self._given is None else self._given
         chosen = chance.integers(len(vectors), size=len(texts))
         moved = vectors[chosen] + 0.04 * chance.standard_normal((len(texts), self.dimension), dtype=np.float32)

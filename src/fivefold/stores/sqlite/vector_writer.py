@@ -7,9 +7,11 @@ from typing import Any
 
 from fivefold.stores.protocol import SpaceState, VectorSpace
 from fivefold.stores.sql.checks import unsound_passages
+from fivefold.stores.sql.spaces import SPACE_COLUMNS, space_of
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.stores.sql.vector_writer import SqlVectorWriter
 from fivefold.stores.sqlite import token_rows, vectors
+from fivefold.stores.sqlite.code_writer import CodeWriter
 from fivefold.stores.sqlite.dialect import SqliteDatabase
 from fivefold.stores.sqlite.sequences import reserve
 from fivefold.stores.tables import Row
@@ -24,12 +26,14 @@ class SqliteVectorWriter(SqlVectorWriter):
     def __init__(self, txn: Transaction, db: SqliteDatabase) -> None:
         super().__init__(txn)
         self._connection = db.connection
+        self._codes = CodeWriter(db.connection)
 
     def make_room(self, dimension: int) -> None:
         vectors.create_table(self._connection, dimension)
 
     def clear_space(self, space: VectorSpace) -> None:
         self._drop_tokens(space.key)
+        self._codes.clear(space.key)
         self._txn.run(
             f"DELETE FROM {vectors.table_of(space.dimension)} WHERE rowid IN (SELECT id FROM vectors WHERE space = ?)",
             space.key,
@@ -60,6 +64,7 @@ class SqliteVectorWriter(SqlVectorWriter):
             part,
             kind,
         )
+        self._codes.added(space, FIELDS.index(where), id)
         self._txn.run(
             f"INSERT INTO {vectors.table_of(space.dimension)} (rowid, space, field, type, event_at, embedding) "
             "VALUES (?, ?, ?, ?, ?, ?)",
@@ -104,11 +109,14 @@ class SqliteVectorWriter(SqlVectorWriter):
         for (key,) in self._txn.rows("SELECT key FROM spaces WHERE namespace = ?", self._txn.key):
             for row in unsound_passages(self._txn.db.rows, self._txn.sql, self._txn.key, key):
                 self._drop_where(row, "v.space = ?", key)
+        for record in self._txn.rows(f"SELECT {SPACE_COLUMNS} FROM spaces WHERE namespace = ?", self._txn.key):
+            self._codes.rebuild(space_of(record))
 
     def clear(self) -> None:
         spaces = self._txn.rows("SELECT key, dimension FROM spaces WHERE namespace = ?", self._txn.key)
         for space, dimension in spaces:
             self._drop_tokens(space)
+            self._codes.clear(space)
             ids = self._txn.rows("SELECT id FROM vectors WHERE space = ?", space)
             self._txn.db.many(f"DELETE FROM {vectors.table_of(dimension)} WHERE rowid = ?", ids)
             self._txn.run("DELETE FROM vectors WHERE space = ?", space)
@@ -128,10 +136,13 @@ class SqliteVectorWriter(SqlVectorWriter):
                 "VALUES (?, ?, ?, ?, (SELECT event_at FROM memories WHERE row = ?), ?)",
                 of_length,
             )
+        for id, (space, field, _, _, _, embedding, _) in enumerate(rows, first):
+            self._codes.added(VectorSpace(space, "", len(embedding) // 4), field, id)
         token_rows.put(self._txn, [(id, row[6]) for id, row in enumerate(rows, first) if row[6] is not None])
 
     def flush(self) -> None:
-        """Nothing is gathered."""
+        """A field that has grown large gets codes, and one that has them gets more."""
+        self._codes.pack()
 
     def _drop_tokens(self, space: int) -> None:
         """Delete all token vectors of a space."""
@@ -151,4 +162,5 @@ class SqliteVectorWriter(SqlVectorWriter):
         self._txn.run(f"DELETE FROM {vectors.table_of(dimension)} WHERE rowid = ?", id)
         token_rows.drop(self._txn, [id])
         self._txn.run("DELETE FROM vectors WHERE id = ?", id)
-        self._txn.run("INSERT INTO removals VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET count = count + 1", space, field)
+        sql = "INSERT INTO removals VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET count = count + 1 RETURNING count"
+        self._codes.removed(space, field, id, self._txn.number(sql, space, field) or 1)
