@@ -79,6 +79,7 @@ ARGS: dict[str, list[str]] = {
     "bench hooks": ["--memories", "20", "--rounds", "1"],
     "bench async": ["--tasks", "5", "--seconds", "1", "--embedder", "wordllama"],
     "bench load": ["--clients", "2", "--seconds", "1", "--embedder", "wordllama"],
+    "bench peers": ["--locomo", "{folder}/talk.json", "--peers", "none", "--sizes", "", "--questions", "2"],
     "bench locomo": ["{folder}/talk.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench longmemeval": ["{folder}/chats.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench beam": ["{folder}/talks", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],

@@ -22,7 +22,9 @@ def peers(
     locomo: Annotated[
         Path | None, typer.Option("--locomo", help="LoCoMo's JSON file [default: the shipped sample year]")
     ] = None,
-    sizes: Annotated[str, typer.Option(help="Memories in a collection, comma separated")] = "1000,10000,100000",
+    sizes: Annotated[
+        str, typer.Option(help="Memories in a collection, comma separated; may be empty")
+    ] = "1000,10000,100000",
     engines: Annotated[
         str, typer.Option("--peers", help="all, none, or some of lancedb, chroma, txtai, mem0, haystack")
     ] = "all",
@@ -38,7 +40,7 @@ def peers(
     """Compare fivefold with LanceDB, Chroma, txtai, mem0 and Haystack, each installed for the run by pip."""
     from fivefold.bench.peers.run import run_peers
 
-    counts = counts_of(sizes)
+    counts = counts_of(sizes) if sizes.strip() else ()
     report = run_peers(locomo, counts, engines, questions, seconds, environments, out, sys.stderr.isatty())
     if as_json:
         print_json(report.to_dict())
