@@ -22,7 +22,7 @@ _BREAK = re.compile(
 )
 _WORD = re.compile(r"[^\W\d_]+")
 _MARK = re.compile(
-    r"(?P<future>\b(?:will|won['’]t|shall|gonna|going to|(?:have|has|got|need|needs|want|wants|hope|hopes|plan|plans"
+    r"(?:\b|(?=['’]))(?:(?P<future>\b(?:will|won['’]t|shall|gonna|going to|(?:have|has|got|need|needs|want|wants|hope|hopes|plan|plans"
     r"|remember|supposed|about|agreed|decided|promised|due|expected) to|must|should|can|can['’]t|could|would|might"
     r"|let['’]s|see you|don['’]t forget|remind|looking forward|tickets for|(?<!was )(?<!were )due(?! to))\b|['’]ll\b"
     r"|(?:\b(?:am|is|are)|['’](?:m|re)) (?:(?:not|now|also|all|just|still|only|both) )*[a-z]+ing\b)"
@@ -31,7 +31,7 @@ _MARK = re.compile(
     r"|move|meet|begin|travel|come|return|see|visit|get|finish|drive|take)\b|\b(?:starts|begins|leaves|comes|opens"
     r"|ends|flies|arrives|returns|retires|visits|moves|turns|goes|takes|gets|expires)\b)"
     rf"|(?P<past>\b(?:{STATIVE_PAST}|didn['’]t|{IRREGULAR_PAST}|(?-i:sat)|been|born|done|gone"
-    rf"|(?!(?:{NO_PAST})\b)[a-z]{{2,}}ed)\b)",
+    rf"|(?!(?:{NO_PAST})\b)[a-z]{{2,}}ed)\b))",
     re.IGNORECASE,
 )
 _FOREIGN_PAST = re.compile(
