@@ -132,7 +132,7 @@ def test_a_pattern_is_tried_in_texts_that_were_read_before_it_was_made() -> None
     assert Pattern("port", "boat").search("a boat in the port") is not None
 
 
-@pytest.mark.parametrize("text", ["2024-05", "at 12/05/2024.", "1.5 of 12345", "v1.2-3", "a1/b2", "123", "٣-٤ ٢٠٢٤", "x"])
+@pytest.mark.parametrize("text", ["2024-05", "at 12/05/2024.", "1.5 of 12345", "v1.2-3", "a1/b2", "123", "٣-٤ ٢٠٢٤"])
 def test_digits_are_joined_by_signs(text: str) -> None:
     """Written another way: a sign after a digit and before one, or a fourth digit."""
     signs = re.findall(r"(?<=\d)[-/.](?=\d)|(?<=\d\d\d)\d", text)

@@ -15,9 +15,12 @@ from fivefold.stores.sqlite.code_writer import CodeWriter
 from fivefold.stores.sqlite.dialect import SqliteDatabase
 from fivefold.stores.sqlite.sequences import reserve
 from fivefold.stores.tables import Row
+from fivefold.values.extraction import Extraction
 from fivefold.values.memory import TYPES, Memory
-from fivefold.values.times import to_micros
 from fivefold.values.vectors import FIELDS, Vector, VectorField
+
+AT_ONCE = 2_000
+"""Vectors that wait at most to be stored together."""
 
 
 class SqliteVectorWriter(SqlVectorWriter):
@@ -27,11 +30,13 @@ class SqliteVectorWriter(SqlVectorWriter):
         super().__init__(txn)
         self._connection = db.connection
         self._codes = CodeWriter(db.connection)
+        self._waiting: list[Row] = []
 
     def make_room(self, dimension: int) -> None:
         vectors.create_table(self._connection, dimension)
 
     def clear_space(self, space: VectorSpace) -> None:
+        self._write()
         self._drop_tokens(space.key)
         self._codes.clear(space.key)
         self._txn.run(
@@ -41,6 +46,7 @@ class SqliteVectorWriter(SqlVectorWriter):
         self._txn.run("DELETE FROM vectors WHERE space = ?", space.key)
 
     def stored(self, space: VectorSpace, rows: Sequence[int], where: VectorField) -> dict[int, Vector]:
+        self._write()
         return vectors.stored(self._connection, space, rows, [where])
 
     def put_vector(
@@ -55,28 +61,21 @@ class SqliteVectorWriter(SqlVectorWriter):
     ) -> None:
         space = self.space(state)
         assert space is not None, "a space is pinned before vectors are written"
-        kind = TYPES.index(memory.type)
-        id = self._txn.db.insert(
-            "INSERT INTO vectors (id, space, field, memory, part, type) VALUES (?, ?, ?, ?, ?, ?)",
-            space.key,
-            FIELDS.index(where),
-            row,
-            part,
-            kind,
-        )
-        self._codes.added(space, FIELDS.index(where), id)
-        self._txn.run(
-            f"INSERT INTO {vectors.table_of(space.dimension)} (rowid, space, field, type, event_at, embedding) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
-            id,
-            space.key,
-            FIELDS.index(where),
-            kind,
-            to_micros(memory.event_at),
-            vector.tobytes(),
-        )
-        if space.tokens and tokens is not None:
-            token_rows.put(self._txn, [(id, tokens)])
+        kept = tokens if space.tokens else None
+        type = TYPES.index(memory.type)
+        self._waiting.append((space.key, FIELDS.index(where), row, part, type, vector.tobytes(), kept))
+        if len(self._waiting) >= AT_ONCE:
+            self._write()
+
+    def _write(self) -> None:
+        """Store the vectors that wait, before any are read or deleted."""
+        if self._waiting:
+            rows, self._waiting = self._waiting, []
+            self.put_rows(rows)
+
+    def missing(self, state: SpaceState, limit: int) -> list[tuple[Memory, Extraction]]:
+        self._write()
+        return super().missing(state, limit)
 
     def drop_vectors(self, row: int) -> None:
         self._drop_where(row, "1")
@@ -90,6 +89,7 @@ class SqliteVectorWriter(SqlVectorWriter):
 
     def drop_stray_vectors(self) -> None:
         """Also all vectors of a memory whose passages do not agree, so that it gets new ones."""
+        self._write()
         for (dimension,) in self._txn.rows("SELECT DISTINCT dimension FROM spaces WHERE namespace = ?", self._txn.key):
             table = vectors.table_of(dimension)
             mine = "SELECT key FROM spaces WHERE namespace = ? AND dimension = ?"
@@ -113,6 +113,7 @@ class SqliteVectorWriter(SqlVectorWriter):
             self._codes.rebuild(space_of(record))
 
     def clear(self) -> None:
+        self._write()
         spaces = self._txn.rows("SELECT key, dimension FROM spaces WHERE namespace = ?", self._txn.key)
         for space, dimension in spaces:
             self._drop_tokens(space)
@@ -142,6 +143,7 @@ class SqliteVectorWriter(SqlVectorWriter):
 
     def flush(self) -> None:
         """A field that has grown large gets codes, and one that has them gets more."""
+        self._write()
         self._codes.pack()
 
     def _drop_tokens(self, space: int) -> None:
@@ -149,6 +151,7 @@ class SqliteVectorWriter(SqlVectorWriter):
         token_rows.drop(self._txn, [id for (id,) in self._txn.rows("SELECT id FROM vectors WHERE space = ?", space)])
 
     def _drop_where(self, row: int, condition: str, *values: Any) -> None:
+        self._write()
         rows = self._txn.rows(
             "SELECT v.id, v.space, v.field, s.dimension FROM vectors v JOIN spaces s ON s.key = v.space "
             f"WHERE v.memory = ? AND ({condition})",
