@@ -26,6 +26,7 @@ from tests.models.weights.test_model import tensors
 from tests.retrieval.test_pipeline import lawful
 from tests.stores.test_named_times import BEFORE as BEFORE_TIMES
 from tests.support.dial import Dial
+from tests.support.older_files import FTS5_INDEX
 from tests.support.synthetic_users import after_the_preferred, furnished, talk
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
