@@ -26,7 +26,6 @@ from tests.models.weights.test_model import tensors
 from tests.retrieval.test_pipeline import lawful
 from tests.stores.test_named_times import BEFORE as BEFORE_TIMES
 from tests.support.dial import Dial
-from tests.support.older_files import FTS5_INDEX
 from tests.support.synthetic_users import after_the_preferred, furnished, talk
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
@@ -351,7 +350,6 @@ def _taken_back(path: str) -> None:
     """The file as version 1 of the schema had it."""
     connection = connect(path)
     connection.execute("DELETE FROM memory_links WHERE relation IN ('likely', 'repeats')")  # that version knew none
-    connection.execute(FTS5_INDEX)  # no table was shared then
     connection.execute(BEFORE_TIMES)
     for name in ("features", "signals"):
         connection.execute(f"ALTER TABLE recalls DROP COLUMN {name}")
