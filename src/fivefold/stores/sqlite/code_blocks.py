@@ -51,7 +51,7 @@ def count_after(connection: apsw.Connection, space: int, field: int, id: int = 0
 def vectors_after(
     connection: apsw.Connection, space: VectorSpace, field: int, id: int, most: int = -1
 ) -> tuple[Heads, Floats] | None:
-    """The vectors after an id in the order of ids, without scales; None where there is none."""
+    """The vectors after an id in the order of ids, without scales; None at the end."""
     found = rows(
         connection,
         f"SELECT v.id, v.memory, v.part, v.type, e.embedding FROM (SELECT * {_OF_FIELD} ORDER BY v.id LIMIT ?) v "

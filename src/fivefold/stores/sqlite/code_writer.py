@@ -9,7 +9,7 @@ from fivefold.stores.sqlite import code_blocks
 from fivefold.values.vectors import FIELDS
 
 EVERY = 256
-"""After every so many ids it is looked whether vectors wait for a block."""
+"""How many ids come between two checks whether vectors wait for a block."""
 
 AT_ONCE = 16
 """Blocks that a transaction packs beyond those that its own vectors fill."""

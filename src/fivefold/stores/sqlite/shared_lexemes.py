@@ -38,7 +38,7 @@ def add(connection: apsw.Connection, namespace: int, sessions: int, found: Itera
 
 
 def remove(connection: apsw.Connection, namespace: int, kind: str, row: int) -> bool:
-    """Delete a document; false where there is none."""
+    """Delete a document; false where it is not here."""
     connection.execute(f"DELETE {_OF} AND memory = ?", (namespace, int(kind == "session"), row))
     return connection.changes() > 0
 
