@@ -83,9 +83,10 @@ def test_letter_case_and_accents_make_no_difference(model: Embedder) -> None:
 
 def test_a_long_text_is_cut_and_does_not_fail(model: Embedder) -> None:
     opening = "kettle " * (MAX_TOKENS - 2)
-    vectors = model.embed([opening, opening + "volcano " * 5000, "x" * 100_000])
+    vectors = model.embed([opening, opening + "volcano " * 5000])
     np.testing.assert_allclose(vectors[0], vectors[1], atol=1e-5)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(np.linalg.norm(model.embed(["x" * 100_000])), 1, atol=1e-5)
 
 
 def test_names_of_tokens_in_a_text_are_plain_text(model: Embedder) -> None:

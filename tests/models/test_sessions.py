@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
-from fivefold.models.bert import THREADS, Session
+from fivefold.models.bert import CORES, Ids, Inputs, Session, rounds
 
 
 class Counting:
@@ -30,6 +32,17 @@ class Counting:
         return ["done"]
 
 
+class Sums:
+    """Stands for a model that adds up each row."""
+
+    def run(self, outputs: object, inputs: Inputs) -> list[Any]:
+        return [inputs["ones"].sum(axis=1)]
+
+
+def ones(lengths: Sequence[int]) -> dict[str, Ids]:
+    return {"ones": np.array([[1] * length + [0] * (max(lengths) - length) for length in lengths])}
+
+
 def test_no_more_runs_at_once_than_cores() -> None:
     model = Counting()
     session = Session(model)
@@ -47,9 +60,38 @@ def test_no_more_runs_at_once_than_cores() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a fork")
 def test_a_fork_during_a_run_leaves_the_child_its_cores() -> None:
-    with THREADS.running:
+    with CORES.running:
         child = os.fork()
         if child == 0:
-            got = [THREADS.running.acquire(timeout=5) for _ in range(os.cpu_count() or 1)]
+            got = [CORES.running.acquire(timeout=5) for _ in range(os.cpu_count() or 1)]
             os._exit(0 if all(got) else 1)
         assert os.waitpid(child, 0)[1] == 0
+
+
+def test_rows_are_shared_out_and_come_back_in_their_place() -> None:
+    lengths = [9, 2, 7, 4, 30]
+    for most in (8, 30, 1_000):
+        found = np.zeros(len(lengths), dtype=np.int64)
+        for batch in Session(Sums()).run_rows(["sum"], lengths, lengths, most, ones):
+            (found[batch.rows],) = batch.found
+        assert found.tolist() == lengths
+
+
+def test_few_rows_make_as_many_batches_as_run_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CORES, "parts", 2)
+    assert list(rounds([3, 1, 2], 100)) == [[[1, 2], [0]]]
+    assert list(rounds([3], 100)) == [[[0]]]
+    assert list(rounds([50, 50, 50], 50)) == [[[0], [1]], [[2]]]
+    monkeypatch.setattr(CORES, "parts", 1)
+    assert list(rounds([3, 1, 2], 100)) == [[[1, 2, 0]]]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a fork")
+def test_a_forked_process_has_helpers_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CORES, "parts", 2)
+    assert len(list(Session(Sums()).run_rows(["sum"], [1, 2], [1, 2], 1, ones))) == 2
+    child = os.fork()
+    if child == 0:
+        read = list(Session(Sums()).run_rows(["sum"], [1, 2], [1, 2], 1, ones))
+        os._exit(0 if len(read) == 2 else 1)
+    assert os.waitpid(child, 0)[1] == 0

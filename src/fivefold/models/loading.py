@@ -17,9 +17,9 @@ class Loadable(Protocol):
     def load(self) -> None: ...
 
 
-def use_one_thread() -> None:
-    """From now on the models of this process use one thread each, as suits several processes on the same cores."""
-    bert.THREADS.most = 1
+def split_nothing() -> None:
+    """From now on the models of this process split no call, as suits several processes on the same cores."""
+    bert.CORES.parts = 1
 
 
 def load_models(choice: str | None) -> None:
@@ -27,7 +27,7 @@ def load_models(choice: str | None) -> None:
 
     Other embedders load with the first text, as they always do.
     """
-    use_one_thread()
+    split_nothing()
     for model in (embedder(choice or DEFAULT), pair_reader(), reranker("local")):
         if isinstance(model, Loadable):
             model.load()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from fivefold.models.loading import use_one_thread
+from fivefold.models.loading import split_nothing
 from fivefold.service.limits import Limits
 from fivefold.service.service import Processes, Service, open_service
 from fivefold.web import logs
@@ -87,7 +87,7 @@ def run_worker(settings: ServeSettings, processes: Processes, channel: socket.so
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logs.start(settings.log.form, settings.log.level, settings.log.contents)
-    use_one_thread()
+    split_nothing()
     with traced(settings):
         service = open_served(settings, processes)
         try:

@@ -12,7 +12,7 @@ import fivefold
 from fivefold.errors import ReaderError
 from fivefold.models.reader import PairReader, Said, pair_reader
 from fivefold.retrieval.stages.additive import SOFTNESS
-from fivefold.retrieval.stages.reads import CLEAR
+from fivefold.retrieval.stages.reads import AT_A_TIME, CLEAR
 from fivefold.values.demands import DemandKind
 from fivefold.values.recall_trace import Candidate
 from tests.support.stage_pool import aged, demand, of, said, scores, search, stage
@@ -71,12 +71,13 @@ def test_it_reads_on_where_nothing_answers_yet(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_it_ends_where_no_memory_left_can_come_first(verdicts: list[Said]) -> None:
-    """Four scores that are near, and one far behind; the first answers with log-odds of 2."""
-    candidates = [*(of(row, 0.9 - row / 100) for row in range(1, 4)), of(4, 0.2), of(5, 0.1)]
-    pool = stage("reads", candidates, depth=5, weight=0.8, unread=1.0)
-    assert list(pool.answers) == [1, 2, 3]
-    assert "read the best 3" in pool.notes[-1].why
-    assert list(stage("reads", candidates, depth=5, weight=0.8, unread=20.0).answers) == [1, 2, 3, 4, 5]
+    """As many scores that are near as are read together, and two far behind; the first answers with log-odds of 2."""
+    near = range(1, AT_A_TIME + 1)
+    candidates = [*(of(row, 0.9 - row / 100) for row in near), of(AT_A_TIME + 1, 0.2), of(AT_A_TIME + 2, 0.1)]
+    pool = stage("reads", candidates, depth=AT_A_TIME + 2, weight=0.8, unread=1.0)
+    assert list(pool.answers) == [*near]
+    assert f"read the best {AT_A_TIME}" in pool.notes[-1].why
+    assert len(stage("reads", candidates, depth=AT_A_TIME + 2, weight=0.8, unread=20.0).answers) == AT_A_TIME + 2
 
 
 @pytest.mark.parametrize("kind", ["list", "count"])

@@ -7,15 +7,14 @@ said before is read along; it is not part of the passage's vector, but its token
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from fivefold.errors import EmbedderError
-from fivefold.models.bert import Ids, Session, batches, session
+from fivefold.models.bert import Batch, Ids, Session, session
 from fivefold.models.embedders.base import Matrix, Progress, unit
 from fivefold.models.embedders.passage_tokens import PassageTokenizer, Row
 from fivefold.models.shipped import load_shipped
@@ -26,19 +25,6 @@ FILE = "fivefold-minilm.onnx"
 
 BATCH_TOKENS = 2_048
 """Passages are read in batches of like length up to this many word pieces, padding included."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Rows side by side, as the graph takes them."""
-
-    ids: Ids
-    mask: Ids
-    own: Ids
-
-    @property
-    def inputs(self) -> dict[str, Ids]:
-        return {"input_ids": self.ids, "attention_mask": self.mask, "own": self.own}
 
 
 class FivefoldMiniLM:
@@ -54,29 +40,28 @@ class FivefoldMiniLM:
         pieces, model = self._loaded()
         out = np.empty((len(texts), self.dimension), dtype=np.float32)
         rows = pieces.rows([Passage(text) for text in texts])
-        for chosen in batches([len(row.ids) for row in rows], BATCH_TOKENS):
-            (out[chosen],) = model.run(["vector"], _batch([rows[i] for i in chosen]).inputs)
+        for batch in _run(model, ["vector"], rows):
+            (out[batch.rows],) = batch.found
             if progress:
-                progress(len(chosen))
+                progress(len(batch.rows))
         return unit(out)
 
     def read(self, passages: Sequence[Passage], progress: Progress | None = None) -> list[Reading]:
         pieces, model = self._loaded()
         rows = pieces.rows(passages)
         read: dict[int, Reading] = {}
-        for chosen in batches([len(row.ids) for row in rows], BATCH_TOKENS):
-            batch = _batch([rows[i] for i in chosen])
-            vectors, tokens = model.run(["vector", "tokens"], batch.inputs)
-            packed = _pack_rows(tokens, pieces.stored(batch.ids, batch.mask))
-            read.update(zip(chosen, map(Reading, unit(vectors), packed), strict=True))
+        for batch in _run(model, ["vector", "tokens"], rows):
+            vectors, tokens = batch.found
+            packed = _pack_rows(tokens, pieces.stored(batch.inputs["input_ids"], batch.inputs["attention_mask"]))
+            read.update(zip(batch.rows, map(Reading, unit(vectors), packed), strict=True))
             if progress:
-                progress(len(chosen))
+                progress(len(batch.rows))
         return [read[i] for i in range(len(passages))]
 
     def read_question(self, question: str) -> QuestionReading:
         pieces, model = self._loaded()
         (row,) = pieces.rows([Passage(question)])
-        vectors, tokens, weights = model.run(["vector", "tokens", "weights"], _batch([row]).inputs)
+        vectors, tokens, weights = model.run(["vector", "tokens", "weights"], _inputs([row]))
         return QuestionReading(
             unit(vectors)[0], unit(tokens[0]), np.asarray(weights[0] / weights[0].sum(), dtype=np.float32), row.spans
         )
@@ -84,8 +69,8 @@ class FivefoldMiniLM:
     def spans(self, passage: Passage) -> list[tuple[Span, bool]]:
         pieces, _ = self._loaded()
         (row,) = pieces.rows([passage])
-        batch = _batch([row])
-        chosen = np.flatnonzero(pieces.stored(batch.ids, batch.mask)[0])
+        ids = np.array([row.ids], dtype=np.int64)
+        chosen = np.flatnonzero(pieces.stored(ids, np.ones_like(ids))[0])
         return [(row.spans[i], bool(i >= row.own)) for i in chosen]
 
     def load(self) -> None:
@@ -108,14 +93,19 @@ class FivefoldMiniLM:
             raise EmbedderError(f"{FILE} could not be loaded; install fivefold again ({error})") from error
 
 
-def _batch(rows: Sequence[Row]) -> _Batch:
+def _run(model: Session, outputs: Sequence[str], rows: Sequence[Row]) -> Iterator[Batch]:
+    return model.run_rows(outputs, rows, [len(row.ids) for row in rows], BATCH_TOKENS, _inputs)
+
+
+def _inputs(rows: Sequence[Row]) -> dict[str, Ids]:
+    """Rows side by side, as the graph takes them."""
     width = max(len(row.ids) for row in rows)
     ids, mask, own = (np.zeros((len(rows), width), dtype=np.int64) for _ in range(3))
     for i, row in enumerate(rows):
         ids[i, : len(row.ids)] = row.ids
         mask[i, : len(row.ids)] = 1
         own[i, : row.own] = 1
-    return _Batch(ids, mask, own)
+    return {"input_ids": ids, "attention_mask": mask, "own": own}
 
 
 def _pack_rows(tokens: npt.NDArray[np.float32], stored: npt.NDArray[np.bool_]) -> list[bytes]:

@@ -9,13 +9,14 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from fivefold.errors import MissingExtra
-from fivefold.models.bert import BATCH_TOKENS, MAX_TOKENS, Session, batches, pad, session, tokenizer
+from fivefold.models.bert import BATCH_TOKENS, MAX_TOKENS, Ids, Session, pad, session, tokenizer
 from fivefold.models.embedders.base import Matrix, Progress, unit
 
 if TYPE_CHECKING:
-    from tokenizers import Encoding, Tokenizer
+    from tokenizers import Tokenizer
 
 
 class MiniLM:
@@ -34,10 +35,11 @@ class MiniLM:
             pieces, model = self._tokenizer, self._session
         out = np.empty((len(texts), self.dimension), dtype=np.float32)
         encoded = pieces.encode_batch(list(texts))
-        for batch in batches([len(item.ids) for item in encoded], BATCH_TOKENS):
-            out[batch] = _vectors(model, [encoded[i] for i in batch])
+        lengths = [len(item.ids) for item in encoded]
+        for batch in model.run_rows(["last_hidden_state"], encoded, lengths, BATCH_TOKENS, pad):
+            out[batch.rows] = _mean(batch.found[0], batch.inputs["attention_mask"])
             if progress:
-                progress(len(batch))
+                progress(len(batch.rows))
         return unit(out)
 
     @cached_property
@@ -51,8 +53,6 @@ class MiniLM:
         return session(model_path())
 
 
-def _vectors(model: Session, encoded: Sequence[Encoding]) -> Matrix:
-    ids, mask, parts = pad(encoded)
-    (hidden,) = model.run(["last_hidden_state"], {"input_ids": ids, "attention_mask": mask, "token_type_ids": parts})
+def _mean(hidden: npt.NDArray[np.float32], mask: Ids) -> Matrix:
     weights = mask[:, :, None].astype(np.float32)
     return np.asarray((hidden * weights).sum(axis=1) / weights.sum(axis=1), dtype=np.float32)

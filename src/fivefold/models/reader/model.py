@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fivefold.errors import EmbedderError, ReaderError
-from fivefold.models.bert import Session, batches, session, tokenizer
+from fivefold.models.bert import Session, session, tokenizer
 from fivefold.models.reader.layout import Said, SaidPair, model_inputs, token_rows
 from fivefold.models.shipped import load_shipped, shipped_lines
 from fivefold.values.vectors import Matrix, Vector
@@ -59,8 +59,9 @@ class PairReader:
         with self._loading:
             pieces, model = self._tokenizer, self._session
         rows = token_rows(pieces, pairs)
-        for batch in batches([len(row) for row, _ in rows], BATCH_TOKENS):
-            (found[batch],) = model.run([output], model_inputs([rows[i] for i in batch]))
+        lengths = [len(row) for row, _ in rows]
+        for batch in model.run_rows([output], rows, lengths, BATCH_TOKENS, model_inputs):
+            (found[batch.rows],) = batch.found
         return found
 
     def load(self) -> None:

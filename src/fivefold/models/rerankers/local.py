@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fivefold.errors import EmbedderError, RerankerError
-from fivefold.models.bert import Session, batches, session, tokenizer
+from fivefold.models.bert import Session, session, tokenizer
 from fivefold.models.shipped import load_shipped
 from fivefold.values.reading import Passage
 
@@ -48,11 +48,13 @@ class Local:
             pieces, model = self._tokenizer, self._session
         end = monotonic() + timeout_s
         rows, start = token_rows(pieces, question, passages)
-        scores = np.empty(len(rows), dtype=np.float32)
-        for batch in batches([len(row) for row in rows], BATCH_TOKENS):
-            if monotonic() > end:
+        scores, left = np.empty(len(rows), dtype=np.float32), len(rows)
+        lengths, inputs_of = [len(row) for row in rows], partial(model_inputs, start=start)
+        for batch in model.run_rows(["score"], rows, lengths, BATCH_TOKENS, inputs_of):
+            (scores[batch.rows],) = batch.found
+            left -= len(batch.rows)
+            if left and monotonic() > end:
                 raise RerankerError(f"{self.pin} had not read {len(rows)} memories after {timeout_s:g} s")
-            (scores[batch],) = model.run(["score"], model_inputs([rows[i] for i in batch], start))
         return [float(score) for score in scores]
 
     def load(self) -> None:

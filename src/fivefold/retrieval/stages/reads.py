@@ -32,7 +32,7 @@ CLEAR = 6.0
 
 LEAST_SCORE = 1e-9
 
-AT_A_TIME = 3
+AT_A_TIME = 4
 """How many are read together."""
 
 SHOWN = 0.005
