@@ -33,6 +33,7 @@ _HOME = {
     "NotFound": "errors",
     "OwnerOnly": "errors",
     "PluginError": "errors",
+    "QueueFull": "errors",
     "ReadOnly": "errors",
     "RerankerError": "errors",
     "ServerAway": "errors",
@@ -160,6 +161,7 @@ if TYPE_CHECKING:
     from fivefold.errors import NotFound as NotFound
     from fivefold.errors import OwnerOnly as OwnerOnly
     from fivefold.errors import PluginError as PluginError
+    from fivefold.errors import QueueFull as QueueFull
     from fivefold.errors import ReaderError as ReaderError
     from fivefold.errors import ReadOnly as ReadOnly
     from fivefold.errors import RerankerError as RerankerError

@@ -234,6 +234,17 @@ class ReadOnly(StoreError):
     """The store can be read but not written."""
 
 
+class QueueFull(FivefoldError):
+    """So many records wait to be stored that no more are accepted for now; nothing of the write was kept."""
+
+    def __init__(self, waiting: int, limit: int) -> None:
+        super().__init__(
+            f"{waiting:,} records of this namespace wait to be stored, and at most {limit:,} may; try again in a while"
+        )
+        self.waiting = waiting
+        self.limit = limit
+
+
 class DiskFull(StoreError):
     """There is no room left; the write was undone."""
 

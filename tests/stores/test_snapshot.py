@@ -31,6 +31,8 @@ DERIVED = {
     "api_keys": None,
     "audit": None,
     "answers": None,
+    "queue": None,
+    "queue_lengths": None,
 }
 """What a store makes of the rest, counts for itself, is copied in another way (token vectors go with the vectors they
 belong to) or is of this store alone, such as keys.

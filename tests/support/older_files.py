@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 BEFORE_POSTINGS = """
+DROP TABLE queue;
+DROP TABLE queue_lengths;
 DROP TABLE documents;
 DROP TABLE corpora;
 DROP TABLE terms;

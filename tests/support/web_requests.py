@@ -24,7 +24,8 @@ def path_of(operation: Operation, **instead: str) -> str:
 def ask(client: TestClient, operation: Operation, path: str | None = None, **instead: Any) -> Any:
     """Send an operation's example, or another body.
 
-    A feedback is given on a recall made for it, and a namespace is deleted that was made for it.
+    A feedback is given on a recall made for it, a namespace is deleted that was made for it, and what became of a write
+    is asked of one that waits.
     """
     body = instead.get("body", operation.example.body)
     if operation.name == "feedback" and "body" not in instead:
@@ -32,6 +33,9 @@ def ask(client: TestClient, operation: Operation, path: str | None = None, **ins
     if operation.name == "delete_namespace" and path is None and "body" not in instead:
         remember = OPERATIONS["remember"]
         assert ask(client, remember, path_of(remember, **operation.example.path)).status_code == 201
+    if operation.tag == "queue" and "id" in operation.example.path and path is None and "body" not in instead:
+        remember = OPERATIONS["remember"]
+        path = client.post(path_of(remember), params={"wait": "false"}, json=remember.example.body).headers["Location"]
     content = json.dumps(body) if operation.takes == JSON else body
     headers = {"Content-Type": operation.takes} if operation.takes else {}
     params = dict(operation.example.query)

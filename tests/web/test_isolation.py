@@ -43,7 +43,9 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worlds]:
     recalled = other.recall("who lost a tuxedo?", recipe="lexical")
     secrets = {role: service.keyring.create(role, role, [MINE])[1] for role in ROLES}
     clients = {role: asking(service, secret) for role, secret in secrets.items()}
+    waits = service.queue.add_records(THEIRS, ["Xanthippe wants another tuxedo"], None).id
     ids = {"memories": "quokka-note", "sessions": "quokka-talk", "entities": str(entity.id), "edges": str(edge.id)}
+    ids["queue"] = waits
     yield Worlds(service, recalled.id, ids, clients)
     service.close()
 

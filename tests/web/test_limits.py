@@ -121,13 +121,14 @@ def test_the_page_tells_the_limits_as_they_are() -> None:
         )
     }
     known = {item.name: item.default for item in inspect.signature(serve).parameters.values()}
-    assert set(told) == {"--max-body", "--max-import", "--max-text", "--max-k", "--max-batch", "--rate"}
+    assert set(told) == {"--max-body", "--max-import", "--max-text", "--max-k", "--max-batch", "--max-queue", "--rate"}
     for option, (most, kind) in told.items():
         assert known[option[2:].replace("-", "_")] == most
         assert kind in KINDS
     own = Limits()
     assert {most for most, _ in told.values()} == {
         own.body_bytes,
+        own.queue,
         own.import_bytes,
         own.text_chars,
         own.k,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -51,12 +52,13 @@ def test_every_error_of_the_library_has_a_kind(error: Exception, status: int, ki
 
 
 def test_no_error_of_the_library_is_without_one() -> None:
-    made = {
+    made: dict[type, tuple[Any, ...]] = {
         errors.EmbedderMismatch: ("a", "b@1", "c@2"),
         errors.RetiredEmbedder: ("a", "b@1", "b@2"),
         errors.DamagedStore: ("x", "y"),
         errors.InvalidFile: ("x", "y"),
         errors.MissingExtra: ("x", "y"),
+        errors.QueueFull: (1, 2),
         errors.PluginError: ("route", "x", "y", "z"),
     }
     for kind in vars(errors).values():

@@ -39,7 +39,7 @@ CHECKS = [
     response_schema_conformance,
 ]
 EXAMPLES = 24
-KNOWN = {"entities": 1, "edges": 1, "sessions": "monday", "memories": "work"}
+KNOWN = {"entities": 1, "edges": 1, "sessions": "monday", "memories": "work", "queue": "none"}
 """What is there, in a third of the requests."""
 
 

@@ -95,7 +95,7 @@ def _over_http(location: str, host: str, port: int, embedder: str | None, as_jso
     from fivefold.web.server import until_stopped
 
     logs.start("auto", "warning")
-    service = open_service(location, embedder)
+    service = open_service(location, embedder, writes_queue=True)
     try:
         application = create_app(service, pages=False, sites=Sites((host,)))
         until_stopped(service, application, host, port, STOP_S, lambda url: ready(f"{url}/mcp", as_json))

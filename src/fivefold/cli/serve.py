@@ -51,6 +51,9 @@ class LimitOptions:
     max_text: Annotated[int, typer.Option("--max-text", min=1, help="Characters in one text")] = 1_000_000
     max_k: Annotated[int, typer.Option("--max-k", min=1, max=1_000, help="Memories in one recall")] = 100
     max_batch: Annotated[int, typer.Option("--max-batch", min=1, help="Records in one batch")] = 1_000
+    max_queue: Annotated[
+        int, typer.Option("--max-queue", min=1, help="Records of one namespace that may wait to be stored")
+    ] = 10_000
     rate: Annotated[int, typer.Option("--rate", min=0, help="Requests a minute of one key; 0 for no limit")] = 1_200
     max_connections: Annotated[int, typer.Option("--max-connections", min=1, help="Connections open at once")] = 1_000
     max_address_connections: Annotated[
@@ -139,7 +142,15 @@ def _sites(address: AddressOptions) -> Sites:
 def _limits(given: LimitOptions) -> Limits:
     from fivefold.service.limits import Limits
 
-    return Limits(given.max_body, given.max_import, given.max_text, given.max_k, given.max_batch, per_minute=given.rate)
+    return Limits(
+        given.max_body,
+        given.max_import,
+        given.max_text,
+        given.max_k,
+        given.max_batch,
+        queue=given.max_queue,
+        per_minute=given.rate,
+    )
 
 
 def _log_settings(given: LogOptions) -> LogSettings:

@@ -11,6 +11,7 @@ from fivefold.engine.engine import Engine
 from fivefold.errors import NotFound
 from fivefold.learning.model_store import drop_reranker
 from fivefold.models.embedders import DEFAULT, Embedder
+from fivefold.namespace import Namespace
 from fivefold.stores.protocol import Store
 from fivefold.text.text_caches import empty_text_caches
 from fivefold.values.access import AuditEntry
@@ -61,6 +62,10 @@ class SharedStore:
             if len(self._engines) > MOST_ENGINES:
                 self._engines.popitem(last=False)
             return engine
+
+    def space(self, name: str) -> Namespace:
+        """A namespace with the models that serve it, for a server that stores what waited."""
+        return Namespace(self.store, name, None, self._extractor, utc_now, self._embedder)
 
     def namespaces(self) -> tuple[str, ...]:
         """The names of all namespaces that were ever written to, sorted."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from datetime import datetime, timedelta
 
@@ -41,6 +41,7 @@ READS = frozenset(
         "audit",
         "recipes",
         "key",
+        "queue",
     }
 )
 """Actions that change nothing. They are written a little later, in batches; a killed process may lose the last few."""
@@ -209,6 +210,12 @@ class Audit:
                 self._audit.trim(self._clock() - timedelta(days=self._days), self._most, sorted(READS))
             except FivefoldError as error:
                 _log.warning("old notes of the audit log could not be let go: %s", error)
+
+
+def subject_of(ids: Sequence[str]) -> str | None:
+    """Ids as the audit log has room for them."""
+    text = " ".join(ids)
+    return (text if len(text) <= MAX_NAME else f"{ids[0][: MAX_NAME - 30]} and {len(ids) - 1} more") or None
 
 
 def _short(name: str) -> str:

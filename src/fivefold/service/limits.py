@@ -49,6 +49,8 @@ class Limits:
     k: int = 100
     batch: int = 1_000
     page: int = 1_000
+    queue: int = 10_000
+    """Records of one namespace that may wait to be stored."""
     per_minute: int = 1_200
     """Requests of one key, or of one address without a key; 0 for no limit."""
 

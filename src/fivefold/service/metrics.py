@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from fivefold import observers
+from fivefold.errors import StoreError
 from fivefold.observers import Write
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe
 from fivefold.service.request_observers import RequestSummary
@@ -85,6 +87,12 @@ class Metrics:
         self._write_s = Histogram(
             "fivefold_write_seconds", "Time of a write", ["operation"], buckets=REQUEST_S, registry=registry
         )
+        self._queued = Gauge(
+            "fivefold_queue_records",
+            "Records that wait to be stored",
+            registry=registry,
+            multiprocess_mode="mostrecent",
+        )
         self._written = Counter("fivefold_memories_written", "Memories that were stored", registry=registry)
 
     def request_began(self) -> None:
@@ -120,6 +128,8 @@ class Metrics:
 
     def text(self) -> bytes:
         """All figures, in the form that Prometheus reads."""
+        with suppress(StoreError):  # while the store does not answer, the last figure stays
+            self._queued.set(sum(length.records for length in self._store.queue.lengths()))
         return generate_latest(self.registry if self._folder is None else sums_of(self._folder))
 
 

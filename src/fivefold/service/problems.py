@@ -14,6 +14,7 @@ from fivefold.errors import (
     MissingExtra,
     NotFound,
     PluginError,
+    QueueFull,
     ReaderError,
     ReadOnly,
     RerankerError,
@@ -54,6 +55,7 @@ KINDS: dict[str, tuple[int, str]] = {
     "page-too-large": (422, "The page is too large"),
     "key-used-otherwise": (422, "The idempotency key was used for another request"),
     "too-many-requests": (429, "Too many requests"),
+    "queue-full": (429, "Too much waits to be stored"),
     "internal": (500, "Something went wrong inside"),
     "plugin-failed": (500, "A plugin cannot be used"),
     "missing-extra": (501, "An optional part is not installed"),
@@ -91,6 +93,7 @@ _ERRORS: tuple[tuple[type[FivefoldError], str], ...] = (
     (InvalidInput, "invalid-input"),
     (NotFound, "not-found"),
     (RateExceeded, "too-many-requests"),
+    (QueueFull, "queue-full"),
     (EmbedderMismatch, "embedder-mismatch"),
     (MissingExtra, "missing-extra"),
     (PluginError, "plugin-failed"),
@@ -148,6 +151,8 @@ def problem_of(error: Exception) -> Problem:
     """The problem that an error is; an unexpected one is logged, and only the id of its log entry is shown."""
     if isinstance(error, LimitExceeded):
         return problem(error.kind, str(error), limit=error.limit)
+    if isinstance(error, QueueFull):
+        return problem("queue-full", str(error), limit=error.limit)
     if isinstance(error, RateExceeded):
         return problem("too-many-requests", str(error), limit=error.limit)
     for kind, name in _ERRORS:

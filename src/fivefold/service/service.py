@@ -15,10 +15,12 @@ from fivefold.service.idempotency import IdempotencyStore
 from fivefold.service.keys import Audit, Keyring
 from fivefold.service.limits import MOST_CALLERS, Limits, Rates
 from fivefold.service.maintenance import Maintenance
+from fivefold.service.queue_writer import QueueWriter
 from fivefold.service.responses import Namespace
 from fivefold.service.shared_tables import SharedTables
 from fivefold.service.sign_in import MOST as MOST_SIGN_INS
 from fivefold.service.sign_in import SignIns
+from fivefold.service.write_queue import MOST_RATES, WriteQueue
 from fivefold.stores import open_store
 from fivefold.values.access import HERE, Caller, Role, Unauthorized
 from fivefold.values.paging import Page, page_of, read_cursor
@@ -61,8 +63,12 @@ def open_service(
     limits: Limits | None = None,
     maintenance_s: float = 0,
     processes: Processes | None = None,
+    writes_queue: bool = False,
 ) -> Service:
-    """The service of the store at `location`, maintained every `maintenance_s` seconds; close it when done."""
+    """The service of the store at `location`, maintained every `maintenance_s` seconds; close it when done.
+
+    `writes_queue` says that this process stores what waits.
+    """
     processes = processes or Processes()
     if embedder is not None:
         load_embedder(embedder)  # an unknown name is refused before a store is made
@@ -82,6 +88,8 @@ def open_service(
         raise
     if service.maintenance is not None:
         service.maintenance.start()
+    if writes_queue and not store.audit.read_only:
+        service.queue_writer.start()
     return service
 
 
@@ -102,6 +110,8 @@ class Service:
     note_writers: anyio.CapacityLimiter = field(init=False)
     """For audit entries of finished writes, so that they do not queue behind writes that wait."""
     sign_ins: SignIns = field(init=False)
+    queue: WriteQueue = field(init=False)
+    queue_writer: QueueWriter = field(init=False)
     stopping: threading.Event = field(default_factory=threading.Event, init=False)
     """Set when the server stops: answers that would last end then."""
 
@@ -110,6 +120,8 @@ class Service:
         self.note_writers = anyio.CapacityLimiter(self.processes.writers)
         self.tables = SharedTables(self.processes.folder)
         self.rates = Rates(self.limits.per_minute, table=self.tables.table("rates", MOST_CALLERS))
+        self.queue = WriteQueue(self.engines, self.limits, self.tables.table("queue", MOST_RATES))
+        self.queue_writer = QueueWriter(self.engines, self.queue)
         self.sign_ins = SignIns(self.tables.table("sign-ins", MOST_SIGN_INS))
 
     def caller(self, secret: str | None, local: bool) -> Caller:
@@ -160,6 +172,7 @@ class Service:
     def close(self) -> None:
         if self.maintenance is not None:
             self.maintenance.stop()
+        self.queue_writer.stop()
         self.idempotency.close()
         self.audit.close()
         self.engines.close()

@@ -17,6 +17,7 @@ from fivefold.testing.passages import PassageLaws
 from fivefold.testing.recalls import RecallLaws
 from fivefold.testing.successions import SuccessionLaws
 from fivefold.testing.times import TimeLaws
+from fivefold.testing.write_queue import QueueLaws
 
 
 class StoreConformance(
@@ -35,6 +36,7 @@ class StoreConformance(
     FilterLaws,
     LifeLaws,
     DeletionLaws,
+    QueueLaws,
 ):
     """Subclass it in a test file and define one fixture: `location`, where a store can be opened.
 

@@ -66,6 +66,15 @@ def checked_name(value: object, field: str) -> str:
     return text
 
 
+def is_name(value: object) -> bool:
+    """Whether it can be an id, a speaker or a namespace."""
+    try:
+        checked_name(value, "name")
+    except InvalidInput:
+        return False
+    return True
+
+
 def checked_choice(value: object, choices: Sequence[_T], field: str) -> _T:
     """The one of the choices that `value` is."""
     for choice in choices:

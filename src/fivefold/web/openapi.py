@@ -14,10 +14,11 @@ from fastapi.openapi.utils import get_openapi
 
 from fivefold.service.problems import KINDS, Problem
 from fivefold.service.responses import Health, Readiness
+from fivefold.service.write_queue import QueuedWrite
 from fivefold.values.schema import definitions, name_of
 from fivefold.values.serialize import Json
 from fivefold.web.problems import MEDIA_TYPE
-from fivefold.web.rest.operations import JSON, OPERATIONS, Operation
+from fivefold.web.rest.operations import JSON, OPERATIONS, QUEUED, Operation
 from fivefold.web.streaming import LINES
 
 REF = "#/components/schemas/"
@@ -37,6 +38,7 @@ TAGS = {
     "memories": "Remember, read, change, supersede, forget.",
     "recall": "Questions, how they are answered, and feedback.",
     "life": "Pin memories, and forget what has expired.",
+    "queue": "Writes that are accepted now and stored soon.",
     "sessions": "Conversations.",
     "graph": "Entities and their relations.",
     "namespaces": "Namespaces, their settings, all of one out and in.",
@@ -94,6 +96,8 @@ def _complete(entry: Json, operation: Operation) -> None:
     if operation.name == "change_settings":
         entry["requestBody"]["content"][JSON]["schema"] = {"$ref": f"{REF}SettingsChanges"}
     entry["responses"] = {str(operation.status): _response(operation), **_problems(_statuses(operation))}
+    if operation.queues:
+        entry["responses"][str(QUEUED)] = _json_response(QueuedWrite, "Accepted; it is stored soon")
     entry["security"] = [{"key": []}, {}]
 
 

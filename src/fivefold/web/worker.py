@@ -58,10 +58,11 @@ class ServeSettings:
 
 
 def open_served(settings: ServeSettings, processes: Processes) -> Service:
-    """The service of a server; the first of its processes looks after the store."""
-    maintain_s = settings.maintain_s if processes.number == 0 else 0
+    """The service of a server; the first of its processes looks after the store and stores what waits."""
+    first = processes.number == 0
+    maintain_s = settings.maintain_s if first else 0
     return open_service(
-        settings.location, settings.embedder, settings.extractor, settings.limits, maintain_s, processes
+        settings.location, settings.embedder, settings.extractor, settings.limits, maintain_s, processes, first
     )
 
 

@@ -12,10 +12,11 @@ from fivefold.text.text_caches import empty_text_caches
 from fivefold.values.memory import Memory, Record, RecordChanges
 from fivefold.values.records import record_of
 from fivefold.values.reports import BY_HAND, Link, Report
-from fivefold.values.validate import checked_name
+from fivefold.values.validate import checked_name, is_name
 from fivefold.writing.comparison import compare
 from fivefold.writing.draft import Draft, embed_drafts
 from fivefold.writing.pipeline import embed, extract, merge_or_add
+from fivefold.writing.queue_entries import waiting_memory
 from fivefold.writing.rebuild import writing_model
 from fivefold.writing.report import ReportBuilder
 from fivefold.writing.sessions import follow_change, refresh_sessions
@@ -151,16 +152,19 @@ def reinstate(namespace: Namespace, id: str) -> None:
 
 def forget(namespace: Namespace, id: str) -> Memory:
     """Remove a memory with everything derived from it, also from the memory of its session."""
-    namespace.get(id)
+    if not (is_name(id) and namespace.store.queue.holds(namespace.name, id)):
+        namespace.get(id)
     with namespace.transaction() as txn:
-        memory = txn.memories.get(id)
+        waiting = txn.queue.forget(id)
+        memory = txn.memories.get(id) or (None if waiting is None else waiting_memory(namespace, id, waiting))
         if memory is None:
             raise NotFound(f"namespace {namespace.name!r} has no memory {id!r}")
         if memory.kind == "session":
             raise InvalidInput(
                 f"{id} is the memory of session {memory.session_id!r}; forget its turns, or the whole session"
             )
-        remove(memory, namespace, txn)
+        if txn.memories.get(id) is not None:
+            remove(memory, namespace, txn)
     empty_text_caches()
     namespace.store.checkpoint()
     return memory
@@ -179,8 +183,9 @@ def forget_session(namespace: Namespace, session_id: str) -> int:
     """Remove a session with all its turns; returns how many turns there were."""
     session_id = checked_name(session_id, "session_id")
     with namespace.transaction() as txn:
+        waiting = txn.queue.forget_session(session_id)
         turns = txn.sessions.turns(session_id)
-        if not turns:
+        if not turns and not waiting:
             raise NotFound(f"namespace {namespace.name!r} has no session {session_id!r}")
         for turn in turns:
             txn.memories.remove(turn.row)
@@ -190,4 +195,4 @@ def forget_session(namespace: Namespace, session_id: str) -> int:
         txn.sessions.recount(session_id)
     empty_text_caches()
     namespace.store.checkpoint()
-    return len(turns)
+    return len(turns) + waiting

@@ -55,8 +55,18 @@ def write(namespace: Namespace, records: Iterable[object], *, progress: bool = F
     return replace(report, notes=(*report.notes, *messages.notes()))
 
 
-def write_checked(namespace: Namespace, records: Iterable[Record], count: int, *, progress: bool = False) -> Report:
-    """The steps after the check, for `count` records that a file may hand over one at a time."""
+def write_checked(
+    namespace: Namespace,
+    records: Iterable[Record],
+    count: int,
+    *,
+    progress: bool = False,
+    at_end: Callable[[Writer, ReportBuilder], None] = lambda txn, report: None,
+) -> Report:
+    """The steps after the check, for `count` records that a file may hand over one at a time.
+
+    `at_end` is called at the end of each transaction, as a part of it.
+    """
     report, settings = ReportBuilder(), namespace.settings
     if isinstance(records, list):
         refuse_secrets(records, settings)
@@ -66,7 +76,8 @@ def write_checked(namespace: Namespace, records: Iterable[Record], count: int, *
             mark_echoes(drafts, namespace, settings.echo_minutes)
             model = writing_model(namespace)
             embed(drafts, namespace.reader, model, advance)
-            report.include(store(drafts, namespace, model, compare(drafts, namespace, report, settings)))
+            found = compare(drafts, namespace, report, settings)
+            report.include(store(drafts, namespace, model, found, at_end))
     return report.build()
 
 
@@ -117,7 +128,11 @@ def embed(
 
 
 def store(
-    drafts: Sequence[Draft], namespace: Namespace, model: Embedder, found: Comparison | None = None
+    drafts: Sequence[Draft],
+    namespace: Namespace,
+    model: Embedder,
+    found: Comparison | None = None,
+    at_end: Callable[[Writer, ReportBuilder], None] = lambda txn, report: None,
 ) -> ReportBuilder:
     """Store the drafts in one transaction. If the namespace has moved to another model, that one embeds them again."""
     report = ReportBuilder()
@@ -131,6 +146,7 @@ def store(
             if found is not None:
                 found.mark(txn, report)
             refresh_sessions(report.sessions, namespace, txn)
+            at_end(txn, report)
     except EmbedderMismatch:
         current = namespace.embedder()
         if current.pin == model.pin:
@@ -138,7 +154,7 @@ def store(
         for item in drafts:
             item.vectors = NO_VECTORS
         embed(drafts, namespace.reader, current)
-        return store(drafts, namespace, current, found)
+        return store(drafts, namespace, current, found, at_end)
     return report
 
 

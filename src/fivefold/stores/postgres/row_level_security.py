@@ -32,6 +32,8 @@ TABLES = (
     "learned",
     "rerankers",
     "answers",
+    "queue",
+    "queue_lengths",
 )
 """All tables with a column `namespace`, parents before what refers to them; `namespaces` itself goes before all."""
 
@@ -124,6 +126,8 @@ def guard(connection: Connection, options: Options) -> None:
         connection.execute(f"DROP POLICY IF EXISTS own_namespace ON {table}")
         connection.execute(f"CREATE POLICY own_namespace ON {table} USING ({column} = {OWN})")
         connection.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO {role}")
+    connection.execute("DROP POLICY IF EXISTS of_all_namespaces ON queue_lengths")
+    connection.execute(f"CREATE POLICY of_all_namespaces ON queue_lengths FOR SELECT USING ({OWN} = 0)")
     for table in SHARED_TABLES:
         connection.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
         connection.execute(f"DROP POLICY IF EXISTS of_no_namespace ON {table}")

@@ -35,6 +35,10 @@ class PostgresSharedTables(SharedTables):
                     self._replicas.skip(replica, error)
             raise
 
+    def rows_of(self, namespace: str, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        key = namespace_key(namespace)
+        return self._primary.rows(key, sql, (key, *values))
+
     @contextmanager
     def writing(self) -> Iterator[Database]:
         with self._primary.transaction(NO_NAMESPACE) as connection:

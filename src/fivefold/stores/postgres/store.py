@@ -28,6 +28,7 @@ from fivefold.stores.protocol import LoggedRecall
 from fivefold.stores.sql.audit_store import SqlAuditStore
 from fivefold.stores.sql.dialect import Values
 from fivefold.stores.sql.key_store import SqlKeyStore
+from fivefold.stores.sql.queue_store import SqlQueueStore, drop_queue
 from fivefold.stores.sql.reader import SqlReader
 from fivefold.stores.sql.recall_log import RecallLog, Row, write_rows
 from fivefold.stores.sql.request_store import SqlRequestStore
@@ -59,6 +60,7 @@ class PostgresStore:
                 self._stored(self._primary.rows(0, POSITION, ())[0][0])
         self.shared_tables = tables = PostgresSharedTables(self._primary, self._replicas)
         self.keys, self.audit, self.requests = SqlKeyStore(tables), SqlAuditStore(tables), SqlRequestStore(tables)
+        self.queue = SqlQueueStore(tables)
         self.recalls = RecallLog(self._log_recalls)
 
     def _first_look(self) -> tuple[str, Known, bool, bool]:
@@ -122,7 +124,7 @@ class PostgresStore:
         with self._primary.turn(key), self._primary.transaction(key, self._stored) as connection:
             db = PostgresDatabase(connection)
             if db.rows("SELECT name FROM namespaces WHERE key = ? FOR UPDATE", (key,)) != [(namespace,)]:
-                return None
+                return 0 if drop_queue(db, key) else None
             count = PostgresWriter(db, key, namespace, utc_now()).drop_namespace()
         self.recalls.forget_namespace(key)
         return count

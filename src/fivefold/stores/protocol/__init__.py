@@ -34,6 +34,7 @@ from fivefold.stores.protocol.values import (
     Succession,
     VectorSpace,
 )
+from fivefold.stores.protocol.write_queue import QueuedState, QueueEntry, QueueLength, QueueStore, QueueWriter
 from fivefold.stores.protocol.writing import (
     AdminWriter,
     EdgeWriter,
@@ -70,6 +71,11 @@ __all__ = [
     "MemoryWriter",
     "ModelStore",
     "NewEdge",
+    "QueueEntry",
+    "QueueLength",
+    "QueueStore",
+    "QueueWriter",
+    "QueuedState",
     "Reader",
     "RequestKey",
     "RequestStore",

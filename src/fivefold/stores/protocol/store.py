@@ -10,6 +10,7 @@ from fivefold.stores.protocol.reading import Reader
 from fivefold.stores.protocol.shared import AuditStore, KeyStore, RequestStore
 from fivefold.stores.protocol.snapshot import Snapshot
 from fivefold.stores.protocol.values import LoggedRecall
+from fivefold.stores.protocol.write_queue import QueueStore
 from fivefold.stores.protocol.writing import Writer
 from fivefold.values.reports import Erasure, Finding, MaintenanceResult
 
@@ -27,6 +28,8 @@ class Store(Protocol):
     def audit(self) -> AuditStore: ...
     @property
     def requests(self) -> RequestStore: ...
+    @property
+    def queue(self) -> QueueStore: ...
 
     def reader(self, namespace: str) -> Reader:
         """Reads a namespace, which need not exist."""
@@ -46,8 +49,9 @@ class Store(Protocol):
     def delete_namespace(self, namespace: str) -> int | None:
         """Delete a namespace with everything that belongs to it, all or nothing; gives how many memories it had.
 
-        None where there is no such namespace. Stored responses go too, but not the leases of requests under way; keys
-        and the audit log stay. Other users of the store see that it is gone, or the empty one that follows it.
+        None where there is no such namespace, and nothing of it waits to be stored. What waits and stored responses go
+        too, but not the leases of requests under way; keys and the audit log stay. Other users of the store see that it
+        is gone, or the empty one that follows it.
         """
 
     def checkpoint(self) -> None:

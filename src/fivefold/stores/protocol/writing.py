@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from fivefold.stores.protocol.snapshot import Snapshot
 from fivefold.stores.protocol.values import Entry, LoggedRecall, NewEdge, SpaceState, VectorSpace
+from fivefold.stores.protocol.write_queue import QueueWriter
 from fivefold.stores.tables import Family, Row, Table
 from fivefold.values.extraction import Extraction, Mention, Statement
 from fivefold.values.memory import Memory
@@ -296,5 +297,7 @@ class Writer(Protocol):
     def feedback(self) -> FeedbackWriter: ...
     @property
     def admin(self) -> AdminWriter: ...
+    @property
+    def queue(self) -> QueueWriter: ...
     @property
     def importer(self) -> SnapshotImporter: ...

@@ -19,6 +19,10 @@ class SharedTables(ABC):
         """The rows of one reading statement, as new as can be."""
 
     @abstractmethod
+    def rows_of(self, namespace: str, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows of one statement over one namespace, whose first parameter is what stands for that namespace."""
+
+    @abstractmethod
     def writing(self) -> AbstractContextManager[Database]:
         """A transaction over keys and audit log: durable when it ends, or undone."""
 

@@ -7,6 +7,7 @@ from fivefold.stores.sql.feedback_writer import SqlFeedbackWriter
 from fivefold.stores.sql.index_writer import SqlIndexWriter
 from fivefold.stores.sql.lexeme_writer import SqlLexemeWriter
 from fivefold.stores.sql.memory_writer import SqlMemoryWriter
+from fivefold.stores.sql.queue_store import SqlQueueWriter
 from fivefold.stores.sql.request_store import erase_bodies, forget_requests
 from fivefold.stores.sql.snapshot import SqlSnapshotImporter
 from fivefold.stores.sql.transaction import Transaction
@@ -34,6 +35,7 @@ class SqlWriter:
         self.memories = SqlMemoryWriter(txn, self.index)
         self.feedback = SqlFeedbackWriter(txn)
         self.admin = SqlAdminWriter(txn)
+        self.queue = SqlQueueWriter(txn, known_as)
         self.importer = importer
         self._txn = txn
         self._known_as = known_as
@@ -49,6 +51,7 @@ class SqlWriter:
         self.importer.clear()
         self.index.lexemes.drop()
         self._txn.run("DELETE FROM learned WHERE namespace = ?", self._txn.key)
+        self.queue.drop_all()
         forget_requests(self._txn.db, self._known_as, self._txn.now)
         self._txn.run("DELETE FROM namespaces WHERE key = ?", self._txn.key)
         return count or 0

@@ -39,6 +39,9 @@ CODES = 11
 POSTINGS = 12
 """The version of the schema that first has postings of its own in place of FTS5's."""
 
+QUEUE = 13
+"""The version of the schema that first has records that wait to be stored."""
+
 
 @cache
 def migrations() -> tuple[tuple[int, str], ...]:
@@ -94,6 +97,11 @@ def version_of(connection: apsw.Connection, location: str, newest: int) -> int:
 def show_newest(connection: apsw.Connection) -> None:
     """Let an older file that can only be read look as a newer one does that has nothing of what came later."""
     version = int(connection.pragma("user_version"))
+    if version < QUEUE:
+        connection.execute(
+            "CREATE TEMP TABLE queue (namespace, write, place, number, memory_id, session_id, key_id, added_at, "
+            "record, tries, next_try_at, problem); CREATE TEMP TABLE queue_lengths (namespace, name, records, bytes)"
+        )
     if version < POSTINGS:
         older_lexemes.show_all(connection, has_table=version >= SMALL_NAMESPACES)
     if version < CODES:

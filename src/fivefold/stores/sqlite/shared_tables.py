@@ -27,6 +27,9 @@ class SqliteSharedTables(SharedTables):
         with self._connections.reader() as connection:
             return connection.execute(sql, values).fetchall()
 
+    def rows_of(self, namespace: str, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        return self.rows(sql, (namespace, *values))
+
     @contextmanager
     def writing(self) -> Iterator[Database]:
         with self._connections.transaction() as connection:

@@ -15,6 +15,7 @@ from fivefold.errors import ReadOnly, StoreError, StoreReplaced
 from fivefold.stores.protocol import LoggedRecall
 from fivefold.stores.sql.audit_store import SqlAuditStore
 from fivefold.stores.sql.key_store import SqlKeyStore
+from fivefold.stores.sql.queue_store import SqlQueueStore, drop_queue
 from fivefold.stores.sql.reader import SqlReader
 from fivefold.stores.sql.recall_log import RecallLog, Row, write_rows
 from fivefold.stores.sql.request_store import SqlRequestStore
@@ -72,6 +73,7 @@ class SqliteStore:
                 make_durable(connection)
         self.shared_tables = tables = SqliteSharedTables(self.connections, version)
         self.keys, self.audit, self.requests = SqlKeyStore(tables), SqlAuditStore(tables), SqlRequestStore(tables)
+        self.queue = SqlQueueStore(tables)
         self.recalls = RecallLog(self._log_recalls)
         self._file = SqliteFile(
             self.connections, self.vector_cache, self.token_cache, PostingCache(), self.recalls, self.key_of, self.size
@@ -97,17 +99,21 @@ class SqliteStore:
             self.recalls.forget(key, writer.removed)
 
     def delete_namespace(self, namespace: str) -> int | None:
+        spaces: list[int] = []
         with self._transaction() as connection:
-            key = _key_of(connection, namespace)
+            db, key = SqliteDatabase(connection), _key_of(connection, namespace)
             if key is None:
-                return None
-            spaces = [space for (space,) in rows(connection, "SELECT key FROM spaces WHERE namespace = ?", key)]
-            note_last_namespace(connection)
-            count = writer_of(SqliteDatabase(connection), key, namespace, utc_now()).drop_namespace()
-        self.recalls.forget_namespace(key)
-        self.vector_cache.drop(spaces)
-        self.token_cache.drop(spaces)
-        self.checkpoint()
+                count = 0 if drop_queue(db, namespace) else None
+            else:
+                spaces = [space for (space,) in rows(connection, "SELECT key FROM spaces WHERE namespace = ?", key)]
+                note_last_namespace(connection)
+                count = writer_of(db, key, namespace, utc_now()).drop_namespace()
+        if key is not None:
+            self.recalls.forget_namespace(key)
+            self.vector_cache.drop(spaces)
+            self.token_cache.drop(spaces)
+        if count is not None:
+            self.checkpoint()
         return count
 
     def key_of(self, namespace: str) -> int | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from fivefold.web.rest import graph, life, memories, namespace, recalls, server, sessions
+from fivefold.web.rest import graph, life, memories, namespace, recalls, server, sessions, write_queue
 from fivefold.web.rest.operations import OPERATIONS, OperationRoute
 
-__all__ = ["graph", "install", "life", "memories", "namespace", "recalls", "server", "sessions"]
+__all__ = ["graph", "install", "life", "memories", "namespace", "recalls", "server", "sessions", "write_queue"]
 
 
 def install(app: FastAPI) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
 
 from fivefold.retrieval.browse import History
 from fivefold.service.argument_fields import Moment
@@ -15,6 +16,7 @@ from fivefold.values.reports import Merged, Report
 from fivefold.web.idempotency import KeyedWrite
 from fivefold.web.rest.bodies import Batch, Changes, FilterText, MessagesBody, Name, RecordBody
 from fivefold.web.rest.operations import IN, JSON, Current, Example, UnderKey, operation
+from fivefold.web.rest.write_queue import Wait, add_messages, add_records
 
 HERE = {"namespace": "default"}
 ONE = {"namespace": "default", "id": "s01.03"}
@@ -50,12 +52,15 @@ class Filters(BaseModel):
     status=201,
     takes=JSON,
     example=Example(HERE, body={"content": "The spare key is with Mrs Okafor", "speaker": "user"}),
+    queues=True,
 )
-def remember(action: Current, once: UnderKey, body: RecordBody) -> Report:
+def remember(action: Current, once: UnderKey, body: RecordBody, wait: Wait = True) -> Report | Response:
     """Remember one text.
 
     What a new statement replaces is superseded; what is known already is merged. The report tells which.
     """
+    if not wait:
+        return add_records(action, once, [_with_id(once, body.to_fields(action.service.limits), 0)])
     return action.engine.remember(**_with_id(once, body.to_fields(action.service.limits), 0))
 
 
@@ -77,11 +82,13 @@ def remember(action: Current, once: UnderKey, body: RecordBody) -> Report:
             ]
         },
     ),
+    queues=True,
 )
-def remember_many(action: Current, once: UnderKey, body: Batch) -> Report:
+def remember_many(action: Current, once: UnderKey, body: Batch, wait: Wait = True) -> Report | Response:
     """Remember many texts at once; all are checked first."""
-    records = body.to_fields(action.service.limits)
-    return action.engine.remember_many([_with_id(once, record, number) for number, record in enumerate(records)])
+    fields = body.to_fields(action.service.limits)
+    records = [_with_id(once, record, number) for number, record in enumerate(fields)]
+    return action.engine.remember_many(records) if wait else add_records(action, once, records)
 
 
 @operation(
@@ -104,13 +111,16 @@ def remember_many(action: Current, once: UnderKey, body: Batch) -> Report:
             ],
         },
     ),
+    queues=True,
 )
-def remember_messages(action: Current, body: MessagesBody) -> Report:
+def remember_messages(action: Current, once: UnderKey, body: MessagesBody, wait: Wait = True) -> Report | Response:
     """Remember the messages of a conversation as turns of a session; those that are stored already are merged.
 
     What the namespace's settings leave out, such as system messages, is in the notes of the report.
     """
     messages = body.checked(action.service.limits)
+    if not wait:
+        return add_messages(action, once, messages, body.session_id)
     return action.engine.remember_messages(messages, session_id=body.session_id)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial, wraps
 from typing import Annotated, Any, ParamSpec
@@ -15,10 +15,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from fivefold.service.audit import subject_of
 from fivefold.service.problems import problem
 from fivefold.service.session import Action, Session
+from fivefold.service.write_queue import QueuedWrite
 from fivefold.values.access import Role
-from fivefold.values.limits import MAX_NAME
 from fivefold.values.reports import Report
 from fivefold.values.serialize import Value
 from fivefold.web.auth import caller_of, recheck_caller, service_of
@@ -32,6 +33,9 @@ IN = "/v1/namespaces/{namespace:name}"
 """The path prefix of a namespace."""
 
 JSON = "application/json"
+
+QUEUED = 202
+"""The status of a write that is accepted and stored later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,8 @@ class Operation:
     """The media type of the body."""
     gives: tuple[str, ...]
     """The media types of the answer, the usual one first."""
+    queues: bool = False
+    """Whether it can be stored later, with `wait=false`."""
 
     @property
     def writes(self) -> bool:
@@ -112,6 +118,7 @@ def operation(
     status: int = 200,
     takes: str | None = None,
     gives: tuple[str, ...] = (JSON,),
+    queues: bool = False,
 ) -> Callable[[Callable[P, Value | Response]], Callable[P, Response]]:
     """Registers an endpoint; what it returns is answered as JSON."""
 
@@ -124,7 +131,7 @@ def operation(
         name = endpoint.__name__.rstrip("_")
         assert name not in OPERATIONS, name
         OPERATIONS[name] = Operation(
-            name, method, path, role, action, tag, respond, answers, status, example or Example(), takes, gives
+            name, method, path, role, action, tag, respond, answers, status, example or Example(), takes, gives, queues
         )
         return respond
 
@@ -161,6 +168,9 @@ async def _respond(operation: Operation, request: Request, inner: Inner) -> Resp
             response = await inner(request)
         if isinstance(response, ValueResponse) and isinstance(response.value, Report):
             action.subject = _ids_of(response.value)
+        if response.status_code == QUEUED and isinstance(response, ValueResponse):
+            assert isinstance(response.value, QueuedWrite)
+            action.subject, action.outcome = subject_of(response.value.waiting), "queued"
         if REPLAYED in response.headers:
             action.outcome = "replayed"
             action.subject = _ids_of_stored(bytes(response.body)) or action.subject
@@ -180,13 +190,18 @@ async def _respond_once(operation: Operation, action: Action, request: Request, 
     under_key = partial(run_once, service.idempotency, request, action.caller.key_id or "here", namespace)
     if operation.takes != LINES:
         await _receive_body(operation, request)
-        async with service.writers:
+        async with service.note_writers if _is_queued(operation, request) else service.writers:
             return await under_key(partial(_digest, request), do, keeps)
     async with body_file(request) as body:
         await run_in_threadpool(recheck_caller, request)
         request.state.lines = body.path
         async with service.writers:
             return await under_key(body.digest, do)
+
+
+def _is_queued(operation: Operation, request: Request) -> bool:
+    """A write that is stored later takes no turn among those that are stored now."""
+    return operation.queues and request.query_params.get("wait", "").lower() in ("false", "0", "off", "no", "f", "n")
 
 
 async def _receive_body(operation: Operation, request: Request) -> None:
@@ -216,7 +231,7 @@ def _id_in_path(request: Request) -> str | None:
 
 
 def _ids_of(report: Report) -> str | None:
-    return _as_subject((*report.stored, *(merge.id for merge in report.merged)))
+    return subject_of((*report.stored, *(merge.id for merge in report.merged)))
 
 
 def _ids_of_stored(body: bytes) -> str | None:
@@ -224,10 +239,4 @@ def _ids_of_stored(body: bytes) -> str | None:
     report = json.loads(body)
     if not isinstance(report, dict) or "stored" not in report or "merged" not in report:
         return None
-    return _as_subject((*report["stored"], *(merge["id"] for merge in report["merged"])))
-
-
-def _as_subject(ids: Sequence[str]) -> str | None:
-    """Ids as the audit log has room for them."""
-    text = " ".join(ids)
-    return (text if len(text) <= MAX_NAME else f"{ids[0]} and {len(ids) - 1} more") or None
+    return subject_of((*report["stored"], *(merge["id"] for merge in report["merged"])))

@@ -1,0 +1,189 @@
+"""Writes that are accepted now and stored soon: what a client sees of them, and how many may wait."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from math import ceil
+from typing import Literal
+
+from fivefold.engine import SharedStore
+from fivefold.errors import NotFound, QueueFull
+from fivefold.service.limits import LimitExceeded, Limits
+from fivefold.service.shared_tables import Table
+from fivefold.stores.protocol import QueuedState, QueueLength
+from fivefold.values.ids import new_id
+from fivefold.values.memory import Record
+from fivefold.values.reports import Link, Merged, Report
+from fivefold.values.serialize import Json, Value
+from fivefold.values.times import utc_now
+from fivefold.values.validate import checked_name, is_name
+from fivefold.writing.queue_entries import check_messages, check_records, entries_of
+
+QUEUE_BYTES = 64_000_000
+"""Bytes of one namespace that may wait."""
+
+NAMESPACES = 8
+"""How many full namespaces may wait at once, over the whole store."""
+
+LONGEST_S = 60
+"""The longest that a client is told to wait before it sends again."""
+
+MOST_RATES = 1_000
+"""The most namespaces whose rate is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedWrite(Value):
+    """A write that was accepted and is stored soon: what of it still waits, and the report of what is stored."""
+
+    id: str
+    state: Literal["waiting", "done"]
+    waiting: tuple[str, ...]
+    """Ids of the memories that are not stored yet."""
+    ahead: int
+    """Records of the namespace that are stored before them."""
+    report: Report | None = None
+    """What was stored so far; null as long as nothing is, or when what was stored has been forgotten."""
+    notes: tuple[str, ...] = ()
+    """What the check noted, such as a time without a zone; only in the first answer."""
+    problem: str | None = None
+    """Why the last try to store it failed."""
+    next_try_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueState(Value):
+    """What waits to be stored in a namespace, how much more may, and how long it takes."""
+
+    waiting: int
+    bytes: int
+    room: int
+    """Records that may still be added."""
+    oldest_at: datetime | None
+    """When the first of those that wait was accepted."""
+    per_second: float | None
+    """Records of the namespace that were stored in a second lately; null where that is not known."""
+    seconds_left: int | None
+    """How long it takes at that rate until all of them are stored."""
+
+
+class WriteQueue:
+    """Accepts writes: they are checked, durable when `add` returns, and stored in the background."""
+
+    def __init__(
+        self, engines: SharedStore, limits: Limits, rates: Table, clock: Callable[[], datetime] = utc_now
+    ) -> None:
+        self._engines = engines
+        self._queue = engines.store.queue
+        self._limits = limits
+        self._rates = rates
+        self._clock = clock
+        self.added = threading.Event()
+        """Set when something was added, for the thread that stores it."""
+
+    def add_records(
+        self, namespace: str, records: Sequence[object], key_id: str | None, write: str | None = None
+    ) -> QueuedWrite:
+        """Accept records, all or none. The same `write` again is accepted once."""
+        space = self._engines.space(checked_name(namespace, "namespace"))
+        return self._add(space.name, *check_records(space, records), key_id, write)
+
+    def add_messages(
+        self, namespace: str, messages: Sequence[object], session_id: str, key_id: str | None, write: str | None = None
+    ) -> QueuedWrite:
+        """Accept the messages of a conversation, all or none."""
+        space = self._engines.space(checked_name(namespace, "namespace"))
+        return self._add(space.name, *check_messages(space, messages, session_id), key_id, write)
+
+    def write(self, namespace: str, id: str) -> QueuedWrite:
+        """What became of a write."""
+        state = self._queue.state(namespace, id) if is_name(id) else None
+        if state is None:
+            raise NotFound(f"namespace {namespace!r} has no write {id!r} that waits or was done in the last day")
+        return _seen(id, state)
+
+    def cancel(self, namespace: str, id: str) -> QueuedWrite:
+        """Drop what of a write is not stored yet; the answer says what is."""
+        before = self.write(namespace, id)
+        if self._queue.cancel(namespace, id):
+            self._engines.store.checkpoint()
+        return QueuedWrite(id=id, state="done", waiting=(), ahead=0, report=before.report)
+
+    def state(self, namespace: str) -> QueueState:
+        """What waits of a namespace."""
+        own = self._queue.length(namespace)
+        rate = self._rate(namespace)
+        return QueueState(
+            waiting=own.records,
+            bytes=own.bytes,
+            room=max(0, self._limits.queue - own.records),
+            oldest_at=self._queue.oldest(namespace),
+            per_second=rate,
+            seconds_left=None if not rate else ceil(own.records / rate),
+        )
+
+    def waiting(self) -> int:
+        """Records that wait, over all namespaces."""
+        return sum(length.records for length in self._queue.lengths())
+
+    def note_rate(self, namespace: str, per_second: float) -> None:
+        """The thread that stores says how fast it is."""
+        self._rates.change(namespace, lambda before: repr(per_second))
+
+    def retry_after_s(self, namespace: str, error: QueueFull) -> int:
+        """After how many seconds there is room again, as far as one can say."""
+        rate = self._rate(namespace) or 1.0
+        return max(1, min(LONGEST_S, ceil(error.waiting / rate / 10)))
+
+    def _add(
+        self, namespace: str, records: Sequence[Record], notes: tuple[str, ...], key_id: str | None, write: str | None
+    ) -> QueuedWrite:
+        self._check_room(len(records))
+        id = write or new_id()
+        entries = entries_of(records, id, key_id, self._clock())
+        most = QueueLength(namespace, self._limits.queue, QUEUE_BYTES)
+        ahead = self._queue.length(namespace).records
+        if not self._queue.add(namespace, id, entries, most):
+            return self.write(namespace, id)
+        self.added.set()
+        waiting = tuple(entry.memory_id for entry in entries)
+        return QueuedWrite(id=id, state="waiting", waiting=waiting, ahead=ahead, notes=notes)
+
+    def _check_room(self, records: int) -> None:
+        most = self._limits.queue
+        if records > most:
+            message = f"{records:,} records in one write, and at most {most:,} may wait; send fewer at once"
+            raise LimitExceeded("batch-too-large", most, message)
+        lengths = self._queue.lengths()
+        waiting = sum(length.records for length in lengths)
+        if waiting + records > NAMESPACES * most or sum(item.bytes for item in lengths) > NAMESPACES * QUEUE_BYTES:
+            raise QueueFull(waiting, NAMESPACES * most)
+
+    def _rate(self, namespace: str) -> float | None:
+        stored = self._rates.get(namespace)
+        return None if stored is None else float(stored)
+
+
+def _seen(id: str, state: QueuedState) -> QueuedWrite:
+    return QueuedWrite(
+        id=id,
+        state="done" if state.done else "waiting",
+        waiting=state.waiting,
+        ahead=state.ahead,
+        report=None if state.report is None else _report(json.loads(state.report)),
+        problem=state.problem,
+        next_try_at=state.next_try_at,
+    )
+
+
+def _report(data: Json) -> Report:
+    return Report(
+        stored=tuple(data["stored"]),
+        merged=tuple(Merged(**item) for item in data["merged"]),
+        linked=tuple(Link(**item) for item in data["linked"]),
+        superseded=tuple(Link(**item) for item in data["superseded"]),
+    )

@@ -1,0 +1,121 @@
+"""Records that a server accepts now and stores later: how they wait, and how they are stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timezone
+from typing import Any
+
+from fivefold.namespace import Namespace
+from fivefold.stores.protocol import QueueEntry, Writer
+from fivefold.values.ids import new_id
+from fivefold.values.memory import Memory, Record
+from fivefold.values.records import RECORD_FIELDS, record_of
+from fivefold.values.reports import Report
+from fivefold.values.serialize import plain
+from fivefold.values.times import in_zone
+from fivefold.writing.draft import draft
+from fivefold.writing.messages import MessageReader
+from fivefold.writing.pipeline import check, write_checked
+from fivefold.writing.report import ReportBuilder
+from fivefold.writing.secrets_in_records import without_secrets
+
+
+class _EntryGone(Exception):
+    """A record that was about to be stored was forgotten, or another process has stored it."""
+
+
+def check_records(namespace: Namespace, records: Sequence[object]) -> tuple[list[Record], tuple[str, ...]]:
+    """Records as they may wait, secrets masked or refused as the settings say, and the notes of the check."""
+    messages = MessageReader(namespace.settings)
+    return _fit(namespace, check(records, messages), messages)
+
+
+def check_messages(
+    namespace: Namespace, messages: Sequence[object], session_id: str
+) -> tuple[list[Record], tuple[str, ...]]:
+    """The turns that messages become, as they may wait, and the notes of the check."""
+    reader = MessageReader(namespace.settings)
+    return _fit(namespace, reader.conversation(messages, session_id), reader)
+
+
+def _fit(
+    namespace: Namespace, records: Sequence[Record], messages: MessageReader
+) -> tuple[list[Record], tuple[str, ...]]:
+    settings = namespace.settings
+    fit = [without_secrets(record, settings) for record in records]
+    notes = dict.fromkeys(note for record in fit for note in record.notes)
+    return fit, (*notes, *messages.notes())
+
+
+def entries_of(records: Sequence[Record], write: str, key_id: str | None, now: datetime) -> list[QueueEntry]:
+    """The records of one write as they wait. Each has an id, by which it can be forgotten before it is stored."""
+    return [
+        QueueEntry(
+            write=write,
+            place=place,
+            memory_id=record.id or new_id(),
+            session_id=record.session_id,
+            key_id=key_id,
+            added_at=now,
+            record=json.dumps(_fields(record), ensure_ascii=False),
+        )
+        for place, record in enumerate(records)
+    ]
+
+
+def _fields(record: Record) -> dict[str, Any]:
+    """The fields that are set; the time keeps the offset it came with, or none."""
+    fields = {name: plain(value) for name in RECORD_FIELDS if (value := getattr(record, name)) not in (None, (), {})}
+    if record.event_at is not None:
+        zone = None if record.utc_offset is None else timezone(record.utc_offset)
+        said = record.event_at.replace(tzinfo=None) if zone is None else in_zone(record.event_at, zone)
+        fields["event_at"] = said.isoformat()
+    return fields
+
+
+def _record_of(entry: QueueEntry) -> Record:
+    """The record that waits. Without a time of its own it was said when it was accepted."""
+    record = record_of({**json.loads(entry.record), "id": entry.memory_id})
+    return replace(record, event_at=record.event_at or entry.added_at, notes=())
+
+
+def write_entries(namespace: Namespace, entries: Sequence[QueueEntry]) -> Report | None:
+    """Store records that waited; they leave the queue in the same transaction.
+
+    None where one of them is no longer there: it was forgotten, or another process has stored it. Then nothing is
+    written.
+    """
+
+    def take(txn: Writer, report: ReportBuilder) -> None:
+        if not txn.queue.take(entries, _reports(entries, report)):
+            raise _EntryGone
+
+    try:
+        return write_checked(namespace, [_record_of(entry) for entry in entries], len(entries), at_end=take)
+    except _EntryGone:
+        return None
+
+
+def _reports(entries: Sequence[QueueEntry], report: ReportBuilder) -> list[tuple[str, Report]]:
+    """The report of each write, out of the report of all: each record was stored or merged, in this order."""
+    stored, merged = set(report.stored), iter(report.merged)
+    parts: dict[str, ReportBuilder] = {}
+    for entry in entries:
+        part = parts.setdefault(entry.write, ReportBuilder())
+        if entry.memory_id in stored:
+            stored.discard(entry.memory_id)
+            part.stored.append(entry.memory_id)
+            part.linked += [link for link in report.linked if link.source == entry.memory_id]
+            part.superseded += [link for link in report.superseded if link.source == entry.memory_id]
+        else:
+            part.merged.append(next(merged))
+    return [(write, part.build()) for write, part in parts.items()]
+
+
+def waiting_memory(namespace: Namespace, id: str, record: str) -> Memory:
+    """The memory that a record would have become."""
+    waited = record_of({**json.loads(record), "id": id})
+    return draft(waited, namespace.name, namespace.extractor, namespace.clock()).memory
