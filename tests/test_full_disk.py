@@ -11,9 +11,11 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
+from fivefold.service.service import open_service
 from fivefold.testing.vectors import WordVectors
-from tests.support.full_disk import Disk, disk
+from tests.support.full_disk import Disk, disk, no_file_grows
 from tests.support.toy_engine import toy
+from tests.web.conftest import asking
 
 TEXTS = [{"id": f"old-{i}", "content": f"Ines met Tom{i} on 3 May 2024", "session_id": f"s{i % 3}"} for i in range(9)]
 POINTS = 5
@@ -106,3 +108,17 @@ def test_a_store_that_finds_no_room_when_it_is_opened_is_there_afterwards(
     with toy(path) as engine:
         assert engine.stats().by_kind["turn"] == len(TEXTS)
         assert all(finding.ok for finding in engine.doctor())
+
+
+def test_a_store_on_a_disk_that_is_full_already_is_opened_to_read(original: Path, tmp_path: Path) -> None:
+    path = str(shutil.copy(original, tmp_path / "full.db"))
+    with no_file_grows():
+        service = open_service(path, writes_queue=True)
+        with asking(service) as client:
+            assert client.get("/ready").json()["status"] == "read-only"
+            assert client.get("/v1/namespaces/default/memories/old-1").json()["content"] == TEXTS[1]["content"]
+            refused = client.post("/v1/namespaces/default/memories?wait=false", json={"content": "more"})
+            assert refused.json()["type"] == "urn:fivefold:problem:read-only"
+        service.close()
+    with toy(path) as engine:
+        assert engine.remember("There is room again").stored

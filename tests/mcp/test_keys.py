@@ -216,7 +216,9 @@ def test_calls_are_noted_with_their_key(house: House) -> None:
 def test_a_namespace_is_deleted_by_its_admin_and_that_is_noted(house: House) -> None:
     guest = house.talks["guest"]
     guest.done("remember", content="I stay for one night")
-    assert guest.done("delete_namespace", namespace="guest") == {"namespace": "guest", "memories": 1}
+    deleted = guest.done("delete_namespace", namespace="guest")
+    assert (deleted["namespace"], deleted["memories"]) == ("guest", 1)
+    assert deleted["erasure"].keys() == {"complete", "detail", "since"}
     assert guest.done("namespaces")["names"] == []
     assert ("delete_namespace", "guest", None, "ok") in audited(house, "guest")
 

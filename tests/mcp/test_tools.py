@@ -9,9 +9,8 @@ from jsonschema import Draft202012Validator
 
 from fivefold.mcp.calls import SessionLog
 from fivefold.retrieval.prompt import Context
-from fivefold.service.responses import DeletedNamespace, Namespaces
+from fivefold.service.responses import DeletedNamespace, ForgottenMemory, Namespaces
 from fivefold.text.tokens import tokens
-from fivefold.values.memory import Memory
 from fivefold.values.recall import Recall
 from fivefold.values.reports import Report, Stats
 from fivefold.values.schema import schema_of
@@ -23,7 +22,7 @@ GIVES = {
     "remember_messages": Report,
     "recall": Context,
     "explain": Recall,
-    "forget": Memory,
+    "forget": ForgottenMemory,
     "sessions": SessionLog,
     "stats": Stats,
     "namespaces": Namespaces,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -51,3 +52,14 @@ def disk() -> Iterator[Disk]:
         yield made
     finally:
         made.unregister()
+
+
+@contextmanager
+def no_file_grows(most: int = 1_000) -> Iterator[None]:
+    """Inside, no file of this process becomes longer than that, as on a disk that was full before it was opened."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -12,7 +12,7 @@ from fivefold.mcp.source_numbers import SourceNumbers
 from fivefold.retrieval.prompt import compose
 from fivefold.retrieval.prompt_block import Count
 from fivefold.service.recipes import recipe_named
-from fivefold.service.responses import DeletedNamespace, Feedback, Namespaces
+from fivefold.service.responses import DeletedNamespace, Feedback, ForgottenMemory, Namespaces
 from fivefold.service.session import Action
 from fivefold.text.fence import fenced
 from fivefold.text.tokens import tokens
@@ -103,8 +103,8 @@ def explain(action: Action, numbers: SourceNumbers, request: arguments.Explain) 
 
 
 def forget(action: Action, numbers: SourceNumbers, request: arguments.Forget) -> ToolResult:
-    memory = action.engine.forget(request.id)
-    return ToolResult(memory, text.forget_message(memory), memory.id)
+    forgotten = ForgottenMemory(action.engine.forget(request.id), action.service.erasure())
+    return ToolResult(forgotten, text.forget_message(forgotten), forgotten.memory.id)
 
 
 def used(action: Action, numbers: SourceNumbers, request: arguments.Used) -> ToolResult:
@@ -151,7 +151,7 @@ def namespaces(action: Action, numbers: SourceNumbers, request: arguments.Namesp
 
 def delete_namespace(action: Action, numbers: SourceNumbers, request: arguments.DeleteNamespace) -> ToolResult:
     name = str(action.session.namespace)
-    report = DeletedNamespace(name, action.service.delete_namespace(action.caller, name))
+    report = DeletedNamespace(name, action.service.delete_namespace(action.caller, name), action.service.erasure())
     return ToolResult(report, text.deleted_namespace(report))
 
 

@@ -12,10 +12,10 @@ from fivefold.values.shorten import shorten
 
 if TYPE_CHECKING:
     from fivefold.retrieval.prompt import Context
-    from fivefold.service.responses import DeletedNamespace, Feedback, Namespaces
+    from fivefold.service.responses import DeletedNamespace, Feedback, ForgottenMemory, Namespaces
     from fivefold.values.memory import Memory, Session
     from fivefold.values.paging import Page
-    from fivefold.values.reports import Report, Stats
+    from fivefold.values.reports import Erasure, Report, Stats
 
 CLOSING = 60
 """Tokens reserved for the last line under a list."""
@@ -59,8 +59,14 @@ def trace(recall_id: str, cut: Sequence[str]) -> str:
     return f"recall_id {recall_id}.{left}"
 
 
-def forget_message(memory: Memory) -> str:
-    return quote_line(f"Forgotten for good: {memory.id}, {shorten(memory.content, LINE)}")
+def forget_message(forgotten: ForgottenMemory) -> str:
+    memory = forgotten.memory
+    return quote_line(f"Forgotten for good: {memory.id}, {shorten(memory.content, LINE)}") + _remains(forgotten.erasure)
+
+
+def _remains(erasure: Erasure) -> str:
+    """Where the bytes of what was forgotten may still be; nothing once they are gone."""
+    return "" if erasure.complete else f"\n{erasure.detail}"
 
 
 def feedback(report: Feedback) -> str:
@@ -74,7 +80,7 @@ def namespaces(listed: Namespaces) -> str:
 
 def deleted_namespace(report: DeletedNamespace) -> str:
     count = f"{report.memories} {'memory' if report.memories == 1 else 'memories'}"
-    return f"Deleted for good: namespace {shorten(report.namespace, LINE)} with {count}."
+    return f"Deleted for good: namespace {shorten(report.namespace, LINE)} with {count}." + _remains(report.erasure)
 
 
 def session(item: Session) -> str:

@@ -14,10 +14,9 @@ from fivefold.mcp.calls import SessionLog, ToolResult
 from fivefold.mcp.source_numbers import SourceNumbers
 from fivefold.mcp.transport import Transport
 from fivefold.retrieval.prompt import Context
-from fivefold.service.responses import DeletedNamespace, Feedback, Namespaces
+from fivefold.service.responses import DeletedNamespace, Feedback, ForgottenMemory, Namespaces
 from fivefold.service.session import Action
 from fivefold.values.access import Role
-from fivefold.values.memory import Memory
 from fivefold.values.recall import Recall
 from fivefold.values.reports import Report, Stats
 from fivefold.values.schema import schema_of
@@ -122,7 +121,7 @@ TOOLS = {
             "forgotten; to correct a memory call remember, with supersedes where needed.",
             "writer",
             arguments.Forget,
-            Memory,
+            ForgottenMemory,
             calls.forget,
             destructive=True,
         ),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from fivefold.values.access import Role
 from fivefold.values.memory import Memory
-from fivefold.values.serialize import Value
+from fivefold.values.reports import Erasure
+from fivefold.values.serialize import Json, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,23 @@ class DeletedNamespace(Value):
 
     namespace: str
     memories: int
+    erasure: Erasure
+    """Whether its bytes are gone from every file, or until when some may remain."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenMemory(Value):
+    """A memory that was forgotten, as it was, and whether its bytes are gone from every file."""
+
+    memory: Memory
+    erasure: Erasure
+
+    def to_dict(self) -> Json:
+        return {**self.memory.to_dict(), "erasure": self.erasure.to_dict()}
+
+    @classmethod
+    def shape(cls) -> dict[str, Any]:
+        return {**Memory.shape(), "erasure": Erasure}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +85,8 @@ class ForgottenSession(Value):
 
     session_id: str
     turns: int
+    erasure: Erasure
+    """Whether its bytes are gone from every file, or until when some may remain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +122,8 @@ class Health(Value):
 
 @dataclass(frozen=True, slots=True)
 class Readiness(Value):
-    """The store answers, and is in the form this version writes."""
+    """The store answers, and is in the form this version writes: `ok`, or `read-only` where nothing can be written."""
 
     status: str
+    detail: str = ""
+    """Why nothing can be written."""

@@ -24,7 +24,7 @@ from fivefold.service.write_queue import MOST_RATES, WriteQueue
 from fivefold.stores import open_store
 from fivefold.values.access import HERE, Caller, Role, Unauthorized
 from fivefold.values.paging import Page, page_of, read_cursor
-from fivefold.values.reports import Stats
+from fivefold.values.reports import Erasure, Stats
 
 __all__ = ["Limits", "Processes", "Service", "open_service"]
 
@@ -163,6 +163,11 @@ class Service:
         """Delete a namespace with everything in it; gives how many memories it had."""
         caller.require("admin", namespace)
         return self.engines.remove_namespace(namespace)
+
+    def erasure(self) -> Erasure:
+        """Whether the bytes of what was forgotten are gone, or until when some may remain; without a path."""
+        state = self.engines.store.erasure()
+        return replace(state, detail=state.detail.replace(f"{self.engines.location}-wal", "the write-ahead log"))
 
     def stats(self, caller: Caller, engine: Engine) -> Stats:
         """What the namespace contains; the size of the whole store only for a caller that may see all of it."""

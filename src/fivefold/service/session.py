@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import TracebackType
 
@@ -71,6 +72,8 @@ class Action:
     audit_success: bool = True
     outcome: str = "ok"
     """What the audit log gets if nothing is raised."""
+    confirm: Callable[[], object] | None = None
+    """Checks the caller again, in the thread that does the work: a key may be revoked while a long body arrives."""
 
     @property
     def service(self) -> Service:
@@ -129,6 +132,8 @@ class Action:
                 raise DoneWithoutRoom("its note in the audit log") from None
 
     async def _note_in_thread(self, error: BaseException | None) -> None:
-        limiter = None if self.name in READS else self.service.note_writers
+        if self.name in READS:  # it is written later, so that nothing has to wait
+            self._note(error)
+            return
         with anyio.CancelScope(shield=True):  # a stopping server cancels requests; they are logged all the same
-            await anyio.to_thread.run_sync(self._note, error, limiter=limiter)
+            await anyio.to_thread.run_sync(self._note, error, limiter=self.service.note_writers)

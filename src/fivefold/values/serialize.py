@@ -35,12 +35,22 @@ class Value:
             yield name, getattr(self, name)
 
 
+_NAMES: dict[type[Any], list[str]] = {}
+
+
 def _names(kind: type[Any]) -> list[str]:
-    return [field.name for field in dataclasses.fields(kind) if field.metadata.get("json", True)]
+    if kind not in _NAMES:
+        _NAMES[kind] = [field.name for field in dataclasses.fields(kind) if field.metadata.get("json", True)]
+    return _NAMES[kind]
+
+
+_PLAIN = frozenset({type(None), str, bool, int, float})
 
 
 def plain(value: object) -> Any:
     """`value` as JSON types: dataclasses become objects, tuples lists, times ISO 8601 in UTC."""
+    if type(value) in _PLAIN:
+        return value
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Value):

@@ -22,6 +22,9 @@ from fivefold.values.open_files import note_closed, note_open
 BUSY_MS = 120_000
 """How long a writer waits for another process's transaction before it gives up."""
 
+INDEX_BYTES = 32_768
+"""The least size of the file next to a log by which processes find their way in it."""
+
 _READERS = 8
 
 rows, number = statements.rows, statements.number
@@ -33,8 +36,8 @@ _READ_CHECK_S = 0.05
 def connect(location: str, *, read_only: bool = False, create: bool = False) -> apsw.Connection:
     """A connection that waits for others, checks foreign keys and knows vec0."""
     if read_only:
-        # Without a log file nothing can change while we read; with one, SQLite must read that too.
-        how = "mode=ro" if Path(f"{location}-wal").exists() else "immutable=1"
+        # Without a log nothing can change while we read; with one, SQLite must read that too.
+        how = "mode=ro" if _has_log(location) else "immutable=1"
         uri = f"{Path(location).absolute().as_uri()}?{how}"
         connection = apsw.Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
     else:
@@ -52,6 +55,19 @@ def connect(location: str, *, read_only: bool = False, create: bool = False) -> 
     else:
         connection.execute("PRAGMA secure_delete = ON")  # deleted text is overwritten, also by an upgrade or a log
     return connection
+
+
+def _has_log(location: str) -> bool:
+    """Whether there is a write-ahead log with content, or one that a process uses; a full disk leaves empty files."""
+    log, index = Path(f"{location}-wal"), Path(f"{location}-shm")
+    if not log.exists() or log.stat().st_size > 0:
+        return log.exists()
+    return index.exists() and index.stat().st_size >= INDEX_BYTES
+
+
+def is_full(error: apsw.Error) -> bool:
+    """Whether an error says that the disk has no room, also not for the small file that readers share."""
+    return isinstance(error, apsw.FullError) or getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE
 
 
 def make_durable(connection: apsw.Connection) -> None:
@@ -120,6 +136,8 @@ def plain_errors(location: str) -> Iterator[None]:
             f"another process changed in {location!r} what this write is about; nothing was written, try again"
         ) from None
     except apsw.IOError as error:
+        if is_full(error):
+            raise DiskFull(f"the disk holding {location!r} is full; free some space and try again") from None
         raise StoreError(f"{location!r} could not be read or written: {error}") from None
     except apsw.ConnectionClosedError:
         raise StoreClosed("this engine was closed; open the store again") from None

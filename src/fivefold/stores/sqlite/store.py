@@ -27,6 +27,7 @@ from fivefold.stores.sqlite.code_builder import CodeBuilder
 from fivefold.stores.sqlite.connection import (
     Connections,
     connect,
+    is_full,
     make_durable,
     number,
     plain_errors,
@@ -263,11 +264,21 @@ def _prepare(location: str) -> bool:
     if exists and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
         return True
     with plain_errors(location):
-        connection = connect(location, create=True)
         try:
-            migrate(connection, location, migrations())
-            make_durable(connection)
-        finally:
-            connection.close()
+            _bring_up_to_date(location)
+        except (apsw.FullError, apsw.IOError) as error:
+            if not exists or not is_full(error):
+                raise
+            _log.warning("the disk holding %r is full: the store is opened to read only", location)
+            return True
     tidy(location)
     return False
+
+
+def _bring_up_to_date(location: str) -> None:
+    connection = connect(location, create=True)
+    try:
+        migrate(connection, location, migrations())
+        make_durable(connection)
+    finally:
+        connection.close()

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from fivefold.retrieval.browse import History
 from fivefold.service.argument_fields import Moment
+from fivefold.service.responses import ForgottenMemory
 from fivefold.values.memory import Kind, Memory, Type
 from fivefold.values.paging import Page
 from fivefold.values.reports import Merged, Report
@@ -168,12 +169,15 @@ def update_memory(action: Current, id: str, body: Changes) -> Memory:
     role="writer",
     action="forget",
     tag=TAG,
-    answers=Memory,
+    answers=ForgottenMemory,
     example=Example({"namespace": "default", "id": "s01.04"}),
 )
-def forget_memory(action: Current, id: str) -> Memory:
-    """Forget a memory and everything derived from it, for good; the answer is what was forgotten."""
-    return action.engine.forget(id)
+def forget_memory(action: Current, id: str) -> ForgottenMemory:
+    """Forget a memory and everything derived from it, for good; the answer is what was forgotten.
+
+    Its `erasure` says whether the bytes are gone from every file, or until when some may remain.
+    """
+    return ForgottenMemory(action.engine.forget(id), action.service.erasure())
 
 
 @operation(

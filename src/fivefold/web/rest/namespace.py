@@ -37,7 +37,7 @@ TAG = "namespaces"
 def delete_namespace(action: Current) -> DeletedNamespace:
     """Delete a namespace with everything in it, for good. Keys and the audit log stay."""
     name = str(action.session.namespace)
-    return DeletedNamespace(name, action.service.delete_namespace(action.caller, name))
+    return DeletedNamespace(name, action.service.delete_namespace(action.caller, name), action.service.erasure())
 
 
 @operation("GET", f"{IN}/settings", role="reader", action="settings", tag=TAG, answers=Settings, example=Example(HERE))

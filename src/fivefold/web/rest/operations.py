@@ -125,6 +125,9 @@ def operation(
     def register(endpoint: Callable[P, Value | Response]) -> Callable[P, Response]:
         @wraps(endpoint)
         def respond(*args: P.args, **kwargs: P.kwargs) -> Response:
+            action = kwargs.get("action")
+            if isinstance(action, Action) and action.confirm is not None:
+                action.confirm()
             answer = endpoint(*args, **kwargs)
             return answer if isinstance(answer, Response) else ValueResponse(answer, status)
 
@@ -164,7 +167,9 @@ async def _respond(operation: Operation, request: Request, inner: Inner) -> Resp
         if operation.writes:
             response = await _respond_once(operation, action, request, inner)
         else:
-            await _receive_body(operation, request)
+            if operation.takes is not None:
+                await request.body()
+                action.confirm = partial(recheck_caller, request)
             response = await inner(request)
         if isinstance(response, ValueResponse) and isinstance(response.value, Report):
             action.subject = _ids_of(response.value)
@@ -212,7 +217,9 @@ async def _receive_body(operation: Operation, request: Request) -> None:
 
 
 async def _digest(request: Request) -> bytes:
-    return hashlib.sha256(request.scope["query_string"] + b"\n" + await request.body()).digest()
+    """In a thread, which lets others work while a large body is hashed."""
+    data = request.scope["query_string"] + b"\n" + await request.body()
+    return await run_in_threadpool(lambda: hashlib.sha256(data).digest())
 
 
 def _check_type(operation: Operation, request: Request) -> None:

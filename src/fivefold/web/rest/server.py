@@ -21,6 +21,10 @@ from fivefold.web.rest.operations import Current, Example, ValueResponse, operat
 from fivefold.web.rest.sessions import Paging
 
 TAG = "server"
+READ_ONLY = (
+    "the store can only be read: its disk was full when the server started, or its file is read-only; "
+    "make room or give the right to write, then start the server again"
+)
 
 
 class AuditFilters(Paging):
@@ -80,5 +84,6 @@ async def health() -> Response:
 
 def ready(request: Request) -> Response:
     """The store answers, and is in the form this version writes."""
-    service_of(request).engines.store.keys.has_any()
-    return ValueResponse(Readiness("ok"))
+    store = service_of(request).engines.store
+    store.keys.has_any()
+    return ValueResponse(Readiness("read-only", READ_ONLY) if store.keys.read_only else Readiness("ok"))

@@ -66,4 +66,4 @@ def get_session(action: Current, id: str) -> Turns:
 )
 def forget_session(action: Current, id: str) -> ForgottenSession:
     """Forget a conversation with all its turns, for good."""
-    return ForgottenSession(id, action.engine.forget_session(id))
+    return ForgottenSession(id, action.engine.forget_session(id), action.service.erasure())
