@@ -127,6 +127,7 @@ METHODS: dict[str, Callable[[Reader, VectorSpace], object]] = {
     "exists": lambda reader, space: reader.exists(),
     "space": lambda reader, space: reader.search.vector_space(),
     "settings": lambda reader, space: reader.admin.settings(),
+    "last_written": lambda reader, space: reader.memories.last_written(NOW),
     "dense_each": lambda reader, space: reader.search.dense_each(space, "full", [VECTOR, -VECTOR], 20),
     "dense": lambda reader, space: reader.search.dense(space, "full", VECTOR, 20, Filter(("fact", "event"))),
     "lexical": lambda reader, space: reader.search.lexical(LEXEMES, 20, FOUND),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,8 @@ from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
 from fivefold.testing.recipes import steady
 from fivefold.transfer.jsonl import read_lines
-from fivefold.values.memory import Record
+from fivefold.values.memory import Memory, Record
+from fivefold.values.reports import Report
 from fivefold.writing import pipeline
 from tests.support.toy_engine import toy
 
@@ -376,3 +379,28 @@ def test_what_can_be_read_only_once_is_not_imported(tmp_path: Path, engine: Engi
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InvalidInput, match="can be read only once"):
         engine.import_jsonl(tmp_path / "pipe")
+
+
+def test_two_who_import_the_same_file_at_once_store_it_once(engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "export.jsonl"
+    engine.remember_many([{"id": f"m{n}", "content": f"Parcel {n} came", "session_id": f"s{n % 3}"} for n in range(12)])
+    count = engine.export_jsonl(path)
+    for number in range(2):
+        copies = [toy(str(tmp_path / f"copy{number}.db")) for _ in range(2)]
+        together = threading.Barrier(2)
+
+        def imported(copy: Engine, together: threading.Barrier = together) -> Report:
+            together.wait()
+            return copy.import_jsonl(path)
+
+        with ThreadPoolExecutor(2) as pool:
+            reports = list(pool.map(imported, copies))
+        assert sorted(id for report in reports for id in report.stored) == sorted(m.id for m in _all(engine))
+        assert sum(len(report.merged) for report in reports) == count
+        assert [finding for finding in copies[0].doctor() if not finding.ok] == []
+        for copy in copies:
+            copy.close()
+
+
+def _all(engine: Engine) -> list[Memory]:
+    return [*engine.memories(limit=200), *engine.memories(kind="session", limit=200)]

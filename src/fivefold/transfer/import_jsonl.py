@@ -80,17 +80,21 @@ def _build_sessions(namespace: Namespace, session_ids: Sequence[str]) -> None:
 
 
 def _restore_batch(namespace: Namespace, model: Embedder, batch: Sequence[Draft], report: ReportBuilder) -> None:
-    """One transaction over those that are not stored yet."""
-    known = namespace.reader.memories.existing_ids([item.memory.id for item in batch])
-    new = [item for item in batch if item.memory.id not in known]
-    for item in batch:
-        if item.memory.id in known:
-            report.merged.append(Merged(item.memory.id, "a memory with this id is already stored"))
-    if new:
-        with namespace.transaction(model) as txn:
-            for item in new:
-                _restore_one(txn, item, report)
+    """One transaction over those that are not stored yet, also not by another who writes at the same time."""
+    part = ReportBuilder()
+    with namespace.transaction(model) as txn:
+        known = txn.memories.existing_ids([item.memory.id for item in batch])
+        new = [item for item in batch if item.memory.id not in known]
+        part.merged += [
+            Merged(item.memory.id, "a memory with this id is already stored")
+            for item in batch
+            if item.memory.id in known
+        ]
+        for item in new:
+            _restore_one(txn, item, part)
+        if new:
             drop_readings_after(new, txn)
+    report.include(part)
 
 
 def _restore_one(txn: Writer, item: Draft, report: ReportBuilder) -> None:

@@ -37,6 +37,7 @@ from fivefold.writing.secrets_in_records import refuse_secrets, without_secrets
 from fivefold.writing.sessions import backfill_previous, log_turn, refresh_sessions
 from fivefold.writing.supersession import corrected_statement, replace_statements
 from fivefold.writing.turns import find_turns_before, follow_new_turns
+from fivefold.writing.write_time import write_time
 
 BATCH = 1_000
 """Records that are stored together; each batch is one transaction."""
@@ -108,7 +109,7 @@ def batches(items: Iterable[T]) -> Iterator[list[T]]:
 
 def extract(records: Iterable[Record], namespace: Namespace, settings: Settings | None = None) -> list[Draft]:
     """The memories that the records become, all created at the same moment."""
-    now, settings = namespace.clock(), settings or namespace.settings
+    now, settings = write_time(namespace), settings or namespace.settings
     fit = [without_secrets(record, settings) for record in records]
     drafts = [draft(record, namespace.name, namespace.extractor, now) for record in fit]
     for item in drafts:

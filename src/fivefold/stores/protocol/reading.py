@@ -35,6 +35,9 @@ class MemoryReader(Protocol):
     def scan(self, after: int = 0, size: int = 500) -> list[tuple[Memory, Extraction]]:
         """Memories with their extraction in the order of their rows, beginning after a row."""
 
+    def last_written(self, until: datetime) -> datetime | None:
+        """When the latest memory was written, of those that were not written after `until`."""
+
     def page(self, keep: Filter, after: tuple[int, int] | None, limit: int) -> list[Memory]:
         """Memories that pass the filter, latest event first; `after` is event time in µs and row of the last one.
 

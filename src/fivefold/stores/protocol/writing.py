@@ -40,6 +40,9 @@ class MemoryWriter(Protocol):
     def get(self, id: str) -> Memory | None:
         """The memory with that id, as this transaction sees it."""
 
+    def existing_ids(self, ids: Sequence[str]) -> set[str]:
+        """Which of these ids the namespace has, as this transaction sees it."""
+
     def by_row(self, row: int) -> Memory | None:
         """The memory at that row, as this transaction sees it."""
 

@@ -56,6 +56,12 @@ class SqlMemoryReader:
         )
         return {item for (item,) in rows}
 
+    def last_written(self, until: datetime) -> datetime | None:
+        """When the latest memory was written, of those that were not written after `until`."""
+        sql = "SELECT max(created_at) FROM memories WHERE namespace = :ns AND created_at <= :until"
+        ((last,),) = self._scope.rows(sql, until=to_micros(until)) or [(None,)]
+        return None if last is None else from_micros(last)
+
     def scan(self, after: int = 0, size: int = 500) -> list[tuple[Memory, Extraction]]:
         rows = self._scope.rows(
             f"SELECT {COLUMNS}, extracted FROM memories WHERE row > :after "

@@ -85,6 +85,10 @@ class SqlMemoryWriter:
     def get(self, id: str) -> Memory | None:
         return self._txn.first_memory("id = ?", id)
 
+    def existing_ids(self, ids: Sequence[str]) -> set[str]:
+        sql = f"SELECT id FROM memories WHERE namespace = ? AND {self._txn.sql.among('id', '?')}"
+        return {str(id) for (id,) in self._txn.rows(sql, self._txn.key, self._txn.sql.as_list(ids))}
+
     def by_row(self, row: int) -> Memory | None:
         return self._txn.memory(row)
 
