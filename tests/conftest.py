@@ -16,6 +16,8 @@ from hypothesis import settings
 import fivefold
 from fivefold import sample
 from fivefold.engine import Engine
+from fivefold.models.bert import Session
+from tests.support.kept_runs import KeptRuns
 from tests.support.postgres import GIVEN, Postgres, Server
 
 settings.register_profile("untimed", deadline=None)
@@ -163,6 +165,14 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Benchmarks in tests keep their vectors to themselves."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FIVEFOLD_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _kept_runs() -> Iterator[None]:
+    """Models read the same inputs once in each process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Session, "run", KeptRuns().method)
         yield
 
 

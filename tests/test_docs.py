@@ -159,10 +159,9 @@ def test_shell_blocks_run(page: str, tmp_path: Path, postgres: Server, programs:
     script = script.replace("8484", str(free_port()))
     assert "fivefold " in script
     inherited = {name: value for name, value in os.environ.items() if name != "FIVEFOLD_STORE"}
-    first = () if page == "README.md" else (str(programs),)
-    if first and "fivefold demo --store me.db " in script:
+    if page != "README.md" and "fivefold demo --store me.db " in script:
         shutil.copy(sample_path, tmp_path / "me.db")
-    path = os.pathsep.join([*first, str(Path(sys.executable).parent), os.environ["PATH"]])
+    path = os.pathsep.join([str(programs), str(Path(sys.executable).parent), os.environ["PATH"]])
     served = {"DATABASE_URL": postgres.new_location()}
     if page in ("README.md", "docs/coding-agents.md"):  # these write to the home folder, where others find their models
         served["HOME"] = str(tmp_path / "home")

@@ -52,9 +52,9 @@ class RecallLaws(StoreFixtures):
     def test_every_recipe_answers_the_sample_as_the_reference_does(self, store: Store, reference: Store) -> None:
         pair = StorePair(store, reference, real_vectors())
         pair.remember(*sample.memories())
-        for question in sample.questions():
+        for question in sample.questions()[::3]:
             pair.ask(question.query, now=question.now)
-        pair.ask(*(question.query for question in sample.questions()[::7]), k=40, now="2025-07-01T00:00:00Z")
+        pair.ask(*(question.query for question in sample.questions()[1::12]), k=40, now="2025-07-01T00:00:00Z")
         pair.same()
 
     @examined
