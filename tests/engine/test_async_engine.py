@@ -53,7 +53,7 @@ class Gate(Toy):
     [
         (Engine, AsyncEngine, {"close", "export_lines", "settings", "graph", "location"}),
         (Graph, AsyncGraph, set()),
-        (SharedStore, fivefold.AsyncStore, {"close", "namespace", "location", "remove_namespace", "space"}),
+        (SharedStore, fivefold.AsyncStore, {"close", "namespace", "location", "remove_namespace"}),
     ],
 )
 def test_every_method_is_awaited_with_the_same_arguments(blocking: type, awaited: type, apart: set[str]) -> None:

@@ -63,10 +63,6 @@ class SharedStore:
                 self._engines.popitem(last=False)
             return engine
 
-    def space(self, name: str) -> Namespace:
-        """A namespace with the models that serve it, for a server that stores what waited."""
-        return Namespace(self.store, name, None, self._extractor, utc_now, self._embedder)
-
     def namespaces(self) -> tuple[str, ...]:
         """The names of all namespaces that were ever written to, sorted."""
         return self.store.namespaces()
@@ -107,6 +103,11 @@ class SharedStore:
 
     def _engine(self, name: str) -> Engine:
         return Engine(self.store, name, extractor=self._extractor, pool=self._pool, default_embedder=self._embedder)
+
+
+def space_of(engines: SharedStore, name: str) -> Namespace:
+    """A namespace with the models that serve it, for a server that stores what waited."""
+    return Namespace(engines.store, name, None, engines._extractor, utc_now, engines._embedder)
 
 
 def _deletion(namespace: str) -> AuditEntry:

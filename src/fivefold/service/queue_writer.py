@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from fivefold import observers
 from fivefold.engine import SharedStore
+from fivefold.engine.shared_store import space_of
 from fivefold.errors import StoreClosed, StoreError
 from fivefold.namespace import Namespace
 from fivefold.service.audit import subject_of
@@ -120,7 +121,7 @@ class QueueWriter:
     def _store_batch(self, namespace: str, batch: Sequence[QueueEntry]) -> int:
         """Store records together; if that fails for another reason than the store, each alone."""
         try:
-            done = _Target(self._store, namespace, self._engines.space(namespace)).remember_queued(batch)
+            done = _Target(self._store, namespace, space_of(self._engines, namespace)).remember_queued(batch)
         except StoreError:
             raise
         except Exception as error:

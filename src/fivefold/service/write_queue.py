@@ -11,6 +11,7 @@ from math import ceil
 from typing import Literal
 
 from fivefold.engine import SharedStore
+from fivefold.engine.shared_store import space_of
 from fivefold.errors import NotFound, QueueFull
 from fivefold.service.limits import LimitExceeded, Limits
 from fivefold.service.shared_tables import Table
@@ -89,14 +90,14 @@ class WriteQueue:
         self, namespace: str, records: Sequence[object], key_id: str | None, write: str | None = None
     ) -> QueuedWrite:
         """Accept records, all or none. The same `write` again is accepted once."""
-        space = self._engines.space(checked_name(namespace, "namespace"))
+        space = space_of(self._engines, checked_name(namespace, "namespace"))
         return self._add(space.name, *check_records(space, records), key_id, write)
 
     def add_messages(
         self, namespace: str, messages: Sequence[object], session_id: str, key_id: str | None, write: str | None = None
     ) -> QueuedWrite:
         """Accept the messages of a conversation, all or none."""
-        space = self._engines.space(checked_name(namespace, "namespace"))
+        space = space_of(self._engines, checked_name(namespace, "namespace"))
         return self._add(space.name, *check_messages(space, messages, session_id), key_id, write)
 
     def write(self, namespace: str, id: str) -> QueuedWrite:
