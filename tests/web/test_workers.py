@@ -76,6 +76,16 @@ def test_connections_are_shared_out_evenly_and_see_one_store(two: Served) -> Non
             client.close()
 
 
+def test_what_any_worker_accepts_is_stored_by_the_first(two: Served) -> None:
+    clients = [two.asking(None) for _ in range(4)]
+    later = [client.post(f"{AT}/memories?wait=false", json={"content": f"Tin {n}"}) for n, client in enumerate(clients)]
+    assert {answer.status_code for answer in later} == {202}
+    until(lambda: clients[0].get(f"{AT}/queue").json()["waiting"] == 0)
+    for client, answer in zip(reversed(clients), later, strict=True):
+        assert client.get(answer.headers["location"]).json()["report"]["stored"] == answer.json()["waiting"]
+        client.close()
+
+
 def test_figures_are_of_all_workers(two: Served) -> None:
     name = 'fivefold_requests_total{method="GET",operation="who_am_i",status="200"}'
     before = figure(two, name)
