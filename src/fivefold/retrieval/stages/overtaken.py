@@ -15,6 +15,9 @@ from fivefold.values.vectors import Vector
 LEAST = 0.25
 """A memory that answers with less than this chance puts no other behind."""
 
+WORTH = 0.05
+"""One that answers with less than this chance is behind already, and is not compared."""
+
 
 def overtaken(memories: Sequence[Memory], said: Sequence[Said], odds: Vector, context: SearchContext) -> Vector:
     """Of each memory the chance that another one answers and is of the right time.
@@ -30,7 +33,9 @@ def overtaken(memories: Sequence[Memory], said: Sequence[Said], odds: Vector, co
     pairs = [
         (older, newer)
         for older, newer in permutations(range(len(memories)), 2)
-        if answers[newer if now else older] >= LEAST and memories[older].event_at < memories[newer].event_at
+        if answers[newer if now else older] >= LEAST
+        and answers[older if now else newer] >= WORTH
+        and memories[older].event_at < memories[newer].event_at
     ]
     relations = pair_reader().relations([SaidPair(said[older], said[newer]) for older, newer in pairs])
     for (older, newer), relation in zip(pairs, relations, strict=True):
