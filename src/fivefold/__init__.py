@@ -121,6 +121,7 @@ _HOME = {
     "Support": "values.recall_trace",
     "Timing": "values.recall_trace",
     "TopHit": "values.recall_trace",
+    "TypeHint": "values.recall_trace",
     "WordMatch": "values.recall_trace",
     "Drift": "values.reports",
     "Erasure": "values.reports",
@@ -249,6 +250,7 @@ if TYPE_CHECKING:
     from fivefold.values.recall_trace import Support as Support
     from fivefold.values.recall_trace import Timing as Timing
     from fivefold.values.recall_trace import TopHit as TopHit
+    from fivefold.values.recall_trace import TypeHint as TypeHint
     from fivefold.values.recall_trace import WordMatch as WordMatch
     from fivefold.values.reports import Drift as Drift
     from fivefold.values.reports import Erasure as Erasure

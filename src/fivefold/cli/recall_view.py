@@ -179,6 +179,8 @@ def plan(outline: Plan) -> None:
     )
     if outline.filter:
         hang("", f"filter {outline.filter}", "bold")
+    for hint in outline.type_hints:
+        hang("  ", hint.describe(), further=4)
     table(
         ("route", "runs", "depth", "weight", "why"),
         [

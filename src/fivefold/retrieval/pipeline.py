@@ -2,6 +2,7 @@
 
 prepare(request)      →  Prepared    what `plan` shows and `recall` runs:
   understand(question)  →  Query       what the question asks for
+  optimize(query)       →  TypeHints   which types of memory it implies
   plan(query, recipe)   →  Plan        which routes, how deep, and why
 retrieve(plan)        →  runs        every route's hits, in parallel
 fuse → boost → rerank →
@@ -22,6 +23,7 @@ from fivefold.namespace import Namespace
 from fivefold.retrieval.effort import at_effort
 from fivefold.retrieval.fuse import Fused, fuse, name_top_hits
 from fivefold.retrieval.matched_words import with_matched_words
+from fivefold.retrieval.optimize import optimize
 from fivefold.retrieval.plan import plan
 from fivefold.retrieval.recipe import FusionSpec, Recipe
 from fivefold.retrieval.request import RecallRequest
@@ -71,7 +73,9 @@ def prepare(request: RecallRequest, namespace: Namespace) -> Prepared:
     settings, watch = namespace.settings, Stopwatch()
     query = understood(request, namespace.reader, settings)
     watch.stage("understand")
+    query, hints = optimize(query, namespace.reader, settings)
     planned = plan(query, recipe, request.k, settings, request.effort, by_effort, request.filter)
+    planned = replace(planned, type_hints=hints)
     watch.stage("plan")
     return Prepared(recipe, settings, query, planned, watch)
 

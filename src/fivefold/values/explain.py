@@ -63,6 +63,7 @@ def explain_search(query: Query, plan: Plan, routes: Sequence[RouteRun], notes: 
     lines.append(f"recipe {plan.recipe}, k {plan.k}, {plan.fusion}{plan.describe_effort()}")
     if plan.filter:
         lines.append(f"filter {plan.filter}")
+    lines += [f"  {hint.describe()}" for hint in plan.type_hints]
     wide = max((COLUMN, *(len(run.route) for run in routes)))
     for run in routes:
         lines.append(f"  {run.route:<{wide}} {run.status:<8} {run.found:>4} found  {run.ms:7.2f} ms  {run.reason}")

@@ -87,6 +87,7 @@ class Query(Value):
     entities: tuple[EntityRef, ...] = ()
     intent: str = "what"
     type_hints: tuple[Type, ...] = ()
+    """The types of memory that narrow the search; the optimizer fills them in (R1, R2)."""
     cues: tuple[Cue, ...] = ()
     weights: Weights | None = None
     demands: tuple[Demand, ...] = ()
@@ -143,6 +144,4 @@ class Query(Value):
         lines += [f"  demands {demand.about}" for demand in self.demands]
         if self.reading:
             lines.append(f"  read as {self.reading!r}")
-        if self.type_hints:
-            lines.append(f"  implies memories of type {' or '.join(self.type_hints)}")
         return lines

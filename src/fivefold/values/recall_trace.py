@@ -37,6 +37,20 @@ class RoutePlan(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class TypeHint(Value):
+    """A type of memory that words of the question imply, and whether it counts (R2, R9)."""
+
+    type: Type
+    text: str
+    """The words of the question."""
+    kept: bool
+    reason: str
+
+    def describe(self) -> str:
+        return f"type {self.type} {'counts' if self.kept else 'is dropped'}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
 class Plan(Value):
     """What a recall will do, before it does it."""
 
@@ -50,6 +64,8 @@ class Plan(Value):
     """What the effort changed in the recipe, by paths as `overrides` has them."""
     filter: str = ""
     """Which memories may answer, as a line of text; empty where all may."""
+    type_hints: tuple[TypeHint, ...] = ()
+    """The types that the question's words imply; those not kept narrow nothing."""
 
     def describe_effort(self) -> str:
         """The effort in words; empty where it is the normal one."""
@@ -71,7 +87,8 @@ class Plan(Value):
         ]
         then = ", ".join(self.stages) or "nothing"
         title = f"recipe {self.recipe}{self.describe_effort()} · k {self.k} · {self.fusion} · then {then}"
-        return html_lines(title) + html_table(("route", "runs", "depth", "", "weight", "why"), rows)
+        hints = [hint.describe() for hint in self.type_hints]
+        return html_lines(title, *hints) + html_table(("route", "runs", "depth", "", "weight", "why"), rows)
 
 
 @dataclass(frozen=True, slots=True)

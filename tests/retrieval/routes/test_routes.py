@@ -116,7 +116,7 @@ def test_too_few_of_the_type_and_the_filter_is_dropped(typed: Engine) -> None:
 
 def test_a_type_the_namespace_hardly_holds_is_no_hint(engine: Engine) -> None:
     engine.remember("I prefer tea")
-    query = engine.understand("what do I prefer?")
+    query = engine.recall("what do I prefer?").query
     assert query.type_hints == ()
     assert [cue.value for cue in query.cues if cue.kind == "type"] == ["preference"]
 

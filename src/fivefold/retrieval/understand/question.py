@@ -8,7 +8,7 @@ from datetime import datetime, tzinfo
 from typing import TypeVar
 
 from fivefold.retrieval.understand.coreference import refer_back
-from fivefold.retrieval.understand.cues import find_cues, implied_types, main_intent
+from fivefold.retrieval.understand.cues import find_cues, main_intent
 from fivefold.retrieval.understand.demands import find_demands
 from fivefold.retrieval.understand.entities import resolve
 from fivefold.retrieval.understand.follow_up import written_out
@@ -28,9 +28,9 @@ Part = TypeVar("Part", EntityRef, Demand, Cue)
 def understand(
     question: str, now: datetime, history: Sequence[str], reader: Reader, settings: Settings, zone: tzinfo | None = None
 ) -> Query:
-    """The question with its words, entities, window, intent, types and demands. It never fails on any text.
+    """The question with its words, entities, window, intent and demands. It never fails on any text.
 
-    Without a zone, days are those of the settings.
+    Types of memory are implied later, by the optimizer (R1). Without a zone, days are those of the settings.
     """
     language = language_of(question)
     resolved = resolve(question, reader)
@@ -51,9 +51,6 @@ def understand(
         window=time.window if time else None,
         entities=tuple(_in_place(ref, question, mended) for ref in (*resolved, *referring)),
         intent=main_intent(cues),
-        type_hints=tuple(
-            name for name in implied_types(cues) if reader.memories.has_type(name, max(1, settings.widen_below))
-        ),
         cues=tuple(_in_place(cue, question, mended) for cue in cues) if language else cues,
         demands=demands if language else tuple(_in_place(demand, question, mended) for demand in demands),
         reading=reading if reading != question else "",
