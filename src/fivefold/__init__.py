@@ -114,6 +114,7 @@ _HOME = {
     "PassageMatch": "values.recall_trace",
     "Plan": "values.recall_trace",
     "RouteHit": "values.recall_trace",
+    "RoutePlace": "values.recall_trace",
     "RoutePlan": "values.recall_trace",
     "RouteRun": "values.recall_trace",
     "StageNote": "values.recall_trace",
@@ -121,6 +122,7 @@ _HOME = {
     "Support": "values.recall_trace",
     "Timing": "values.recall_trace",
     "TopHit": "values.recall_trace",
+    "TracedCandidate": "values.recall_trace",
     "TypeHint": "values.recall_trace",
     "WordMatch": "values.recall_trace",
     "Drift": "values.reports",
@@ -243,6 +245,7 @@ if TYPE_CHECKING:
     from fivefold.values.recall_trace import PassageMatch as PassageMatch
     from fivefold.values.recall_trace import Plan as Plan
     from fivefold.values.recall_trace import RouteHit as RouteHit
+    from fivefold.values.recall_trace import RoutePlace as RoutePlace
     from fivefold.values.recall_trace import RoutePlan as RoutePlan
     from fivefold.values.recall_trace import RouteRun as RouteRun
     from fivefold.values.recall_trace import StageNote as StageNote
@@ -250,6 +253,7 @@ if TYPE_CHECKING:
     from fivefold.values.recall_trace import Support as Support
     from fivefold.values.recall_trace import Timing as Timing
     from fivefold.values.recall_trace import TopHit as TopHit
+    from fivefold.values.recall_trace import TracedCandidate as TracedCandidate
     from fivefold.values.recall_trace import TypeHint as TypeHint
     from fivefold.values.recall_trace import WordMatch as WordMatch
     from fivefold.values.reports import Drift as Drift

@@ -130,10 +130,11 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
         dropped=tuple(dropped),
         timings=tuple(watch.timings),
         embedder=space.embedder if space else "",
-        notes=pool.notes,
+        notes=(*pool.notes, *pool.idle),
         recent=tuple(turn for turn in recent if turn.is_alive(request.now)),
         chance=pool.chance,
         found=bool(hits) and pool.found is not False,
+        fused=fused.rows,
     )
 
 
@@ -147,13 +148,13 @@ def search_alive(
     now, keep = context.query.now, context.keep
     runs = retrieve(planned, context, threads, fusion)
     watch.stage("retrieve")
-    fused = fuse(runs, planned, fusion, context.reader.memories.fetch)
+    fused = fuse(runs, planned, fusion, context.reader.memories.fetch_with_ids)
     if all(candidate.memory.is_alive(now) for candidate in fused.candidates):
         return runs, fused
     alive = replace(context, keep=replace(keep, alive_at=max(now, keep.alive_at or now)))
     runs = retrieve(planned, alive, threads, fusion)
     watch.stage("retrieve again")
-    return runs, fuse(runs, planned, fusion, context.reader.memories.fetch)
+    return runs, fuse(runs, planned, fusion, context.reader.memories.fetch_with_ids)
 
 
 def encode_question(

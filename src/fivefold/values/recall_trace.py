@@ -241,11 +241,49 @@ class Dropped(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class RoutePlace(Value):
+    """A memory's place in the list of one route; `score` is on the route's own scale."""
+
+    route: str
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class TracedCandidate(Value):
+    """A candidate from its first list to its end: where each route had it, and where it stayed behind.
+
+    `rank` is its rank in the answer, None where it was dropped; `stage` and `reason` say where and why. `places` is
+    empty for a memory that no route found and a stage added, as the successor of one that was found.
+    """
+
+    id: str
+    rank: int | None
+    score: float
+    stage: str
+    reason: str
+    places: tuple[RoutePlace, ...]
+
+    def describe_places(self) -> str:
+        """Its rank and score in each route, in a line."""
+        return ", ".join(f"{place.route} #{place.rank} {place.score:.4g}" for place in self.places)
+
+
+@dataclass(frozen=True, slots=True)
+class FusedRows:
+    """All that the routes brought, by row: the fused score, and the id; how many of them went on to the stages."""
+
+    scores: Mapping[int, float] = field(default_factory=dict)
+    ids: Mapping[int, str] = field(default_factory=dict)
+    pool: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class StageNote(Value):
-    """The outcome of a stage that may fail or be off: its model judged, was late, or is not switched on."""
+    """The outcome of a stage that may fail or rest: its model judged or was late, or it changed nothing (idle)."""
 
     stage: str
-    status: Literal["done", "failed", "off"]
+    status: Literal["done", "failed", "idle"]
     why: str
     model: str = ""
 

@@ -26,6 +26,9 @@ class MemoryReader(Protocol):
     def fetch(self, rows: Sequence[int]) -> dict[int, Memory]:
         """The memories at these rows, by row; rows without a memory are left out."""
 
+    def fetch_with_ids(self, rows: Sequence[int], others: Sequence[int]) -> tuple[dict[int, Memory], dict[int, str]]:
+        """The memories at `rows` and only the ids of those at `others`, by row, in one round trip."""
+
     def existing_ids(self, ids: Sequence[str]) -> set[str]:
         """Which of these ids the namespace has."""
 
