@@ -69,6 +69,10 @@ class Settings(TimeSettings):
     recent_turns: Annotated[
         RecentTurns, About("How many of the last turns of the conversation a recall adds to its answer; 0 for none")
     ] = 0
+    answer_with: Annotated[
+        Literal["sessions", "turns"],
+        About("Whether recipe `memsense` answers with whole sessions, or with turns and the turns around them (M5)"),
+    ] = "sessions"
     fact_days: Annotated[Days | None, About("After how many days a fact expires that says nothing else", NEVER)] = None
     preference_days: Annotated[Days | None, About("The same for a preference", NEVER)] = None
     event_days: Annotated[Days | None, About("The same for an event", NEVER)] = None

@@ -171,6 +171,21 @@ def test_m5_m7_without_session_memories_turns_are_ranked_with_their_neighbours(t
     assert skipped["vec_full_session"] == "it finds sessions, and only turns are wanted"
 
 
+def test_M5_M7_a_namespace_may_answer_with_turns_and_their_neighbours(talk: Engine) -> None:
+    talk.configure(answer_with="turns")
+    answer = talk.recall("zebra crossing", recipe="memsense")
+    assert {hit.memory.kind for hit in answer} == {"turn"}
+    beside = {hit.memory.id: [memory.id for memory in hit.neighbours] for hit in answer}
+    assert beside["t1"] == ["t0", "t2"]
+    assert "this namespace answers with turns" in {item.reason for item in answer.dropped}
+
+
+def test_M5_a_note_is_found_beside_sessions(talk: Engine) -> None:
+    talk.remember("zebra crossing", id="note", **AT)
+    answer = talk.recall("zebra crossing", recipe="memsense")
+    assert {hit.memory.kind for hit in answer} == {"session", "note"}
+
+
 def test_m8_every_hit_carries_scores_routes_and_the_explanation(talk: Engine) -> None:
     for unit in ("memory", "turn"):
         for hit in talk.recall("zebra crossing", recipe="memsense", overrides={"unit": unit}):

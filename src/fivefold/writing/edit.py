@@ -15,6 +15,7 @@ from fivefold.values.reports import BY_HAND, Link, Report
 from fivefold.values.validate import checked_name
 from fivefold.writing.comparison import compare
 from fivefold.writing.draft import Draft, embed_drafts
+from fivefold.writing.exchanges import add_sides, vectors_for
 from fivefold.writing.pipeline import embed, extract, merge_or_add
 from fivefold.writing.rebuild import writing_model
 from fivefold.writing.report import ReportBuilder
@@ -42,6 +43,7 @@ def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]
     item = _redraft(namespace, old, changes)
     item.before = _turn_before(namespace, old)
     embed_drafts([item], model)
+    add_sides([item], vectors_for(namespace.reader, model))
     report = ReportBuilder()
     found = compare([item], namespace, report)
     with namespace.transaction(model) as txn:
@@ -56,7 +58,7 @@ def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]
             follow_new_turns([item], txn, model)
             if item.memory.content != old.content:
                 follow_changed_turn(txn.sessions.turn_after(old.session_id, old.row), namespace, txn)
-            follow_change(old.session_id, old.content, item, namespace, txn)
+            follow_change(old.session_id, old, item, namespace, txn)
     return True
 
 
@@ -172,7 +174,7 @@ def remove(memory: Memory, namespace: Namespace, txn: Writer) -> None:
     txn.memories.remove(memory.row)
     if memory.session_id:
         follow_changed_turn(after, namespace, txn)
-        follow_change(memory.session_id, memory.content, None, namespace, txn)
+        follow_change(memory.session_id, memory, None, namespace, txn)
 
 
 def forget_session(namespace: Namespace, session_id: str) -> int:
