@@ -50,6 +50,8 @@ def recall(answer: Recall, full: bool = False, verbose: bool = False, zone: tzin
     for note in answer.notes:
         if note.status == "failed":
             hang("", f"stage {note.stage} failed: {note.why}", "red")
+    if answer.query.weights is not None:
+        hang("", f"intent {answer.query.shown_intent} · {answer.query.weights.describe()}", "dim")
     hang("", _closing(answer, verbose), "dim")
 
 

@@ -68,11 +68,16 @@ class Weights(Value):
     source: str = "fixed"
     before: tuple[float, float, float] | None = None
     """What the model had said, where use has corrected it (D12)."""
+    intent: str = ""
+    """Which of the four intents of training these weights are nearest to; empty where no model predicts them (D10)."""
 
     def describe(self) -> str:
-        """In percent, with where they come from (D10)."""
+        """In percent, with where they come from, and what use has changed (D10)."""
         shares = f"similarity {self.similarity:.0%}, recency {self.recency:.0%}, frequency {self.frequency:.0%}"
-        return f"{shares} ({self.source})"
+        corrected = ""
+        if self.before is not None:
+            corrected = ", before use corrected them " + ", ".join(f"{share:.0%}" for share in self.before)
+        return f"{shares}{corrected} ({self.source})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +103,11 @@ class Query(Value):
     @property
     def to_read(self) -> str:
         return self.reading or self.text
+
+    @property
+    def shown_intent(self) -> str:
+        """The intent that weighs the question: the predicted one (D10) where there is one, else that of its words."""
+        return (self.weights.intent if self.weights is not None else "") or self.intent
 
     def demand(self, *kinds: DemandKind) -> Demand | None:
         """The first demand of one of these kinds."""
@@ -130,7 +140,7 @@ class Query(Value):
 
     def describe(self) -> list[str]:
         """What was read out of the question, a line each."""
-        lines = [f"  asked {self.now:%Y-%m-%d %H:%M} UTC, intent {self.intent}"]
+        lines = [f"  asked {self.now:%Y-%m-%d %H:%M} UTC, intent {self.shown_intent}"]
         lines += [
             f"  {ref.text!r} may mean "
             + ", ".join(f"{shown_name(meaning.name)} ({meaning.confidence:.2f})" for meaning in ref.meanings)
