@@ -33,6 +33,7 @@ from fivefold.retrieval.selection import drop_not_yet_known, drop_unlikely, drop
 from fivefold.retrieval.stages import Pool, run_stages
 from fivefold.retrieval.trust import weigh_by_origin
 from fivefold.retrieval.understand.question import understand
+from fivefold.retrieval.understand.windows import Clock
 from fivefold.retrieval.weigh import apply_weights, predict_weights
 from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader, VectorSpace
@@ -82,7 +83,8 @@ def prepare(request: RecallRequest, namespace: Namespace) -> Prepared:
 
 def understood(request: RecallRequest, reader: Reader, settings: Settings) -> Query:
     """The question of a request, read at its time and in its zone."""
-    return understand(request.question, request.now, request.history, reader, settings, request.zone(settings))
+    clock = Clock(request.now, request.zone(settings), request.session_id, request.recipe.yesterday)
+    return understand(request.question, clock, request.history, reader, settings)
 
 
 def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExecutor) -> Recall:

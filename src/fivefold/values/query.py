@@ -11,6 +11,9 @@ from fivefold.values.memory import Type
 from fivefold.values.serialize import Value
 from fivefold.values.visible_text import one_line, shown_name
 
+Yesterday = Literal["day", "24 hours"]
+"""What "yesterday" means: the calendar day, or the 24 hours before now (R8)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Window(Value):

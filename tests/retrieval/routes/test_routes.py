@@ -59,9 +59,9 @@ def test_weights_and_scores_of_r10(engine: Engine) -> None:
 
 
 def test_the_temporal_route_finds_events_of_the_window_only(engine: Engine) -> None:
-    engine.remember("I visited the harbour", id="in", event_at="2025-06-10T12:00:00Z", type="event")
+    engine.remember("I visited the harbour", id="in", event_at="2025-06-10T18:00:00Z", type="event")
     engine.remember("I visited the mill", id="out", event_at="2025-05-01T12:00:00Z", type="event")
-    engine.remember("The harbour is old", id="fact", event_at="2025-06-10T12:00:00Z", type="fact")
+    engine.remember("The harbour is old", id="fact", event_at="2025-06-10T18:00:00Z", type="fact")
     answer = engine.recall("what happened yesterday?", recipe="recall", now="2025-06-11T15:30:00Z")
     temporal = run_of(answer, "temporal")
     assert [top.id for top in temporal.top] == ["in"]
@@ -85,6 +85,20 @@ def test_too_many_events_are_taken_from_the_middle_of_the_window(engine: Engine)
     rows = [hit.row for hit in reader.search.temporal(window.start, window.end, 3)]
     assert {memory.id for memory in reader.memories.fetch(rows).values()} == {"h12", "h11", "h13"}
     assert len(reader.search.temporal(window.start, window.end, 100)) == 24
+
+
+def test_R8_an_event_that_its_text_dates_into_the_window_is_found(engine: Engine) -> None:
+    engine.remember("I ran the marathon on 7 May 2023", type="event", event_at="2023-05-20T09:00:00Z", id="dated")
+    engine.remember("We painted the fence", type="event", event_at="2023-05-07T09:00:00Z", id="said")
+    engine.remember("The lease ends on 7 May 2023", type="fact", event_at="2023-01-20T09:00:00Z", id="fact")
+    answer = engine.recall("what happened on 7 May 2023?", recipe="recall", now="2023-06-01T12:00:00Z")
+    temporal = run_of(answer, "temporal")
+    assert [(top.id, top.score, top.note) for top in temporal.top] == [("said", 1.0, None), ("dated", 1.0, "names it")]
+    without = {"routes.temporal.named": False}
+    answer = engine.recall(
+        "what happened on 7 May 2023?", recipe="recall", now="2023-06-01T12:00:00Z", overrides=without
+    )
+    assert [top.id for top in run_of(answer, "temporal").top] == ["said"]
 
 
 def test_a_hint_of_recency_runs_the_temporal_route_at_half_weight(engine: Engine) -> None:

@@ -2,30 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Annotated
 
 from fivefold.retrieval.routes.base import BaseRoute, Options, SearchContext
+from fivefold.stores.queries import NAMES_WINDOW
+from fivefold.values.field_types import About
 from fivefold.values.filters import Filter
-from fivefold.values.query import Query
+from fivefold.values.query import Query, Window
 from fivefold.values.recall_trace import RouteHit
 
 SPECULATIVE = 0.5
 """What a hit weighs when the question only hints at a recent time without naming one (R10)."""
 
 
+@dataclass(frozen=True, slots=True)
+class TemporalOptions(Options):
+    """Which events belong to the window."""
+
+    named: Annotated[bool, About("Whether an event counts too that was said at another time and names the window")] = (
+        False
+    )
+
+
 class Temporal(BaseRoute):
     """Every event of the window counts the same; the other routes rank them. Its type is fixed (R9)."""
+
+    options = TemporalOptions
 
     def skip_reason(self, query: Query, optimize: bool) -> str | None:
         if query.window is None and not any(cue.kind == "recent" for cue in query.cues):
             return "the question names no time"
         return None
 
-    def search(self, context: SearchContext, depth: int, keep: Filter, options: Options) -> list[RouteHit]:
+    def search(self, context: SearchContext, depth: int, keep: Filter, options: TemporalOptions) -> list[RouteHit]:
         window = context.query.window
         if window is not None:
-            return context.reader.search.temporal(window.start, window.end, depth, keep)
+            hits = context.reader.search.temporal(window.start, window.end, depth, keep)
+            further = _named(context, window, depth, keep) if options.named else []
+            return [*hits, *further][:depth]
         start = context.query.now - timedelta(days=context.settings.recent_days)
         hits = context.reader.search.temporal(start, context.query.now, depth, keep)
         return [replace(hit, factor=SPECULATIVE) for hit in hits]
+
+
+def _named(context: SearchContext, window: Window, depth: int, keep: Filter) -> list[RouteHit]:
+    """Events that were said at another time and whose text dates them into the window (R8)."""
+    hits = context.reader.search.within(window.start, window.end, depth, keep)
+    named = [hit for hit in hits if hit.note == NAMES_WINDOW]
+    memories = context.reader.memories.fetch([hit.row for hit in named])
+    return [hit for hit in named if hit.row in memories and memories[hit.row].type == "event"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, tzinfo
 from typing import TypeVar
 
 from fivefold.retrieval.understand.coreference import refer_back
@@ -14,7 +13,7 @@ from fivefold.retrieval.understand.entities import resolve
 from fivefold.retrieval.understand.follow_up import written_out
 from fivefold.retrieval.understand.spelling import Mended, mend
 from fivefold.retrieval.understand.translation import translated
-from fivefold.retrieval.understand.windows import time_of
+from fivefold.retrieval.understand.windows import Clock, time_of
 from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader
 from fivefold.text.languages import language_of
@@ -25,12 +24,10 @@ from fivefold.values.query import Cue, EntityRef, Query
 Part = TypeVar("Part", EntityRef, Demand, Cue)
 
 
-def understand(
-    question: str, now: datetime, history: Sequence[str], reader: Reader, settings: Settings, zone: tzinfo | None = None
-) -> Query:
+def understand(question: str, clock: Clock, history: Sequence[str], reader: Reader, settings: Settings) -> Query:
     """The question with its words, entities, window, intent and demands. It never fails on any text.
 
-    Types of memory are implied later, by the optimizer (R1). Without a zone, days are those of the settings.
+    Types of memory are implied later, by the optimizer (R1).
     """
     language = language_of(question)
     resolved = resolve(question, reader)
@@ -40,12 +37,12 @@ def understand(
     asked = question if language else mended.text
     referring = refer_back(mended.text, history, resolved, reader)
     reading = written_out(mended.text, referring, history)
-    time = time_of(asked, language, now, reader, settings, zone or settings.zone)
+    time = time_of(asked, language, clock, reader, settings)
     cues = find_cues(mended.text if language else question)
     demands = find_demands(asked, time, language)
     return Query(
         text=question,
-        now=now,
+        now=clock.now,
         lexemes=_lexemes(question, reading, further),
         history=tuple(history),
         window=time.window if time else None,
