@@ -284,6 +284,22 @@ def test_e3_the_boosts_of_engram_follow_each_other(store_path: str) -> None:
     assert steps["scale"].after == 1.0
 
 
+def test_E3_a_date_that_the_text_names_matches_too(store_path: str) -> None:
+    with toy(store_path) as engine:
+        engine.remember("the mill opens on 7 May 2023", id="named", type="fact", event_at="2023-01-20T09:00:00Z")
+        engine.remember("the mill is closed", id="week", type="fact", event_at="2023-04-30T00:00:00Z")
+        engine.remember("the mill is old", id="far", type="fact", event_at="2022-01-20T09:00:00Z")
+        answer = engine.recall("mill on 7 May 2023", recipe="engram", now="2023-06-01T12:00:00Z", overrides=UNREAD)
+    found = {hit.memory.id: {step.stage: step for step in hit.candidate.steps} for hit in answer}
+    factors = {
+        id: steps["date match"].after / steps["date match"].before
+        for id, steps in found.items()
+        if "date match" in steps
+    }
+    assert factors == pytest.approx({"named": 2.0, "week": 1.5})
+    assert found["named"]["date match"].why == "× 2, within '7 May 2023', by its text"
+
+
 def test_e6_noise_differs_between_recalls_and_can_be_seeded_or_switched_off(sample_engine: Engine) -> None:
     def drawn(**changes: object) -> list[float]:
         answer = sample_engine.recall(

@@ -91,8 +91,8 @@ def test_R8_an_event_that_its_text_dates_into_the_window_is_found(engine: Engine
     engine.remember("I ran the marathon on 7 May 2023", type="event", event_at="2023-05-20T09:00:00Z", id="dated")
     engine.remember("We painted the fence", type="event", event_at="2023-05-07T09:00:00Z", id="said")
     engine.remember("The lease ends on 7 May 2023", type="fact", event_at="2023-01-20T09:00:00Z", id="fact")
-    answer = engine.recall("what happened on 7 May 2023?", recipe="recall", now="2023-06-01T12:00:00Z")
-    temporal = run_of(answer, "temporal")
+    question, now = "what happened on 7 May 2023?", "2023-06-01T12:00:00Z"
+    temporal = run_of(engine.recall(question, recipe="recall", now=now), "temporal")
     assert [(top.id, top.score, top.note) for top in temporal.top] == [("said", 1.0, None), ("dated", 1.0, "names it")]
     without = {"routes.temporal.named": False}
     answer = engine.recall(

@@ -96,6 +96,16 @@ def test_e3_a_memory_of_the_time_asked_about_counts_double() -> None:
     assert matched == {1: 0.6, 2: 0.6, 3: 0.3}
 
 
+def test_E3_the_boost_is_graded_by_the_nearness_of_the_dates() -> None:
+    """1 + (2 − 1) · 0.5^(days / 7) outside the window; the last one is too far to matter."""
+    window = Window(aged(2), aged(1), "the day before yesterday")
+    candidates = [of(row, 1.0, event_at=aged(2 + days)) for row, days in enumerate((0, 7, 14, 3.5, 70))]
+    matched = stage("date_match", candidates, search(window=window), near_days=7.0)
+    assert scores(matched) == pytest.approx({0: 2.0, 1: 1.5, 2: 1.25, 3: 1 + 0.5**0.5, 4: 1.0})
+    assert matched.candidates[1].steps[0].why == "× 1.5, near 'the day before yesterday'"
+    assert matched.candidates[4].steps == ()
+
+
 def test_e3_without_a_window_no_date_matches() -> None:
     assert scores(stage("date_match", [of(1, 0.3)])) == {1: 0.3}
 
