@@ -143,7 +143,7 @@ def _nearness(time: tuple[datetime, datetime], window: Window, near_days: float)
     if near_days <= 0:
         return 0.0
     away = max(window.start - end, start - window.end) / timedelta(days=1)
-    return 0.5 ** (away / near_days)
+    return float(0.5 ** (away / near_days))
 
 
 @dataclass(frozen=True, slots=True)
