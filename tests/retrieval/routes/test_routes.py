@@ -135,6 +135,18 @@ def test_a_type_the_namespace_hardly_holds_is_no_hint(engine: Engine) -> None:
     assert [cue.value for cue in query.cues if cue.kind == "type"] == ["preference"]
 
 
+def test_R9_a_dropped_hint_is_said_in_the_trace(typed: Engine) -> None:
+    answer = typed.recall("when did I prefer tea?", recipe="recall")
+    assert [(hint.type, hint.text, hint.kept) for hint in answer.plan.type_hints] == [
+        ("preference", "prefer", True),
+        ("event", "when did", False),
+    ]
+    assert answer.query.type_hints == ("preference",)
+    said = "type event is dropped: fewer than 5 memories have this type"
+    assert said in answer.explain()
+    assert answer.to_dict()["plan"]["type_hints"][1]["kept"] is False
+
+
 def test_the_widening_threshold_is_a_setting(typed: Engine) -> None:
     typed.configure(widen_below=0)
     answer = typed.recall("coffee settings", recipe="recall", k=20)
