@@ -1,0 +1,105 @@
+"""Recall: questions about time, people and relations (R1–R12)."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from fivefold.bench.golden.golden import Golden
+from fivefold.bench.golden.store import NOW, GoldenStore, WordVectors
+from fivefold.errors import EmbedderMismatch
+from fivefold.stores.queries import Walk
+from fivefold.values.query import Query
+from fivefold.values.times import as_utc
+from fivefold.writing import drift
+
+
+class OtherVectors(WordVectors):
+    """The same vectors by another name."""
+
+    pin = "other-words@1"
+
+
+def _query(store: GoldenStore, question: str, history: tuple[str, ...] = ()) -> Query:
+    return store.engine("people").understand(question, now=NOW, history=history)
+
+
+def _she(store: GoldenStore) -> str:
+    return " ".join(ref.name for ref in _query(store, "where does she work?", ("I met Sarah Chen",)).entities)
+
+
+def _skipped(store: GoldenStore, question: str) -> str:
+    parts = store.engine("people").plan(question, recipe="recall", now=NOW).routes
+    return " ".join(part.route for part in parts if not part.run)
+
+
+def _days(store: GoldenStore, words: str) -> float:
+    window = _query(store, f"what happened {words}?").window
+    return -1.0 if window is None else (window.end - window.start).total_seconds() / 86_400
+
+
+def _refusal(store: GoldenStore) -> str:
+    try:
+        store.reopen("people", OtherVectors())
+    except EmbedderMismatch as error:
+        return type(error).__name__
+    return "opened"
+
+
+def _ticket(store: GoldenStore) -> str:
+    return store.ask("people", "JIRA-9921", "lexical")[0].memory.id
+
+
+def _graph_score(store: GoldenStore, id: str) -> float:
+    run = next(run for run in store.ask("people", "Sarah Chen", "recall").routes if run.route == "graph")
+    row = store.engine("people").get(id).row
+    return next((hit.score for hit in run.hits if hit.row == row), 0.0)
+
+
+def _share_error(store: GoldenStore) -> float:
+    """The largest difference between a semantic share and √score / (60 + rank)."""
+    found = [
+        item
+        for hit in store.ask("people", "Sarah Chen works at Northwind", "recall")
+        for item in hit.candidate.evidence
+        if item.route == "dense"
+    ]
+    differences = [item.contribution - sqrt(min(1.0, max(0.0, item.score))) / (60 + item.rank) for item in found]
+    return round(max(map(abs, differences)), 9)
+
+
+def _elsewhere(store: GoldenStore) -> int:
+    found = store.ask("talk", "Sarah Chen JIRA-9921 Northwind", "recall", 50)
+    return sum(hit.memory.id in {"work", "oslo", "ticket"} for hit in found)
+
+
+WALK = Walk(as_utc(NOW)[0])
+
+GOLDEN = (
+    Golden("R1", "who “she” is after “I met Sarah Chen”", "Sarah Chen", _she),
+    Golden("R2", "routes skipped without a name or a time", "graph temporal", lambda s: _skipped(s, "the lathe")),
+    Golden("R3", "opening with another embedder", "EmbedderMismatch", _refusal),
+    Golden("R4", "the memory that has an identifier", "ticket", _ticket),
+    Golden("R5", "lexemes that a check compares", 5_000, lambda _: drift.MOST),
+    Golden("R5", "Jaccard index below which the index is rebuilt", 0.7, lambda _: drift.LEAST),
+    Golden("R6", "scores of the hops", "1/0.6/0.35/0.15", lambda _: "/".join(f"{one:g}" for one in WALK.hop_scores)),
+    Golden("R6", "priors", "1/0.9/0.3", lambda _: "/".join(f"{one:g}" for one in WALK.priors.values())),
+    Golden("R6", "freshness of a relation that is past", 0.3, lambda _: WALK.expired),
+    Golden(
+        "R7", "confidence from which on a name has one meaning", 0.7, lambda s: s.engine("people").settings.sure_entity
+    ),
+    Golden("R8", "days of “last week”", 7.0, lambda s: _days(s, "last week")),
+    Golden("R8", "days of “recently”", 30.0, lambda s: _days(s, "recently")),
+    Golden("R8", "days of “a few months ago”: 90 to 30 days back", 60.0, lambda s: _days(s, "a few months ago")),
+    Golden(
+        "R9", "results below which the type filter is dropped", 5, lambda s: s.engine("people").settings.widen_below
+    ),
+    Golden("R10", "largest difference between a share and √score / (60 + rank)", 0.0, _share_error),
+    Golden("R10", "weight of a hit that is hops away", 0.8, lambda _: WALK.far),
+    Golden(
+        "R11",
+        "routes of a recall that were late or failed",
+        0,
+        lambda s: len(s.ask("people", "Sarah Chen", "recall").degraded),
+    ),
+    Golden("R12", "memories of another namespace that are found", 0, _elsewhere),
+)
