@@ -92,8 +92,11 @@ def pair_again(turn: Memory, txn: Writer, state: SpaceState = "active") -> None:
         return
     sides = _sides(turn, before, vectors[turn.row], vectors.get(before.row) if before else None)
     given = {"user": turn.user_text, "assistant": turn.assistant_text}
-    txn.vectors.drop_fields(turn.row, [side for side in SIDES if side not in sides and not given[side]], state)
-    txn.vectors.put(turn, sides, state)
+    gone = [side for side in SIDES if side not in sides and not given[side]]
+    if gone:
+        txn.vectors.drop_fields(turn.row, gone, state)
+    if sides:
+        txn.vectors.put(turn, sides, state)
     if state == "active":
         txn.vectors.drop_fields(turn.row, FIELDS, "building")  # it is read again there
 
