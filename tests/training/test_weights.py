@@ -43,7 +43,7 @@ def test_there_are_ten_thousand_different_queries_of_all_intents(rows: list[Row]
         assert len(families(intent)) >= 50
 
 
-def test_every_row_says_what_its_intent_says(rows: list[Row]) -> None:
+def test_D5_every_row_says_what_its_intent_says(rows: list[Row]) -> None:
     for row in rows:
         assert consistent(row.intent, row.target)
         assert int(np.argmax(row.target)) in DOMINANT[row.intent]
@@ -55,7 +55,7 @@ def test_weights_that_contradict_their_intent_are_seen() -> None:
     assert not consistent("semantic", (0.8, 0.3, 0.1))
 
 
-def test_a_family_is_on_one_side_only(rows: list[Row]) -> None:
+def test_D5_a_family_is_on_one_side_only(rows: list[Row]) -> None:
     sides = defaultdict(set)
     for row in rows:
         sides[row.family].add(split_of(row.family))
@@ -74,7 +74,7 @@ def test_the_same_seed_gives_the_same_queries(rows: list[Row]) -> None:
     assert generate(seed=6) != rows
 
 
-def test_the_loss_by_hand() -> None:
+def test_D6_the_loss_by_hand() -> None:
     wanted = torch.tensor([[0.5, 0.25, 0.25]])
     # KL of a half and two quarters from thirds: log 3 minus 1.5 log 2; the entropy, log 3, is over the floor.
     assert float(loss_of(torch.full((1, 3), 1 / 3), wanted)) == pytest.approx(np.log(3) - 1.5 * np.log(2), abs=1e-6)
@@ -93,7 +93,7 @@ def test_a_short_training_learns(few: tuple[list[Row], Examples]) -> None:
     assert figures(chosen, predicted(network, given)).dominant > 0.9
 
 
-def test_pytorch_onnx_and_numpy_agree(few: tuple[list[Row], Examples], tmp_path: Path) -> None:
+def test_D8_pytorch_onnx_and_numpy_agree(few: tuple[list[Row], Examples], tmp_path: Path) -> None:
     chosen, given = few
     model = embedder(DEFAULT)
     network = rounded(trained(given, seed=2, epochs=2))
@@ -106,7 +106,7 @@ def test_pytorch_onnx_and_numpy_agree(few: tuple[list[Row], Examples], tmp_path:
     assert np.abs(by_onnx - by_numpy).max() < 1e-5
 
 
-def test_the_network_has_the_size_of_the_design() -> None:
+def test_D3_the_network_has_the_size_of_the_design() -> None:
     # D3: about 118 thousand parameters at 384 dimensions, 216 thousand at 768.
     sizes = [sum(part.numel() for part in WeightNetwork(width).parameters()) for width in (384, 768)]
     assert sizes == [118_083, 216_387]
