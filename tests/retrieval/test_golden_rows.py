@@ -122,3 +122,33 @@ def test_R12_nothing_of_another_namespace_is_found(store_path: str) -> None:
         assert two.understand("Sarah").entities == ()
         with pytest.raises(fivefold.NotFound):
             two.get("secret")
+
+
+@pytest.mark.parametrize("name", ["ditto", "memsense", "five-stage", "engram", "recall", "default"])
+def test_N5_what_each_recipe_does_with_what_was_replaced(engine: Engine, name: str) -> None:
+    """Only two of them lower it; the docs and `recipes show` say so."""
+    engine.remember("The gate code is four", id="old", **AT)
+    engine.supersede("old", {"content": "The gate code is nine", "id": "new", "event_at": "2025-05-20T09:00:00Z"})
+    answer = engine.recall("gate code", recipe=name, now="2025-05-21T09:00:00Z")
+    steps = {step.stage for hit in answer if hit.memory.id == "old" for step in hit.candidate.steps}
+    assert next(hit for hit in answer if hit.memory.id == "old").memory.superseded_by == "new"
+    assert ("superseded" in steps) is (name in {"recall", "default"})
+
+
+def test_R6_R10_every_constant_of_the_walk_is_in_the_recipe(engine: Engine) -> None:
+    engine.remember("Sarah Chen works at Northwind", id="work", **AT)
+    engine.remember("Northwind is based in Oslo", id="oslo", **AT)
+
+    def found(**changes: float) -> dict[str, tuple[float, float]]:
+        overrides = {f"routes.graph.{name}": value for name, value in changes.items()}
+        answer = engine.recall("Sarah Chen", recipe="recall", overrides=overrides)
+        evidence = {hit.memory.id: hit.candidate.evidence for hit in answer}
+        graph = {id: [item for item in items if item.route == "graph"] for id, items in evidence.items()}
+        return {id: (items[0].score, items[0].weight) for id, items in graph.items() if items}
+
+    assert found()["work"] == pytest.approx((1.0, 1.0))
+    plain, halved = found()["oslo"], found(one_hop=0.3)["oslo"]
+    assert plain[1] == 0.8
+    assert halved[0] == pytest.approx(plain[0] / 2)
+    assert found(structural=0.5)["oslo"][0] == pytest.approx(plain[0] / 2)
+    assert found(far=0.4)["oslo"][1] == 0.4

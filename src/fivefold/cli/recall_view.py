@@ -47,6 +47,9 @@ def recall(answer: Recall, full: bool = False, verbose: bool = False, zone: tzin
     for run in answer.routes:
         if run.status in ("failed", "late"):
             hang("", f"route {run.route} {run.status}: {run.reason}", "red")
+    empty = [run.route for run in answer.routes if run.status == "hits" and not run.found]
+    if verbose and empty:
+        hang("", f"routes that found nothing: {', '.join(empty)}", "dim")
     for note in answer.notes:
         if note.status == "failed":
             hang("", f"stage {note.stage} failed: {note.why}", "red")

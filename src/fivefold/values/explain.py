@@ -67,7 +67,8 @@ def explain_search(query: Query, plan: Plan, routes: Sequence[RouteRun], notes: 
     lines += [f"  {hint.describe()}" for hint in plan.type_hints]
     wide = max((COLUMN, *(len(run.route) for run in routes)))
     for run in routes:
-        lines.append(f"  {run.route:<{wide}} {run.status:<8} {run.found:>4} found  {run.ms:7.2f} ms  {run.reason}")
+        status = "empty" if run.status == "hits" and not run.found else run.status
+        lines.append(f"  {run.route:<{wide}} {status:<8} {run.found:>4} found  {run.ms:7.2f} ms  {run.reason}")
         lines += [
             f"      {rank}. {top.score:.4g}  {shorten(top.content, SHOWN_TEXT)}"
             + (f"  ({top.note})" if top.note else "")

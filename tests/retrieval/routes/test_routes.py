@@ -13,7 +13,6 @@ from fivefold.engine import Engine
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.routes.lexical import Lexical
-from fivefold.retrieval.routes.temporal import SPECULATIVE
 
 
 def run_of(answer: fivefold.Recall, route: str) -> Any:
@@ -105,7 +104,7 @@ def test_a_hint_of_recency_runs_the_temporal_route_at_half_weight(engine: Engine
     engine.remember("I finished the latest shed plan", event_at="2025-06-10T12:00:00Z", type="event")
     answer = engine.recall("what is my latest shed plan?", recipe="recall", now="2025-06-11T12:00:00Z")
     item = next(item for item in answer[0].candidate.evidence if item.route == "temporal")
-    assert item.weight == SPECULATIVE
+    assert item.weight == 0.5
 
 
 @pytest.fixture

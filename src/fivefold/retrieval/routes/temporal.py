@@ -8,13 +8,10 @@ from typing import Annotated
 
 from fivefold.retrieval.routes.base import BaseRoute, Options, SearchContext
 from fivefold.stores.queries import NAMES_WINDOW
-from fivefold.values.field_types import About
+from fivefold.values.field_types import About, Between
 from fivefold.values.filters import Filter
 from fivefold.values.query import Query, Window
 from fivefold.values.recall_trace import RouteHit
-
-SPECULATIVE = 0.5
-"""What a hit weighs when the question only hints at a recent time without naming one (R10)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +21,9 @@ class TemporalOptions(Options):
     named: Annotated[bool, About("Whether an event counts too that was said at another time and names the window")] = (
         False
     )
+    hinted: Annotated[
+        float, Between(0, 1), About("What the weight is multiplied by where a recent time is only hinted at (R10)")
+    ] = 0.5
 
 
 class Temporal(BaseRoute):
@@ -44,7 +44,7 @@ class Temporal(BaseRoute):
             return [*hits, *further][:depth]
         start = context.query.now - timedelta(days=context.settings.recent_days)
         hits = context.reader.search.temporal(start, context.query.now, depth, keep)
-        return [replace(hit, factor=SPECULATIVE) for hit in hits]
+        return [replace(hit, factor=options.hinted) for hit in hits]
 
 
 def _named(context: SearchContext, window: Window, depth: int, keep: Filter) -> list[RouteHit]:

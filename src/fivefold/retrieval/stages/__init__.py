@@ -42,7 +42,12 @@ _BUILTIN: dict[str, Stage] = {
         sessions.session_first, sessions.SessionFirst, "boosts", rests="no session memory was found"
     ),
     "cross_encoder": Stage(
-        rerank.cross_encoder, rerank.CrossEncoder, "rerank", effort="normal", rests="there is nothing to read"
+        rerank.cross_encoder,
+        rerank.CrossEncoder,
+        "rerank",
+        effort="normal",
+        does=rerank.describe_use,
+        rests="there is nothing to read",
     ),
     "additive": Stage(additive.additive, additive.AdditiveConstants, "rerank", rests="there is nothing to score"),
     "reads": Stage(reads.reads, reads.Reads, "rerank", rests="there is nothing to read"),

@@ -68,6 +68,8 @@ class Stage:
     group: Literal["boosts", "rerank", "select"]
     effort: Effort = "low"
     """The least effort at which it runs, where a recipe says nothing else."""
+    does: Callable[[Any], str] | None = None
+    """What it does with these constants, where the first line of its docstring does not say it for all."""
     rests: str = "it changed nothing"
     """Why it may leave every candidate as it is."""
 
