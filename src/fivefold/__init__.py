@@ -68,6 +68,7 @@ _HOME = {
     "KeyReused": "service.idempotency",
     "LimitExceeded": "service.limits",
     "RateExceeded": "service.limits",
+    "DoneWithoutRoom": "service.problems",
     "Settings": "settings",
     "ModelStore": "stores.protocol",
     "Reader": "stores.protocol",
@@ -199,6 +200,7 @@ if TYPE_CHECKING:
     from fivefold.service.idempotency import RequestInProgress as RequestInProgress
     from fivefold.service.limits import LimitExceeded as LimitExceeded
     from fivefold.service.limits import RateExceeded as RateExceeded
+    from fivefold.service.problems import DoneWithoutRoom as DoneWithoutRoom
     from fivefold.settings import Settings as Settings
     from fivefold.stores.protocol import ModelStore as ModelStore
     from fivefold.stores.protocol import Reader as Reader

@@ -79,7 +79,11 @@ BAD: list[tuple[list[str], str, str]] = [
     (["used", "{recall}", "key"], "InvalidInput", "'key' was not returned by recall"),
     (["import", "nowhere.jsonl"], "InvalidInput", "'nowhere.jsonl' does not exist; name the file to import"),
     (["import", "{folder}"], "InvalidInput", "is a folder; name a file of JSON lines"),
-    (["import", "{path}"], "InvalidInput", "is a store of fivefold; copy it with fivefold migrate"),
+    (
+        ["import", "{path}"],
+        "InvalidInput",
+        "is a file of a store that is open in this process; copy a store with fivefold migrate",
+    ),
     (["export", "nowhere/out.jsonl"], "StoreError", "could not be written"),
     (["reembed", "best"], "InvalidInput", "unknown embedder 'best'"),
     (["get", "x", "--store", "{lines}"], "StoreError", "is not a fivefold store"),

@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 
 import pytest
 
@@ -36,7 +36,8 @@ def stopped(server: Postgres) -> Iterator[None]:
 
     def signalled(number: signal.Signals) -> None:
         for process in processes:
-            os.kill(process, number)
+            with suppress(ProcessLookupError):  # a worker that ended by itself meanwhile
+                os.kill(process, number)
 
     let_go = threading.Timer(15, signalled, (signal.SIGCONT,))
     signalled(signal.SIGSTOP)

@@ -15,6 +15,7 @@ from fivefold.stores.sql.kept_rows import ALL, Kept, KeptRows
 from fivefold.stores.sqlite import lexeme_index, lexical_search, shared_lexemes
 from fivefold.stores.sqlite.connection import connect, number, rows
 from fivefold.stores.sqlite.dialect import SQLITE
+from fivefold.stores.sqlite.documents import Document
 from fivefold.stores.sqlite.lexical_search import PostingCache
 from fivefold.stores.sqlite.schema import POSTINGS, migrate, migrations
 from fivefold.stores.sqlite.store import SqliteStore
@@ -39,9 +40,10 @@ FTS5_SEARCH = (
 def all_ways(found: Found) -> apsw.Connection:
     connection = empty_store()
     for place, (predicate, content, session) in enumerate(found):
-        row, kind = 3 * place + 5, "session" if session else "turn"
+        row = 3 * place + 5
+        document = Document(row, len(predicate) + len(content), " ".join(predicate), " ".join(content))
         for namespace in (SMALL, LARGE, MIXED):
-            shared_lexemes.add(connection, namespace, kind, row, predicate, content)
+            shared_lexemes.add(connection, namespace, int(session), [document])
         connection.execute(
             "INSERT INTO memories (row, namespace, id, content, kind, type, event_at, created_at, importance, "
             "memory_score, confidence, content_hash) VALUES (?, 1, ?, '', 'note', ?, 0, 0, 0, 0, 0, x'')",

@@ -16,7 +16,7 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.stores.sql.kept_rows import ALL, Kept, KeptRows
-from fivefold.stores.sqlite import vectors
+from fivefold.stores.sqlite import vector_cache, vectors
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.store import SqliteStore
@@ -42,7 +42,7 @@ def test_memory_and_vec0_give_the_same_neighbours(store_path: str, monkeypatch: 
 
 
 def test_a_large_namespace_is_held_from_its_second_recall(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "SMALL", 5)
+    monkeypatch.setattr(vector_cache, "SMALL", 5)
     with toy(store_path) as engine:
         engine.remember_many([f"text number {i}" for i in range(20)])
         assert isinstance(engine.store, SqliteStore)
@@ -54,7 +54,7 @@ def test_a_large_namespace_is_held_from_its_second_recall(store_path: str, monke
 
 
 def test_memory_over_the_budget_is_let_go(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "CACHE_BYTES", 16 * 4 * 30)
+    monkeypatch.setattr(vector_cache, "CACHE_BYTES", 16 * 4 * 30)
     with toy(store_path, "a") as a:
         assert isinstance(a.store, SqliteStore)
         b = Engine(a.store, "b", Toy())

@@ -10,6 +10,13 @@ DROP TABLE postings;
 """
 """Before large namespaces had postings."""
 
+BEFORE_CODES = f"""
+{BEFORE_POSTINGS}
+DROP TABLE code_blocks;
+DROP TABLE removed_vectors;
+"""
+"""Before large namespaces had codes of their vectors."""
+
 FTS5_COLUMNS = "predicate, content, tokenize=\"ascii tokenchars '-._/@:+#&~=?%\\'\""
 """The columns of an index of SQLite's FTS5, as older files have for each namespace."""
 
@@ -25,7 +32,7 @@ DELETE FROM lexemes WHERE namespace = 1;
 """Moves the lexemes of the first namespace into an index of FTS5."""
 
 BEFORE_LIFE = f"""
-{BEFORE_POSTINGS}
+{BEFORE_CODES}
 DROP INDEX memories_expires;
 DROP INDEX memory_links_relation;
 ALTER TABLE memories DROP COLUMN expires_at;

@@ -17,7 +17,7 @@ from fivefold.values.reading import Passage
 from tests.support.judges import Judge
 from tests.support.toy_engine import Toy, toy
 
-SECRET = "The vault opens with Quintessence Marmalade"
+SECRET = "The vault opens with Quorvexine Marmalind"
 
 
 def test_a_text_is_read_once_while_it_is_kept() -> None:
@@ -65,10 +65,10 @@ def test_what_is_forgotten_stays_in_no_cache(forget: Callable[[Engine], None], t
     with toy(str(tmp_path / "m.db")) as mem:
         mem.remember(SECRET, id="secret", session_id="s", speaker="user", expires_at="2000-01-01T00:00:00Z")
         SCORES.of(Judge(), "which?", [Passage(f"{SECRET} @0.5")], 1.0)
-        assert "marmalade" in words_of(SECRET)
+        assert "marmalind" in words_of(SECRET)
         forget(mem)
         gc.collect()
-        assert not [kept for kept in gc.get_objects() if isinstance(kept, frozenset) and "marmalade" in kept]
+        assert not [kept for kept in gc.get_objects() if isinstance(kept, frozenset) and "marmalind" in kept]
         assert SCORES.of(Judge(), "which?", [Passage(f"{SECRET} @0.5")], 1.0)[1] == 1
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fivefold import sample
 from fivefold.text import names
 from fivefold.text.time_grammar.dates.forms import FORMS
-from fivefold.text.triggers import Pattern
+from fivefold.text.triggers import Pattern, words_of
 from fivefold.writing.extract import perspective, statements, wordings
 from tests.support.date_cases import CASES
 from tests.support.type_cases import TYPE_CASES
@@ -90,6 +90,7 @@ def assert_same(pattern: Pattern, text: str) -> None:
     one, other = pattern.search(text), bare.search(text)
     assert (one and one.span()) == (other and other.span()), text
     assert pattern.sub("<>", text) == bare.sub("<>", text), text
+    assert pattern.occurs(text) is (other is not None), text
 
 
 def test_types_statements_and_dates_have_patterns() -> None:
@@ -124,6 +125,19 @@ def test_without_a_trigger_nothing_is_tried() -> None:
     assert list(pattern.finditer("a boat")) == []
     assert pattern.sub("x", "a boat") == "a boat"
     assert pattern.search("Kettle on the boat") is not None
+
+
+def test_a_pattern_is_tried_in_texts_that_were_read_before_it_was_made() -> None:
+    assert Pattern("harbour", "boat").search("a boat in the port") is None
+    assert Pattern("port", "boat").search("a boat in the port") is not None
+
+
+@pytest.mark.parametrize("text", ["2024-05", "at 12/05/2024.", "1.5 of 12345", "v1.2-3", "a1/b2", "123", "٣-٤ ٢٠٢٤"])
+def test_digits_are_joined_by_signs(text: str) -> None:
+    """Written another way: a sign after a digit and before one, or a fourth digit."""
+    signs = re.findall(r"(?<=\d)[-/.](?=\d)|(?<=\d\d\d)\d", text)
+    expected = {"####" if sign.isdigit() else f"#{sign}#" for sign in signs}
+    assert {word for word in words_of(text) if len(word) > 1 and "#" in word} == expected
 
 
 @pytest.mark.parametrize(

@@ -285,7 +285,7 @@ def test_more_tags_than_one_caller_may_give_come_back(engine: Engine, tmp_path: 
         engine.remember(f"turn {part}", session_id="s", tags=tags)
     assert_comes_back(engine, tmp_path)
     lines = (tmp_path / "first.jsonl").read_text("utf-8").splitlines()
-    assert sorted(len(json.loads(line)["tags"]) for line in lines) == [40, 40, 40, 120, 120]
+    assert sorted(len(json.loads(line)["tags"]) for line in lines) == [40, 40, 40, 64, 120]
 
 
 def test_what_ended_before_it_began_comes_back(engine: Engine, tmp_path: Path) -> None:

@@ -132,4 +132,5 @@ def test_on_postgresql_a_full_vacuum_takes_the_last_bytes(postgres: Server) -> N
     with postgres.connect(name) as connection:
         connection.execute("VACUUM FULL")
         connection.execute("CHECKPOINT")
-    assert left_in(postgres.folder / "data" / "base", vectors) == []
+        ((folder,),) = connection.execute("SELECT oid FROM pg_database WHERE datname = current_database()").fetchall()
+    assert left_in(postgres.folder / "data" / "base" / str(folder), vectors) == []

@@ -64,6 +64,17 @@ def test_the_same_note_twice_in_one_batch_is_one_memory(engine: Engine) -> None:
     assert (len(report.stored), len(report.merged)) == (1, 1)
 
 
+def test_tags_of_equal_notes_in_one_batch_can_all_be_filtered_by(engine: Engine) -> None:
+    engine.remember_many([{"content": "Feed Bertil", "tags": [tag]} for tag in ("cat", "food")])
+    assert [len(engine.memories(filter=f"tag:{tag}")) for tag in ("cat", "food", "dog")] == [1, 1, 0]
+
+
+def test_a_note_that_was_superseded_in_its_batch_is_stored_again(engine: Engine) -> None:
+    said = [f"My rent is {rent} euros" for rent in (900, 950, 900)]
+    report = engine.remember_many([{"content": text, "speaker": "user"} for text in said])
+    assert (len(report.stored), len(report.superseded), report.merged) == (3, 2, ())
+
+
 def test_the_same_words_of_another_speaker_are_another_memory(engine: Engine) -> None:
     report = engine.remember_many([{"content": "I am tired", "speaker": name} for name in ("Ann", "Ben")])
     assert len(report.stored) == 2

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -30,19 +31,26 @@ MINUTE = timedelta(minutes=1)
 
 def records(count: int, seed: int = 5) -> Iterator[dict[str, Any]]:
     """Notes that read like the sample's turns with a third of the words changed, so that no two are equal."""
-    chance = random.Random(seed)
-    texts = [item["content"] for item in sample.memories()]
-    words = [word for text in texts for word in text.split()]
-    for number in range(count):
-        spoken_words = chance.choice(texts).split()[:40]
-        for _ in range(len(spoken_words) // 3):
-            spoken_words[chance.randrange(len(spoken_words))] = chance.choice(words)
+    for number, (_, text) in enumerate(varied_texts(count, seed)):
         yield {
-            "content": f"{' '.join(spoken_words)} {number}",
+            "content": f"{text} {number}",
             "speaker": "user",
             "event_at": START + 7 * number * MINUTE,
             "metadata": {"part": number % PARTS},
         }
+
+
+def varied_texts(count: int, seed: int = 5) -> Iterator[tuple[int, str]]:
+    """Texts of the sample's turns with a third of the words changed, each with the place of its turn in the sample."""
+    chance = random.Random(seed)
+    texts = [item["content"] for item in sample.memories()]
+    words = [word for text in texts for word in text.split()]
+    for _ in range(count):
+        place = chance.randrange(len(texts))
+        spoken_words = texts[place].split()[:40]
+        for _ in range(len(spoken_words) // 3):
+            spoken_words[chance.randrange(len(spoken_words))] = chance.choice(words)
+        yield place, " ".join(spoken_words)
 
 
 def turns(count: int, seed: int = 7) -> Iterator[dict[str, Any]]:
@@ -97,7 +105,7 @@ class VariedSample:
         return []
 
     def _varied(self, texts: Sequence[str]) -> Readings:
-        chance = np.random.default_rng(len(texts) + len(texts[0]) if texts else 0)
+        chance = np.random.default_rng(crc32("\n".join(texts).encode()))  # no two batches get equal vectors
         vectors, tokens = real_readings() if self._given is None else self._given
         chosen = chance.integers(len(vectors), size=len(texts))
         moved = vectors[chosen] + 0.04 * chance.standard_normal((len(texts), self.dimension), dtype=np.float32)

@@ -20,8 +20,9 @@ QRELS = "qrels.trec"
 RUNS = "runs"
 PLOTS = ("recall_at_k.png", "recall_by_category.png", "quality_latency.png")
 EVERYDAY_PLOTS = ("hits_by_kind.png", "reliability.png")
+PEER_PLOTS = ("recall_times.png",)
 COMPARISON_FILES = frozenset({RESULTS, QUESTIONS, TABLE, QRELS, *PLOTS})
-OWN = COMPARISON_FILES | frozenset(EVERYDAY_PLOTS)
+OWN = COMPARISON_FILES | frozenset(EVERYDAY_PLOTS) | frozenset(PEER_PLOTS)
 """Files that some run writes; a folder with others is refused."""
 
 UNFINISHED = ".unfinished-"

@@ -15,6 +15,7 @@ import apsw
 from fivefold import sample
 from fivefold.bench.corpus import MINUTE, SESSION, START, VariedSample, records, turns
 from fivefold.bench.entity_crowd import add_entities, name
+from fivefold.bench.large import measure_large
 from fivefold.bench.measures import (
     Measure,
     ask_new,
@@ -95,6 +96,7 @@ def _measure_one(engine: Engine, store: SqliteStore, size: int, rounds: int, pro
     ms = ask_new(partial(whole_recall, engine, "default", effort="low"), rounds)
     yield times("the same at low effort", size, ms)
     yield _plain_knn(engine, store, size, rounds)
+    yield from measure_large(store, size, rounds)
     yield from _understanding(engine, store, size, rounds)
 
 

@@ -48,6 +48,7 @@ COMMANDS = (
     "load",
     "async_tasks",
     "faults",
+    "peers",
 )
 """The modules that hold the commands, in the order of the help; each registers its own on `app`."""
 

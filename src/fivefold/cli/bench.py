@@ -37,11 +37,8 @@ def speed(
     as_json: JsonOption = False,
 ) -> None:
     """Measure writes per second, recall times and bytes per memory, compared with plain sqlite-vec or pgvector."""
-    try:
-        counts = [int(part.replace("_", "")) for part in sizes.split(",")]
-    except ValueError:
-        raise InvalidInput(f"sizes must be whole numbers separated by commas, not {sizes!r}") from None
-    if not counts or min(counts) < 1 or rounds < 1:
+    counts = counts_of(sizes)
+    if rounds < 1:
         raise InvalidInput("sizes and rounds must be at least 1")
     progress = sys.stderr.isatty()
     if dsn is None:
@@ -73,6 +70,17 @@ def hooks(
         print_json([item.to_dict() for item in found])
     else:
         _show(found)
+
+
+def counts_of(sizes: str) -> tuple[int, ...]:
+    """Numbers of memories, separated by commas."""
+    try:
+        counts = tuple(int(part.replace("_", "")) for part in sizes.split(","))
+    except ValueError:
+        raise InvalidInput(f"sizes must be whole numbers separated by commas, not {sizes!r}") from None
+    if min(counts) < 1:
+        raise InvalidInput("sizes and rounds must be at least 1")
+    return counts
 
 
 COMPARISONS = (

@@ -19,7 +19,7 @@ SUMS = "SHA256SUMS"
 T = TypeVar("T")
 
 
-class ChangedFile(Exception):
+class _ChangedFile(Exception):
     """A file is not the one that was shipped."""
 
 
@@ -39,7 +39,7 @@ def shipped_lines(name: str) -> list[str]:
     try:
         data = (FOLDER / name).read_bytes()
         _check(name, hashlib.sha256(data).hexdigest())
-    except (OSError, ChangedFile) as error:
+    except (OSError, _ChangedFile) as error:
         raise EmbedderError(f"{name} could not be loaded; install fivefold again ({error})") from error
     return data.decode("utf-8").removesuffix("\n").split("\n")
 
@@ -51,7 +51,7 @@ def digest_of(path: Path) -> str:
 
 def _check(name: str, digest: str) -> None:
     if _sums(FOLDER).get(name) != digest:
-        raise ChangedFile(f"its SHA-256 is {digest[:12]}…, which is not that of the file that was shipped")
+        raise _ChangedFile(f"its SHA-256 is {digest[:12]}…, which is not that of the file that was shipped")
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
 from dataclasses import replace
@@ -16,6 +16,7 @@ from fivefold.retrieval.fuse import rows_by_share
 from fivefold.retrieval.in_store import search_in_store
 from fivefold.retrieval.recipe import FusionSpec
 from fivefold.retrieval.routes import ROUTES, SearchContext
+from fivefold.stores.protocol import DensePreparation
 from fivefold.values.filters import EVERYTHING
 from fivefold.values.recall_trace import Plan, RouteHit, RoutePlan, RouteRun
 
@@ -26,13 +27,40 @@ Answer = TypeVar("Answer")
 
 def retrieve(plan: Plan, context: SearchContext, pool: ThreadPoolExecutor, fusion: FusionSpec) -> list[RouteRun]:
     """One run a route, in the plan's order: side by side, or by the store in one statement."""
+    prepared = {part.route: _prepare(part, context) for part in plan.routes if part.run}
+    runs = _runs(plan, context, pool, fusion, {route for route, done in prepared.items() if done.scans})
+    return [_with_note(run, prepared[run.route].note) if run.route in prepared else run for run in runs]
+
+
+def _prepare(part: RoutePlan, context: SearchContext) -> DensePreparation:
+    """What the store loads first takes nothing off the time of a route."""
+    space, fields = context.space, ROUTES[part.search].vector_fields(part.options)
+    if space is None:
+        return DensePreparation()
+    try:
+        done = [context.reader.search.prepare_dense(space, where) for where in fields]
+    except (StoreClosed, ServerAway):
+        raise
+    except Exception:  # the route meets the same and says so
+        return DensePreparation()
+    return DensePreparation("; ".join(one.note for one in done if one.note), any(one.scans for one in done))
+
+
+def _with_note(run: RouteRun, note: str) -> RouteRun:
+    return replace(run, reason="; ".join(filter(None, (run.reason, note)))) if note and run.status == "hits" else run
+
+
+def _runs(
+    plan: Plan, context: SearchContext, pool: ThreadPoolExecutor, fusion: FusionSpec, patient: Collection[str]
+) -> list[RouteRun]:
+    """The routes named in `patient` have all the time they need."""
     start = perf_counter()
     if fusion.store:
         together = _begin(pool, partial(search_in_store, plan, context, fusion))
-        return _in_time(plan, together, start)
+        return _in_time(plan, together, start, bool(patient))
     first = [part for part in plan.routes if part.run and not ROUTES[part.search].rescores]
     futures = {part.route: _begin(pool, partial(_run, part, context)) for part in first}
-    runs = {route: _outcome(part, futures[route], start) for part in first if (route := part.route)}
+    runs = {route: _outcome(part, futures[route], start, route in patient) for part in first if (route := part.route)}
     for part in plan.routes:
         if part.route not in runs:
             runs[part.route] = (
@@ -58,10 +86,10 @@ def _begin(pool: ThreadPoolExecutor, work: Callable[[], Answer]) -> Future[Answe
         raise StoreClosed("this engine was closed; open the store again") from None
 
 
-def _in_time(plan: Plan, together: Future[list[RouteRun]], start: float) -> list[RouteRun]:
+def _in_time(plan: Plan, together: Future[list[RouteRun]], start: float, patient: bool) -> list[RouteRun]:
     budget = max((part.budget_ms for part in plan.routes), default=0)
     try:
-        return together.result(timeout=budget / 1000)
+        return together.result(timeout=None if patient else budget / 1000)
     except Late:
         together.cancel()
         _log.warning("the routes took over %d ms and were left out", budget)
@@ -75,11 +103,11 @@ def _skipped(part: RoutePlan) -> RouteRun:
     return RouteRun(part.route, "skipped", part.reason, 0, 0.0)
 
 
-def _outcome(part: RoutePlan, future: Future[RouteRun], start: float) -> RouteRun:
+def _outcome(part: RoutePlan, future: Future[RouteRun], start: float, patient: bool) -> RouteRun:
     """The route's run, or that it was late: it may go on, but this answer does not wait for it."""
     left = part.budget_ms / 1000 - (perf_counter() - start)
     try:
-        return future.result(timeout=max(0.0, left))
+        return future.result(timeout=None if patient else max(0.0, left))
     except Late:
         future.cancel()
         _log.warning("route %s took over %d ms and was left out", part.route, part.budget_ms)

@@ -6,8 +6,7 @@ import ctypes
 import sys
 
 MOST_ARENAS = 2
-"""Pools of memory that all threads share. Without a limit glibc makes eight for each core, and hardly gives any back: a
-server under load has 323 MB instead of 464."""
+"""Pools of memory that threads share. Without a limit glibc makes eight for each core, and hardly gives any back."""
 
 _M_ARENA_MAX = -8
 

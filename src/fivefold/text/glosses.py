@@ -13,6 +13,7 @@ from typing import NamedTuple
 from fivefold.text.accents import bare
 from fivefold.text.gloss_lexicon import LONGEST, Lexicon, lexicon
 from fivefold.text.languages import language_of
+from fivefold.text.text_caches import text_cache
 
 SHORT = 400
 """Characters of the longest text that is read together with its gloss, both at once."""
@@ -57,7 +58,13 @@ def gloss(text: str, language: str, names: Collection[str] = ()) -> Gloss:
 
 def with_gloss(text: str) -> str:
     """A short text in another language after its English words, so that questions in either find it."""
-    language = language_of(text) if len(text) <= SHORT else None
+    return _short_with_gloss(text) if len(text) <= SHORT else text
+
+
+@text_cache(1_024)
+def _short_with_gloss(text: str) -> str:
+    """As many are kept as are written at once, since each is read for its vector and for its lexemes."""
+    language = language_of(text)
     return f"{gloss(text, language).text} {text}" if language else text
 
 

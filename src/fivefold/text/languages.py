@@ -81,7 +81,8 @@ def _small_words(text: str) -> list[str]:
     """The words in lower case and the first; a capital inside a text begins a name, or a noun."""
     found = _WORD.findall(text[:READ])
     shouts = text.isupper()
-    return [bare(word) for at, word in enumerate(found) if at == 0 or shouts or word[0].islower()]
+    lower = str.lower if text.isascii() else bare
+    return [lower(word) for at, word in enumerate(found) if at == 0 or shouts or word[0].islower()]
 
 
 @cache

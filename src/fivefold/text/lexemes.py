@@ -41,7 +41,10 @@ def lexemes(text: str) -> list[str]:
     """The lexemes of `text` in reading order, stop words left out."""
     text = _DIGIT_GROUP.sub("", text)
     if text.isascii():
-        return [lexeme for token in _ASCII_TOKEN.findall(text) for lexeme in _expand(token)]
+        tokens = _ASCII_TOKEN.findall(text)
+        return [
+            lexeme for token in tokens for lexeme in (_expand_short(token) if len(token) <= _SHORT else _split(token))
+        ]
     return [
         lexeme
         for match in _TOKEN.finditer(unicodedata.normalize("NFKC", text))

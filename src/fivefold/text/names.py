@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from functools import lru_cache
 
 from fivefold.text.calendar_words import MONTH_NAMES, WEEKDAY_NAMES
@@ -62,8 +63,8 @@ def mentions(text: str, speaker: str | None = None) -> tuple[Mention, ...]:
     counts: Counter[tuple[str, EntityKind]] = Counter()
     if speaker and speaker.casefold() not in ROLES:
         counts[speaker.strip(), "person"] += 1
-    rest = _set_codes_apart(text, counts) if _CODE_SIGN.search(text) else text
-    german = not _GERMAN.isdisjoint(words_of(rest)) and len(_GERMAN & words_of(rest)) >= FEW
+    rest = _set_codes_apart(text, counts)
+    german = len(_GERMAN & words_of(rest)) >= FEW
     for match in _NAME.finditer(rest):
         if len(match[0]) <= LONGEST:
             ahead = rest[max(0, match.start() - 8) : match.start()]
@@ -76,14 +77,25 @@ def mentions(text: str, speaker: str | None = None) -> tuple[Mention, ...]:
 
 def _set_codes_apart(text: str, counts: Counter[tuple[str, EntityKind]]) -> str:
     """Count the identifiers, and give the text without them."""
-    words = text.split(" ")
-    for i, word in enumerate(words):
-        if _CODE_SIGN.search(word):
-            for match in _IDENTIFIER.finditer(word):
-                if len(match[0]) <= LONGEST:
-                    counts[match[0].rstrip(".,"), "identifier"] += 1
-            words[i] = _IDENTIFIER.sub(" ", word)
-    return " ".join(words)
+    parts, last = [], 0
+    for start, end in _coded_words(text):
+        word = text[start:end]
+        for match in _IDENTIFIER.finditer(word):
+            if len(match[0]) <= LONGEST:
+                counts[match[0].rstrip(".,"), "identifier"] += 1
+        parts += [text[last:start], _IDENTIFIER.sub(" ", word)]
+        last = end
+    return "".join((*parts, text[last:]))
+
+
+def _coded_words(text: str) -> Iterator[tuple[int, int]]:
+    """The words, as spaces part them, that may be identifiers."""
+    end = 0
+    while sign := _CODE_SIGN.search(text, end):
+        start = text.rfind(" ", end, sign.start()) + 1 or end
+        end = text.find(" ", sign.end())
+        end = len(text) if end < 0 else end
+        yield start, end
 
 
 @lru_cache(maxsize=50_000)

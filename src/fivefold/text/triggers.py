@@ -6,15 +6,22 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
-from fivefold.text.text_caches import text_cache
+from fivefold.text.text_caches import empty_text_caches, text_cache
 
 _WORD = re.compile(r"[^\W\d_]+|[@/\\_=:]")
+_LETTERS = {code: " " for code in range(128) if not chr(code).isalpha()}
+_MARKS = "@/\\_=:"
+_CAPITAL = re.compile(r"(?<!\\)(?<!\?)[A-Z]")
 _DIGIT = re.compile(r"\d")
-_SIGNS = re.compile(r"(?<=\d)[-/.](?=\d)|(?<=\d\d\d)\d")
+_SIGNS = re.compile(r"\d(?=([-/.])\d)|\d(?=\d\d\d)")
+_FLAGS: dict[frozenset[str], int] = {}
+"""A bit for each set of triggers, since several patterns may share one."""
+_FLAGS_OF: dict[str, int] = {}
+"""The bits of all sets that a trigger belongs to."""
 
 
 class Pattern:
-    """A regular expression behind a look for one of its trigger words or signs.
+    """A regular expression behind a look for one of its trigger words or signs, which its flag stands for.
 
     `#` stands for any digit, `####` for four in a row; `#-#`, `#/#` and `#.#` for two of them joined by that sign.
     """
@@ -23,27 +30,65 @@ class Pattern:
         self.triggers = frozenset(triggers.split())
         self._pattern = pattern
         self._flags = flags
+        self.flag = _flag_of(self.triggers)
 
     @cached_property
     def bare(self) -> re.Pattern[str]:
         """The expression alone, compiled at its first use: most commands need few of them, and compiling takes long."""
         return re.compile(self._pattern, self._flags)
 
+    @cached_property
+    def _lower(self) -> re.Pattern[str] | None:
+        """The expression for a text in lower case, several times as fast; None where it looks at capitals."""
+        if not self._flags & re.IGNORECASE or "(?-i" in self._pattern or _CAPITAL.search(self._pattern):
+            return None
+        return re.compile(self._pattern, self._flags & ~re.IGNORECASE)
+
+    def occurs(self, text: str) -> bool:
+        """Whether the expression matches anywhere."""
+        if not flags_in(text) & self.flag:
+            return False
+        if self._lower is not None and text.isascii():
+            return self._lower.search(text.lower()) is not None
+        return self.bare.search(text) is not None
+
     def search(self, text: str) -> re.Match[str] | None:
-        return None if self.triggers.isdisjoint(words_of(text)) else self.bare.search(text)
+        return self.bare.search(text) if flags_in(text) & self.flag else None
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        return iter(()) if self.triggers.isdisjoint(words_of(text)) else self.bare.finditer(text)
+        return self.bare.finditer(text) if flags_in(text) & self.flag else iter(())
 
     def sub(self, replacement: str | Callable[[re.Match[str]], str], text: str) -> str:
-        return text if self.triggers.isdisjoint(words_of(text)) else self.bare.sub(replacement, text)
+        return self.bare.sub(replacement, text) if flags_in(text) & self.flag else text
+
+
+def _flag_of(triggers: frozenset[str]) -> int:
+    """The bit of these triggers; texts are read again where it is a new one."""
+    if triggers not in _FLAGS:
+        empty_text_caches()
+        flag = _FLAGS[triggers] = 1 << len(_FLAGS)
+        for word in triggers:
+            _FLAGS_OF[word] = _FLAGS_OF.get(word, 0) | flag
+    return _FLAGS[triggers]
+
+
+@text_cache(256)
+def flags_in(text: str) -> int:
+    """The bits of all triggers that occur in a text: one look for all patterns."""
+    flags = 0
+    for word in _FLAGS_OF.keys() & words_of(text):
+        flags |= _FLAGS_OF[word]
+    return flags
 
 
 @text_cache(256)
 def words_of(text: str) -> frozenset[str]:
     """The lower-case words of a text, its signs, and `#` where it has a digit."""
-    words = set(_WORD.findall(text.casefold()))
+    if text.isascii():
+        words = {*text.lower().translate(_LETTERS).split(), *(mark for mark in _MARKS if mark in text)}
+    else:
+        words = set(_WORD.findall(text.casefold()))
     if _DIGIT.search(text):
         words.add("#")
-        words.update("####" if sign.isdigit() else f"#{sign}#" for sign in _SIGNS.findall(text))
+        words.update(f"#{sign}#" if sign else "####" for sign in set(_SIGNS.findall(text)))
     return frozenset(words)

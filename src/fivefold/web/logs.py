@@ -24,7 +24,7 @@ Level = Literal["debug", "info", "warning", "error"]
 
 REQUESTS = "fivefold.requests"
 MOST_REPEATS, WINDOW_S = 20, 60.0
-"""The messages of one kind that are logged in so many seconds."""
+"""How many messages of one kind are logged in that time."""
 
 _OWN = ("request_id", "method", "operation", "status", "ms", "key", "path", "body", "error_id")
 """Fields a line may have besides its message."""

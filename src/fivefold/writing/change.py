@@ -32,7 +32,7 @@ from fivefold.writing.report import ReportBuilder
 READ = 0.25
 """From which chance of the model on a pair counts at all."""
 
-SURE, SURE_IF_PLAIN, SURE_IF_SHORT = 0.925, 0.85, 0.6
+SURE, SURE_IF_PLAIN, SURE_IF_SHORT = 0.95, 0.945, 0.5
 """From which chance of the model on a memory is marked as ended: in general, where the text plainly says that something
 changed, and where both texts are short as well."""
 

@@ -20,6 +20,8 @@ REPLACEABLE = 400
 def replace_statements(item: Draft, txn: Writer, report: ReportBuilder) -> None:
     """End what a new statement replaces. Of two statements the older one ends, also when it is stored later."""
     for statement in item.extraction.statements:
+        if not _replaces(statement):
+            continue  # others may be as many as there are memories
         for row, stated in txn.statements.current(statement.subject, statement.attribute):
             other = txn.memories.by_row(row)
             if other is not None and _contradicts(item.memory, statement, other, stated):
@@ -68,6 +70,11 @@ def _end(
 def _contradicts(memory: Memory, statement: Statement, other: Memory, stated: Statement) -> bool:
     if other.row == memory.row or same_value(statement.value, stated.value):
         return False
+    return _replaces(statement)
+
+
+def _replaces(statement: Statement) -> bool:
+    """Whether the statement can only mean that the one before it has ended."""
     return statement.update or single_valued(statement.attribute)
 
 

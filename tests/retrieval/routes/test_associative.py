@@ -16,7 +16,7 @@ from fivefold.retrieval.routes.associative import SETTLED, AssociativeOptions, a
 from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader, VectorSpace
 from fivefold.stores.sql.kept_rows import ALL
-from fivefold.stores.sqlite.vectors import CachedVectors
+from fivefold.stores.sqlite.cached_vectors import CachedVectors
 from fivefold.values.filters import Filter
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import RouteHit

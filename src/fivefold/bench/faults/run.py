@@ -24,7 +24,7 @@ from fivefold.stores import POSTGRES
 from fivefold.text.progress import bar
 
 MOST_BEFORE = 3
-"""A process is killed in or after its first operation, or up to so many later."""
+"""A process is killed in or after its first operation, or at most this many operations later."""
 
 SPAN = 1.2
 """The kill comes at any time within so much of an operation's time, counted from the last that it waits for."""
@@ -127,7 +127,7 @@ def _killed(task: Task, folder: Path, start: int, moment: Moment) -> list[str]:
 
 
 def _await(reader: Connection[str, str], done: int) -> bytes:
-    """Wait until the process has opened its store and acknowledged so many operations, or has ended."""
+    """Wait until the process has opened its store and acknowledged this number of operations, or has ended."""
     said = b""
     while said.count(b"done ") < done or b"begin " not in said:
         ready, _, _ = select.select([reader], [], [], PATIENCE_S)

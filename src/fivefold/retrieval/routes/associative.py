@@ -18,7 +18,7 @@ from fivefold.retrieval.routes.base import BaseRoute, SearchContext
 from fivefold.values.field_types import About, Between
 from fivefold.values.filters import Filter
 from fivefold.values.recall_trace import RouteHit
-from fivefold.values.vectors import Vector
+from fivefold.values.vectors import Vector, VectorField
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,9 @@ class Associative(BaseRoute):
 
     encodes = True
     options = AssociativeOptions
+
+    def vector_fields(self, options: AssociativeOptions) -> tuple[VectorField, ...]:
+        return ("full",)
 
     def search(self, context: SearchContext, depth: int, keep: Filter, options: AssociativeOptions) -> list[RouteHit]:
         if context.space is None:

@@ -14,7 +14,7 @@ from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.query import Query
 from fivefold.values.reading import QuestionReading
 from fivefold.values.recall_trace import Plan, RouteHit
-from fivefold.values.vectors import Vector
+from fivefold.values.vectors import Vector, VectorField
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,9 @@ class BaseRoute:
     def finds_sessions(self, options: Any) -> bool:
         return False
 
+    def vector_fields(self, options: Any) -> tuple[VectorField, ...]:
+        return ()
+
     def skip_reason(self, query: Query, optimize: bool) -> str | None:
         return None
 
@@ -92,6 +95,9 @@ class Route(Protocol):
 
     def finds_sessions(self, options: Any) -> bool:
         """Whether it finds session memories rather than turns and notes."""
+
+    def vector_fields(self, options: Any) -> tuple[VectorField, ...]:
+        """The fields whose vectors it searches."""
 
     def skip_reason(self, query: Query, optimize: bool) -> str | None:
         """Why this route does not run: it has nothing to search by or, with `optimize`, would not help (R2)."""

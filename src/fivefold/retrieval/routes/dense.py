@@ -33,6 +33,9 @@ class Dense(BaseRoute):
     def finds_sessions(self, options: DenseOptions) -> bool:
         return options.field == "session"
 
+    def vector_fields(self, options: DenseOptions) -> tuple[VectorField, ...]:
+        return ("full", "passage") if options.field == "full" else (options.field,)
+
     def search(self, context: SearchContext, depth: int, keep: Filter, options: DenseOptions) -> list[RouteHit]:
         if context.space is None:
             return []

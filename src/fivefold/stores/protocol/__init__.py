@@ -21,6 +21,7 @@ from fivefold.stores.protocol.store import ModelStore, Store
 from fivefold.stores.protocol.values import (
     VOCABULARY,
     Claim,
+    DensePreparation,
     Entry,
     Feedback,
     LinkedPair,
@@ -53,6 +54,7 @@ __all__ = [
     "AdminWriter",
     "AuditStore",
     "Claim",
+    "DensePreparation",
     "EdgeWriter",
     "EntityWriter",
     "Entry",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from fivefold.stores.protocol.values import Feedback, LinkedPair, Succession, VectorSpace
+from fivefold.stores.protocol.values import DensePreparation, Feedback, LinkedPair, Succession, VectorSpace
 from fivefold.stores.queries import AliasMatch, Arm, Composite, FusedHit, Walk
 from fivefold.values.extraction import Extraction
 from fivefold.values.filters import EVERYTHING, Filter
@@ -89,6 +89,10 @@ class SearchReader(Protocol):
 
         Of the field `passage` a memory may have several hits, each with its `part`; a tie goes to the smaller part.
         """
+
+    def prepare_dense(self, space: VectorSpace, where: VectorField) -> DensePreparation:
+        """Load what a dense search of that field needs; a store that loads nothing need not define it."""
+        return DensePreparation()
 
     def dense_each(
         self, space: VectorSpace, where: VectorField, vectors: Sequence[Vector], depth: int

@@ -31,6 +31,15 @@ class VectorSpace(Value):
     """Whether the model gives token vectors as well, so that every memory has some."""
 
 
+@dataclass(frozen=True, slots=True)
+class DensePreparation:
+    """What a store did before the first dense search of a large field, in words; empty where it did nothing."""
+
+    note: str = ""
+    scans: bool = False
+    """Whether the search reads all vectors from the disk, which may take longer than a route is given."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """A memory ready to be stored: its fields, what was extracted from it, its lexemes and its vectors."""

@@ -41,6 +41,7 @@ class SqlIndexWriter:
 
     def remove(self, row: int) -> None:
         """Delete everything derived from a memory."""
+        self._txn.write_gathered()
         kind = self._txn.rows("SELECT kind FROM memories WHERE namespace = ? AND row = ?", self._txn.key, row)[0][0]
         self.lexemes.remove(row, kind)
         self.vectors.drop_vectors(row)
@@ -51,6 +52,7 @@ class SqlIndexWriter:
 
     def clear(self) -> None:
         """Delete what can be derived from memories: lexemes, mentions, statements, labels, times, stray vectors."""
+        self._txn.write_gathered()
         self.lexemes.clear()
         key = self._txn.key
         for table in ("links", "slots", "memory_times", "memory_labels"):
@@ -79,6 +81,7 @@ class SqlIndexWriter:
 
     def flush(self) -> None:
         """Write what the transaction gathered; called before it ends."""
+        self._txn.write_gathered()
         self.entities.flush()
         self.edges.flush()
         self.vectors.flush()

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from fivefold.stores.sql.dialect import Database
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.values.labels import labels_of
 from fivefold.values.memory import Memory
@@ -19,10 +20,15 @@ def put_labels(txn: Transaction, row: int, memory: Memory) -> None:
     """Store the labels of a memory."""
     if memory.tags or memory.metadata:
         labels = labels_of(memory.tags, memory.metadata)
-        txn.db.many(INSERT, [(txn.key, name, value, row) for name, value in labels])
+        txn.gather(_write, ((txn.key, name, value, row) for name, value in labels))
+
+
+def _write(db: Database, rows: list[tuple[Any, ...]]) -> None:
+    db.many(INSERT, rows)
 
 
 def drop_labels(txn: Transaction, row: int) -> None:
+    txn.write_gathered()
     txn.run("DELETE FROM memory_labels WHERE namespace = ? AND memory = ?", txn.key, row)
 
 

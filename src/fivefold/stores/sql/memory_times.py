@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from fivefold.stores.queries import NAMES_WINDOW, SAID_AND_NAMES_WINDOW, SAID_IN_WINDOW
-from fivefold.stores.sql.dialect import Dialect
+from fivefold.stores.sql.dialect import Database, Dialect
 from fivefold.stores.sql.kept_rows import ALL, Kept
 from fivefold.stores.sql.scoped_reader import ScopedReader
 from fivefold.stores.sql.transaction import Transaction
@@ -29,12 +30,16 @@ Way = tuple[int, int, float, bool]
 """How a memory belongs to a window: the moment, its distance from the centre, the score, whether it was said then."""
 
 
-def put_times(txn: Transaction, row: int, dates: Iterable[Span]) -> None:
+def put_times(txn: Transaction, row: int, dates: Sequence[Span]) -> None:
     """Store the stretches that a memory names, each once."""
+    if not dates:
+        return
     stretches = dict.fromkeys((to_micros(date.start), to_micros(date.end)) for date in dates)
-    rows = [(txn.key, row, *stretch) for stretch in list(stretches)[:MOST_TIMES]]
-    if rows:
-        txn.db.put("memory_times", _COLUMNS, rows)
+    txn.gather(_write, [(txn.key, row, *stretch) for stretch in list(stretches)[:MOST_TIMES]])
+
+
+def _write(db: Database, rows: list[tuple[Any, ...]]) -> None:
+    db.put("memory_times", _COLUMNS, rows)
 
 
 def find_within(

@@ -75,15 +75,16 @@ class SqlStatementWriter:
         return self._txn.number(still, self._txn.key, row) or 0
 
     def supersede(self, old: Memory, new: Memory, why: str) -> None:
-        self._txn.notes.clear()
-        self._txn.run(
+        ended = self._txn.rows(
             "UPDATE memories SET superseded_by = ?, given_valid_to = valid_to, valid_to = ? "
-            "WHERE namespace = ? AND row = ?",
+            "WHERE namespace = ? AND row = ? RETURNING content_hash",
             new.id,
             to_micros(new.event_at),
             self._txn.key,
             old.row,
         )
+        for (content_hash,) in ended:
+            self._txn.notes.pop(content_hash, None)
         link_memories(self._txn, new.row, old.row, "supersedes", why)
 
     def reinstate_ended_by(self, row: int) -> None:

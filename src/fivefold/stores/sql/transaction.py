@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
@@ -21,9 +22,20 @@ class Transaction:
         self.namespace = namespace
         self.now = to_micros(now)
         self.notes: dict[bytes, int | None] = {}
-        """Rows of notes by content hash that were looked up in advance; emptied when a note may have changed."""
+        """Rows of notes by content hash that were looked up in advance, without those that may have changed."""
         self.removed: list[str] = []
         """Ids of the memories that were removed."""
+        self._gathered: dict[Callable[[Database, list[tuple[Any, ...]]], None], list[tuple[Any, ...]]] = {}
+
+    def gather(self, write: Callable[[Database, list[tuple[Any, ...]]], None], rows: Iterable[tuple[Any, ...]]) -> None:
+        """Write rows later, together with others of their kind."""
+        self._gathered.setdefault(write, []).extend(rows)
+
+    def write_gathered(self) -> None:
+        """Called before rows that may have been gathered are deleted, and at the end."""
+        for write, rows in self._gathered.items():
+            write(self.db, rows)
+        self._gathered.clear()
 
     def memory(self, row: int) -> Memory | None:
         return self.first_memory("row = ?", row)

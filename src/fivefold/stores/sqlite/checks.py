@@ -15,7 +15,8 @@ from fivefold.stores.sql.checks import (
     check_vectors,
     count_rows,
 )
-from fivefold.stores.sqlite import lexeme_index, lexical_search, token_rows, vectors
+from fivefold.stores.sql.spaces import SPACE_COLUMNS, space_of
+from fivefold.stores.sqlite import code_blocks, lexeme_index, lexical_search, token_rows, vectors
 from fivefold.stores.sqlite.dialect import SQLITE, SqliteDatabase
 from fivefold.stores.sqlite.schema import TIMES
 from fivefold.values.reports import Finding
@@ -50,6 +51,7 @@ def check_namespace(connection: apsw.Connection, namespace: int) -> Iterator[Fin
     yield from _readable("texts", lambda: [check_texts(ask, SQLITE, namespace)])
     yield from _readable("lexical index", lambda: [_lexical(connection, namespace)])
     yield from _readable("vectors", lambda: check_vectors(ask, SQLITE, namespace, stray, stray_tokens))
+    yield from _readable("vector codes", lambda: _codes(connection, namespace))
     yield from _readable("entity links", lambda: [check_entities(ask, namespace)])
     yield from _readable("session log", lambda: [check_sessions(ask, namespace)])
     if int(connection.pragma("user_version")) >= TIMES:  # an older file that can only be read has no such table
@@ -73,6 +75,16 @@ def _pages(connection: apsw.Connection) -> Finding:
 def _references(connection: apsw.Connection) -> Finding:
     broken = connection.execute("PRAGMA foreign_key_check").fetchall()
     return Finding("references", not broken, f"{len(broken)} rows point nowhere" if broken else "all resolve")
+
+
+def _codes(connection: apsw.Connection, namespace: int) -> Iterator[Finding]:
+    """Nothing where no field is large enough to have codes."""
+    packed = "SELECT 1 FROM code_blocks b WHERE b.space = s.key"
+    sql = f"SELECT {SPACE_COLUMNS} FROM spaces s WHERE namespace = ? AND EXISTS ({packed})"
+    spaces = [space_of(row) for row in connection.execute(sql, (namespace,)).fetchall()]
+    if spaces:
+        wrong = sum(code_blocks.wrong_blocks(connection, space) for space in spaces)
+        yield Finding("vector codes", wrong == 0, f"{wrong} blocks differ" if wrong else "agree with the vectors")
 
 
 def _lexical(connection: apsw.Connection, namespace: int) -> Finding:

@@ -58,7 +58,7 @@ class Corpus(NamedTuple):
         return self.lexemes / max(1, self.documents)
 
     def idf(self, matching: int) -> float:
-        """How much a lexeme weighs that so many documents have."""
+        """The weight of a lexeme, by the number of documents that have it."""
         return max(math.log((self.documents - matching + 0.5) / (matching + 0.5)), 0.0) or LEAST_IDF
 
     def share(self, idf: float, count: float, length: float) -> float:

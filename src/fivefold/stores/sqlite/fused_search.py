@@ -26,7 +26,7 @@ from fivefold.values.vectors import FIELDS, Vector
 
 if TYPE_CHECKING:
     from fivefold.stores.sqlite.lexical_search import PostingCache
-    from fivefold.stores.sqlite.vectors import VectorCache
+    from fivefold.stores.sqlite.vector_cache import VectorCache
 
 LEFT: dict[Curve, str] = {
     "none": "1.0",

@@ -23,14 +23,18 @@ AT_ONCE = 5_000
 """Documents that are indexed together; more would take much memory."""
 
 
-def move_recent(connection: apsw.Connection, namespace: int, sessions: int) -> None:
-    """Index the documents that wait in the table `lexemes`, and delete them from it."""
+def move_recent(connection: apsw.Connection, namespace: int, sessions: int, more: Sequence[Document] = ()) -> None:
+    """Index the documents that wait in the table `lexemes` and some more, and delete the former from it."""
     of = "FROM lexemes WHERE namespace = ? AND sessions = ?"
     first = f"SELECT memory, length, predicate, content {of} ORDER BY memory LIMIT ?"
     while found := rows(connection, first, namespace, sessions, AT_ONCE):
         documents = [Document(*row) for row in found]
-        add(connection, namespace, sessions, documents)
         connection.execute(f"DELETE {of} AND memory <= ?", (namespace, sessions, documents[-1].memory))
+        if len(documents) < AT_ONCE:
+            documents, more = [*documents, *more], ()
+        add(connection, namespace, sessions, sorted(documents))
+    if more:
+        add(connection, namespace, sessions, sorted(more))
     _count(connection, namespace, sessions, ())
 
 

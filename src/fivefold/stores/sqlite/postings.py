@@ -20,7 +20,7 @@ BLOCK = 2_048
 """The most postings of one block."""
 
 SMALL = 64
-"""Up to so many postings, a block takes new ones in place: it fits into its page."""
+"""The postings up to which a block takes new ones in place: it fits into its page."""
 
 WIDTH = 12
 """Bytes of one posting: row, count and length."""

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import apsw
 
-from fivefold.stores.protocol import VectorSpace
+from fivefold.stores.protocol import DensePreparation, VectorSpace
 from fivefold.stores.queries import Arm, Composite, FusedHit, Walk
 from fivefold.stores.sql.graph_reader import SqlGraphReader
 from fivefold.stores.sql.reader import SqlReader
@@ -20,7 +20,8 @@ from fivefold.stores.sqlite.connection import Connections
 from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.lexical_search import PostingCache
 from fivefold.stores.sqlite.token_cache import TokenCache
-from fivefold.stores.sqlite.vectors import VectorCache, stored, stored_passages
+from fivefold.stores.sqlite.vector_cache import VectorCache
+from fivefold.stores.sqlite.vectors import stored, stored_passages
 from fivefold.stores.sqlite.walk import walk
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.recall_trace import RouteHit
@@ -82,6 +83,10 @@ class SqliteSearchReader(SqlSearchReader):
         super().__init__(scope)
         self._find = scope.find
         self._file = scope.file
+
+    def prepare_dense(self, space: VectorSpace, where: VectorField) -> DensePreparation:
+        with self._file.connections.reader() as connection:
+            return self._file.vector_cache.prepare(connection, space, where)
 
     def dense(self, space: VectorSpace, where: VectorField, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
         kept = self._scope.kept(keep)

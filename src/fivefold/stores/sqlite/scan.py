@@ -90,14 +90,14 @@ def closest(arrays: Arrays, vector: Vector, depth: int, positions: Rows | None =
     if (len(arrays.ids) if positions is None else len(positions)) > PLAIN:
         positions = _possible(arrays, vector, depth, positions)
     if positions is not None:
-        order, scores = _nearest(
+        order, scores = nearest(
             arrays.matrix[positions], arrays.memories[positions], arrays.parts[positions], vector, depth
         )
         return positions[order], scores
-    return _nearest(arrays.matrix, arrays.memories, arrays.parts, vector, depth)
+    return nearest(arrays.matrix, arrays.memories, arrays.parts, vector, depth)
 
 
-def _nearest(
+def nearest(
     matrix: Floats, memories: Rows, parts: npt.NDArray[np.int32], vector: Vector, depth: int
 ) -> tuple[Rows, Floats]:
     """By one plain product."""

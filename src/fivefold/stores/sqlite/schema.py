@@ -33,6 +33,9 @@ SMALL_NAMESPACES = 9
 LIFE = 10
 """The version of the schema that first has the expiry, the pin and the origin of memories."""
 
+CODES = 11
+"""The version of the schema that first has codes of vectors."""
+
 POSTINGS = 12
 """The version of the schema that first has postings of its own in place of FTS5's."""
 
@@ -93,6 +96,11 @@ def show_newest(connection: apsw.Connection) -> None:
     version = int(connection.pragma("user_version"))
     if version < POSTINGS:
         older_lexemes.show_all(connection, has_table=version >= SMALL_NAMESPACES)
+    if version < CODES:
+        connection.execute(
+            "CREATE TEMP TABLE code_blocks (key INTEGER PRIMARY KEY, space, field, last, heads, codes); "
+            "CREATE TEMP TABLE removed_vectors (space, field, number, id)"
+        )
     if version < LIFE:
         connection.execute(
             "CREATE TEMP VIEW memories AS SELECT *, NULL AS expires_at, 0 AS pinned, NULL AS origin, 0 AS echo_count "

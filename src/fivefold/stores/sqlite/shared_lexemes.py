@@ -7,7 +7,7 @@ scores are those of the index, to the last bit: the same BM25, summed in the sam
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import apsw
 
@@ -32,16 +32,13 @@ def documents(connection: apsw.Connection, namespace: int, sessions: bool) -> li
     return [Document(*row) for row in found]
 
 
-def add(
-    connection: apsw.Connection, namespace: int, kind: str, row: int, predicate: Sequence[str], content: Sequence[str]
-) -> None:
-    length = len(predicate) + len(content)
-    values = (namespace, int(kind == "session"), row, length, " ".join(predicate), " ".join(content))
-    connection.execute("INSERT INTO lexemes VALUES (?, ?, ?, ?, ?, ?)", values)
+def add(connection: apsw.Connection, namespace: int, sessions: int, found: Iterable[Document]) -> None:
+    values = ((namespace, sessions, *document) for document in found)
+    connection.executemany("INSERT INTO lexemes VALUES (?, ?, ?, ?, ?, ?)", values)
 
 
 def remove(connection: apsw.Connection, namespace: int, kind: str, row: int) -> bool:
-    """Delete a document; false where there is none."""
+    """Delete a document; false where it is not here."""
     connection.execute(f"DELETE {_OF} AND memory = ?", (namespace, int(kind == "session"), row))
     return connection.changes() > 0
 
@@ -50,10 +47,14 @@ def clear(connection: apsw.Connection, namespace: int) -> None:
     connection.execute("DELETE FROM lexemes WHERE namespace = ?", (namespace,))
 
 
-def is_large(connection: apsw.Connection, namespace: int, has_index: bool = False) -> bool:
-    """Whether the documents of the namespace have outgrown the table."""
+def is_large(
+    connection: apsw.Connection, namespace: int, has_index: bool = False, more: Sequence[Document] = ()
+) -> bool:
+    """Whether the documents of the namespace, and some more, have outgrown the table."""
     sql = "SELECT count(*), coalesce(sum(length(predicate) + length(content)), 0) FROM lexemes WHERE namespace = ?"
     ((memories, characters),) = rows(connection, sql, namespace)
+    memories += len(more)
+    characters += sum(len(item.predicate) + len(item.content) for item in more)
     if has_index:
         return bool(memories > MOST_RECENT or characters > MOST_RECENT_CHARACTERS)
     return bool(memories > MOST_MEMORIES or characters > MOST_CHARACTERS)

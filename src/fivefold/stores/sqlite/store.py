@@ -22,6 +22,7 @@ from fivefold.stores.sql.snapshot import SqlSnapshot
 from fivefold.stores.sql.writer import SqlWriter
 from fivefold.stores.sqlite import snapshot
 from fivefold.stores.sqlite.checks import check
+from fivefold.stores.sqlite.code_builder import CodeBuilder
 from fivefold.stores.sqlite.connection import (
     Connections,
     connect,
@@ -41,7 +42,7 @@ from fivefold.stores.sqlite.sequences import last_namespace, note_last_namespace
 from fivefold.stores.sqlite.shared_tables import SqliteSharedTables
 from fivefold.stores.sqlite.token_cache import TokenCache
 from fivefold.stores.sqlite.upgrade_copies import check_copies, remove_copies, tidy
-from fivefold.stores.sqlite.vectors import VectorCache
+from fivefold.stores.sqlite.vector_cache import VectorCache
 from fivefold.stores.sqlite.writer import writer_of
 from fivefold.values.reports import Erasure, Finding, MaintenanceResult
 from fivefold.values.times import to_micros, utc_now
@@ -60,6 +61,7 @@ class SqliteStore:
             self.connections = Connections(
                 self.location, read_only=self.read_only, prepare=partial(offer_nearest, cache=self.vector_cache)
             )
+        self.vector_cache.build = CodeBuilder(self.connections).begin
         version = newest = migrations()[-1][0]
         with self.connections.writer() as connection:
             if self.read_only:

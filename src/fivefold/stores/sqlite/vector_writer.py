@@ -7,15 +7,20 @@ from typing import Any
 
 from fivefold.stores.protocol import SpaceState, VectorSpace
 from fivefold.stores.sql.checks import unsound_passages
+from fivefold.stores.sql.spaces import SPACE_COLUMNS, space_of
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.stores.sql.vector_writer import SqlVectorWriter
 from fivefold.stores.sqlite import token_rows, vectors
+from fivefold.stores.sqlite.code_writer import CodeWriter
 from fivefold.stores.sqlite.dialect import SqliteDatabase
 from fivefold.stores.sqlite.sequences import reserve
 from fivefold.stores.tables import Row
+from fivefold.values.extraction import Extraction
 from fivefold.values.memory import TYPES, Memory
-from fivefold.values.times import to_micros
 from fivefold.values.vectors import FIELDS, Vector, VectorField
+
+AT_ONCE = 2_000
+"""Vectors that wait at most to be stored together."""
 
 
 class SqliteVectorWriter(SqlVectorWriter):
@@ -24,12 +29,16 @@ class SqliteVectorWriter(SqlVectorWriter):
     def __init__(self, txn: Transaction, db: SqliteDatabase) -> None:
         super().__init__(txn)
         self._connection = db.connection
+        self._codes = CodeWriter(db.connection)
+        self._waiting: list[Row] = []
 
     def make_room(self, dimension: int) -> None:
         vectors.create_table(self._connection, dimension)
 
     def clear_space(self, space: VectorSpace) -> None:
+        self._write()
         self._drop_tokens(space.key)
+        self._codes.clear(space.key)
         self._txn.run(
             f"DELETE FROM {vectors.table_of(space.dimension)} WHERE rowid IN (SELECT id FROM vectors WHERE space = ?)",
             space.key,
@@ -37,6 +46,7 @@ class SqliteVectorWriter(SqlVectorWriter):
         self._txn.run("DELETE FROM vectors WHERE space = ?", space.key)
 
     def stored(self, space: VectorSpace, rows: Sequence[int], where: VectorField) -> dict[int, Vector]:
+        self._write()
         return vectors.stored(self._connection, space, rows, [where])
 
     def put_vector(
@@ -51,27 +61,21 @@ class SqliteVectorWriter(SqlVectorWriter):
     ) -> None:
         space = self.space(state)
         assert space is not None, "a space is pinned before vectors are written"
-        kind = TYPES.index(memory.type)
-        id = self._txn.db.insert(
-            "INSERT INTO vectors (id, space, field, memory, part, type) VALUES (?, ?, ?, ?, ?, ?)",
-            space.key,
-            FIELDS.index(where),
-            row,
-            part,
-            kind,
-        )
-        self._txn.run(
-            f"INSERT INTO {vectors.table_of(space.dimension)} (rowid, space, field, type, event_at, embedding) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
-            id,
-            space.key,
-            FIELDS.index(where),
-            kind,
-            to_micros(memory.event_at),
-            vector.tobytes(),
-        )
-        if space.tokens and tokens is not None:
-            token_rows.put(self._txn, [(id, tokens)])
+        kept = tokens if space.tokens else None
+        type = TYPES.index(memory.type)
+        self._waiting.append((space.key, FIELDS.index(where), row, part, type, vector.tobytes(), kept))
+        if len(self._waiting) >= AT_ONCE:
+            self._write()
+
+    def _write(self) -> None:
+        """Store the vectors that wait, before any are read or deleted."""
+        if self._waiting:
+            rows, self._waiting = self._waiting, []
+            self.put_rows(rows)
+
+    def missing(self, state: SpaceState, limit: int) -> list[tuple[Memory, Extraction]]:
+        self._write()
+        return super().missing(state, limit)
 
     def drop_vectors(self, row: int) -> None:
         self._drop_where(row, "1")
@@ -85,6 +89,7 @@ class SqliteVectorWriter(SqlVectorWriter):
 
     def drop_stray_vectors(self) -> None:
         """Also all vectors of a memory whose passages do not agree, so that it gets new ones."""
+        self._write()
         for (dimension,) in self._txn.rows("SELECT DISTINCT dimension FROM spaces WHERE namespace = ?", self._txn.key):
             table = vectors.table_of(dimension)
             mine = "SELECT key FROM spaces WHERE namespace = ? AND dimension = ?"
@@ -104,11 +109,15 @@ class SqliteVectorWriter(SqlVectorWriter):
         for (key,) in self._txn.rows("SELECT key FROM spaces WHERE namespace = ?", self._txn.key):
             for row in unsound_passages(self._txn.db.rows, self._txn.sql, self._txn.key, key):
                 self._drop_where(row, "v.space = ?", key)
+        for record in self._txn.rows(f"SELECT {SPACE_COLUMNS} FROM spaces WHERE namespace = ?", self._txn.key):
+            self._codes.rebuild(space_of(record))
 
     def clear(self) -> None:
+        self._write()
         spaces = self._txn.rows("SELECT key, dimension FROM spaces WHERE namespace = ?", self._txn.key)
         for space, dimension in spaces:
             self._drop_tokens(space)
+            self._codes.clear(space)
             ids = self._txn.rows("SELECT id FROM vectors WHERE space = ?", space)
             self._txn.db.many(f"DELETE FROM {vectors.table_of(dimension)} WHERE rowid = ?", ids)
             self._txn.run("DELETE FROM vectors WHERE space = ?", space)
@@ -128,16 +137,21 @@ class SqliteVectorWriter(SqlVectorWriter):
                 "VALUES (?, ?, ?, ?, (SELECT event_at FROM memories WHERE row = ?), ?)",
                 of_length,
             )
+        for id, (space, field, _, _, _, embedding, _) in enumerate(rows, first):
+            self._codes.added(VectorSpace(space, "", len(embedding) // 4), field, id)
         token_rows.put(self._txn, [(id, row[6]) for id, row in enumerate(rows, first) if row[6] is not None])
 
     def flush(self) -> None:
-        """Nothing is gathered."""
+        """A field that has grown large gets codes, and one that has them gets more."""
+        self._write()
+        self._codes.pack()
 
     def _drop_tokens(self, space: int) -> None:
         """Delete all token vectors of a space."""
         token_rows.drop(self._txn, [id for (id,) in self._txn.rows("SELECT id FROM vectors WHERE space = ?", space)])
 
     def _drop_where(self, row: int, condition: str, *values: Any) -> None:
+        self._write()
         rows = self._txn.rows(
             "SELECT v.id, v.space, v.field, s.dimension FROM vectors v JOIN spaces s ON s.key = v.space "
             f"WHERE v.memory = ? AND ({condition})",
@@ -151,4 +165,5 @@ class SqliteVectorWriter(SqlVectorWriter):
         self._txn.run(f"DELETE FROM {vectors.table_of(dimension)} WHERE rowid = ?", id)
         token_rows.drop(self._txn, [id])
         self._txn.run("DELETE FROM vectors WHERE id = ?", id)
-        self._txn.run("INSERT INTO removals VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET count = count + 1", space, field)
+        sql = "INSERT INTO removals VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET count = count + 1 RETURNING count"
+        self._codes.removed(space, field, id, self._txn.number(sql, space, field) or 1)

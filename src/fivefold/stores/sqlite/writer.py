@@ -18,33 +18,32 @@ from fivefold.stores.sqlite.vector_writer import SqliteVectorWriter
 
 
 class SqliteLexemeWriter(SqlLexemeWriter):
-    """Lexemes go into the table that every search reads as a whole, and from there into the index, many at a time."""
+    """Lexemes go into the table that every search reads as a whole, and many at once straight into the index."""
 
     def __init__(self, txn: Transaction, db: SqliteDatabase) -> None:
         super().__init__(txn)
         self._connection = db.connection
-        self._new = 0
-        self._removed: dict[str, list[Document]] = {"turn": [], "session": []}
+        self._added: tuple[dict[int, Document], dict[int, Document]] = ({}, {})
+        self._removed: tuple[list[Document], list[Document]] = ([], [])
 
     @cached_property
     def _has_index(self) -> bool:
         return index_of(self._connection, self._txn.key, sessions=False) is not None
 
     def add(self, row: int, entry: Entry) -> None:
-        memory = entry.memory
-        shared_lexemes.add(
-            self._connection, self._txn.key, memory.kind, row, entry.predicate_lexemes, entry.content_lexemes
-        )
-        self._new += 1
-        if self._new >= lexeme_index.AT_ONCE:
+        predicate, content = entry.predicate_lexemes, entry.content_lexemes
+        document = Document(row, len(predicate) + len(content), " ".join(predicate), " ".join(content))
+        self._added[entry.memory.kind == "session"][row] = document
+        if sum(map(len, self._added)) >= lexeme_index.AT_ONCE:
             self.flush()
 
     def remove(self, row: int, kind: str) -> None:
-        if shared_lexemes.remove(self._connection, self._txn.key, kind, row):
+        sessions = int(kind == "session")
+        if self._added[sessions].pop(row, None) or shared_lexemes.remove(self._connection, self._txn.key, kind, row):
             return
-        document = lexeme_index.take(self._connection, self._txn.key, int(kind == "session"), row)
+        document = lexeme_index.take(self._connection, self._txn.key, sessions, row)
         if document is not None:
-            self._removed["session" if kind == "session" else "turn"].append(document)
+            self._removed[sessions].append(document)
 
     def clear(self) -> None:
         """What is added afterwards decides again whether there is an index."""
@@ -54,22 +53,26 @@ class SqliteLexemeWriter(SqlLexemeWriter):
     def drop(self) -> None:
         lexeme_index.clear(self._connection, self._txn.key)
         shared_lexemes.clear(self._connection, self._txn.key)
-        self._removed = {"turn": [], "session": []}
+        self._added, self._removed = ({}, {}), ([], [])
 
     def optimize(self) -> None:
         """The index needs no order."""
 
     def flush(self) -> None:
-        """Take what was removed out of the index, and move what has gathered into it."""
-        for kind, documents in self._removed.items():
+        """Take what was removed out of the index, and put what has gathered into it or into the table."""
+        for sessions, documents in enumerate(self._removed):
             if documents:
-                lexeme_index.remove(self._connection, self._txn.key, int(kind == "session"), documents)
+                lexeme_index.remove(self._connection, self._txn.key, sessions, documents)
                 documents.clear()
-        if self._new and shared_lexemes.is_large(self._connection, self._txn.key, self._has_index):
-            for sessions in (0, 1):
-                lexeme_index.move_recent(self._connection, self._txn.key, sessions)
-            self._has_index = True
-        self._new = 0
+        new = [document for added in self._added for document in added.values()]
+        if not new:
+            return
+        large = shared_lexemes.is_large(self._connection, self._txn.key, self._has_index, new)
+        for sessions, added in enumerate(self._added):
+            put = lexeme_index.move_recent if large else shared_lexemes.add
+            put(self._connection, self._txn.key, sessions, list(added.values()))
+            added.clear()
+        self._has_index = self._has_index or large
 
 
 def writer_of(db: SqliteDatabase, key: int, namespace: str, now: datetime) -> SqlWriter:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from fivefold.text.text_caches import text_cache
+from fivefold.text.triggers import words_of
 from fivefold.values.memory import Facet, Type
 from fivefold.writing.extract import wordings
 
@@ -17,15 +18,15 @@ _BEGINNING = 300
 
 def type_of(text: str) -> Type:
     """Fact unless the wording says otherwise; a preference goes before an event, unless it is reported speech."""
-    if wordings.PROCEDURE.search(text) or wordings.TO_DO.match(text):
+    if wordings.PROCEDURE.occurs(text) or wordings.TO_DO.match(text):
         return "procedure"
-    if wordings.SPOKE_TO.search(text):
+    if wordings.SPOKE_TO.occurs(text):
         return "event"
     if _likes(text):
         return "preference"
     if _happens(text):
         return "event"
-    if wordings.ENTITY.search(text):
+    if wordings.ENTITY.occurs(text):
         return "entity"
     return "event" if _happened(text) else "fact"
 
@@ -33,7 +34,7 @@ def type_of(text: str) -> Type:
 def facets_of(text: str) -> dict[Facet, str]:
     """The sentences about the person, what they like, and what happened; a facet without a sentence is absent."""
     readings: tuple[tuple[Facet, Callable[[str], object]], ...] = (
-        ("personal_info", wordings.PERSONAL.search),
+        ("personal_info", wordings.PERSONAL.occurs),
         ("preferences", _likes),
         ("events", _happens),
     )
@@ -48,20 +49,22 @@ def facets_of(text: str) -> dict[Facet, str]:
 @text_cache(256)
 def _likes(text: str) -> bool:
     """Tastes, and what is not eaten or borne: both are what a suggestion has to know."""
-    return bool(wordings.PREFERENCE.search(text) or wordings.DIET.search(text))
+    return wordings.PREFERENCE.occurs(text) or wordings.DIET.occurs(text)
 
 
 @text_cache(256)
 def _happens(text: str) -> bool:
     """Births and deaths, what was done, and what is planned for a day."""
-    if wordings.LIFE.search(text) or wordings.DONE.search(text):
+    if wordings.LIFE.occurs(text) or wordings.DONE.occurs(text):
         return True
-    planned = wordings.PLANNED.search(text)
-    if wordings.DAY.search(text) and (planned or not wordings.HABIT.search(text)):
+    planned = wordings.PLANNED.occurs(text)
+    if wordings.DAY.occurs(text) and (planned or not wordings.HABIT.occurs(text)):
         return True
-    return bool(planned and wordings.PERIOD.search(text))
+    return planned and wordings.PERIOD.occurs(text)
 
 
 def _happened(text: str) -> bool:
     """Whether the text tells what somebody did, without a day: its first sentence, if that is no state."""
+    if not any(word.endswith("ed") or word in wordings.IRREGULAR for word in words_of(text[:_BEGINNING])):
+        return False  # a quick look, right for many
     return wordings.STATE_FIRST.match(text) is None and wordings.HAPPENED.search(text[:_BEGINNING]) is not None

@@ -10,7 +10,7 @@ from itertools import chain
 from fivefold.text.kinship import IS_CALLED
 from fivefold.text.lexemes import stop_words
 from fivefold.text.names import mentions
-from fivefold.text.triggers import Pattern
+from fivefold.text.triggers import Pattern, flags_in
 from fivefold.text.word_lists import common_words
 from fivefold.values.graph import EdgeKind, Relation
 from fivefold.values.limits import MAX_READ
@@ -103,7 +103,9 @@ _VAIN = frozenset("future favourite favorite".split())
 
 def relations(text: str, speaker: str | None) -> tuple[Relation, ...]:
     """Every relation `text` states, once, the first of very many; an assistant's 'I' states nothing (R6)."""
-    matches = [(match, senses) for pattern, senses in _RULES for match in pattern.finditer(text)]
+    flags = flags_in(text)
+    tried = ((pattern.bare, senses) for pattern, senses in _RULES if flags & pattern.flag)
+    matches = [(match, senses) for pattern, senses in tried for match in pattern.finditer(text)]
     names = [match for match in _CALLED.finditer(text) if not _ADJECTIVE.fullmatch(match["name"] or match["self"])]
     if not (matches or names):
         return ()

@@ -11,7 +11,7 @@ from itertools import islice
 
 from fivefold.text.calendar_words import MONTH_NAMES, WEEKDAY_NAMES
 from fivefold.text.lexemes import lexemes, stop_words
-from fivefold.text.triggers import Pattern
+from fivefold.text.triggers import Pattern, flags_in
 from fivefold.values.extraction import Correction, Statement
 from fivefold.values.limits import MAX_READ
 from fivefold.writing.extract.assertions import DAY, KIN, ONE_HOLDER, Assertions, Claim, fits, is_state, single_valued
@@ -86,6 +86,10 @@ _NEW = Pattern(
     rf"(?: (?:from|since|as of) \w+)?: {_VALUE}",
 )
 _PREFERS = Pattern("prefer", rf"\bI(?:'d|’d| would)?(?P<now> now| actually)? prefer {_VALUE}")
+_ANY = 0
+for _pattern in (_LIVES, _MOVED, _WORKS, _JOINED, _AGE, _IS, _THEIRS, _FROM_TO, _FIXED, _NEW, _PREFERS):
+    _ANY |= _pattern.flag
+"""The flags of all that make a statement."""
 _BACK = Pattern(
     "now actually correction scratch sorry wait no",
     r"\b(?:had|was|were|said) (?P<old>\d[\w ]{0,30}?)(?: in [\w ]{1,20})?,? but (?:actually )?"
@@ -156,7 +160,7 @@ def statements(text: str, speaker: str | None) -> tuple[Statement, ...]:
     """The statements of `text`. First person means the speaker, and an assistant speaks of the user alone."""
     owner = owner_of(speaker)
     text = _ABBREVIATION.sub(_DOT, as_first_person(text, speaker))
-    readings = list(_find(text, owner, is_assistant(speaker)))
+    readings = list(_find(text, owner, is_assistant(speaker))) if flags_in(text) & _ANY else []
     if not readings:
         return ()
     assertions = Assertions(text, owner)

@@ -38,6 +38,7 @@ _LASTING = (
 )
 _PAST = rf"(?:{IRREGULAR_PAST}|(?!(?:{NO_PAST}|{_LASTING})\b)[a-z]{{2,}}ed)"
 _NAME = r"(?-i:[A-Z])[\w’'.-]*"
+IRREGULAR = frozenset(IRREGULAR_PAST.split("|"))
 HAPPENED = re.compile(
     r"(?:^|[.!?;:] |\band |\bthen |, )(?:(?:and|so|then|also|just|finally|today|yesterday|btw|anyway|meanwhile),? )*"
     rf"(?:(?:i|we|he|she|they|the user|(?:my|our|his|her|the) [\w’'-]+(?: [\w’'-]+)?|{_NAME}(?: {_NAME}){{0,2}})"

@@ -16,7 +16,7 @@ from fivefold.text.time_grammar.dates.pairs import join_pairs
 from fivefold.text.time_grammar.dates.saying import Saying
 from fivefold.text.time_grammar.periods import Calendar
 from fivefold.text.time_grammar.settings import DEFAULTS
-from fivefold.text.triggers import words_of
+from fivefold.text.triggers import flags_in
 from fivefold.values.extraction import Span
 from fivefold.values.limits import MAX_READ
 
@@ -24,15 +24,12 @@ __all__ = ["dates_in"]
 
 MODULES = (day_forms, unit_forms, counted, written_forms, named_forms, foreign)
 """The forms register when these load."""
-_BY_TRIGGER: dict[str, list[int]] = {}
-for _order, _form in enumerate(FORMS):
-    for _trigger in _form.pattern.triggers:
-        _BY_TRIGGER.setdefault(_trigger, []).append(_order)
 
 
 def dates_in(text: str, said_at: datetime, zone: tzinfo = UTC) -> tuple[Span, ...]:
     """The dates of `text` that can be read, the first of very many, as days of the zone it was said in."""
-    tried = sorted({order for word in _BY_TRIGGER.keys() & words_of(text) for order in _BY_TRIGGER[word]})
+    flags = flags_in(text)
+    tried = [order for order, form in enumerate(FORMS) if flags & form.pattern.flag]
     if not tried:
         return ()
     try:
@@ -48,6 +45,7 @@ def _terms(saying: Saying, tried: Sequence[int]) -> Iterator[Term]:
     matches = [
         (match.start(), -match.end(), order, match)
         for order in tried
+        if FORMS[order].pattern.occurs(saying.text)
         for match in FORMS[order].pattern.bare.finditer(saying.text)
     ]
     end = 0

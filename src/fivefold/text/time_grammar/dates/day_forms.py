@@ -34,7 +34,7 @@ _CLOCK = re.compile(r",?\s+(?:at\s|\d|the\s\d)", re.IGNORECASE)
 
 @form(
     "yesterday today tonight tomorrow morning afternoon evening night",
-    r"(?P<near>(?:the )?day before yesterday|(?:the )?day after tomorrow|yesterday|tomorrow|(?<!USA\x20)today"
+    r"(?P<near>(?:the )?day before yesterday|(?:the )?day after tomorrow|yesterday|tomorrow|(?<!usa\x20)today"
     r"|last night|tonight(?! show)|this (?:morning|afternoon|evening)|later today|earlier today)",
 )
 def near(match: re.Match[str], saying: Saying) -> Span | None:

@@ -21,19 +21,21 @@ _BREAK = re.compile(
     r"[.!?;:](?=\s|$)|\n|—| – | \(|, (?:and|but|so|then|because)\b|\b(?:but|because|while|although|though|whereas)\b"
 )
 _WORD = re.compile(r"[^\W\d_]+")
-_MARK = re.compile(
+_MARKS = (
+    r"(?:\b|(?=['’]))(?:"
     r"(?P<future>\b(?:will|won['’]t|shall|gonna|going to|(?:have|has|got|need|needs|want|wants|hope|hopes|plan|plans"
     r"|remember|supposed|about|agreed|decided|promised|due|expected) to|must|should|can|can['’]t|could|would|might"
     r"|let['’]s|see you|don['’]t forget|remind|looking forward|tickets for|(?<!was )(?<!were )due(?! to))\b|['’]ll\b"
     r"|(?:\b(?:am|is|are)|['’](?:m|re)) (?:(?:not|now|also|all|just|still|only|both) )*[a-z]+ing\b)"
     r"|(?P<present>(?:\b(?:am|is|are)|['’](?:m|re))\b(?: (?:not|now|also|all|just|still|only"
-    r"|already))*(?: [a-z]+ed\b)?|(?:\bha(?:ve|s)|['’](?:ve|s)) got\b|\b(?:and|I|we|they|you) (?:leave|go|fly|start"
+    r"|already))*(?: [a-z]+ed\b)?|(?:\bha(?:ve|s)|['’](?:ve|s)) got\b|\b(?:and|i|we|they|you) (?:leave|go|fly|start"
     r"|move|meet|begin|travel|come|return|see|visit|get|finish|drive|take)\b|\b(?:starts|begins|leaves|comes|opens"
     r"|ends|flies|arrives|returns|retires|visits|moves|turns|goes|takes|gets|expires)\b)"
     rf"|(?P<past>\b(?:{STATIVE_PAST}|didn['’]t|{IRREGULAR_PAST}|(?-i:sat)|been|born|done|gone"
-    rf"|(?!(?:{NO_PAST})\b)[a-z]{{2,}}ed)\b)",
-    re.IGNORECASE,
+    rf"|(?!(?:{NO_PAST})\b)[a-z]{{2,}}ed)\b))"
 )
+_MARK = re.compile(_MARKS, re.IGNORECASE)
+_LOWER_MARK = re.compile(_MARKS)
 _FOREIGN_PAST = re.compile(
     r"\b(?:war|waren|hatten?|wurden?|ging(?:en)?|kam(?:en)?|gab|sah(?:en)?|traf(?:en)?|ge[a-zäöü]{2,}(?:t|en)"
     r"|fu[eií]\w*|er[ao]n?|estuv\w+|estaba\w*|hab[ií]a\w*|he|hemos|était|étais|étions|ai|avons|sommes|suis all\w+|ho"
@@ -84,8 +86,9 @@ class Saying:
             return "past" if _FOREIGN_PAST.search(self.text, first, last) else ""
         if _UNTIL.search(self.text, max(0, start - 14), start) and _ARRANGED.search(self.text, first, start):
             return "future"
-        ahead = list(_MARK.finditer(self.text, first, start))
-        mark = ahead[-1] if ahead else _MARK.search(self.text, end, last)
+        marks, text = self._marks()
+        ahead = list(marks.finditer(text, first, start))
+        mark = ahead[-1] if ahead else marks.search(text, end, last)
         cue = _ONWARDS.search(self.text, max(0, start - 14), start)
         if cue and (mark is None or not mark["past"] or cue["since"]):
             return "past" if cue["since"] else "future"
@@ -95,8 +98,16 @@ class Saying:
 
     def story(self) -> Tense:
         """The tense of the whole text, for a clause without a verb: past where most verbs are, else future."""
-        marks = [mark["past"] is not None for mark in _MARK.finditer(self.text[:FAR])]
-        return "past" if 2 * sum(marks) > len(marks) else "future"
+        marks, text = self._marks()
+        past = [mark["past"] is not None for mark in marks.finditer(text[:FAR])]
+        return "past" if 2 * sum(past) > len(past) else "future"
+
+    def _marks(self) -> tuple[re.Pattern[str], str]:
+        """The verbs' expression and the text for it; in lower case it is faster, but "Sat" would look like a verb."""
+        lower = self.text.lower()
+        if self.text.isascii() and lower.count("sat") == self.text.count("sat"):
+            return _LOWER_MARK, lower
+        return _MARK, self.text
 
     def is_habit(self, start: int, end: int) -> bool:
         """Whether the clause says what happens again and again."""

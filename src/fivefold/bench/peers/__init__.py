@@ -1,0 +1,1 @@
+"""fivefold next to other engines: the same memories, vectors and questions, each engine in a process of its own."""
