@@ -93,13 +93,12 @@ def _rows(recipe: Recipe) -> Iterator[Row]:
     yield Row("  ", "  │ ", "understand", ("entities, time window, intent, types, words",), read, "bold")
     yield gap
     skips = "routes that cannot help are skipped" if recipe.optimize else "every route that can search runs"
+    chosen = [f"optimize{_NBSP}{_text_of(recipe.optimize)}: {skips}"]
+    if recipe.type_density:
+        density = f"type_density{_NBSP}{_text_of(recipe.type_density)}"
+        chosen.append(f"{density}: a type counts where its memories speak of what is asked")
     yield Row(
-        "  ",
-        "  │ ",
-        "plan",
-        (f"optimize{_NBSP}{_text_of(recipe.optimize)}: {skips}",),
-        ("R2",) if recipe.optimize and "R" in _letters(recipe) else (),
-        "bold",
+        "  ", "  │ ", "plan", tuple(chosen), ("R2",) if recipe.optimize and "R" in _letters(recipe) else (), "bold"
     )
     yield gap
     yield from _routes(recipe.routes)

@@ -74,7 +74,7 @@ def prepare(request: RecallRequest, namespace: Namespace) -> Prepared:
     settings, watch = namespace.settings, Stopwatch()
     query = understood(request, namespace.reader, settings)
     watch.stage("understand")
-    query, hints = optimize(query, namespace.reader, settings)
+    query, hints = optimize(query, namespace.reader, settings, recipe.type_density)
     planned = plan(query, recipe, request.k, settings, request.effort, by_effort, request.filter)
     planned = replace(planned, type_hints=hints)
     watch.stage("plan")

@@ -19,7 +19,7 @@ Unit = Literal["memory", "turn", "session"]
 RACED = ("ditto", "memsense", "five-stage", "engram", "recall", "default")
 """The five source systems and our own recipe: what a benchmark races."""
 
-WHOLE = ("summary", "unit", "optimize", "yesterday")
+WHOLE = ("summary", "unit", "optimize", "yesterday", "type_density")
 """The fields of a recipe that no part of it has."""
 
 STAGED = ("boosts", "rerank", "select")
@@ -105,6 +105,14 @@ class Recipe(Value):
     yesterday: Annotated[
         Yesterday, About("What “yesterday” means: the calendar day, or the 24 hours before now (R8)")
     ] = "day"
+    type_density: Annotated[
+        float,
+        Between(0, 1),
+        About(
+            "A word counts as foreign to an implied type where the type's memories have it less often than this share "
+            "of what others do; a hint whose words are mostly foreign is dropped; 0 drops none (R2)"
+        ),
+    ] = 0.0
 
     def to_dict(self) -> Json:
         return {"name": self.name, **recipe_data(self)}

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from datetime import datetime
 from hashlib import blake2b
 
-from fivefold.stores.protocol import VOCABULARY, Store
+from fivefold.stores.protocol import TYPE_VOCABULARY, VOCABULARY, Store
 from fivefold.values.reports import Drift
 from fivefold.values.times import to_micros
 from fivefold.writing.indexing import all_entries
+from fivefold.writing.type_vocabulary import count_words
 
 MOST = 5_000
 """Lexemes that are compared: those that most memories contain."""
@@ -23,17 +24,22 @@ WIDTH = 5
 
 
 def check(store: Store, namespace: str, now: datetime, advance: Callable[[int], None] = lambda done: None) -> Drift:
-    """Compare the vocabulary with that of the last check, rebuild the lexical index if it differs, and store it."""
+    """Compare the vocabulary with that of the last check, rebuild the lexical index if it differs, and store it.
+
+    The optimizer's statistics are counted again as well (R2).
+    """
     reader = store.reader(namespace)
     if not reader.exists():
         return Drift(now, 0, None, False)
     digests = {_digest(namespace, lexeme) for lexeme in reader.search.vocabulary(MOST)}
+    by_type = count_words(reader).to_dict()
     with store.write(namespace) as txn:
         last = txn.admin.learned_value(VOCABULARY)
         similarity = None if last is None else jaccard(digests, _unpack(last["marks"]))
         drifted = similarity is not None and similarity < LEAST
         if drifted:
             txn.index.rebuild_lexical(all_entries(txn, advance))
+        txn.admin.save_learned_value(TYPE_VOCABULARY, by_type)
         txn.admin.save_learned_value(
             VOCABULARY,
             {

@@ -7,10 +7,12 @@ from math import sqrt
 from fivefold.bench.golden.golden import Golden
 from fivefold.bench.golden.store import NOW, GoldenStore, WordVectors
 from fivefold.errors import EmbedderMismatch
+from fivefold.stores.protocol import TYPE_VOCABULARY
 from fivefold.stores.queries import Walk
 from fivefold.values.query import Query
 from fivefold.values.times import as_utc
 from fivefold.writing import drift
+from fivefold.writing.type_vocabulary import load_type_vocabulary
 
 
 class OtherVectors(WordVectors):
@@ -30,6 +32,26 @@ def _she(store: GoldenStore) -> str:
 def _skipped(store: GoldenStore, question: str) -> str:
     parts = store.engine("people").plan(question, recipe="recall", now=NOW).routes
     return " ".join(part.route for part in parts if not part.run)
+
+
+def _density(store: GoldenStore) -> str:
+    """The share of the preferences and of the others that have a word."""
+    reader = store.engine("workshop").store.reader("workshop")
+    vocabulary = load_type_vocabulary("workshop", reader.admin.learned_value(TYPE_VOCABULARY))
+    (found,) = vocabulary.densities("preference", ["kestrel"]) if vocabulary else ()
+    return f"{found.own:g}/{found.others:g}"
+
+
+def _types(store: GoldenStore, question: str) -> str:
+    hints = store.engine("workshop").plan(question, recipe="recall", now=NOW).type_hints
+    return " ".join(f"{hint.type} {'kept' if hint.kept else 'dropped'}" for hint in hints)
+
+
+def _widened(store: GoldenStore) -> int:
+    """Hits of another type, where fewer than five of the implied one are found."""
+    answer = store.ask("workshop", "my kestrel setting", "recall", type_density=0)
+    runs = [run for run in answer.routes if run.reason.endswith("so all types were searched")]
+    return sum(hit.memory.type == "fact" for hit in answer.hits[:2] if runs)
 
 
 def _days(store: GoldenStore, words: str) -> float:
@@ -77,6 +99,9 @@ WALK = Walk(as_utc(NOW)[0])
 GOLDEN = (
     Golden("R1", "who “she” is after “I met Sarah Chen”", "Sarah Chen", _she),
     Golden("R2", "routes skipped without a name or a time", "graph temporal", lambda s: _skipped(s, "the lathe")),
+    Golden("R2", "share of the preferences and of the others that have a word", "0/0.2", _density),
+    Golden("R2", "a type with the words that are asked", "preference kept", lambda s: _types(s, "which tea I prefer")),
+    Golden("R2", "one without", "preference dropped", lambda s: _types(s, "my setting for the kestrel timeout")),
     Golden("R3", "opening with another embedder", "EmbedderMismatch", _refusal),
     Golden("R4", "the memory that has an identifier", "ticket", _ticket),
     Golden("R5", "lexemes that a check compares", 5_000, lambda _: drift.MOST),
@@ -93,6 +118,7 @@ GOLDEN = (
     Golden(
         "R9", "results below which the type filter is dropped", 5, lambda s: s.engine("people").settings.widen_below
     ),
+    Golden("R9", "facts among the best two, where too few preferences are found", 2, _widened),
     Golden("R10", "largest difference between a share and √score / (60 + rank)", 0.0, _share_error),
     Golden("R10", "weight of a hit that is hops away", 0.8, lambda _: WALK.far),
     Golden(

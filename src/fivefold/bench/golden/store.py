@@ -148,10 +148,22 @@ def _weights(engine: Engine) -> None:
     engine.remember("The kiln is cold", id="cold", event_at="2025-05-30T12:00:00Z")
 
 
+def _workshop(engine: Engine) -> None:
+    """Ten preferences about tea, and ten facts, two of which are about Kestrel; their words are counted."""
+    engine.configure(find_changes=False, find_repeats=False)
+    engine.remember_many(
+        {"content": f"I prefer tea number {i}", "event_at": NOW, "type": "preference"} for i in range(10)
+    )
+    facts = [f"tea was bought on day {i}" for i in range(8)] + [f"the kestrel timeout is {i}" for i in (30, 40)]
+    engine.remember_many({"content": fact, "event_at": NOW, "type": "fact"} for fact in facts)
+    engine.check_drift()
+
+
 FILLED: Mapping[str, Callable[[Engine], None]] = {
     "apples": _apples,
     "mill": _mill,
     "talk": _talk,
     "people": _people,
     "weights": _weights,
+    "workshop": _workshop,
 }

@@ -19,6 +19,7 @@ from fivefold.stores.protocol.shared import AuditStore, KeyStore, RequestStore
 from fivefold.stores.protocol.snapshot import Snapshot
 from fivefold.stores.protocol.store import ModelStore, Store
 from fivefold.stores.protocol.values import (
+    TYPE_VOCABULARY,
     VOCABULARY,
     Claim,
     DensePreparation,
@@ -49,6 +50,7 @@ from fivefold.stores.protocol.writing import (
 )
 
 __all__ = [
+    "TYPE_VOCABULARY",
     "VOCABULARY",
     "AdminReader",
     "AdminWriter",

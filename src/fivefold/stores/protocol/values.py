@@ -19,6 +19,9 @@ SpaceState = Literal["active", "building"]
 VOCABULARY = "vocabulary"
 """The name of the learned value that describes a namespace's vocabulary when it was last measured."""
 
+TYPE_VOCABULARY = "type vocabulary"
+"""The name of the learned value that says which words the memories of each type have (R2)."""
+
 
 @dataclass(frozen=True, slots=True)
 class VectorSpace(Value):
