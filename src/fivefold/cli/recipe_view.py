@@ -89,8 +89,11 @@ def _rows(recipe: Recipe) -> Iterator[Row]:
     gap = Row("  │", "  │", "")
     yield Row("  ", "  ", "question", style="bold")
     yield gap
+    understood = ["entities, time window, intent, types, words"]
+    if recipe.name_prior != "memories":
+        understood.append(f"name_prior{_NBSP}{recipe.name_prior}: whom a name meant in past questions")
     read = tuple(id for id in ("E1", "R1") if id[0] in _letters(recipe))
-    yield Row("  ", "  │ ", "understand", ("entities, time window, intent, types, words",), read, "bold")
+    yield Row("  ", "  │ ", "understand", tuple(understood), read, "bold")
     yield gap
     skips = "routes that cannot help are skipped" if recipe.optimize else "every route that can search runs"
     chosen = [f"optimize{_NBSP}{_text_of(recipe.optimize)}: {skips}"]

@@ -84,7 +84,7 @@ def prepare(request: RecallRequest, namespace: Namespace) -> Prepared:
 def understood(request: RecallRequest, reader: Reader, settings: Settings) -> Query:
     """The question of a request, read at its time and in its zone."""
     clock = Clock(request.now, request.zone(settings), request.session_id, request.recipe.yesterday)
-    return understand(request.question, clock, request.history, reader, settings)
+    return understand(request.question, clock, request.history, reader, settings, request.recipe.name_prior)
 
 
 def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExecutor) -> Recall:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from fivefold.values.field_types import About, Between
 from fivefold.values.fields import data_of
-from fivefold.values.query import Yesterday
+from fivefold.values.query import NamePrior, Yesterday
 from fivefold.values.recall_trace import EFFORTS, Effort
 from fivefold.values.serialize import Json, Value
 
@@ -19,7 +19,7 @@ Unit = Literal["memory", "turn", "session"]
 RACED = ("ditto", "memsense", "five-stage", "engram", "recall", "default")
 """The five source systems and our own recipe: what a benchmark races."""
 
-WHOLE = ("summary", "unit", "optimize", "yesterday", "type_density")
+WHOLE = ("summary", "unit", "optimize", "yesterday", "type_density", "name_prior")
 """The fields of a recipe that no part of it has."""
 
 STAGED = ("boosts", "rerank", "select")
@@ -113,6 +113,9 @@ class Recipe(Value):
             "of what others do; a hint whose words are mostly foreign is dropped; 0 drops none (R2)"
         ),
     ] = 0.0
+    name_prior: Annotated[
+        NamePrior, About("What says how often a name means each of its entities: the memories, or past questions (R7)")
+    ] = "memories"
 
     def to_dict(self) -> Json:
         return {"name": self.name, **recipe_data(self)}

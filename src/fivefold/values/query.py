@@ -11,6 +11,9 @@ from fivefold.values.memory import Type
 from fivefold.values.serialize import Value
 from fivefold.values.visible_text import one_line, shown_name
 
+NamePrior = Literal["memories", "questions"]
+"""What says how often a name means each of its entities: how many memories mention it, or past questions (R7)."""
+
 Yesterday = Literal["day", "24 hours"]
 """What "yesterday" means: the calendar day, or the 24 hours before now (R8)."""
 
@@ -31,6 +34,13 @@ class Meaning(Value):
     id: int
     name: str
     confidence: float
+    asked: float | None = None
+    """In how many past questions the name meant it, where these were counted (R7)."""
+
+    def describe(self) -> str:
+        """Its name and confidence, and how often it was asked about."""
+        asked = "" if self.asked is None else f", meant in {self.asked:g} past question{'' if self.asked == 1 else 's'}"
+        return f"{shown_name(self.name)} ({self.confidence:.2f}{asked})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +156,7 @@ class Query(Value):
         lines = [f"  asked {self.now:%Y-%m-%d %H:%M} UTC, intent {self.shown_intent}"]
         lines += [
             f"  {ref.text!r} may mean "
-            + ", ".join(f"{shown_name(meaning.name)} ({meaning.confidence:.2f})" for meaning in ref.meanings)
+            + ", ".join(meaning.describe() for meaning in ref.meanings)
             + ("" if ref.via == "name" else f", {ref.via}")
             for ref in self.entities
         ]

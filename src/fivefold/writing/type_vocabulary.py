@@ -1,7 +1,7 @@
 """Which words the memories of each type have: the optimizer's statistics of a namespace (R2).
 
-They are counted by the check of the vocabulary (R5) and read from the store by a recall, which so costs the same in every
-namespace. They may be a week old: a hint that is dropped for them only means that all types are searched.
+They are counted by the check of the vocabulary (R5) and read from the store by a recall, so that it costs the same in
+every namespace. They may be a week old: a hint that is dropped for them only means that all types are searched.
 """
 
 from __future__ import annotations

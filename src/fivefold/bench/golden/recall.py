@@ -59,6 +59,12 @@ def _days(store: GoldenStore, words: str) -> float:
     return -1.0 if window is None else (window.end - window.start).total_seconds() / 86_400
 
 
+def _meanings(store: GoldenStore) -> str:
+    """Whom a name may mean, with in how many past questions it did."""
+    (ref,) = store.ask("names", "what about Sam?", "recall").query.entities
+    return ", ".join(f"{meaning.name} {meaning.asked:g} {meaning.confidence:.4f}" for meaning in ref.meanings)
+
+
 def _refusal(store: GoldenStore) -> str:
     try:
         store.reopen("people", OtherVectors())
@@ -111,6 +117,12 @@ GOLDEN = (
     Golden("R6", "freshness of a relation that is past", 0.3, lambda _: WALK.expired),
     Golden(
         "R7", "confidence from which on a name has one meaning", 0.7, lambda s: s.engine("people").settings.sure_entity
+    ),
+    Golden(
+        "R7",
+        "a name with its past questions, and 0.9 · (0.5 · (asked + 1/2) / 4 + 0.3) / 1.1",
+        "Sam Osei 3 0.6034, Sam Whitfield 0 0.2966",
+        _meanings,
     ),
     Golden("R8", "days of “last week”", 7.0, lambda s: _days(s, "last week")),
     Golden("R8", "days of “recently”", 30.0, lambda s: _days(s, "recently")),

@@ -159,6 +159,14 @@ def _workshop(engine: Engine) -> None:
     engine.check_drift()
 
 
+def _names(engine: Engine) -> None:
+    """Two people of one name, one of whom three questions were about."""
+    engine.remember("Sam Whitfield climbs rocks", id="rocks", event_at=NOW)
+    engine.remember("Sam Osei sells valves", id="valves", event_at=NOW)
+    for _ in range(3):
+        engine.recall("which valves does Sam sell?", recipe="lexical", now=NOW)
+
+
 FILLED: Mapping[str, Callable[[Engine], None]] = {
     "apples": _apples,
     "mill": _mill,
@@ -166,4 +174,5 @@ FILLED: Mapping[str, Callable[[Engine], None]] = {
     "people": _people,
     "weights": _weights,
     "workshop": _workshop,
+    "names": _names,
 }

@@ -19,21 +19,28 @@ from fivefold.stores.protocol import Reader
 from fivefold.text.languages import language_of
 from fivefold.text.lexemes import lexemes
 from fivefold.values.demands import Demand
-from fivefold.values.query import Cue, EntityRef, Query
+from fivefold.values.query import Cue, EntityRef, NamePrior, Query
 
 Part = TypeVar("Part", EntityRef, Demand, Cue)
 
 
-def understand(question: str, clock: Clock, history: Sequence[str], reader: Reader, settings: Settings) -> Query:
+def understand(
+    question: str,
+    clock: Clock,
+    history: Sequence[str],
+    reader: Reader,
+    settings: Settings,
+    name_prior: NamePrior = "memories",
+) -> Query:
     """The question with its words, entities, window, intent and demands. It never fails on any text.
 
     Types of memory are implied later, by the optimizer (R1).
     """
     language = language_of(question)
-    resolved = resolve(question, reader)
+    resolved = resolve(question, reader, name_prior)
     mended, further = translated(question, language, resolved) if language else (mend(question, resolved, reader), "")
     if mended.changes:
-        resolved = resolve(mended.text, reader)
+        resolved = resolve(mended.text, reader, name_prior)
     asked = question if language else mended.text
     referring = refer_back(mended.text, history, resolved, reader)
     reading = written_out(mended.text, referring, history)

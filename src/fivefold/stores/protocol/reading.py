@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from fivefold.stores.protocol.values import DensePreparation, Feedback, LinkedPair, Succession, VectorSpace
+from fivefold.stores.protocol.values import (
+    DensePreparation,
+    Feedback,
+    LinkedPair,
+    PastQuestion,
+    Succession,
+    VectorSpace,
+)
 from fivefold.stores.queries import AliasMatch, Arm, Composite, FusedHit, Walk
 from fivefold.values.extraction import Extraction
 from fivefold.values.filters import EVERYTHING, Filter
@@ -178,6 +185,9 @@ class GraphReader(Protocol):
     def find_related(self, entity: int, relations: Sequence[str], inverse: bool) -> list[Entity]:
         """The entities that a current edge of one of these relations leads to, or comes from when `inverse`."""
 
+    def mentions(self, ids: Sequence[str], entities: Sequence[int]) -> dict[str, set[int]]:
+        """Which of these entities each of these memories mentions; memories without any are left out."""
+
     def neighbours_of(self, alias: str, entities: Sequence[int]) -> list[int]:
         """Which of these entities share an edge with an entity of that alias."""
 
@@ -226,6 +236,9 @@ class FeedbackReader(Protocol):
 
     def returned_since(self, since: datetime, most: int) -> list[str]:
         """The ids that the last recalls since a time returned, those of the latest recall first, each once."""
+
+    def past_questions(self, name: str, most: int) -> list[PastQuestion]:
+        """Those of the last `most` recalls whose question contains a name in any case, the latest first."""
 
     def signals(self, recall_id: str) -> dict[str, Any] | None:
         """The signals that were logged with a recall."""

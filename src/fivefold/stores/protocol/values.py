@@ -127,6 +127,14 @@ class Feedback:
 
 
 @dataclass(frozen=True, slots=True)
+class PastQuestion:
+    """A question of the log and the ids of what answered it: what was used, or without feedback the best hit."""
+
+    text: str
+    answers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RequestKey:
     """Which request: its namespace, a hash of who sends what where, and the idempotency key it came with."""
 
