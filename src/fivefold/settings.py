@@ -60,6 +60,11 @@ class Settings(TimeSettings):
         Between(0, 1_000_000),
         About("After how many new recalls with feedback the reranker is trained by itself; 0 for never"),
     ] = 0
+    check_days: Annotated[
+        int,
+        Between(0, 365),
+        About("After how many days the vocabulary is checked for drift, while nothing is read or written; 0 for never"),
+    ] = 7
     find_changes: Annotated[
         bool, About("Whether a new memory is compared with those like it, to find which of them it replaces")
     ] = True

@@ -59,6 +59,11 @@ def _days(store: GoldenStore, words: str) -> float:
     return -1.0 if window is None else (window.end - window.start).total_seconds() / 86_400
 
 
+def _drift(store: GoldenStore) -> str:
+    found = store.engine("trees").stats().drift
+    return "unchecked" if found is None else f"{found.jaccard:g}{', rebuilt' if found.reindexed else ''}"
+
+
 def _meanings(store: GoldenStore) -> str:
     """Whom a name may mean, with in how many past questions it did."""
     (ref,) = store.ask("names", "what about Sam?", "recall").query.entities
@@ -112,6 +117,8 @@ GOLDEN = (
     Golden("R4", "the memory that has an identifier", "ticket", _ticket),
     Golden("R5", "lexemes that a check compares", 5_000, lambda _: drift.MOST),
     Golden("R5", "Jaccard index below which the index is rebuilt", 0.7, lambda _: drift.LEAST),
+    Golden("R5", "Jaccard index of four lexemes and these with four more: 4 / 8", "0.5, rebuilt", _drift),
+    Golden("R5", "days between two checks", 7, lambda s: s.engine("trees").settings.check_days),
     Golden("R6", "scores of the hops", "1/0.6/0.35/0.15", lambda _: "/".join(f"{one:g}" for one in WALK.hop_scores)),
     Golden("R6", "priors", "1/0.9/0.3", lambda _: "/".join(f"{one:g}" for one in WALK.priors.values())),
     Golden("R6", "freshness of a relation that is past", 0.3, lambda _: WALK.expired),

@@ -167,6 +167,14 @@ def _names(engine: Engine) -> None:
         engine.recall("which valves does Sam sell?", recipe="lexical", now=NOW)
 
 
+def _trees(engine: Engine) -> None:
+    """A word and the three of its date when the vocabulary was checked first, four words more at the second check."""
+    engine.remember("oak", event_at=NOW)
+    engine.check_drift()
+    engine.remember("ash yew elm fir", event_at=NOW)
+    engine.check_drift()
+
+
 FILLED: Mapping[str, Callable[[Engine], None]] = {
     "apples": _apples,
     "mill": _mill,
@@ -175,4 +183,5 @@ FILLED: Mapping[str, Callable[[Engine], None]] = {
     "weights": _weights,
     "workshop": _workshop,
     "names": _names,
+    "trees": _trees,
 }
