@@ -202,7 +202,7 @@ def _put(data: dict[str, Any], path: str, value: object, recipe: Recipe) -> None
     elif rest or group not in WHOLE:
         raise InvalidInput(
             f"{path!r} changes nothing; a change begins with routes.NAME, fusion, boosts.NAME, rerank.NAME, "
-            "select.NAME, or is {', '.join(WHOLE[1:-1])} or {WHOLE[-1]}"
+            f"select.NAME, or is {', '.join(WHOLE[1:-1])} or {WHOLE[-1]}"
         )
     else:
         rest = group
