@@ -64,6 +64,11 @@ def test_show_has_the_weights_by_intent_and_a_legend(command: Command) -> None:
     assert "D Ditto, M Memsense" not in out
 
 
+def test_R8_show_says_what_yesterday_means(command: Command) -> None:
+    assert "yesterday 24 hours" in command("recipes", "show", "recall").out
+    assert "yesterday day" in command("recipes", "show", "default").out
+
+
 @pytest.mark.parametrize(
     ("name", "letter"), [("ditto", "D"), ("memsense", "M"), ("five-stage", "F"), ("engram", "E"), ("recall", "R")]
 )

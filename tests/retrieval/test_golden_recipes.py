@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 
 import fivefold
+from fivefold.bench.golden.numbers import CHANNELS, DEPTHS, ROUTES, TALK
 from fivefold.engine import Engine
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.values.ids import content_hash
@@ -19,16 +20,6 @@ from tests.support.toy_engine import toy
 UNREAD = {"rerank.cross_encoder.on": False}
 """Without the cross-encoder, whose scores no hand computes; its stage has tests of its own."""
 
-ROUTES_M1 = (
-    "vec_full",
-    "vec_user",
-    "vec_asst",
-    "vec_next_user",
-    "lexical",
-    "facet_personal_info",
-    "facet_preferences",
-    "facet_events",
-)
 AT: Json = {"event_at": "2025-05-14T09:00:00Z"}
 
 
@@ -87,7 +78,7 @@ def test_m1_each_route_finds_what_only_its_field_says(words: Engine, route: str,
     row = words.get("it").row
     assert first_of(answer)[route][0] == "it"
     own = "vec_full" if route == "lexical" else route
-    others = [name for name in ROUTES_M1 if name != route and name.startswith("vec_") and row in runs[name]]
+    others = [name for name in ROUTES if name != route and name.startswith("vec_") and row in runs[name]]
     if route == "lexical":
         assert runs["vec_full"][row] < 0.3
     else:
@@ -96,7 +87,7 @@ def test_m1_each_route_finds_what_only_its_field_says(words: Engine, route: str,
 
 def test_m1_there_are_eight_routes_and_two_of_them_over_sessions() -> None:
     names = [route.name for route in load_recipe("memsense").routes]
-    assert names == [*ROUTES_M1, "vec_full_session", "lexical_session"]
+    assert names == [*ROUTES, "vec_full_session", "lexical_session"]
 
 
 def test_m1_the_next_user_turn_is_put_on_the_one_before_when_it_arrives(words: Engine) -> None:
@@ -107,7 +98,7 @@ def test_m1_the_next_user_turn_is_put_on_the_one_before_when_it_arrives(words: E
     assert first_of(words.recall("zebra", recipe="memsense", overrides=off))["vec_next_user"] == ["before"]
 
 
-@pytest.mark.parametrize(("k", "depth"), [(1, 64), (5, 64), (10, 80), (20, 160)])
+@pytest.mark.parametrize(("k", "depth"), DEPTHS)
 def test_m2_each_route_brings_max_max_4k_32_2_40(sample_engine: Engine, k: int, depth: int) -> None:
     assert depth == max(max(4 * k, 32) * 2, 40)
     plan = sample_engine.plan("Kestrel", k=k, recipe="memsense")
@@ -131,19 +122,7 @@ def test_m4_the_stored_quality_adds_a_tenth(words: Engine) -> None:
 
 @pytest.fixture
 def talk(words: Engine) -> Engine:
-    lines = ["we saw a zebra crossing", "plain talk of rails", "the zebra was grey", "rust on the rails"]
-    words.remember_many(
-        [
-            {
-                "content": line,
-                "session_id": "s",
-                "speaker": ("Ann", "Bo")[i % 2],
-                "id": f"t{i}",
-                "event_at": f"2025-05-14T09:0{i}:00Z",
-            }
-            for i, line in enumerate(lines)
-        ]
-    )
+    words.remember_many(TALK)
     return words
 
 
@@ -238,16 +217,7 @@ def test_f4_age_fades_the_fused_score(store_path: str) -> None:
 # Engram
 
 
-@pytest.mark.parametrize(
-    ("question", "intent", "weights"),
-    [
-        ("why did Sarah leave?", "why", (1.0, 0.8, 1.5)),
-        ("when did Sarah leave?", "when", (0.8, 1.2, 0.8)),
-        ("who is Sarah?", "who", (0.8, 0.8, 1.8)),
-        ("steps for Sarah's release", "how", (1.2, 1.0, 0.8)),
-        ("Sarah's favourite colour?", "what", (1.0, 1.0, 1.0)),
-    ],
-)
+@pytest.mark.parametrize(("question", "intent", "weights"), CHANNELS)
 def test_e1_channel_weights_by_intent(
     sample_engine: Engine, question: str, intent: str, weights: tuple[float, float, float]
 ) -> None:

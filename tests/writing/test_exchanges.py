@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fivefold.bench.golden.numbers import EXCHANGE, ROUTES
 from fivefold.engine import Engine
 from fivefold.stores import open_store
+from fivefold.stores.sql.exchanges import SIDES
 from fivefold.testing.vectors import WordTokens, WordVectors
+from fivefold.values.filters import Filter
 from fivefold.values.vectors import FIELDS, VectorField
-from tests.retrieval.test_golden_recipes import ROUTES_M1
 
 AT = "2023-05-08T09:00:00Z"
 TALK = [("user", "kettle"), ("assistant", "teapot"), ("user", "saucer"), ("assistant", "spoon")]
@@ -29,16 +31,17 @@ def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
 
 
 def sides(engine: Engine, session: str = "s") -> dict[str, dict[VectorField, str]]:
-    """Of each turn, whose vector of the full text each of its sides has."""
-    with engine.store.write(engine.namespace) as txn:
-        turns = {memory.row: memory.content for memory in txn.sessions.turns(session)}
-        full = txn.vectors.get(list(turns), "full")
-        found: dict[str, dict[VectorField, str]] = {content: {} for content in turns.values()}
-        for side in ("user", "assistant", "next_user"):
-            for row, vector in txn.vectors.get(list(turns), side).items():
-                found[turns[row]][side] = next(
-                    (turns[other] for other, read in full.items() if np.allclose(read, vector, atol=1e-6)), "?"
-                )
+    """Of each turn, by whose text each of its sides is found."""
+    reader = engine.store.reader(engine.namespace)
+    turns = {memory.row: memory.content for memory in reader.sessions.turns(session)}
+    space = reader.search.vector_space()
+    assert space is not None
+    found: dict[str, dict[VectorField, str]] = {content: {} for content in turns.values()}
+    for row, vector in reader.search.vectors(space, list(turns)).items():
+        for side in SIDES:
+            for hit in reader.search.dense(space, side, vector, 20, Filter()):
+                if hit.score > 0.9999:
+                    found[turns[hit.row]][side] = turns[row]
     return found
 
 
@@ -69,6 +72,28 @@ def test_M1_between_people_each_turn_answers_the_one_before(engine: Engine) -> N
         "saucer": {"user": "saucer", "next_user": "spoon"},
         "spoon": {"user": "saucer", "assistant": "spoon"},
     }
+
+
+def test_M1_no_vector_is_stored_twice(engine: Engine) -> None:
+    engine.remember_many([turn(*said) for said in TALK])
+    with engine.store.write(engine.namespace) as txn:
+        rows = [memory.row for memory in txn.sessions.turns("s")]
+        assert {where: len(txn.vectors.get(rows, where)) for where in ("full", *SIDES)} == {
+            "full": 4,
+            "user": 0,
+            "assistant": 0,
+            "next_user": 0,
+        }
+
+
+def test_M1_a_filter_leaves_an_answer_whose_question_does_not_pass(engine: Engine) -> None:
+    engine.remember_many([turn(*said) for said in TALK])
+    for in_store in (True, False):
+        changes = {"boosts.session_first.on": False, "fusion.store": in_store}
+        answer = engine.recall("saucer", recipe="memsense", filter={"speakers": ["assistant"]}, overrides=changes)
+        runs = {run.route: [top.id for top in run.top] for run in answer.routes}
+        assert [engine.get(id).content for id in runs["vec_user"]] == ["spoon", "teapot"]
+        assert [engine.get(id).content for id in runs["vec_next_user"]] == ["teapot"]
 
 
 def test_M1_what_a_tool_says_is_no_side(engine: Engine) -> None:
@@ -123,17 +148,15 @@ def test_M1_all_eight_routes_find_something_in_one_store(engine: Engine) -> None
     """One conversation by role, and a note about its speaker."""
     engine.remember_many(
         [
-            turn("user", "Which kettle do you recommend? My name is Maya and I live in Leeds."),
-            turn("assistant", "A gooseneck kettle pours slowly."),
-            turn("user", "I prefer a red kettle, and I visited the kettle shop yesterday."),
+            *({**said, "session_id": "s", "event_at": AT} for said in EXCHANGE),
             {"content": "The kettle shop closes at six", "event_at": AT},
         ]
     )
     answer = engine.recall("kettle", recipe="memsense")
     found = {run.route: len(run.hits) for run in answer.routes}
-    assert all(found[route] for route in ROUTES_M1), found
+    assert all(found[route] for route in ROUTES), found
 
 
 def test_M1_all_eight_routes_find_something_in_the_sample_year(sample_engine: Engine) -> None:
     answer = sample_engine.recall("Which tea do I like?", recipe="memsense")
-    assert all(run.hits for run in answer.routes if run.route in ROUTES_M1)
+    assert all(run.hits for run in answer.routes if run.route in ROUTES)

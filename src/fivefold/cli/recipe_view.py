@@ -89,14 +89,15 @@ def _rows(recipe: Recipe) -> Iterator[Row]:
     gap = Row("  │", "  │", "")
     yield Row("  ", "  ", "question", style="bold")
     yield gap
-    understood = ["entities, time window, intent, types, words"]
+    understood = ["entities, time window, intent, words"]
+    understood.append(f"yesterday{_NBSP}{recipe.yesterday.replace(' ', _NBSP)}")
     if recipe.name_prior != "memories":
         understood.append(f"name_prior{_NBSP}{recipe.name_prior}: whom a name meant in past questions")
-    read = tuple(id for id in ("E1", "R1") if id[0] in _letters(recipe))
+    read = tuple(id for id in ("E1", "R1", "R8") if id[0] in _letters(recipe))
     yield Row("  ", "  │ ", "understand", tuple(understood), read, "bold")
     yield gap
     skips = "routes that cannot help are skipped" if recipe.optimize else "every route that can search runs"
-    chosen = [f"optimize{_NBSP}{_text_of(recipe.optimize)}: {skips}"]
+    chosen = ["types of memory that are implied", f"optimize{_NBSP}{_text_of(recipe.optimize)}: {skips}"]
     if recipe.type_density:
         density = f"type_density{_NBSP}{_text_of(recipe.type_density)}"
         chosen.append(f"{density}: a type counts where its memories speak of what is asked")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from fivefold.models.embedders import Embedder, gives_tokens
+from fivefold.models.embedders import Embedder
 from fivefold.settings import Settings
 from fivefold.stores.protocol import Entry
 from fivefold.text.passages import texts_to_embed
@@ -35,12 +35,9 @@ class Draft:
     """Whether it came after turns that follow it in its session."""
 
     @property
-    def before_memory(self) -> Memory | None:
-        return self.before.memory if isinstance(self.before, Draft) else self.before
-
-    @property
     def text_before(self) -> str:
-        return "" if self.before_memory is None else self.before_memory.content
+        before = self.before.memory if isinstance(self.before, Draft) else self.before
+        return "" if before is None else before.content
 
     def entry(self) -> Entry:
         return index_entry(self.memory, self.extraction, self.content_hash, self.vectors)
@@ -93,8 +90,7 @@ def expire_by_type(item: Draft, settings: Settings) -> None:
 
 
 def embed_drafts(drafts: Sequence[Draft], model: Embedder) -> None:
-    """Give the drafts their vectors; a model that gives token vectors reads a turn with the one before it."""
-    along = gives_tokens(model)
-    texts = [texts_to_embed(item.memory, item.extraction.facets, item.text_before if along else "") for item in drafts]
+    """Give the drafts their vectors."""
+    texts = [texts_to_embed(item.memory, item.extraction.facets, item.text_before) for item in drafts]
     for item, vectors in zip(drafts, read_texts(texts, model), strict=True):
         item.vectors = vectors

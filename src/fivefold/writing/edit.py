@@ -15,7 +15,6 @@ from fivefold.values.reports import BY_HAND, Link, Report
 from fivefold.values.validate import checked_name
 from fivefold.writing.comparison import compare
 from fivefold.writing.draft import Draft, embed_drafts
-from fivefold.writing.exchanges import add_sides, vectors_for
 from fivefold.writing.pipeline import embed, extract, merge_or_add
 from fivefold.writing.rebuild import writing_model
 from fivefold.writing.report import ReportBuilder
@@ -43,7 +42,6 @@ def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]
     item = _redraft(namespace, old, changes)
     item.before = _turn_before(namespace, old)
     embed_drafts([item], model)
-    add_sides([item], vectors_for(namespace.reader, model))
     report = ReportBuilder()
     found = compare([item], namespace, report)
     with namespace.transaction(model) as txn:

@@ -29,7 +29,6 @@ from fivefold.writing.comparison import Comparison, compare
 from fivefold.writing.draft import Draft, draft, embed_drafts, expire_by_type
 from fivefold.writing.duplicates import link_equal_turn, merge, new_drafts
 from fivefold.writing.echoes import mark_echoes
-from fivefold.writing.exchanges import add_sides, vectors_for
 from fivefold.writing.indexing import NO_VECTORS
 from fivefold.writing.messages import MessageReader, is_message
 from fivefold.writing.rebuild import writing_model
@@ -110,12 +109,11 @@ def embed(
     drafts: Sequence[Draft], reader: Reader, model: Embedder, advance: Callable[[int], None] = lambda done: None
 ) -> None:
     """Give vectors to the drafts that are not stored yet; a turn is read with the one before it."""
-    find_turns_before(drafts, reader)
+    find_turns_before(drafts, reader, model)
     for start in range(0, len(drafts), EMBEDDED):
         part = drafts[start : start + EMBEDDED]
         embed_drafts(new_drafts(part, reader), model)
         advance(len(part))
-    add_sides(drafts, vectors_for(reader, model))
 
 
 def store(
@@ -152,7 +150,6 @@ def merge_or_add(item: Draft, txn: Writer, report: ReportBuilder, model: Embedde
         return
     if item.vectors is NO_VECTORS:
         embed_drafts([item], model)  # it was stored when the drafts were embedded, and is forgotten since
-        add_sides([item], lambda rows: txn.vectors.get(rows, "full"))
     if item.memory.kind == "turn":
         log_turn(item, txn)
         report.sessions.setdefault(item.memory.session_id or "")

@@ -12,7 +12,6 @@ from fivefold.namespace import Namespace
 from fivefold.stores.protocol import SpaceState, Writer
 from fivefold.text.progress import bar
 from fivefold.values.memory import Memory
-from fivefold.writing.exchanges import pair_with_next
 from fivefold.writing.indexing import all_entries, centre, read_texts
 from fivefold.writing.turns import stored_texts
 
@@ -105,8 +104,6 @@ def fill(
                 current = missing.get(memory.row)
                 if current is not None and stored_texts(txn, *current) == given:
                     txn.vectors.put(current[0], vectors.fields, state, vectors.passages)
-                    if current[0].kind == "turn" and current[0].session_id:
-                        pair_with_next(current[0], txn, state)
         advance(len(own))
 
 

@@ -11,12 +11,11 @@ from fivefold.errors import FivefoldError
 from fivefold.models.embedders import Embedder, gives_tokens
 from fivefold.namespace import Namespace
 from fivefold.stores.protocol import Reader, SpaceState, Writer
-from fivefold.text.passages import PassageTexts, passages_of, texts_to_embed
+from fivefold.text.passages import PassageTexts, texts_to_embed
 from fivefold.values.extraction import Extraction
 from fivefold.values.memory import Memory
 from fivefold.values.vectors import VectorField
 from fivefold.writing.draft import Draft
-from fivefold.writing.exchanges import pair_again, pair_with_next
 from fivefold.writing.indexing import read_texts
 
 READ_WITH_BEFORE: tuple[VectorField, ...] = ("full", "user", "assistant", "passage")
@@ -27,8 +26,10 @@ _STATES: tuple[SpaceState, ...] = ("active", "building")
 _log = logging.getLogger("fivefold")
 
 
-def find_turns_before(drafts: Iterable[Draft], reader: Reader) -> None:
-    """Note on each turn the one before it, of the batch or of the store."""
+def find_turns_before(drafts: Iterable[Draft], reader: Reader, model: Embedder) -> None:
+    """Note on each turn the one before it, of the batch or of the store; only where the model reads it along."""
+    if not gives_tokens(model):
+        return
     sessions: dict[str, list[Draft]] = {}
     for item in drafts:
         if item.memory.kind == "turn" and item.memory.session_id:
@@ -60,7 +61,9 @@ def _index(turn: Memory) -> int:
 
 
 def follow_new_turns(drafts: Sequence[Draft], txn: Writer, model: Embedder) -> None:
-    """Read and pair again the turns that have another turn before them now than when they were read."""
+    """Read again what was read with another turn before it than the one that is stored there now."""
+    if not gives_tokens(model):
+        return
     added = {item.memory.row: item for item in drafts if item.memory.row and item.memory.kind == "turn"}
     again: dict[int, Memory] = {}
     for row, item in added.items():
@@ -69,16 +72,10 @@ def follow_new_turns(drafts: Sequence[Draft], txn: Writer, model: Embedder) -> N
             before = txn.sessions.turn_before(item.memory.session_id, row)
             if (before.content if before else "") != item.text_before:
                 again[row] = item.memory
-            elif isinstance(item.before, Draft):
-                pair_again(item.memory, txn)  # the turn before was given again, and is stored with another vector
         after = txn.sessions.turn_after(item.memory.session_id, row) if item.inserted else None
         if after is not None and after.row not in added:
             again[after.row] = after
-    if gives_tokens(model):
-        _read_again(again.values(), txn, model)
-    else:
-        for turn in again.values():
-            pair_again(turn, txn)
+    _read_again(again.values(), txn, model)
 
 
 def follow_changed_turn(after: Memory | None, namespace: Namespace, txn: Writer) -> None:
@@ -87,26 +84,20 @@ def follow_changed_turn(after: Memory | None, namespace: Namespace, txn: Writer)
     Where the model cannot be loaded its vectors are deleted; a repair makes them again.
     """
     space = txn.vectors.space("active")
-    if after is None or space is None:
-        return
-    if not space.tokens:
-        pair_again(after, txn)
+    if after is None or space is None or not space.tokens:
         return
     try:
         _read_again([after], txn, namespace.embedder_of(space))
     except FivefoldError as error:
         _log.warning("the turn after a changed one has no vectors now: %s", error)
         _drop_readings(after, txn)
-        answer = txn.sessions.turn_after(after.session_id or "", after.row)
-        if answer is not None:
-            txn.vectors.drop_fields(answer.row, ["user"], "active")
 
 
 def drop_readings_after(drafts: Sequence[Draft], txn: Writer) -> None:
     """Delete the vectors of turns that were stored before and follow one of these now, to be made again."""
     space = txn.vectors.space("active")
     added = {item.memory.row for item in drafts}
-    for item in drafts if space is not None else ():
+    for item in drafts if space is not None and space.tokens else ():
         if item.inserted and item.memory.session_id:
             after = txn.sessions.turn_after(item.memory.session_id, item.memory.row)
             if after is not None and after.row not in added:
@@ -125,15 +116,15 @@ def stored_texts(txn: Writer, memory: Memory, extraction: Extraction) -> Passage
     before = txn.sessions.turn_before(memory.session_id, memory.row)
     texts = texts_to_embed(memory, extraction.facets, before.content if before else "")
     after = txn.sessions.turn_after(memory.session_id, memory.row) if memory.next_user_text else None
-    if after is not None and after.content == memory.next_user_text:
-        texts["next_user"] = passages_of(after, memory.content)
-    elif after is not None and after.user_text == memory.next_user_text:
+    if after is not None and after.user_text and after.user_text == memory.next_user_text:
         texts["next_user"] = texts_to_embed(after, {})["user"]
+    elif after is not None and after.content == memory.next_user_text:
+        del texts["next_user"]  # the vector of the turn after it serves
     return texts
 
 
 def _read_again(turns: Iterable[Memory], txn: Writer, model: Embedder) -> None:
-    """The vectors that depend on the turn before; the turn before has one of them as that of its reply."""
+    """The vectors that depend on the turn before; a file of an older version has one of them also there."""
     for turn in turns:
         assert turn.session_id is not None
         before = txn.sessions.turn_before(turn.session_id, turn.row)
@@ -143,5 +134,4 @@ def _read_again(turns: Iterable[Memory], txn: Writer, model: Embedder) -> None:
         txn.vectors.drop_fields(turn.row, READ_WITH_BEFORE, "building")
         txn.vectors.put(turn, vectors.fields, "active", vectors.passages)
         if before is not None and before.next_user_text == turn.content:
-            txn.sessions.set_next_text(before.row, turn.content, vectors.fields["full"])
-        pair_with_next(turn, txn)
+            txn.sessions.set_next_text(before.row, turn.content, None)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from training.weights.generate import DOMINANT, TARGETS, Row, consistent, generate, jittered, split_of
 
+from fivefold.bench.golden.numbers import FALLBACK_WEIGHTS
 from fivefold.models.embedders import DEFAULT, embedder
 from fivefold.models.weights import FALLBACK, features, predict
 from fivefold.models.weights.model import WIDTHS, shipped
@@ -70,5 +71,5 @@ def test_D8_the_shipped_file_names_its_embedder_and_has_the_networks_layers() ->
 
 def test_D8_without_a_usable_file_the_weights_are_fixed_and_say_why(tmp_path: Path) -> None:
     weights = predict("anything", np.zeros(384, np.float32), "any@1", tmp_path / "weights.bin")
-    assert (weights.similarity, weights.recency, weights.frequency) == FALLBACK == (0.6, 0.25, 0.15)
+    assert (weights.similarity, weights.recency, weights.frequency) == FALLBACK == FALLBACK_WEIGHTS
     assert weights.source == "fallback: the weight model's file weights.bin is missing"

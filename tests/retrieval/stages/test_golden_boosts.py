@@ -7,6 +7,7 @@ from math import log
 
 import pytest
 
+from fivefold.bench.golden.numbers import LEFT
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.stages import STAGES, Pool
 from fivefold.retrieval.stages.boosts import DecayByType
@@ -15,16 +16,7 @@ from fivefold.values.query import Window
 from tests.support.stage_pool import NOW, aged, of, scores, search, stage
 
 
-@pytest.mark.parametrize(
-    ("curve", "new", "half_life", "two_half_lives"),
-    [
-        ("none", 1.0, 1.0, 1.0),
-        ("linear", 1.0, 0.5, 0.0),
-        ("exponential", 1.0, 0.5, 0.25),
-        ("gaussian", 1.0, 0.5, 0.0625),
-        ("step", 1.0, 0.0, 0.0),
-    ],
-)
+@pytest.mark.parametrize(("curve", "new", "half_life", "two_half_lives"), LEFT)
 def test_f4_d12_each_curve_at_its_half_lives(curve: Curve, new: float, half_life: float, two_half_lives: float) -> None:
     decay = Decay(curve, 90.0)
     assert [decay.left(days) for days in (0, 90, 180)] == pytest.approx([new, half_life, two_half_lives])

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from math import log, prod
 
 import numpy as np
 
 from fivefold.bench.golden.golden import Golden
+from fivefold.bench.golden.numbers import FALLBACK_WEIGHTS, LEFT, PARAMETERS
 from fivefold.bench.golden.store import GoldenStore
 from fivefold.models.embedders import DEFAULT, embedder
 from fivefold.models.weights import FALLBACK, features, intent, predict, shipped, without
 from fivefold.models.weights.model import TARGETS, shapes
-from fivefold.values.decay import Decay
+from fivefold.values.decay import Curve, Decay
 from fivefold.values.query import Weights
 
 PLAIN = (
@@ -81,6 +83,14 @@ def _adds_up(target: tuple[float, float, float]) -> bool:
     return abs(sum(target) - 1) < 1e-9
 
 
+def _listed(numbers: Iterable[float]) -> str:
+    return "/".join(f"{number:g}" for number in numbers)
+
+
+def _left_by(curve: Curve) -> Callable[[GoldenStore], str]:
+    return lambda _: _listed(Decay(curve, 90.0).left(days) for days in (0, 90, 180))
+
+
 def _fusion(store: GoldenStore) -> str:
     return store.engine("mill").plan("mill", recipe="ditto").fusion
 
@@ -90,8 +100,8 @@ GOLDEN = (
     Golden("D1", "sum of the three weights", 1.0, _sum_of_weights),
     Golden("D2", "recency of the newest candidate", 1.0, lambda store: _signal(store, "new", "recency")),
     Golden("D2", "recency of the oldest", 0.0, lambda store: _signal(store, "year", "recency")),
-    Golden("D3", "parameters at 768 dimensions", 216_387, lambda _: sum(map(prod, shapes(768).values()))),
-    Golden("D3", "parameters of the shipped network, at 384", 118_083, _shipped_size),
+    Golden("D3", "parameters at 768 dimensions", PARAMETERS[768], lambda _: sum(map(prod, shapes(768).values()))),
+    Golden("D3", "parameters of the shipped network, at 384", PARAMETERS[384], _shipped_size),
     Golden("D4", "features of a question", 6, lambda _: len(features("what did we say yesterday?"))),
     Golden("D4", "has a word of time", 1.0, lambda _: float(features("what did we say yesterday?")[1])),
     Golden(
@@ -99,12 +109,13 @@ GOLDEN = (
     ),
     Golden("D6", "no prediction is surer than an entropy of 0.5", True, _least_entropy),
     Golden("D7", "plain questions of six whose signal is predicted", 6, _dominant),
-    Golden("D8", "fallback weights", "0.6/0.25/0.15", lambda _: "/".join(f"{weight:g}" for weight in FALLBACK)),
+    Golden("D8", "fallback weights", _listed(FALLBACK_WEIGHTS), lambda _: _listed(FALLBACK)),
     Golden("D8", "the fallback says why", "fallback: no file", lambda _: without("no file").source),
     Golden("D9", "how it is fused", "composite score in one statement", _fusion),
     Golden("D10", "percents of the three weights in the trace, added up", 100, _percents),
     Golden("D11", "turns that come along where two are asked for", 2, _recent),
-    Golden("D12", "left after a half-life, exponential", 0.5, lambda _: Decay("exponential", 90.0).left(90)),
-    Golden("D12", "left after half of it, linear", 0.75, lambda _: Decay("linear", 90.0).left(45)),
-    Golden("D12", "left after two, Gaussian", 0.0625, lambda _: Decay("gaussian", 90.0).left(180)),
+    *(
+        Golden("D12", f"left at once, after a half-life and after two, {curve}", _listed(left), _left_by(curve))
+        for curve, *left in LEFT
+    ),
 )

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fivefold.bench.golden.golden import Golden
+from fivefold.bench.golden.numbers import DEPTHS, ROUTES
 from fivefold.bench.golden.store import GoldenStore, hit_of
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.values.recall_trace import Support
 
 
-def _depth(store: GoldenStore, k: int) -> int:
-    parts = store.engine("talk").plan("zebra", k, recipe="memsense").routes
-    return max(part.depth for part in parts)
+def _depth(k: int) -> Callable[[GoldenStore], int]:
+    return lambda store: max(part.depth for part in store.engine("talk").plan("zebra", k, recipe="memsense").routes)
+
+
+def _alive(store: GoldenStore) -> int:
+    """Routes of the eight that find something in one store."""
+    runs = store.ask("exchange", "kettle", "memsense").routes
+    return sum(bool(run.hits) for run in runs if run.route in ROUTES)
 
 
 def _first_share(store: GoldenStore) -> float:
@@ -62,14 +70,8 @@ def _fused_error(store: GoldenStore) -> float:
 
 
 GOLDEN = (
-    Golden(
-        "M1",
-        "routes over memories",
-        8,
-        lambda _: sum("session" not in route.name for route in load_recipe("memsense").routes),
-    ),
-    Golden("M2", "candidates of a route where 5 are asked for", 64, lambda store: _depth(store, 5)),
-    Golden("M2", "candidates of a route where 20 are asked for", 160, lambda store: _depth(store, 20)),
+    Golden("M1", "routes that find something in one conversation and a note", len(ROUTES), _alive),
+    *(Golden("M2", f"candidates of a route where {k} are asked for", depth, _depth(k)) for k, depth in DEPTHS),
     Golden("M3", "share of a first place: 1 / (15 + 1)", 0.0625, _first_share),
     Golden("M4", "what a quality of 1 adds", 0.1, _quality),
     Golden("M5", "support, less min(0.12, 0.6 · its best turn)", 0.0, _support_error),

@@ -10,6 +10,7 @@ from types import TracebackType
 
 import numpy as np
 
+from fivefold.bench.golden.numbers import EXCHANGE, TALK
 from fivefold.engine import Engine
 from fivefold.engine import open as open_store
 from fivefold.models.embedders import Embedder
@@ -115,17 +116,13 @@ def _mill(engine: Engine) -> None:
 
 def _talk(engine: Engine) -> None:
     """A conversation of four turns."""
-    lines = ("we saw a zebra crossing", "plain talk of rails", "the zebra was grey", "rust on the rails")
-    engine.remember_many(
-        {
-            "content": line,
-            "session_id": "s",
-            "speaker": ("Ann", "Bo")[i % 2],
-            "id": f"t{i}",
-            "event_at": f"2025-05-14T09:0{i}:00Z",
-        }
-        for i, line in enumerate(lines)
-    )
+    engine.remember_many(TALK)
+
+
+def _exchange(engine: Engine) -> None:
+    """Turns by role, and a note of the same."""
+    engine.remember_many({**turn, "session_id": "s", "event_at": NOW} for turn in EXCHANGE)
+    engine.remember("The kettle shop closes at six", event_at=NOW)
 
 
 def _people(engine: Engine) -> None:
@@ -179,6 +176,7 @@ FILLED: Mapping[str, Callable[[Engine], None]] = {
     "apples": _apples,
     "mill": _mill,
     "talk": _talk,
+    "exchange": _exchange,
     "people": _people,
     "weights": _weights,
     "workshop": _workshop,

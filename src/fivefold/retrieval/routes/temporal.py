@@ -7,10 +7,9 @@ from datetime import timedelta
 from typing import Annotated
 
 from fivefold.retrieval.routes.base import BaseRoute, Options, SearchContext
-from fivefold.stores.queries import NAMES_WINDOW
 from fivefold.values.field_types import About, Between
 from fivefold.values.filters import Filter
-from fivefold.values.query import Query, Window
+from fivefold.values.query import Query
 from fivefold.values.recall_trace import RouteHit
 
 
@@ -39,17 +38,7 @@ class Temporal(BaseRoute):
     def search(self, context: SearchContext, depth: int, keep: Filter, options: TemporalOptions) -> list[RouteHit]:
         window = context.query.window
         if window is not None:
-            hits = context.reader.search.temporal(window.start, window.end, depth, keep)
-            further = _named(context, window, depth, keep) if options.named else []
-            return [*hits, *further][:depth]
+            return context.reader.search.temporal(window.start, window.end, depth, keep, named=options.named)
         start = context.query.now - timedelta(days=context.settings.recent_days)
         hits = context.reader.search.temporal(start, context.query.now, depth, keep)
         return [replace(hit, factor=options.hinted) for hit in hits]
-
-
-def _named(context: SearchContext, window: Window, depth: int, keep: Filter) -> list[RouteHit]:
-    """Events that were said at another time and whose text dates them into the window (R8)."""
-    hits = context.reader.search.within(window.start, window.end, depth, keep)
-    named = [hit for hit in hits if hit.note == NAMES_WINDOW]
-    memories = context.reader.memories.fetch([hit.row for hit in named])
-    return [hit for hit in named if hit.row in memories and memories[hit.row].type == "event"]

@@ -38,7 +38,7 @@ _ANCHOR = re.compile(
     re.IGNORECASE,
 )
 _END = re.compile(rf"\s+(?:{_NO_VERB}|was|were)\b.*", re.IGNORECASE)
-_GENERIC = frozenset(lexemes("company firm team job group organisation organization place office business staff here"))
+_GENERIC = "company firm team job group organisation organization place office business staff here"
 """Words that stand for a name: a memory about "joining Nordwind" is meant by "since I joined the company"."""
 _KNOWN = re.compile(
     r"\b(?:you(?:['’]ve|\s+have)?\s+known\s+me|we\s+(?:started|last)|i\s+last|time\s+we)\b", re.IGNORECASE
@@ -53,7 +53,8 @@ def anchored_window(question: str, now: datetime, reader: Reader) -> Window | No
     clause = match["clause"] or ""
     event = clause + _END.sub("", match["event"][len(clause) :])
     words = lexemes(" ".join(subject_words(event)))
-    own = [word for word in words if word not in _GENERIC]
+    generic = set(lexemes(_GENERIC))
+    own = [word for word in words if word not in generic]
     day = _day_of(words, now, reader) or (_day_of(own, now, reader) if own != words else None)
     if day is None:
         return None

@@ -95,6 +95,9 @@ class SearchReader(Protocol):
         """The memories whose vectors of that field have the highest cosine similarity.
 
         Of the field `passage` a memory may have several hits, each with its `part`; a tie goes to the smaller part.
+        Of the fields `user`, `assistant` and `next_user` single turns are paired: a turn has the vector of its whole
+        text as its own side, an answer that of the turn before it as the user's, and a turn that of the user's next
+        one. They are found among the nearest whole texts, at least twice as many as are wanted.
         """
 
     def prepare_dense(self, space: VectorSpace, where: VectorField) -> DensePreparation:
@@ -112,8 +115,14 @@ class SearchReader(Protocol):
         Turns and notes are searched, or `sessions`.
         """
 
-    def temporal(self, start: datetime, end: datetime, depth: int, keep: Filter = EVERYTHING) -> list[RouteHit]:
-        """Events of the half-open window, each with score 1: in order, or the nearest to its centre if too many."""
+    def temporal(
+        self, start: datetime, end: datetime, depth: int, keep: Filter = EVERYTHING, *, named: bool = False
+    ) -> list[RouteHit]:
+        """Events of the half-open window, each with score 1: in order, or the nearest to its centre if too many.
+
+        With `named`, those follow that were said at another time and name a stretch overlapping it, scored and
+        noted as by `within`, the nearest to the centre first.
+        """
 
     def within(self, start: datetime, end: datetime, depth: int, keep: Filter = EVERYTHING) -> list[RouteHit]:
         """Turns and notes of any type that were said in the half-open window, or that name a stretch overlapping it.
