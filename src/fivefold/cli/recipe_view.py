@@ -89,8 +89,8 @@ def _rows(recipe: Recipe) -> Iterator[Row]:
     gap = Row("  │", "  │", "")
     yield Row("  ", "  ", "question", style="bold")
     yield gap
-    understood = ["entities, time window, intent, words"]
-    understood.append(f"yesterday{_NBSP}{recipe.yesterday.replace(' ', _NBSP)}")
+    yesterday = f"yesterday{_NBSP}{recipe.yesterday.replace(' ', _NBSP)}"
+    understood = ["entities, time window, intent, words", yesterday]
     if recipe.name_prior != "memories":
         understood.append(f"name_prior{_NBSP}{recipe.name_prior}: whom a name meant in past questions")
     read = tuple(id for id in ("E1", "R1", "R8") if id[0] in _letters(recipe))

@@ -63,3 +63,35 @@ CHANNELS: tuple[tuple[str, str, tuple[float, float, float]], ...] = (
     ("Sarah's favourite colour?", "what", (1.0, 1.0, 1.0)),
 )
 """E1: a question of each intent, and the weights of the dense, lexical and graph channels."""
+
+PURCHASES = (
+    "I bought a blue rain jacket at the outdoor store today.",
+    "Got myself a cast-iron pan from the flea market, only 15 euros.",
+    "I finally bought noise-cancelling headphones.",
+    "I purchased a second-hand road bike from a colleague.",
+    "Bought a desk lamp for the study this afternoon.",
+    "I ordered a new mattress online, it arrives Friday.",
+    "Picked up a pair of hiking boots in the sale.",
+    "I bought an espresso machine, the kitchen smells great.",
+    "I got a yoga mat on the way home.",
+    "I bought a tent for the summer trip.",
+)
+"""N3: what was bought, each in a session of its own."""
+
+REPEATED = (
+    "How many things did I buy this year? I keep wondering about the things I bought.",
+    "You could list all the things you bought this year.",
+    "Yes, list all the things I bought. How many things I bought, I have no idea.",
+    "How many things did you buy, roughly? All the things you bought this year count.",
+    "I don't know how many things I bought this year, that is why I ask how many.",
+    "Then let us list all things bought this year, one by one.",
+    "All the things I bought this year, which ones were they?",
+    "Which things did you buy this year? Which ones do you remember?",
+    "I cannot remember which things I bought this year, so many things.",
+    "So many things bought this year, then. How many do you think?",
+    "How many things did I buy, really? I ask every year how many things I bought.",
+    "Every year you ask how many things you bought.",
+)
+"""N3: one session that says the question's words again and again."""
+
+LISTS = ("How many things did I buy this year?", "List all the things I bought.", "Which things did I buy this year?")

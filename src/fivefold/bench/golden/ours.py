@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fivefold.bench.golden.golden import Golden
+from fivefold.bench.golden.numbers import LISTS
 from fivefold.bench.golden.store import NOW, GoldenStore
 from fivefold.retrieval.recipe import RACED
 from fivefold.values.recall import Recall
@@ -39,6 +42,14 @@ def _adds_up(candidate: Candidate) -> bool:
 
 def _listed(store: GoldenStore) -> int:
     return len(store.ask("apples", "list all apple crates", "default", 70))
+
+
+def _bought(question: str) -> Callable[[GoldenStore], int]:
+    def find(store: GoldenStore) -> int:
+        answer = store.engine("purchases").recall(question, 12, now="2025-12-01T12:00:00Z")
+        return sum("bought" in hit.memory.tags for hit in answer)
+
+    return find
 
 
 def _off(store: GoldenStore) -> str:
@@ -84,6 +95,10 @@ GOLDEN = (
         lambda s: sum(bool(len(s.ask("mill", "mill", r))) for r in RACED),
     ),
     Golden("N3", "apple crates listed of 70", 70, _listed),
+    *(
+        Golden("N3", f"of ten purchases in ten sessions, in the first twelve for {question!r}", 10, _bought(question))
+        for question in LISTS
+    ),
     Golden("N4", "a learned stage without feedback", "idle", _off),
     Golden("N5", "what replaced “I live in Lisbon”", "porto", _history),
     Golden("N5", "what comes first for “where do I live?”", "porto", lambda s: _home(s)[0].memory.id),

@@ -10,7 +10,7 @@ from types import TracebackType
 
 import numpy as np
 
-from fivefold.bench.golden.numbers import EXCHANGE, TALK
+from fivefold.bench.golden.numbers import EXCHANGE, PURCHASES, REPEATED, TALK
 from fivefold.engine import Engine
 from fivefold.engine import open as open_store
 from fivefold.models.embedders import Embedder
@@ -63,7 +63,7 @@ class GoldenStore:
     def engine(self, name: str) -> Engine:
         """The namespace of that name, filled when it is asked for first."""
         if name not in self._engines:
-            embedder: str | Embedder | None = None if name == "weights" else WordVectors()
+            embedder: str | Embedder | None = None if name in READ else WordVectors()
             opened = open_store(str(self.folder / "golden.db"), namespace=name, embedder=embedder)
             self._engines[name] = self._open.enter_context(opened)
             FILLED[name](self._engines[name])
@@ -172,6 +172,26 @@ def _trees(engine: Engine) -> None:
     engine.check_drift()
 
 
+def _purchases(engine: Engine) -> None:
+    """Ten sessions with a purchase each, and one that repeats the words of a question about them."""
+    talk = ("How was the rest of your day?", "Mostly meetings, then I cooked lentil soup.", "That sounds cosy.")
+    sessions = {f"2025-{month:02}-12": (bought, *talk) for month, bought in enumerate(PURCHASES, 1)}
+    engine.remember_many(
+        {
+            "content": line,
+            "speaker": ("user", "assistant")[place % 2],
+            "session_id": day,
+            "event_at": f"{day}T10:{place:02}:00Z",
+            "tags": ["bought"] if line in PURCHASES else [],
+        }
+        for day, lines in {**sessions, "2025-11-20": REPEATED}.items()
+        for place, line in enumerate(lines)
+    )
+
+
+READ = ("weights", "purchases")
+"""The namespaces that the shipped models read."""
+
 FILLED: Mapping[str, Callable[[Engine], None]] = {
     "apples": _apples,
     "mill": _mill,
@@ -182,4 +202,5 @@ FILLED: Mapping[str, Callable[[Engine], None]] = {
     "workshop": _workshop,
     "names": _names,
     "trees": _trees,
+    "purchases": _purchases,
 }

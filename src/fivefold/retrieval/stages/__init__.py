@@ -10,6 +10,7 @@ from fivefold.retrieval.stages import (
     additive,
     boosts,
     chance,
+    coverage,
     diversity,
     learned,
     noise,
@@ -74,6 +75,9 @@ _BUILTIN: dict[str, Stage] = {
         repeats.Repeats,
         "select",
         rests="no candidate repeats another, or the question wants all of them",
+    ),
+    "coverage": Stage(
+        coverage.coverage, coverage.Coverage, "select", rests="no list is asked for, or every turn adds something to it"
     ),
     "neighbours": Stage(diversity.neighbours, NoConstants, "select", rests="no turn of the answer has neighbours"),
 }
