@@ -101,8 +101,9 @@ def find_events(
 def _events(sql: Dialect, kept: Kept, named: bool) -> str:
     """What happened in the window, and with `named` the stretches that other events name in it."""
     source = sql.events if kept.rows is None or not kept.rows.few else "memories"
+    nothing = "CAST(NULL AS bigint)"
     said = (
-        f"SELECT row, event_at, NULL AS starts_at, NULL AS ends_at FROM {source} WHERE namespace = :ns "
+        f"SELECT row, event_at, {nothing} AS starts_at, {nothing} AS ends_at FROM {source} WHERE namespace = :ns "
         f"AND type = 'event' AND event_at >= :first AND event_at < :last{kept.among('row', 'kept')} "
         "ORDER BY abs(event_at - :centre), row LIMIT :most"
     )
