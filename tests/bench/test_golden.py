@@ -37,6 +37,17 @@ def test_a_number_that_is_not_the_documents_is_found() -> None:
     assert [row.ok for row in verify([half, replace(half, expected=0.5001)])] == [True, False]
 
 
+def test_what_must_be_reached_may_be_passed(store: GoldenStore) -> None:
+    most = Golden("D7", "error", 0.5, lambda _: 0.4, "at most")
+    least = replace(most, bound="at least")
+    checked = [row.check(store) for row in (most, least, replace(least, expected=0.4))]
+    assert [(row.expected, row.found, row.ok) for row in checked] == [
+        ("at most 0.5", 0.4, True),
+        ("at least 0.5", 0.4, False),
+        ("at least 0.4", 0.4, True),
+    ]
+
+
 def test_an_error_is_a_finding_of_its_row_alone(store: GoldenStore) -> None:
     checked = Golden("D1", "broken", 1, lambda _: 1 // 0).check(store)
     assert (checked.ok, checked.found) == (False, "ZeroDivisionError: integer division or modulo by zero")

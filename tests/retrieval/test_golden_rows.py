@@ -93,6 +93,24 @@ def test_R3_vectors_have_unit_length_and_a_namespace_one_model(store_path: str, 
     assert "reembed" in str(error.value)
 
 
+def test_R11_the_best_fifty_are_read_again_where_that_is_asked_for(engine: Engine) -> None:
+    engine.configure(find_changes=False, find_repeats=False)
+    engine.remember_many({"content": f"apple crate {i}", "id": f"a{i}", **AT} for i in range(60))
+    asked = {"rerank.cross_encoder.effort": "normal"}
+    assert "cross_encoder" not in engine.plan("apple crate", recipe="recall").stages
+    answer = engine.recall("apple crate", 60, recipe="recall", overrides=asked)
+    note = next(note for note in answer.notes if note.stage == RERANKED)
+    assert (note.status, note.why.partition(",")[0]) == ("done", "read the best 50")
+    judged = [hit for hit in answer if any(step.stage == RERANKED for step in hit.candidate.steps)]
+    assert len(judged) == 60, "those that are not read keep their place below, by a step of their own"
+
+
+def test_R11_a_simple_question_runs_half_of_the_routes(engine: Engine) -> None:
+    engine.remember("apple", **AT)
+    runs = {part.route: part.run for part in engine.plan("yesterday", recipe="recall").routes}
+    assert runs == {"dense": True, "lexical": False, "graph": False, "temporal": True}
+
+
 @pytest.mark.parametrize(
     "word", ["JIRA-9921", "E-47821", "snake_case_name", "ann@example.org", "/etc/hosts.d/x", "Über", "東京"]
 )

@@ -15,6 +15,7 @@ from training.weights.generate import DOMINANT, TARGETS, Row, consistent, genera
 from training.weights.network import Examples, WeightNetwork, loss_of, predicted, trained
 from training.weights.wordings import families
 
+from fivefold.bench.golden.held_out import HELD_OUT
 from fivefold.bench.golden.numbers import PARAMETERS
 from fivefold.models.embedders import DEFAULT, embed_texts, embedder
 from fivefold.models.weights import features, load
@@ -48,6 +49,11 @@ def test_D5_every_row_says_what_its_intent_says(rows: list[Row]) -> None:
     for row in rows:
         assert consistent(row.intent, row.target)
         assert int(np.argmax(row.target)) in DOMINANT[row.intent]
+
+
+def test_D7_the_questions_of_the_golden_numbers_are_of_held_out_families(rows: list[Row]) -> None:
+    held_out = {(row.intent, row.text) for row in rows if split_of(row.family) == "test"}
+    assert {(intent, text) for intent, texts in HELD_OUT.items() for text in texts} <= held_out
 
 
 def test_weights_that_contradict_their_intent_are_seen() -> None:

@@ -7,6 +7,7 @@ from math import sqrt
 from fivefold.bench.golden.golden import Golden
 from fivefold.bench.golden.store import NOW, GoldenStore, WordVectors
 from fivefold.errors import EmbedderMismatch
+from fivefold.retrieval.stages.noise import RERANKED
 from fivefold.stores.protocol import TYPE_VOCABULARY
 from fivefold.stores.queries import Walk
 from fivefold.values.query import Query
@@ -100,6 +101,12 @@ def _share_error(store: GoldenStore) -> float:
     return round(max(map(abs, differences)), 9)
 
 
+def _read_again(store: GoldenStore) -> str:
+    """What the cross-encoder did of 70 candidates, where it runs."""
+    answer = store.ask("apples", "apple crate", "recall", rerank__cross_encoder__effort="normal")
+    return next(note.why.partition(",")[0] for note in answer.notes if note.stage == RERANKED)
+
+
 def _elsewhere(store: GoldenStore) -> int:
     found = store.ask("talk", "Sarah Chen JIRA-9921 Northwind", "recall", 50)
     return sum(hit.memory.id in {"work", "oslo", "ticket"} for hit in found)
@@ -146,5 +153,7 @@ GOLDEN = (
         0,
         lambda s: len(s.ask("people", "Sarah Chen", "recall").degraded),
     ),
+    Golden("R11", "what is read again, where that is asked for", "read the best 50", _read_again),
+    Golden("R11", "routes skipped for a simple question", "lexical graph", lambda s: _skipped(s, "yesterday")),
     Golden("R12", "memories of another namespace that are found", 0, _elsewhere),
 )

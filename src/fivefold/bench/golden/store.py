@@ -102,6 +102,13 @@ def _apples(engine: Engine) -> None:
     )
 
 
+def _pears(engine: Engine) -> None:
+    """Ten notes of one day that differ in a number alone."""
+    engine.remember_many(
+        {"content": f"pear crate number {i}", "id": f"p{i}", "event_at": NOW, "type": "fact"} for i in range(10)
+    )
+
+
 def _mill(engine: Engine) -> None:
     """Facts and events of known age."""
     days = (("new", "2025-06-01"), ("month", "2025-05-02"), ("quarter", "2025-03-03"), ("year", "2024-06-01"))
@@ -194,6 +201,7 @@ READ = ("weights", "purchases")
 
 FILLED: Mapping[str, Callable[[Engine], None]] = {
     "apples": _apples,
+    "pears": _pears,
     "mill": _mill,
     "talk": _talk,
     "exchange": _exchange,
