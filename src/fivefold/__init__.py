@@ -112,6 +112,7 @@ _HOME = {
     "Dropped": "values.recall_trace",
     "Effort": "values.recall_trace",
     "Evidence": "values.recall_trace",
+    "FusedRows": "values.recall_trace",
     "PassageMatch": "values.recall_trace",
     "Plan": "values.recall_trace",
     "RouteHit": "values.recall_trace",
@@ -244,6 +245,7 @@ if TYPE_CHECKING:
     from fivefold.values.recall_trace import Dropped as Dropped
     from fivefold.values.recall_trace import Effort as Effort
     from fivefold.values.recall_trace import Evidence as Evidence
+    from fivefold.values.recall_trace import FusedRows as FusedRows
     from fivefold.values.recall_trace import PassageMatch as PassageMatch
     from fivefold.values.recall_trace import Plan as Plan
     from fivefold.values.recall_trace import RouteHit as RouteHit

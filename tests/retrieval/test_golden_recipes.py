@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 import fivefold
-from fivefold.bench.golden.numbers import CHANNELS, DEPTHS, ROUTES, TALK
+from fivefold.bench.golden.figures import CHANNELS, DEPTHS, ROUTES, TALK
 from fivefold.engine import Engine
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.values.ids import content_hash

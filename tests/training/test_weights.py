@@ -15,8 +15,8 @@ from training.weights.generate import DOMINANT, TARGETS, Row, consistent, genera
 from training.weights.network import Examples, WeightNetwork, loss_of, predicted, trained
 from training.weights.wordings import families
 
+from fivefold.bench.golden.figures import PARAMETERS
 from fivefold.bench.golden.held_out import HELD_OUT
-from fivefold.bench.golden.numbers import PARAMETERS
 from fivefold.models.embedders import DEFAULT, embed_texts, embedder
 from fivefold.models.weights import features, load
 

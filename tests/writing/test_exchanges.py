@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fivefold.bench.golden.numbers import EXCHANGE, ROUTES
+from fivefold.bench.golden.figures import EXCHANGE, ROUTES
 from fivefold.engine import Engine
 from fivefold.stores import open_store
 from fivefold.stores.sql.exchanges import SIDES

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from training.weights.generate import DOMINANT, TARGETS, Row, consistent, generate, jittered, split_of
 
-from fivefold.bench.golden.numbers import FALLBACK_WEIGHTS
+from fivefold.bench.golden.figures import FALLBACK_WEIGHTS
 from fivefold.models.embedders import DEFAULT, embedder
 from fivefold.models.weights import FALLBACK, features, predict
 from fivefold.models.weights.model import WIDTHS, shipped

@@ -7,7 +7,7 @@ from math import log
 
 import pytest
 
-from fivefold.bench.golden.numbers import LEFT
+from fivefold.bench.golden.figures import LEFT
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.stages import STAGES, Pool
 from fivefold.retrieval.stages.boosts import DecayByType

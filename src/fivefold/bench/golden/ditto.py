@@ -10,9 +10,9 @@ from statistics import fmean
 
 import numpy as np
 
+from fivefold.bench.golden.figures import FALLBACK_WEIGHTS, LEFT, PARAMETERS
 from fivefold.bench.golden.golden import Golden
 from fivefold.bench.golden.held_out import HELD_OUT
-from fivefold.bench.golden.numbers import FALLBACK_WEIGHTS, LEFT, PARAMETERS
 from fivefold.bench.golden.store import GoldenStore
 from fivefold.models.embedders import DEFAULT, embedder
 from fivefold.models.weights import FALLBACK, features, predict, shipped, without

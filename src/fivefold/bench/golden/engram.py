@@ -7,8 +7,8 @@ from math import log
 
 import numpy as np
 
+from fivefold.bench.golden.figures import CHANNELS
 from fivefold.bench.golden.golden import Golden
-from fivefold.bench.golden.numbers import CHANNELS
 from fivefold.bench.golden.store import NOW, UNREAD, GoldenStore, WordVectors, factor_of
 from fivefold.learning.features import NAMES, SHARES
 from fivefold.retrieval.recipe_file import load_recipe

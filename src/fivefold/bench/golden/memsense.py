@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fivefold.bench.golden.figures import DEPTHS, ROUTES
 from fivefold.bench.golden.golden import Golden
-from fivefold.bench.golden.numbers import DEPTHS, ROUTES
 from fivefold.bench.golden.store import GoldenStore, hit_of
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.values.recall_trace import Support

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fivefold.bench.golden.figures import LISTS
 from fivefold.bench.golden.golden import Golden
-from fivefold.bench.golden.numbers import LISTS
 from fivefold.bench.golden.store import NOW, GoldenStore
 from fivefold.retrieval.recipe import RACED
 from fivefold.values.recall import Recall

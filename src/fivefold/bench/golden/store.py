@@ -10,7 +10,7 @@ from types import TracebackType
 
 import numpy as np
 
-from fivefold.bench.golden.numbers import EXCHANGE, PURCHASES, REPEATED, TALK
+from fivefold.bench.golden.figures import EXCHANGE, PURCHASES, REPEATED, TALK
 from fivefold.engine import Engine
 from fivefold.engine import open as open_store
 from fivefold.models.embedders import Embedder
