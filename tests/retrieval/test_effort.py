@@ -46,7 +46,7 @@ def test_the_plan_and_the_trace_show_it(sample_engine: Engine) -> None:
     assert (usual.effort, usual.by_effort) == ("normal", {})
     assert "cross_encoder" not in usual.stages
     assert "cross_encoder" in sample_engine.plan(QUESTION, effort="high").stages
-    assert "effort" not in sample_engine.recall(QUESTION).explain()
+    assert "normal effort" not in sample_engine.recall(QUESTION).explain()
 
 
 def test_high_effort_has_more_candidates_read(sample_engine: Engine) -> None:
