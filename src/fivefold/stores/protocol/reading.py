@@ -97,7 +97,7 @@ class SearchReader(Protocol):
         Of the field `passage` a memory may have several hits, each with its `part`; a tie goes to the smaller part.
         Of the fields `user`, `assistant` and `next_user` single turns are paired: a turn has the vector of its whole
         text as its own side, an answer that of the turn before it as the user's, and a turn that of the user's next
-        one. They are found among the nearest whole texts, at least twice as many as are wanted.
+        one. They are found among the nearest whole texts, at least three times as many as are wanted.
         """
 
     def prepare_dense(self, space: VectorSpace, where: VectorField) -> DensePreparation:

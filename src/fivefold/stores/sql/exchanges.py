@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from fivefold.stores.sql.dialect import Dialect
 from fivefold.stores.sql.kept_rows import Kept
+from fivefold.stores.sql.session_reader import TURN_AFTER, TURN_BEFORE
 from fivefold.values.memory import Origin, speakers_of
 from fivefold.values.vectors import VectorField
 
@@ -16,20 +17,15 @@ SIDES: tuple[VectorField, ...] = ("user", "assistant", "next_user")
 
 
 def texts_for(depth: int) -> int:
-    """How many whole texts are searched for that many hits: about every second turn of a talk is of one side."""
-    return max(2 * depth, 128)
+    """How many whole texts are searched for that many hits: not quite every second turn of a talk is of one side."""
+    return max(3 * depth, 192)
 
 
 def turns_near(sql: Dialect, near: str) -> str:
     """The turns among the rows and scores of `near`, each with the turn before it and the one after it."""
-    neighbour = (
-        "(SELECT n.row FROM memories n WHERE n.namespace = :ns AND n.session_id = m.session_id "
-        "AND n.kind = 'turn' AND (n.turn_index, n.row) {0} (m.turn_index, m.row) "
-        "ORDER BY n.turn_index {1}, n.row {1} LIMIT 1)"
-    )
     return (
-        f"SELECT m.row AS row, near.score AS score, {neighbour.format('<', 'DESC')} AS earlier, "
-        f"{neighbour.format('>', 'ASC')} AS later FROM ({near}) AS near CROSS JOIN memories m "
+        f"SELECT m.row AS row, near.score AS score, {TURN_BEFORE} AS earlier, {TURN_AFTER} AS later "
+        f"FROM ({near}) AS near CROSS JOIN memories m "
         f"WHERE m.row = near.row AND m.kind = 'turn' AND {sql.unindexed('m.namespace')} = :ns"
     )
 
