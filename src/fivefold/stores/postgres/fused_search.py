@@ -43,35 +43,40 @@ def rrf(
 
     `texts_indexed` is whether HNSW serves the search of whole texts by which sides of exchanges are found.
     """
-    arm_queries, parts = [], []
-    values: dict[str, Any] = {"ns": namespace, "k": float(k)}
+    tables, parts = [], []
+    values: dict[str, Any] = {"ns": namespace, "k": float(k), "vector": vector}
     deepest = max((arm.depth for arm in arms if arm.field in SIDES), default=0)
     if deepest and space is not None and vector is not None:
         sql, more = _turns(space, deepest, keep, texts_indexed)
-        arm_queries.append(sql)
+        tables.append(sql)
         values |= more
     for i, arm in enumerate(arms):
-        if not has_vectors[i] and arm.field not in SIDES:
-            continue
-        if arm.field is not None and space is not None and vector is not None:
-            if arm.field in SIDES:
-                sql, more = _side(f"arm{i}", space, arm.field, arm.depth, keep, indexed[i], has_vectors[i])
-            else:
-                sql, more = vectors.search(f"arm{i}", space, arm.field, arm.depth, keep, indexed[i])
-            values |= {"vector": vector}
-        elif arm.field is None and lexemes:
-            sql, more = lexical.search(f"arm{i}", lexemes, namespace, arm.depth, keep, arm.sessions)
+        if arm.field is None:
+            found = lexical.search(f"arm{i}", lexemes, namespace, arm.depth, keep, arm.sessions) if lexemes else None
+        elif space is None or vector is None:
+            found = None
         else:
+            found = _arm(f"arm{i}", arm.field, space, arm.depth, keep, indexed[i], has_vectors[i])
+        if found is None:
             continue
-        values |= {**more, f"weight{i}": float(arm.weight)}
-        arm_queries.append(sql)
+        tables.append(found[0])
+        values |= {**found[1], f"weight{i}": float(arm.weight)}
         parts.append(
             f"SELECT {i} AS arm, memory, rank, score, :weight{i}::float8 / (:k::float8 + rank) AS share FROM "
             f"(SELECT *, row_number() OVER (ORDER BY score DESC, memory) AS rank FROM {_memories(arm, i)}) ranked"
         )
     if not parts:
         return None
-    return f"WITH {','.join(arm_queries)}, shares AS MATERIALIZED ({' UNION ALL '.join(parts)}) {_TOTAL}", values
+    return f"WITH {','.join(tables)}, shares AS MATERIALIZED ({' UNION ALL '.join(parts)}) {_TOTAL}", values
+
+
+def _arm(
+    name: str, where: VectorField, space: VectorSpace, depth: int, keep: Kept, indexed: bool, has_vectors: bool
+) -> Statement | None:
+    """The search of one field; None where no memory has a vector of it. Sides are also found by whole texts."""
+    if where in SIDES:
+        return _side(name, space, where, depth, keep, indexed, has_vectors)
+    return vectors.search(name, space, where, depth, keep, indexed) if has_vectors else None
 
 
 def dense_side(
