@@ -97,7 +97,7 @@ def composite(hits: Sequence[RouteHit], route: str, weight: float, k: float, dep
     return Shares(
         hits,
         [hit.contribution if hit.contribution is not None else weight * hit.score for hit in hits],
-        lambda i: f"{weight:g} · {hits[i].score:.4f}",
+        lambda i: f"{weight * hits[i].factor:g} · {hits[i].score:.4f}",
     )
 
 

@@ -70,6 +70,9 @@ class FusionSpec(Value):
         Literal["fixed", "learned"],
         About("Whether the weights of a composite are the routes' own or predicted from the question (D3)"),
     ] = "fixed"
+    per_result: Annotated[
+        bool, About("Whether each result of a composite has weights of its own, by attention over all candidates (D12)")
+    ] = False
     store: Annotated[bool, About("Whether the store searches and fuses in one statement (D9, M3)")] = False
     ids: Annotated[tuple[str, ...], About("The requirements it comes from; shown, not used")] = ()
 

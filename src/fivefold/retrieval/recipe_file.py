@@ -167,6 +167,8 @@ def _check_fusion(recipe: Recipe) -> None:
         raise refusal("fusion.method", "composite scores the candidates of exactly one dense route")
     if recipe.fusion.weights == "learned" and not composite:
         raise refusal("fusion.weights", 'learned needs fusion.method = "composite"')
+    if recipe.fusion.per_result and not composite:
+        raise refusal("fusion.per_result", 'true needs fusion.method = "composite"')
     if composite and not recipe.fusion.store:
         raise refusal("fusion.store", "must be true: a composite is scored in the store")
     if recipe.fusion.store and recipe.fusion.method not in {"rrf", "composite"}:

@@ -195,6 +195,11 @@ class TimeLaws(StoreFixtures):
         assert stored.within((odd[1], odd[1] + DAY)) == []
         assert stored.is_sound()
 
+    def test_the_span_is_from_the_oldest_to_the_newest(self, store: Store) -> None:
+        memories = {id: (MAY + DAY * day, ()) for id, day in (("b", 4), ("a", -700), ("c", 2))}
+        assert Stored(store, memories).reader.memories.event_span() == (MAY - 700 * DAY, MAY + 4 * DAY)
+        assert store.reader(new_namespace()).memories.event_span() is None
+
     def test_a_namespace_sees_only_its_own(self, store: Store) -> None:
         one, other = (Stored(store, {"a": (MAY, [days(1)]), "b": (MAY, [days(2)])}) for _ in range(2))
         assert [id for id, *_ in one.within(days(0, 9))] == ["a", "b"]

@@ -71,6 +71,15 @@ class Cue(Value):
     start: int
 
 
+def whole_percents(shares: tuple[float, float, float]) -> list[int]:
+    """Shares of 1 in whole percents that add up to what the shares do: the largest remainders are rounded up (D10)."""
+    percents = [int(share * 100) for share in shares]
+    by_rest = sorted(range(len(shares)), key=lambda i: percents[i] - shares[i] * 100)
+    for i in by_rest[: round(sum(shares) * 100) - sum(percents)]:
+        percents[i] += 1
+    return percents
+
+
 @dataclass(frozen=True, slots=True)
 class Weights(Value):
     """How much similarity, recency and frequency count (D1); they add up to 1."""
@@ -86,10 +95,11 @@ class Weights(Value):
 
     def describe(self) -> str:
         """In percent, with where they come from, and what use has changed (D10)."""
-        shares = f"similarity {self.similarity:.0%}, recency {self.recency:.0%}, frequency {self.frequency:.0%}"
+        parts = whole_percents((self.similarity, self.recency, self.frequency))
+        shares = "similarity {}%, recency {}%, frequency {}%".format(*parts)
         corrected = ""
         if self.before is not None:
-            corrected = ", before use corrected them " + ", ".join(f"{share:.0%}" for share in self.before)
+            corrected = ", before use corrected them " + ", ".join(f"{part}%" for part in whole_percents(self.before))
         return f"{shares}{corrected} ({self.source})"
 
 

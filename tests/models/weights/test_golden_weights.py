@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from training.weights.generate import DOMINANT, TARGETS, Row, consistent, generate, jittered, split_of
+from training.weights.generate import DOMINANT, TARGETS, Row, consistent, generate, is_later, jittered, split_of
 
 from fivefold.bench.golden.figures import FALLBACK_WEIGHTS
 from fivefold.models.embedders import DEFAULT, embedder
@@ -73,3 +73,24 @@ def test_D8_without_a_usable_file_the_weights_are_fixed_and_say_why(tmp_path: Pa
     weights = predict("anything", np.zeros(384, np.float32), "any@1", tmp_path / "weights.bin")
     assert (weights.similarity, weights.recency, weights.frequency) == FALLBACK == FALLBACK_WEIGHTS
     assert weights.source == "fallback: the weight model's file weights.bin is missing"
+
+
+def test_D7_the_leading_signal_of_wordings_that_nobody_looked_at(rows: list[Row]) -> None:
+    """Some of the held-out rows; `python -m training.weights.evaluate` measures all of them."""
+    unseen = [row for row in rows if split_of(row.family) == "test" and is_later(row.family)][::28]
+    model = embedder(DEFAULT)
+    vectors = model.embed([row.text for row in unseen])
+    weights = [shipped().forward(vector, features(row.text)) for row, vector in zip(unseen, vectors, strict=True)]
+    right = [int(given.argmax()) in DOMINANT[row.intent] for row, given in zip(unseen, weights, strict=True)]
+    assert len(unseen) >= 50
+    assert sum(right) / len(right) >= 0.95
+
+
+def test_D7_a_slip_in_a_cue_word_and_words_of_politeness_change_no_feature() -> None:
+    for plain, typed in (
+        ("what did I do yesterday", "what did I do yesetrday"),
+        ("what do I constantly order", "what do I constanntly order"),
+        ("what's on my desk", "last question: what's on my desk, thanks"),
+        ("where are we now", "so, where are we now, mate"),
+    ):
+        assert features(plain)[1:3].tolist() == features(typed)[1:3].tolist(), typed

@@ -115,6 +115,19 @@ def _left_by(curve: Curve) -> Callable[[GoldenStore], str]:
     return lambda _: _listed(Decay(curve, 90.0).left(days) for days in (0, 90, 180))
 
 
+def _own_weights(store: GoldenStore) -> float:
+    """Weights by result: the largest difference between a score and the sum by its own weights, or of these from 1."""
+    answer = store.ask("weights", "what did I do yesterday", "ditto", fusion__per_result=True)
+    gaps = [abs(hit.score - sum(item.weight * item.score for item in hit.candidate.evidence)) for hit in answer]
+    sums = [abs(1 - sum(item.weight for item in hit.candidate.evidence)) for hit in answer]
+    return round(max(*gaps, *sums), 5)
+
+
+def _predicted_decay(store: GoldenStore) -> bool:
+    answer = store.ask("weights", "what did I do yesterday", "ditto", routes__recency__predicted=True)
+    return any("predicts it with the weights" in run.reason for run in answer.routes)
+
+
 def _fusion(store: GoldenStore) -> str:
     return store.engine("mill").plan("mill", recipe="ditto").fusion
 
@@ -158,4 +171,6 @@ GOLDEN = (
         Golden("D12", f"left at once, after a half-life and after two, {curve}", _listed(left), _left_by(curve))
         for curve, *left in LEFT
     ),
+    Golden("D12", "the trace says that the decay is predicted with the weights", True, _predicted_decay),
+    Golden("D12", "weights by result: largest gap between a score and the sum by its own weights", 0.0, _own_weights),
 )

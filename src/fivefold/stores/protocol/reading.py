@@ -81,6 +81,9 @@ class MemoryReader(Protocol):
     def lineage(self, row: int) -> list[Memory]:
         """A memory with all that it supersedes and all that supersedes it, in any number of steps; oldest first."""
 
+    def event_span(self) -> tuple[datetime, datetime] | None:
+        """When the oldest and the newest memory happened; None where there is no memory."""
+
 
 class SearchReader(Protocol):
     """The searches of the routes, each among the memories that pass its filter, as if the others were not there.

@@ -202,3 +202,12 @@ class SqlMemoryReader:
             row=row,
         )
         return memories_of(self._scope.namespace, rows)
+
+    def event_span(self) -> tuple[datetime, datetime] | None:
+        """When the oldest and the newest memory happened, each by one look into the index over times."""
+        ends = (
+            f"(SELECT event_at FROM memories WHERE namespace = :ns ORDER BY event_at {way} LIMIT 1)"
+            for way in ("ASC", "DESC")
+        )
+        first, last = self._scope.one(f"SELECT {', '.join(ends)}", 2)
+        return None if first is None else (from_micros(first), from_micros(last))
