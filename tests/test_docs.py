@@ -20,7 +20,7 @@ import pytest
 
 import fivefold
 from fivefold.cli.recipes import overrides_of
-from fivefold.retrieval.recipe import RACED, FusionSpec, RouteSpec
+from fivefold.retrieval.recipe import RACED, WHOLE, FusionSpec, RouteSpec
 from fivefold.retrieval.recipe_file import parse_recipe
 from fivefold.retrieval.stages import STAGES
 from fivefold.values.limits import MAX_CONTENT, MAX_EXTRACTED, MAX_K, MAX_NAME, MAX_TAGS, MAX_TEXT
@@ -286,7 +286,7 @@ def test_the_recipes_page_tells_of_every_recipe_and_its_file_is_one() -> None:
     (file,) = blocks(RECIPES, "toml")
     assert parse_recipe("page", tomllib.loads(file.text)).unit == "turn"
     told = {row.split("|")[1].strip() for row in text.split("### A route")[0].splitlines() if row.startswith("| `")}
-    known = {"summary", "unit", "optimize", "routes", "fusion", "boosts", "rerank", "select"}
+    known = {*WHOLE, "routes", "fusion", "boosts", "rerank", "select"}
     assert (
         told == {f"`{name}`" for name in known} <= {f"`{field.name}`" for field in dataclasses.fields(fivefold.Recipe)}
     )

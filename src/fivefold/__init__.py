@@ -113,9 +113,11 @@ _HOME = {
     "Dropped": "values.recall_trace",
     "Effort": "values.recall_trace",
     "Evidence": "values.recall_trace",
+    "FusedRows": "values.recall_trace",
     "PassageMatch": "values.recall_trace",
     "Plan": "values.recall_trace",
     "RouteHit": "values.recall_trace",
+    "RoutePlace": "values.recall_trace",
     "RoutePlan": "values.recall_trace",
     "RouteRun": "values.recall_trace",
     "StageNote": "values.recall_trace",
@@ -123,6 +125,8 @@ _HOME = {
     "Support": "values.recall_trace",
     "Timing": "values.recall_trace",
     "TopHit": "values.recall_trace",
+    "TracedCandidate": "values.recall_trace",
+    "TypeHint": "values.recall_trace",
     "WordMatch": "values.recall_trace",
     "Drift": "values.reports",
     "Erasure": "values.reports",
@@ -243,9 +247,11 @@ if TYPE_CHECKING:
     from fivefold.values.recall_trace import Dropped as Dropped
     from fivefold.values.recall_trace import Effort as Effort
     from fivefold.values.recall_trace import Evidence as Evidence
+    from fivefold.values.recall_trace import FusedRows as FusedRows
     from fivefold.values.recall_trace import PassageMatch as PassageMatch
     from fivefold.values.recall_trace import Plan as Plan
     from fivefold.values.recall_trace import RouteHit as RouteHit
+    from fivefold.values.recall_trace import RoutePlace as RoutePlace
     from fivefold.values.recall_trace import RoutePlan as RoutePlan
     from fivefold.values.recall_trace import RouteRun as RouteRun
     from fivefold.values.recall_trace import StageNote as StageNote
@@ -253,6 +259,8 @@ if TYPE_CHECKING:
     from fivefold.values.recall_trace import Support as Support
     from fivefold.values.recall_trace import Timing as Timing
     from fivefold.values.recall_trace import TopHit as TopHit
+    from fivefold.values.recall_trace import TracedCandidate as TracedCandidate
+    from fivefold.values.recall_trace import TypeHint as TypeHint
     from fivefold.values.recall_trace import WordMatch as WordMatch
     from fivefold.values.reports import Drift as Drift
     from fivefold.values.reports import Erasure as Erasure

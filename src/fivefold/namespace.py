@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from time import monotonic
 from typing import Any
 
 from fivefold.errors import EmbedderError, EmbedderMismatch, InvalidInput, NotFound, RetiredEmbedder
@@ -21,6 +22,16 @@ from fivefold.values.validate import checked_name
 
 
 @dataclass(slots=True)
+class Activity:
+    """When a store was last read or written by one of its engines, by the clock that never goes back."""
+
+    last: float = 0.0
+
+    def note(self) -> None:
+        self.last = monotonic()
+
+
+@dataclass(slots=True)
 class Namespace:
     """`embedder_choice` is the embedder that the caller names or makes; None takes the one of the namespace's pin.
 
@@ -33,9 +44,11 @@ class Namespace:
     extractor: Extractor
     clock: Callable[[], datetime]
     default_embedder: str | Embedder = DEFAULT
+    activity: Activity = field(default_factory=Activity)
 
     @property
     def reader(self) -> Reader:
+        self.activity.note()
         return self.store.reader(self.name)
 
     @property
@@ -59,6 +72,7 @@ class Namespace:
 
         A namespace that has moved to another model meanwhile raises EmbedderMismatch.
         """
+        self.activity.note()
         with self.store.write(self.name) as txn:
             if model is not None:
                 pinned = txn.vectors.pin(model.pin, model.dimension, gives_tokens(model))

@@ -60,6 +60,11 @@ class Settings(TimeSettings):
         Between(0, 1_000_000),
         About("After how many new recalls with feedback the reranker is trained by itself; 0 for never"),
     ] = 0
+    check_days: Annotated[
+        int,
+        Between(0, 365),
+        About("After how many days the vocabulary is checked for drift, while nothing is read or written; 0 for never"),
+    ] = 7
     find_changes: Annotated[
         bool, About("Whether a new memory is compared with those like it, to find which of them it replaces")
     ] = True
@@ -69,6 +74,10 @@ class Settings(TimeSettings):
     recent_turns: Annotated[
         RecentTurns, About("How many of the last turns of the conversation a recall adds to its answer; 0 for none")
     ] = 0
+    answer_with: Annotated[
+        Literal["sessions", "turns"],
+        About("Whether recipe `memsense` answers with whole sessions, or with turns and the turns around them (M5)"),
+    ] = "sessions"
     fact_days: Annotated[Days | None, About("After how many days a fact expires that says nothing else", NEVER)] = None
     preference_days: Annotated[Days | None, About("The same for a preference", NEVER)] = None
     event_days: Annotated[Days | None, About("The same for an event", NEVER)] = None

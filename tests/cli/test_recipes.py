@@ -64,6 +64,34 @@ def test_show_has_the_weights_by_intent_and_a_legend(command: Command) -> None:
     assert "D Ditto, M Memsense" not in out
 
 
+def test_R8_show_says_what_yesterday_means(command: Command) -> None:
+    assert "yesterday 24 hours" in command("recipes", "show", "recall").out
+    assert "yesterday day" in command("recipes", "show", "default").out
+
+
+@pytest.mark.parametrize(
+    ("name", "letter"), [("ditto", "D"), ("memsense", "M"), ("five-stage", "F"), ("engram", "E"), ("recall", "R")]
+)
+def test_show_cites_only_the_document_of_the_recipe(name: str, letter: str, command: Command) -> None:
+    drawn = command("recipes", "show", name).out.partition("Ids on the right")[0]
+    assert {id[0] for id in re.findall(r"\b[DMFER]\d{1,2}\b", drawn)} == {letter}
+
+
+def test_show_says_whether_a_cross_encoder_replaces_the_score_or_adds_to_it(command: Command) -> None:
+    shown = {
+        name: " ".join(command("recipes", "show", name).out.replace("│", " ").split()) for name in ("engram", "default")
+    }
+    assert "Its score in 0..1 replaces the fused one of the best" in shown["engram"]
+    assert "+ weight · log-odds that it answers" in shown["default"]
+    assert "+ weight · log-odds" not in shown["engram"]
+
+
+@pytest.mark.parametrize("name", known_recipes())
+def test_N5_show_warns_where_no_stage_lowers_what_was_replaced(name: str, command: Command) -> None:
+    warned = "A memory that was replaced counts as one that holds" in command("recipes", "show", name).out
+    assert warned is (name not in {"recall", "default"})
+
+
 def test_reranking_is_drawn_listed_and_saved_between_boosts_and_selection(command: Command, tmp_path: Path) -> None:
     given = {
         "routes": [{"name": "lexical"}],

@@ -36,7 +36,7 @@ def test_efforts_differ_in_depth_and_in_what_a_model_reads(name: str) -> None:
 
 def test_the_plan_and_the_trace_show_it(sample_engine: Engine) -> None:
     plan = sample_engine.plan(QUESTION, effort="low")
-    assert (plan.effort, plan.stages) == ("low", ("additive", "learned", "ended", "chance", "repeats"))
+    assert (plan.effort, plan.stages) == ("low", ("additive", "learned", "ended", "chance", "repeats", "coverage"))
     assert plan.by_effort["routes.dense.depth"] == 40
     answer = sample_engine.recall(QUESTION, effort="low")
     assert answer.plan == plan
@@ -46,7 +46,7 @@ def test_the_plan_and_the_trace_show_it(sample_engine: Engine) -> None:
     assert (usual.effort, usual.by_effort) == ("normal", {})
     assert "cross_encoder" not in usual.stages
     assert "cross_encoder" in sample_engine.plan(QUESTION, effort="high").stages
-    assert "effort" not in sample_engine.recall(QUESTION).explain()
+    assert "normal effort" not in sample_engine.recall(QUESTION).explain()
 
 
 def test_high_effort_has_more_candidates_read(sample_engine: Engine) -> None:

@@ -51,8 +51,8 @@ def memory(row: int) -> Memory:
     )
 
 
-def fetch(rows: Sequence[int]) -> dict[int, Memory]:
-    return {row: memory(row) for row in rows}
+def fetch(rows: Sequence[int], others: Sequence[int] = ()) -> tuple[dict[int, Memory], dict[int, str]]:
+    return {row: memory(row) for row in rows}, {row: memory(row).id for row in others}
 
 
 def planned(k: int, **weights: float) -> Plan:
@@ -157,7 +157,7 @@ def test_what_the_store_has_fused_is_taken_as_it_is() -> None:
 
 def test_a_memory_forgotten_in_between_is_left_out() -> None:
     runs = [run("dense", [(1, 0.9), (2, 0.5)])]
-    fused = fuse(runs, planned(10, dense=1.0), FusionSpec("rrf"), lambda rows: {2: memory(2)}).candidates
+    fused = fuse(runs, planned(10, dense=1.0), FusionSpec("rrf"), lambda rows, others: ({2: memory(2)}, {})).candidates
     assert [candidate.memory.row for candidate in fused] == [2]
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 
 import fivefold
+from fivefold.bench.golden.figures import CHANNELS, DEPTHS, ROUTES, TALK
 from fivefold.engine import Engine
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.values.ids import content_hash
@@ -19,16 +20,6 @@ from tests.support.toy_engine import toy
 UNREAD = {"rerank.cross_encoder.on": False}
 """Without the cross-encoder, whose scores no hand computes; its stage has tests of its own."""
 
-ROUTES_M1 = (
-    "vec_full",
-    "vec_user",
-    "vec_asst",
-    "vec_next_user",
-    "lexical",
-    "facet_personal_info",
-    "facet_preferences",
-    "facet_events",
-)
 AT: Json = {"event_at": "2025-05-14T09:00:00Z"}
 
 
@@ -87,7 +78,7 @@ def test_m1_each_route_finds_what_only_its_field_says(words: Engine, route: str,
     row = words.get("it").row
     assert first_of(answer)[route][0] == "it"
     own = "vec_full" if route == "lexical" else route
-    others = [name for name in ROUTES_M1 if name != route and name.startswith("vec_") and row in runs[name]]
+    others = [name for name in ROUTES if name != route and name.startswith("vec_") and row in runs[name]]
     if route == "lexical":
         assert runs["vec_full"][row] < 0.3
     else:
@@ -96,7 +87,7 @@ def test_m1_each_route_finds_what_only_its_field_says(words: Engine, route: str,
 
 def test_m1_there_are_eight_routes_and_two_of_them_over_sessions() -> None:
     names = [route.name for route in load_recipe("memsense").routes]
-    assert names == [*ROUTES_M1, "vec_full_session", "lexical_session"]
+    assert names == [*ROUTES, "vec_full_session", "lexical_session"]
 
 
 def test_m1_the_next_user_turn_is_put_on_the_one_before_when_it_arrives(words: Engine) -> None:
@@ -107,7 +98,7 @@ def test_m1_the_next_user_turn_is_put_on_the_one_before_when_it_arrives(words: E
     assert first_of(words.recall("zebra", recipe="memsense", overrides=off))["vec_next_user"] == ["before"]
 
 
-@pytest.mark.parametrize(("k", "depth"), [(1, 64), (5, 64), (10, 80), (20, 160)])
+@pytest.mark.parametrize(("k", "depth"), DEPTHS)
 def test_m2_each_route_brings_max_max_4k_32_2_40(sample_engine: Engine, k: int, depth: int) -> None:
     assert depth == max(max(4 * k, 32) * 2, 40)
     plan = sample_engine.plan("Kestrel", k=k, recipe="memsense")
@@ -131,19 +122,7 @@ def test_m4_the_stored_quality_adds_a_tenth(words: Engine) -> None:
 
 @pytest.fixture
 def talk(words: Engine) -> Engine:
-    lines = ["we saw a zebra crossing", "plain talk of rails", "the zebra was grey", "rust on the rails"]
-    words.remember_many(
-        [
-            {
-                "content": line,
-                "session_id": "s",
-                "speaker": ("Ann", "Bo")[i % 2],
-                "id": f"t{i}",
-                "event_at": f"2025-05-14T09:0{i}:00Z",
-            }
-            for i, line in enumerate(lines)
-        ]
-    )
+    words.remember_many(TALK)
     return words
 
 
@@ -169,6 +148,21 @@ def test_m5_m7_without_session_memories_turns_are_ranked_with_their_neighbours(t
     assert "beside" in answer[0].explain()
     skipped = {run.route: run.reason for run in answer.routes if run.status == "skipped"}
     assert skipped["vec_full_session"] == "it finds sessions, and only turns are wanted"
+
+
+def test_M5_M7_a_namespace_may_answer_with_turns_and_their_neighbours(talk: Engine) -> None:
+    talk.configure(answer_with="turns")
+    answer = talk.recall("zebra crossing", recipe="memsense")
+    assert {hit.memory.kind for hit in answer} == {"turn"}
+    beside = {hit.memory.id: [memory.id for memory in hit.neighbours] for hit in answer}
+    assert beside["t1"] == ["t0", "t2"]
+    assert "this namespace answers with turns" in {item.reason for item in answer.dropped}
+
+
+def test_M5_a_note_is_found_beside_sessions(talk: Engine) -> None:
+    talk.remember("zebra crossing", id="note", **AT)
+    answer = talk.recall("zebra crossing", recipe="memsense")
+    assert {hit.memory.kind for hit in answer} == {"session", "note"}
 
 
 def test_m8_every_hit_carries_scores_routes_and_the_explanation(talk: Engine) -> None:
@@ -223,16 +217,7 @@ def test_f4_age_fades_the_fused_score(store_path: str) -> None:
 # Engram
 
 
-@pytest.mark.parametrize(
-    ("question", "intent", "weights"),
-    [
-        ("why did Sarah leave?", "why", (1.0, 0.8, 1.5)),
-        ("when did Sarah leave?", "when", (0.8, 1.2, 0.8)),
-        ("who is Sarah?", "who", (0.8, 0.8, 1.8)),
-        ("steps for Sarah's release", "how", (1.2, 1.0, 0.8)),
-        ("Sarah's favourite colour?", "what", (1.0, 1.0, 1.0)),
-    ],
-)
+@pytest.mark.parametrize(("question", "intent", "weights"), CHANNELS)
 def test_e1_channel_weights_by_intent(
     sample_engine: Engine, question: str, intent: str, weights: tuple[float, float, float]
 ) -> None:
@@ -267,6 +252,22 @@ def test_e3_the_boosts_of_engram_follow_each_other(store_path: str) -> None:
     assert steps["episodic"].after == pytest.approx(steps["episodic"].before * 0.5 ** (1 / half_life))
     assert steps["access"].after == pytest.approx(steps["access"].before * (1 + 0.1 * np.log(2)))
     assert steps["scale"].after == 1.0
+
+
+def test_E3_a_date_that_the_text_names_matches_too(store_path: str) -> None:
+    with toy(store_path) as engine:
+        engine.remember("the mill opens on 7 May 2023", id="named", type="fact", event_at="2023-01-20T09:00:00Z")
+        engine.remember("the mill is closed", id="week", type="fact", event_at="2023-04-30T00:00:00Z")
+        engine.remember("the mill is old", id="far", type="fact", event_at="2022-01-20T09:00:00Z")
+        answer = engine.recall("mill on 7 May 2023", recipe="engram", now="2023-06-01T12:00:00Z", overrides=UNREAD)
+    found = {hit.memory.id: {step.stage: step for step in hit.candidate.steps} for hit in answer}
+    factors = {
+        id: steps["date match"].after / steps["date match"].before
+        for id, steps in found.items()
+        if "date match" in steps
+    }
+    assert factors == pytest.approx({"named": 2.0, "week": 1.5})
+    assert found["named"]["date match"].why == "× 2, within '7 May 2023', by its text"
 
 
 def test_e6_noise_differs_between_recalls_and_can_be_seeded_or_switched_off(sample_engine: Engine) -> None:

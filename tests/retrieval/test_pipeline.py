@@ -140,6 +140,7 @@ def test_the_trace_is_plain_json_and_frozen(sample_engine: Engine) -> None:
         "recent",
         "chance",
         "found",
+        "candidates",
     }
     assert set(shown["hits"][0]) == {
         "rank",

@@ -80,6 +80,16 @@ def test_predicted_weights_are_in_the_trace_and_add_up(store_path: str, tiny: We
     lawful(answer)
 
 
+def test_D10_the_predicted_intent_is_shown_with_the_weights_in_percent(store_path: str, tiny: WeightModel) -> None:
+    with year(store_path) as engine:
+        answer = engine.recall("what?", recipe="ditto", now=NOW)
+        fixed = engine.recall("what?", recipe="ditto", overrides={"fusion.weights": "fixed"}, now=NOW)
+    assert answer.query.intent == "what"
+    assert answer.to_dict()["query"]["weights"]["intent"] == "mixed"
+    assert ", intent mixed\n" in answer.explain()
+    assert ", intent what\n" in fixed.explain()
+
+
 def test_the_score_is_the_weighed_sum(store_path: str, tiny: WeightModel) -> None:
     with year(store_path) as engine:
         answer = engine.recall("what?", recipe="ditto", now=NOW)

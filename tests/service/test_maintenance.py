@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -47,6 +47,19 @@ def test_every_namespace_is_looked_at_and_then_the_store(store: Store) -> None:
     drift = store.reader("lively").admin.stats().drift
     assert drift is not None
     assert (drift.checked_at, drift.reindexed) == (NOW, True)
+
+
+def test_R5_a_server_looks_at_a_vocabulary_a_day_after_its_check_is_due(store: Store) -> None:
+    """The day is for an idle moment of the engines, which look at it after a week."""
+
+    def looked_at(days: int) -> list[str | None]:
+        done = maintain(store, NOW + timedelta(days=days), only_due=True)
+        return [item.namespace for item in done if item.part == "vocabulary"]
+
+    assert looked_at(7) == []
+    Engine(store, "calm").configure(check_days=0)
+    assert looked_at(8) == ["lively"]
+    assert looked_at(8) == []
 
 
 def test_an_empty_store_has_only_its_own_care(store_path: str) -> None:

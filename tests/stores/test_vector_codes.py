@@ -257,7 +257,7 @@ def test_a_copy_has_codes_too(engine: Engine, tmp_path: Path) -> None:
         assert rounded(by_codes(copied, "question 3"))[0][1] == rounded(by_codes(engine, "question 3"))[0][1]
 
 
-def test_the_scan_by_signs_of_a_million_like_text_finds_the_nearest() -> None:
+def test_E8_the_scan_by_signs_of_a_million_like_text_finds_the_nearest() -> None:
     """The law at a small size: with enough kept by signs, the three steps find what one product finds."""
     chance = np.random.default_rng(4)
     centres = chance.standard_normal((40, 128))

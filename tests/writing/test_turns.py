@@ -15,8 +15,9 @@ from fivefold.models.embedders.base import Progress
 from fivefold.stores import open_store
 from fivefold.testing.vectors import WordTokens, WordVectors
 from fivefold.text.passages import texts_to_embed
+from fivefold.values.filters import Filter
 from fivefold.values.reading import Passage, Reading
-from fivefold.values.vectors import FIELDS, VectorField
+from fivefold.values.vectors import FIELDS
 from fivefold.writing.indexing import read_texts
 
 AT = "2023-05-08T09:00:00Z"
@@ -131,16 +132,23 @@ def test_an_edited_turn_is_read_along_as_it_is_now(engine: Engine) -> None:
 def test_the_reply_has_the_vector_of_the_turn_that_replies(engine: Engine) -> None:
     ids = engine.remember_many([turn("one"), turn("two", speaker="Bea"), turn("three")]).stored
 
-    def vectors(where: VectorField) -> dict[str, list[float]]:
-        with engine.store.write(engine.namespace) as txn:
-            turns = {memory.row: memory.content for memory in txn.sessions.turns("s")}
-            return {turns[row]: vector.round(5).tolist() for row, vector in txn.vectors.get(list(turns), where).items()}
+    def replies() -> dict[str, str]:
+        """Of each turn, the one by whose vector it is found as that of its reply."""
+        reader = engine.store.reader(engine.namespace)
+        turns = {memory.row: memory.content for memory in reader.sessions.turns("s")}
+        space = reader.search.vector_space()
+        assert space is not None
+        found = {
+            text: reader.search.dense(space, "next_user", vector, 9, Filter())
+            for row, vector in reader.search.vectors(space, list(turns)).items()
+            if (text := turns[row])
+        }
+        return {turns[hit.row]: text for text, hits in found.items() for hit in hits if hit.score > 0.9999}
 
     for change in (lambda: None, lambda: engine.update(ids[1], content="second"), lambda: engine.forget(ids[0])):
         change()
-        replies, full = vectors("next_user"), vectors("full")
-        assert replies == {memory.content: full[str(memory.next_user_text)] for memory in with_reply(engine)}
-        assert replies
+        assert replies() == {memory.content: memory.next_user_text for memory in with_reply(engine)}
+        assert replies()
 
 
 def with_reply(engine: Engine) -> list[fivefold.Memory]:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import onnx
 import torch
 from onnx import numpy_helper
+from torch import nn
 from training.weights.network import WeightNetwork
 
 from fivefold.errors import InvalidInput
 from fivefold.models.binary import Contents, pack
 
+Network = TypeVar("Network", bound=nn.Module)
 
-def rounded(network: WeightNetwork) -> WeightNetwork:
+
+def rounded(network: Network) -> Network:
     """The network with every number rounded to float16, as shipped, so that all its forms agree."""
     with torch.no_grad():
         for parameter in network.parameters():

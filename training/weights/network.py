@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,10 @@ ENTROPY_WEIGHT = 0.1
 ENTROPY_FLOOR = 0.5
 NOISE = 0.5
 """Length of the random vector added to each unit vector in training, so that a wording is not learned by heart."""
+
+HIDDEN = 0.2
+"""Share of the rows whose cue words are hidden in training. The words were chosen by looking at the training families,
+where they are nearly always there; in other wordings a quarter has none, and the vector alone must do."""
 
 
 class Layer(nn.Module):
@@ -59,8 +64,26 @@ class WeightNetwork(nn.Module):
         self.add_module("4", Last(32, 3))
 
     def forward(self, vectors: Tensor, features: Tensor) -> Tensor:
-        one, two, three, four = self.children()
-        return torch.softmax(four(three(torch.cat([two(one(vectors)), features], dim=1))), dim=1)
+        return self.read(self.hidden(vectors, features))
+
+    def hidden(self, vectors: Tensor, features: Tensor) -> Tensor:
+        """The 32 numbers that the last layer reads, and the heads of the decay and of each result's weights."""
+        one, two, three, _ = self.children()
+        hidden: Tensor = three(torch.cat([two(one(vectors)), features], dim=1))
+        return hidden
+
+    def read(self, hidden: Tensor) -> Tensor:
+        """The weights that the hidden numbers say."""
+        *_, four = self.children()
+        return torch.softmax(four(hidden), dim=1)
+
+
+class Lessons(Protocol):
+    """What else is learned in the same run: its own parameters, and a loss that each step adds."""
+
+    def parameters(self) -> Iterator[nn.Parameter]: ...
+
+    def loss(self, network: WeightNetwork) -> Tensor: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +112,24 @@ def blurred(vectors: Tensor) -> Tensor:
     return nn.functional.normalize(moved, dim=1)
 
 
+def hidden_cues(features: Tensor) -> Tensor:
+    """The features, without words of time and repetition in some rows."""
+    shown = (torch.rand(len(features), 1) >= HIDDEN).float()
+    return torch.cat([features[:, :1], features[:, 1:5] * shown, features[:, 5:]], dim=1)
+
+
 def trained(
-    examples: Examples, seed: int, epochs: int = EPOCHS, done: Callable[[int, float], None] = lambda epoch, loss: None
+    examples: Examples,
+    seed: int,
+    epochs: int = EPOCHS,
+    done: Callable[[int, float], None] = lambda epoch, loss: None,
+    further: Lessons | None = None,
 ) -> WeightNetwork:
     """A network trained from scratch; the same seed gives the same network on the same machine."""
     torch.manual_seed(seed)
     network = WeightNetwork(examples.vectors.shape[1])
-    optimizer = torch.optim.AdamW(network.parameters(), lr=RATE, weight_decay=DECAY)
+    learned = [*network.parameters(), *(further.parameters() if further else ())]
+    optimizer = torch.optim.AdamW(learned, lr=RATE, weight_decay=DECAY)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=epochs)
     given = [torch.from_numpy(part) for part in (examples.vectors, examples.features, examples.targets)]
     for epoch in range(1, epochs + 1):
@@ -104,9 +138,9 @@ def trained(
         for start in range(0, len(order), BATCH):
             rows = order[start : start + BATCH]
             vectors, features, targets = (part[rows] for part in given)
-            loss = loss_of(network(blurred(vectors), features), targets)
+            loss = loss_of(network(blurred(vectors), hidden_cues(features)), targets)
             optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            (loss if further is None else loss + further.loss(network)).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             total += float(loss.detach()) * len(rows)
         schedule.step()

@@ -6,39 +6,58 @@ python -m training.weights.train --embedder minilm
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
-from training.weights.evaluate import Figures, figures, print_table
-from training.weights.examples import OUT, examples
+from training.weights.evaluate import Figures, figures, held_out, print_table
+from training.weights.examples import OUT, examples, vectors
 from training.weights.export import rounded, to_binary, to_onnx
-from training.weights.generate import generate, save, split_of
+from training.weights.generate import Row, generate, save, split_of
+from training.weights.heads import HeadLessons, save_heads
+from training.weights.lists import Lists, join, lists_of, scene_lists, simulated
 from training.weights.network import EPOCHS, predicted, trained
 
 from fivefold.models.embedders import DEFAULT, embedder
 from fivefold.models.weights.features import COUNT
+from fivefold.models.weights.heads import FILE
 from fivefold.text.progress import bar
 
 SHIPPED = Path("src/fivefold/models/data/weights.bin")
-NAME = "weights-1"
+NAME = "weights-2"
+HEADS = "signals-1"
 SEED = 5
+FEW_SCENES = 2
+"""Groups of scenes that a short training takes along."""
 
 
-def train(choice: str, path: Path, *, seed: int = SEED, epochs: int = EPOCHS, show: bool = True) -> Figures:
-    """Generate, embed, train on the training families, export; the figures are those of the held-out families."""
+def train(choice: str, path: Path, *, seed: int = SEED, epochs: int = EPOCHS, show: bool = True) -> dict[str, Figures]:
+    """Generate, embed, train weights and heads on the training families, export; figures of the held-out families."""
     rows = generate(seed)
     save(rows, OUT / "queries.jsonl")
     whole = examples(rows, choice, show=show)
-    sides = np.array([split_of(row.family) for row in rows])
+    seen = np.flatnonzero([split_of(row.family) == "train" for row in rows])
+    scenes = scene_lists(choice, None if epochs >= EPOCHS else FEW_SCENES, show=show)
+    torch.manual_seed(seed)
+    further = HeadLessons(join([simulated_lists([rows[i] for i in seen], choice, seed, show=show), scenes]))
     with bar("training", epochs, show=show) as advance:
-        network = trained(whole[np.flatnonzero(sides == "train")], seed, epochs, lambda epoch, loss: advance(1))
+        network = trained(whole[seen], seed, epochs, lambda epoch, loss: advance(1), further)
     network = rounded(network)
     model = embedder(choice)
     graph = to_onnx(network, model.dimension, COUNT, OUT / "weights.onnx")
     to_binary(graph, NAME, model.pin, model.dimension, path)
-    unseen = np.flatnonzero(sides == "test")
-    return figures([rows[i] for i in unseen], predicted(network, whole[unseen]))
+    save_heads(further.heads, HEADS, NAME, path.with_name(FILE))
+    return {
+        name: figures([rows[i] for i in unseen], predicted(network, whole[np.array(unseen)]))
+        for name, unseen in held_out(rows).items()
+    }
+
+
+def simulated_lists(rows: Sequence[Row], choice: str, seed: int, *, show: bool = True) -> Lists:
+    """A simulated list of candidates for each query."""
+    listed = list(simulated(rows, seed))
+    return lists_of(listed, vectors([one.text for one in listed], choice, show=show))
 
 
 def main() -> None:
@@ -51,7 +70,7 @@ def main() -> None:
     chosen = options.parse_args()
     torch.set_num_threads(chosen.threads)
     found = train(chosen.embedder, chosen.out, seed=chosen.seed)
-    print_table({"held-out families": found})
+    print_table(found)
     print(f"written: {chosen.out} ({chosen.out.stat().st_size:,} bytes)")
 
 

@@ -13,6 +13,8 @@ import numpy as np
 from fivefold import sample
 from fivefold.bench.corpus import PARTS, new_questions, records
 from fivefold.engine import Engine
+from fivefold.retrieval.recipe_file import load_recipe
+from fivefold.retrieval.request import RecipeChoice
 from fivefold.text.progress import bar
 from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import Value
@@ -21,6 +23,13 @@ BATCH = 2_000
 
 WARM = 5
 """Calls that are made first and not counted."""
+
+
+PUBLISHED_P99 = 50
+"""Milliseconds of the whole of `recall`, the best fifty read again, as its document reports them (R11)."""
+
+MOST_READINGS = 100
+"""Recalls measured in which a model reads fifty texts each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +58,8 @@ def times(
     p50, p95, p99 = (float(value) for value in np.percentile(ms, (50, 95, 99)))
     limits = [(p50, limit), (p99, limit_p99)]
     bar = " / ".join(f"≤ {most:g}" for _, most in limits if most is not None)
+    if limit is None and bar:
+        bar = f"p99 {bar}"
     ok = all(value <= most for value, most in limits if most is not None) if bar else None
     return Measure(what, memories, p50, p95, p99, "ms", bar, ok)
 
@@ -84,7 +95,14 @@ def filtered_recall(engine: Engine, size: int, rounds: int, limit: float | None)
     return times("recall default, a filter leaves 1 %", size, ask_rounds(once, rounds), limit)
 
 
-def whole_recall(engine: Engine, recipe: str, question: str, effort: Effort = "normal") -> float:
+def read_again(engine: Engine, size: int, rounds: int) -> Measure:
+    """Recipe `recall` with its fifty best read by the cross-encoder, new questions, all included (R11)."""
+    recipe = load_recipe("recall", {"rerank.cross_encoder.effort": "normal"})
+    ms = ask_new(partial(whole_recall, engine, recipe), min(rounds, MOST_READINGS))
+    return times("recall recall, the best 50 read, all included", size, ms, limit_p99=PUBLISHED_P99)
+
+
+def whole_recall(engine: Engine, recipe: RecipeChoice, question: str, effort: Effort = "normal") -> float:
     """Milliseconds of a recall from call to answer, with encoding and ranking."""
     start = perf_counter()
     engine.recall(question, recipe=recipe, effort=effort)

@@ -18,7 +18,16 @@ import numpy as np
 
 from fivefold import sample
 from fivefold.bench.corpus import Readings, VariedSample, real_readings, records
-from fivefold.bench.measures import Measure, ask_rounds, figure, filtered_recall, timed_recall, times, write_rate
+from fivefold.bench.measures import (
+    Measure,
+    ask_rounds,
+    figure,
+    filtered_recall,
+    read_again,
+    timed_recall,
+    times,
+    write_rate,
+)
 from fivefold.bench.speed import warm_up
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, MissingExtra
@@ -97,6 +106,7 @@ def _measure_one(engine: Engine, store: PostgresStore, size: int, rounds: int, p
         ms = ask_rounds(partial(timed_recall, engine, recipe), rounds)
         yield times(f"recall {recipe}", size, ms, LIMIT_MS if limited else None)
     yield filtered_recall(engine, size, rounds, LIMIT_MS if limited else None)
+    yield read_again(engine, size, rounds)
 
 
 def _nearest(engine: Engine, store: PostgresStore, size: int, rounds: int) -> Iterator[Measure]:

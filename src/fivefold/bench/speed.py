@@ -22,6 +22,7 @@ from fivefold.bench.measures import (
     ask_rounds,
     figure,
     filtered_recall,
+    read_again,
     timed_recall,
     times,
     whole_recall,
@@ -95,6 +96,8 @@ def _measure_one(engine: Engine, store: SqliteStore, size: int, rounds: int, pro
     yield times("recall default, encoding and ranking included", size, ms, *limits)
     ms = ask_new(partial(whole_recall, engine, "default", effort="low"), rounds)
     yield times("the same at low effort", size, ms)
+    yield times("recall recall", size, ask_rounds(partial(timed_recall, engine, "recall"), rounds))
+    yield read_again(engine, size, rounds)
     yield _plain_knn(engine, store, size, rounds)
     yield from measure_large(store, size, rounds)
     yield from _understanding(engine, store, size, rounds)

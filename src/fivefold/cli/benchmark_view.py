@@ -37,6 +37,10 @@ def show_results(results: Json, out: Path | None, files: Sequence[Path]) -> None
         terminal.line("")
         terminal.line("measures of this benchmark alone", "bold")
         figure_table("recipe", *tables.reported(results))
+    if compared := tables.five_stage(results):
+        terminal.line("")
+        terminal.line("as the five-stage document measures (F7)", "bold")
+        figure_table("recipe", *compared, spared=frozenset())
     if len(results["categories"]) > 1:
         terminal.line("")
         terminal.line("recall@10 by category", "bold")
@@ -59,12 +63,15 @@ def show_results(results: Json, out: Path | None, files: Sequence[Path]) -> None
         terminal.line(f"{terminal.counted(len(files), 'file', 'files')} in {out}")
 
 
-def figure_table(first: str, columns: Sequence[str], rows: Sequence[tables.Row]) -> None:
+def figure_table(
+    first: str, columns: Sequence[str], rows: Sequence[tables.Row], spared: frozenset[str] | None = None
+) -> None:
     """Figures to the right, the best of each column bold, baselines dimmed. No figure is ever broken."""
     grid = Table(header_style="bold", box=None, pad_edge=False, padding=(0, 1))
     grid.add_column(first, no_wrap=True)
     width = terminal.console.width
-    spared = frozenset[str]() if width >= FULL else SPARED_FIRST if width >= MIDDLE else SPARED
+    if spared is None:
+        spared = frozenset[str]() if width >= FULL else SPARED_FIRST if width >= MIDDLE else SPARED
     places = [place for place, column in enumerate(columns) if column not in spared]
     for place in places:
         grid.add_column(_heading(columns[place]), justify="right", no_wrap=True)

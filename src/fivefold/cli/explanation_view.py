@@ -36,7 +36,7 @@ def explain(answer: Recall, full: bool = False, still: bool = False) -> None:
         hang("", Text.assemble(heading, "  ", marked_text(hit, full)), further=QUOTED)
         for line in _lines(explain_score(hit.candidate)):
             _print(line, colours)
-    *rest, times = _lines(explain_rest(answer.recent, answer.dropped, answer.timings))
+    *rest, times = _lines(explain_rest(answer.recent, answer.candidates, answer.timings))
     for line in rest:
         _print(line, colours)
     _print(times, colours, "dim")

@@ -86,13 +86,14 @@ def weights_(
     logging.disable(logging.WARNING)  # the exporter logs its internal steps
     with chdir(root):
         code = import_module("training.weights.train")
-        result = code.train(name, path, seed=seed, epochs=epochs, show=sys.stderr.isatty())
+        result, never_seen = code.train(name, path, seed=seed, epochs=epochs, show=sys.stderr.isatty()).values()
     figures = {
         "queries": result.count,
         "dominant": result.dominant,
         "four_way": result.four_way,
         "kl": result.divergence,
         "mae": result.error,
+        "dominant_never_looked_at": never_seen.dominant,
     }
     if as_json:
         print_json({"model": code.NAME, "embedder": model.pin, "path": str(path), **figures})
@@ -103,6 +104,7 @@ def weights_(
         f"{result.dominant:.1%} and the intent for {result.four_way:.1%}; KL {result.divergence:.4f}, mean error of a "
         f"weight {result.error:.4f}"
     )
+    say(f"in wordings that nobody looked at either ({never_seen.count:,} queries): {never_seen.dominant:.1%}")
 
 
 def checkout() -> Path:

@@ -50,6 +50,7 @@ def stats(figures: Stats, learned: Mapping[str, str], namespaces: Sequence[str])
     rows["memories"] = f"{figures.memories:,} ({remembered}{whole})"
     if figures.drift is not None:
         rows["drift"] = _drift(figures.drift)
+    rows["graph"] = figures.graph_expectation
     rows |= learned
     rows["namespaces"] = ", ".join(namespaces)
     table(("", ""), [(name.replace("_", " "), value) for name, value in rows.items()])

@@ -47,9 +47,14 @@ def recall(answer: Recall, full: bool = False, verbose: bool = False, zone: tzin
     for run in answer.routes:
         if run.status in ("failed", "late"):
             hang("", f"route {run.route} {run.status}: {run.reason}", "red")
+    empty = [run.route for run in answer.routes if run.status == "hits" and not run.found]
+    if verbose and empty:
+        hang("", f"routes that found nothing: {', '.join(empty)}", "dim")
     for note in answer.notes:
         if note.status == "failed":
             hang("", f"stage {note.stage} failed: {note.why}", "red")
+    if answer.query.weights is not None:
+        hang("", f"intent {answer.query.shown_intent} · {answer.query.weights.describe()}", "dim")
     hang("", _closing(answer, verbose), "dim")
 
 
@@ -179,6 +184,8 @@ def plan(outline: Plan) -> None:
     )
     if outline.filter:
         hang("", f"filter {outline.filter}", "bold")
+    for hint in outline.type_hints:
+        hang("  ", hint.describe(), further=4)
     table(
         ("route", "runs", "depth", "weight", "why"),
         [

@@ -16,14 +16,14 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 def to_toml(recipe: Recipe) -> str:
     """The recipe as a file with every constant in it, which `load_recipe` reads back as the same recipe."""
-    from fivefold.retrieval.recipe import STAGED
+    from fivefold.retrieval.recipe import STAGED, WHOLE
 
     name = re.sub(r"[^\w.-]+", "-", visible(recipe.name))
     lines = [
         f"# The recipe {name}. Save it under a name of your own, change what you like, and use it by its path:",
         "# fivefold recall QUESTION --recipe ./NAME.toml",
         "",
-        *_pairs({"summary": recipe.summary, "unit": recipe.unit, "optimize": recipe.optimize}),
+        *_pairs({field: getattr(recipe, field) for field in WHOLE}),
     ]
     for route in recipe.routes:
         lines += ["", "[[routes]]", *_pairs(route_constants(route))]

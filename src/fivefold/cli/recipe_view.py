@@ -19,6 +19,9 @@ from fivefold.text.display import visible
 SOURCES = {"D": "Ditto", "M": "Memsense", "F": "five-stage", "E": "Engram", "R": "Recall"}
 """The five systems by the letter their requirements begin with."""
 
+REPLACED = ("superseded", "ended", "additive")
+"""Stages by which a memory that was replaced loses to what replaced it (N5)."""
+
 PLAIN = 80
 """Columns of a drawing that goes to a program."""
 
@@ -64,6 +67,9 @@ def draw(recipe: Recipe) -> None:
         else:
             _draw_narrow(row, width)
     _legend(rows)
+    for warning in _warnings(recipe):
+        line("")
+        hang("", warning, "yellow")
 
 
 def list_recipes(recipes: Sequence[Recipe]) -> None:
@@ -83,16 +89,20 @@ def _rows(recipe: Recipe) -> Iterator[Row]:
     gap = Row("  │", "  │", "")
     yield Row("  ", "  ", "question", style="bold")
     yield gap
-    yield Row("  ", "  │ ", "understand", ("entities, time window, intent, types, words",), ("E1", "R1"), "bold")
+    yesterday = f"yesterday{_NBSP}{recipe.yesterday.replace(' ', _NBSP)}"
+    understood = ["entities, time window, intent, words", yesterday]
+    if recipe.name_prior != "memories":
+        understood.append(f"name_prior{_NBSP}{recipe.name_prior}: whom a name meant in past questions")
+    read = tuple(id for id in ("E1", "R1", "R8") if id[0] in _letters(recipe))
+    yield Row("  ", "  │ ", "understand", tuple(understood), read, "bold")
     yield gap
     skips = "routes that cannot help are skipped" if recipe.optimize else "every route that can search runs"
+    chosen = ["types of memory that are implied", f"optimize{_NBSP}{_text_of(recipe.optimize)}: {skips}"]
+    if recipe.type_density:
+        density = f"type_density{_NBSP}{_text_of(recipe.type_density)}"
+        chosen.append(f"{density}: a type counts where its memories speak of what is asked")
     yield Row(
-        "  ",
-        "  │ ",
-        "plan",
-        (f"optimize{_NBSP}{_text_of(recipe.optimize)}: {skips}",),
-        ("R2",) if recipe.optimize else (),
-        "bold",
+        "  ", "  │ ", "plan", tuple(chosen), ("R2",) if recipe.optimize and "R" in _letters(recipe) else (), "bold"
     )
     yield gap
     yield from _routes(recipe.routes)
@@ -110,6 +120,22 @@ def _rows(recipe: Recipe) -> Iterator[Row]:
             yield from _stages(title, stages)
             yield gap
     yield Row("  ", "    ", "answer", (f"the k best, unit{_NBSP}{recipe.unit}",), (), "bold")
+
+
+def _letters(recipe: Recipe) -> set[str]:
+    """The systems whose requirements the recipe cites: the steps of every recipe cite no others."""
+    stages = (*recipe.boosts, *recipe.rerank, *recipe.select)
+    cited = [recipe.fusion.ids, *(route.ids for route in recipe.routes), *(stage.ids for stage in stages)]
+    return {id[0] for ids in cited for id in ids if _ID.fullmatch(id)}
+
+
+def _warnings(recipe: Recipe) -> Iterator[str]:
+    """What a reader of the recipe should know before its answers surprise."""
+    if not any(stage.name in REPLACED for stage in (*recipe.boosts, *recipe.rerank, *recipe.select)):
+        yield (
+            "A memory that was replaced counts as one that holds: no stage of this recipe lowers it (N5). "
+            'To lower it, save the recipe with --toml and add [[boosts]] with name = "superseded".'
+        )
 
 
 def _routes(routes: Sequence[RouteSpec]) -> Iterator[Row]:
@@ -132,7 +158,8 @@ def _stages(title: str, stages: Sequence[StageSpec]) -> Iterator[Row]:
 
     yield Row("  ", "  │ ", title, style="bold")
     for stage in stages:
-        does = ((STAGES[stage.name].run.__doc__ or "").strip().splitlines() or [""])[0]
+        kind = STAGES[stage.name]
+        does = kind.does(stage.constants) if kind.does else (kind.run.__doc__ or "").strip().partition("\n")[0]
         details = (_pairs(constants(stage.constants)), _ID_LIST.sub("", does).rstrip("."))
         yield Row("  ├▷ ", "  │  ", stage.name, tuple(filter(None, details)), stage.ids, "yellow")
 

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Unpack
 
 from fivefold import observers
+from fivefold.engine.idle_check import IdleCheck
 from fivefold.engine.upkeep import Upkeep
 from fivefold.errors import InvalidInput
 from fivefold.learning.background_training import BackgroundTraining
@@ -64,16 +65,21 @@ class Engine(Upkeep):
         pool: ThreadPoolExecutor | None = None,
         default_embedder: str | Embedder = DEFAULT,
         route_threads: int = ROUTE_THREADS,
+        idle_check: IdleCheck | None = None,
     ) -> None:
-        """Engines of a shared store have its `pool`, which runs the routes; closing one of them leaves both open.
+        """Engines of a shared store have its `pool` and `idle_check`; closing one of them leaves these open.
 
         `default_embedder` is for a namespace without a pin, `route_threads` for an engine with a pool of its own.
         """
         self.store = store
         self.namespace = checked_name(namespace, "namespace")
         extractor = load_extractor(extractor) if isinstance(extractor, str) else extractor
-        super().__init__(Namespace(store, self.namespace, embedder, extractor, clock, default_embedder))
         self.owns_store = pool is None
+        self._idle_check = idle_check or IdleCheck(store, clock)
+        if self.owns_store:
+            self._idle_check.end_with(self)
+        activity = self._idle_check.activity
+        super().__init__(Namespace(store, self.namespace, embedder, extractor, clock, default_embedder, activity))
         self._pool = pool or ThreadPoolExecutor(max_workers=route_threads, thread_name_prefix="fivefold-route")
         self._training = BackgroundTraining(self._namespace)
         if embedder is not None:
@@ -220,6 +226,7 @@ class Engine(Upkeep):
         )
         answer = pipeline.recall(request, self._namespace, self._pool)
         self.store.log(log_entry(answer))
+        self._idle_check.recalled(self.namespace)
         observers.recalled(self.store, answer)
         return answer
 
@@ -313,6 +320,7 @@ class Engine(Upkeep):
     def close(self) -> None:
         """Close the store; using the engine afterwards is an error. That of a shared store stays open."""
         if self.owns_store:
+            self._idle_check.stop()
             self.store.close()
             self._pool.shutdown(wait=False)
 

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
 from fivefold.engine.engine import Engine
+from fivefold.engine.idle_check import IdleCheck
 from fivefold.errors import NotFound
 from fivefold.learning.model_store import drop_reranker
 from fivefold.models.embedders import DEFAULT, Embedder
@@ -45,6 +46,8 @@ class SharedStore:
         self._embedder = DEFAULT if embedder is None else embedder
         self._extractor = load_extractor(extractor) if isinstance(extractor, str) else extractor
         self._pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="fivefold-route")
+        self._idle_check = IdleCheck(store)
+        self._idle_check.end_with(self)
         self._engines: OrderedDict[str, Engine] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -90,6 +93,7 @@ class SharedStore:
 
     def close(self) -> None:
         """Close the store for all its engines; using them afterwards is an error."""
+        self._idle_check.stop()
         self.store.close()
         self._pool.shutdown(wait=False)
 
@@ -102,7 +106,14 @@ class SharedStore:
         self.close()
 
     def _engine(self, name: str) -> Engine:
-        return Engine(self.store, name, extractor=self._extractor, pool=self._pool, default_embedder=self._embedder)
+        return Engine(
+            self.store,
+            name,
+            extractor=self._extractor,
+            pool=self._pool,
+            default_embedder=self._embedder,
+            idle_check=self._idle_check,
+        )
 
 
 def space_of(engines: SharedStore, name: str) -> Namespace:

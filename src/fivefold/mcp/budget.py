@@ -11,7 +11,7 @@ from fivefold.values.excerpt import excerpt
 from fivefold.values.explain import SHOWN_TEXT
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Hit, Recall
-from fivefold.values.recall_trace import PassageMatch
+from fivefold.values.recall_trace import FusedRows, PassageMatch
 
 FENCE = tokens(fenced("")) + 1
 """Tokens of the fence around what people and programs have said."""
@@ -73,9 +73,9 @@ def _shorter(recall: Recall) -> Iterator[tuple[Recall, list[str]]]:
         short = replace(short, hits=tuple(_without_neighbours(hit) for hit in short))
         cut = [*cut, "the turns next to each hit"]
         yield short, cut
-    if short.dropped:
-        cut = [*cut, f"all {len(short.dropped)} that were dropped"]
-        short = replace(short, dropped=())
+    if dropped := sum(one.rank is None for one in short.candidates):
+        cut = [*cut, f"all {dropped} that were dropped"]
+        short = replace(short, dropped=(), fused=FusedRows())
         yield short, cut
     if any(run.top for run in short.routes):
         short = replace(short, routes=tuple(replace(run, top=(), hits=()) for run in short.routes))

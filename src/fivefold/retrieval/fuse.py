@@ -10,7 +10,7 @@ from typing import overload
 from fivefold.retrieval.recipe import FusionSpec, Method
 from fivefold.retrieval.routes import ROUTES
 from fivefold.values.memory import Memory
-from fivefold.values.recall_trace import SHOWN_TOP, Candidate, Evidence, Plan, RouteHit, RouteRun, TopHit
+from fivefold.values.recall_trace import SHOWN_TOP, Candidate, Evidence, FusedRows, Plan, RouteHit, RouteRun, TopHit
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def composite(hits: Sequence[RouteHit], route: str, weight: float, k: float, dep
     return Shares(
         hits,
         [hit.contribution if hit.contribution is not None else weight * hit.score for hit in hits],
-        lambda i: f"{weight:g} · {hits[i].score:.4f}",
+        lambda i: f"{weight * hits[i].factor:g} · {hits[i].score:.4f}",
     )
 
 
@@ -106,25 +106,30 @@ FORMULAS: dict[Method, Formula] = {"rrf": rrf, "score-rrf": score_rrf, "convex":
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """The candidates, and by row the scores of routes that only support others."""
+    """The candidates, by row the scores of routes that only support others, and all that the routes brought."""
 
     candidates: list[Candidate]
     supporting: dict[int, float]
+    rows: FusedRows
 
 
-def fuse(
-    runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, fetch: Callable[[Sequence[int]], dict[int, Memory]]
-) -> Fused:
+Fetch = Callable[[Sequence[int], Sequence[int]], tuple[dict[int, Memory], dict[int, str]]]
+"""The memories at some rows, and only the ids of those at others."""
+
+
+def fuse(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec, fetch: Fetch) -> Fused:
     """The best `pool` candidates; one that was forgotten while the recall ran is no longer there to fetch."""
     supports = {part.route for part in plan.routes if part.supports}
     shares = _shares([run for run in runs if run.route not in supports], plan, spec)
     fused = _sums(shares.values())
-    best = _best_first(fused)[: max(spec.pool, spec.pool_per_k * plan.k, plan.k)]
-    memories = fetch(best)
+    ranked, size = _best_first(fused), max(spec.pool, spec.pool_per_k * plan.k, plan.k)
+    best = ranked[:size]
+    memories, ids = fetch(best, ranked[size:])
     evidence = _evidence(shares, {row for row in best if row in memories}, plan)
     candidates = [Candidate(memories[row], tuple(evidence[row]), fused[row]) for row in best if row in memories]
     supporting = _sums(_shares([run for run in runs if run.route in supports], plan, spec).values())
-    return Fused(candidates, supporting)
+    ids.update((row, memory.id) for row, memory in memories.items())
+    return Fused(candidates, supporting, FusedRows(fused, ids, size))
 
 
 def rows_by_share(runs: Sequence[RouteRun], plan: Plan, spec: FusionSpec) -> list[int]:

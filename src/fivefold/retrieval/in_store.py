@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 
 from fivefold.errors import FivefoldError, ServerAway, StoreClosed
-from fivefold.learning.query_decay import QueryDecay, decay_for
+from fivefold.learning.query_decay import QueryDecay
 from fivefold.retrieval.recipe import FusionSpec
 from fivefold.retrieval.routes import ROUTES, SearchContext
 from fivefold.retrieval.routes.dense import DenseOptions
 from fivefold.retrieval.routes.lexical import LexicalOptions, words
-from fivefold.retrieval.routes.signals import RecencyOptions
+from fivefold.retrieval.signal_models import Weighed, horizon_of, weigh_results
 from fivefold.stores.queries import Arm, Composite, FusedHit
-from fivefold.values.decay import Decay
 from fivefold.values.reading import QuestionReading
 from fivefold.values.recall_trace import Plan, RouteHit, RoutePlan, RouteRun
 from fivefold.values.vectors import Vector
@@ -27,8 +26,12 @@ def search_in_store(plan: Plan, context: SearchContext, fusion: FusionSpec) -> l
     """One statement for all routes; a route that cannot run is named, and the others still answer."""
     start = perf_counter()
     able = [part for part in plan.routes if part.run and not _encoding_error(part, context)]
+    reasons: dict[str, str] = {}
     try:
-        fused = _composite(able, context) if fusion.method == "composite" else _rrf(able, context, fusion)
+        if fusion.method == "composite":
+            weighed, reasons = _composite(able, context, fusion)
+        else:
+            weighed = Weighed(_rrf(able, context, fusion))
     except (StoreClosed, ServerAway):
         raise
     except Exception as error:
@@ -37,9 +40,10 @@ def search_in_store(plan: Plan, context: SearchContext, fusion: FusionSpec) -> l
         runs = [_outcome(part, [], context, start) for part in plan.routes]
         return [run if run.status == "skipped" else replace(run, status="failed", reason=failed) for run in runs]
     hits: dict[str, list[FusedHit]] = {}
-    for item in fused:
+    for item in weighed.hits:
         hits.setdefault(item.route, []).append(item)
-    return [_outcome(part, hits.get(part.route, []), context, start) for part in plan.routes]
+    runs = [_outcome(part, hits.get(part.route, []), context, start) for part in plan.routes]
+    return [replace(run, reason=_with_reason(run, reasons, weighed)) for run in runs]
 
 
 def _outcome(part: RoutePlan, fused: Sequence[FusedHit], context: SearchContext, start: float) -> RouteRun:
@@ -50,17 +54,15 @@ def _outcome(part: RoutePlan, fused: Sequence[FusedHit], context: SearchContext,
     if error is not None:
         return RouteRun(part.route, "failed", f"{type(error).__name__}: {error}", 0, ms)
     ranked = sorted(fused, key=lambda item: item.rank)
-    hits = tuple(RouteHit(item.row, item.score, contribution=item.contribution) for item in ranked)
-    return RouteRun(part.route, "hits", _reason(part, context), len(hits), ms, hits=hits)
+    hits = tuple(RouteHit(item.row, item.score, factor=item.factor, contribution=item.contribution) for item in ranked)
+    return RouteRun(part.route, "hits", part.reason, len(hits), ms, hits=hits)
 
 
-def _reason(part: RoutePlan, context: SearchContext) -> str:
-    horizon = _horizon(part, context) if part.search == "recency" else None
-    return (
-        f"{part.reason}; {horizon.decay.describe()}, since {horizon.reason}"
-        if horizon and horizon.reason
-        else part.reason
-    )
+def _with_reason(run: RouteRun, reasons: Mapping[str, str], weighed: Weighed) -> str:
+    """What the run says, with the decay of the question and how its results were weighed."""
+    if run.status != "hits":
+        return run.reason
+    return "; ".join(filter(None, (run.reason, reasons.get(run.route, ""), weighed.reason)))
 
 
 def _encoding_error(part: RoutePlan, context: SearchContext) -> FivefoldError | None:
@@ -79,30 +81,31 @@ def _rrf(parts: Sequence[RoutePlan], context: SearchContext, fusion: FusionSpec)
     )
 
 
-def _composite(parts: Sequence[RoutePlan], context: SearchContext) -> list[FusedHit]:
+def _composite(
+    parts: Sequence[RoutePlan], context: SearchContext, fusion: FusionSpec
+) -> tuple[Weighed, dict[str, str]]:
+    """The shares of all candidates, and why recency decays as it does, by route."""
     by_search = {part.search: part for part in parts}
     dense, vector = by_search.get("dense"), _vector(context)
     if dense is None or context.space is None or vector is None:
-        return []
+        return Weighed([]), {}
     recency = by_search.get("recency")
-    decay = _horizon(recency, context).decay
+    horizon = horizon_of(recency, context)
     how = Composite(
         depth=dense.depth,
         similarity=(dense.route, dense.weight),
         recency=_route_weight(recency),
         frequency=_route_weight(by_search.get("frequency")),
-        decay=decay,
+        decay=horizon.decay,
         now=context.query.now,
     )
-    return context.reader.search.composite(context.space, vector, how, context.keep)
+    hits = context.reader.search.composite(context.space, vector, how, context.keep)
+    weighed = weigh_results(hits, parts, context) if fusion.per_result else Weighed(hits)
+    return weighed, {recency.route: _describe(horizon)} if recency and horizon.reason else {}
 
 
-def _horizon(recency: RoutePlan | None, context: SearchContext) -> QueryDecay:
-    """The recipe's curve, or one that fits the question's own horizon (D12)."""
-    if recency is None:
-        return QueryDecay(Decay(), "")
-    options: RecencyOptions = recency.options
-    return decay_for(context.query, span_days=0.0) if options.per_query else QueryDecay(options, "")
+def _describe(horizon: QueryDecay) -> str:
+    return f"{horizon.decay.describe()}, since {horizon.reason}"
 
 
 def _route_weight(part: RoutePlan | None) -> tuple[str, float] | None:

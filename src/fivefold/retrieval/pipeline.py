@@ -2,6 +2,7 @@
 
 prepare(request)      →  Prepared    what `plan` shows and `recall` runs:
   understand(question)  →  Query       what the question asks for
+  optimize(query)       →  TypeHints   which types of memory it implies
   plan(query, recipe)   →  Plan        which routes, how deep, and why
 retrieve(plan)        →  runs        every route's hits, in parallel
 fuse → boost → rerank →
@@ -22,6 +23,7 @@ from fivefold.namespace import Namespace
 from fivefold.retrieval.effort import at_effort
 from fivefold.retrieval.fuse import Fused, fuse, name_top_hits
 from fivefold.retrieval.matched_words import with_matched_words
+from fivefold.retrieval.optimize import optimize
 from fivefold.retrieval.plan import plan
 from fivefold.retrieval.recipe import FusionSpec, Recipe
 from fivefold.retrieval.request import RecallRequest
@@ -31,6 +33,7 @@ from fivefold.retrieval.selection import drop_not_yet_known, drop_unlikely, drop
 from fivefold.retrieval.stages import Pool, run_stages
 from fivefold.retrieval.trust import weigh_by_origin
 from fivefold.retrieval.understand.question import understand
+from fivefold.retrieval.understand.windows import Clock
 from fivefold.retrieval.weigh import apply_weights, predict_weights
 from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader, VectorSpace
@@ -71,14 +74,17 @@ def prepare(request: RecallRequest, namespace: Namespace) -> Prepared:
     settings, watch = namespace.settings, Stopwatch()
     query = understood(request, namespace.reader, settings)
     watch.stage("understand")
+    query, hints = optimize(query, namespace.reader, settings, recipe.type_density)
     planned = plan(query, recipe, request.k, settings, request.effort, by_effort, request.filter)
+    planned = replace(planned, type_hints=hints)
     watch.stage("plan")
     return Prepared(recipe, settings, query, planned, watch)
 
 
 def understood(request: RecallRequest, reader: Reader, settings: Settings) -> Query:
     """The question of a request, read at its time and in its zone."""
-    return understand(request.question, request.now, request.history, reader, settings, request.zone(settings))
+    clock = Clock(request.now, request.zone(settings), request.session_id, request.recipe.yesterday)
+    return understand(request.question, clock, request.history, reader, settings, request.recipe.name_prior)
 
 
 def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExecutor) -> Recall:
@@ -126,10 +132,11 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
         dropped=tuple(dropped),
         timings=tuple(watch.timings),
         embedder=space.embedder if space else "",
-        notes=pool.notes,
+        notes=(*pool.notes, *pool.idle),
         recent=tuple(turn for turn in recent if turn.is_alive(request.now)),
         chance=pool.chance,
         found=bool(hits) and pool.found is not False,
+        fused=fused.rows,
     )
 
 
@@ -143,13 +150,13 @@ def search_alive(
     now, keep = context.query.now, context.keep
     runs = retrieve(planned, context, threads, fusion)
     watch.stage("retrieve")
-    fused = fuse(runs, planned, fusion, context.reader.memories.fetch)
+    fused = fuse(runs, planned, fusion, context.reader.memories.fetch_with_ids)
     if all(candidate.memory.is_alive(now) for candidate in fused.candidates):
         return runs, fused
     alive = replace(context, keep=replace(keep, alive_at=max(now, keep.alive_at or now)))
     runs = retrieve(planned, alive, threads, fusion)
     watch.stage("retrieve again")
-    return runs, fuse(runs, planned, fusion, context.reader.memories.fetch)
+    return runs, fuse(runs, planned, fusion, context.reader.memories.fetch_with_ids)
 
 
 def encode_question(

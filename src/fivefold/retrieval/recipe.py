@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from fivefold.values.field_types import About, Between
 from fivefold.values.fields import data_of
+from fivefold.values.query import NamePrior, Yesterday
 from fivefold.values.recall_trace import EFFORTS, Effort
 from fivefold.values.serialize import Json, Value
 
@@ -17,6 +18,9 @@ Unit = Literal["memory", "turn", "session"]
 
 RACED = ("ditto", "memsense", "five-stage", "engram", "recall", "default")
 """The five source systems and our own recipe: what a benchmark races."""
+
+WHOLE = ("summary", "unit", "optimize", "yesterday", "type_density", "name_prior")
+"""The fields of a recipe that no part of it has."""
 
 STAGED = ("boosts", "rerank", "select")
 """The groups of stages, in the order in which they run."""
@@ -66,6 +70,9 @@ class FusionSpec(Value):
         Literal["fixed", "learned"],
         About("Whether the weights of a composite are the routes' own or predicted from the question (D3)"),
     ] = "fixed"
+    per_result: Annotated[
+        bool, About("Whether each result of a composite has weights of its own, by attention over all candidates (D12)")
+    ] = False
     store: Annotated[bool, About("Whether the store searches and fuses in one statement (D9, M3)")] = False
     ids: Annotated[tuple[str, ...], About("The requirements it comes from; shown, not used")] = ()
 
@@ -98,6 +105,20 @@ class Recipe(Value):
     unit: Annotated[
         Unit, About("What is returned: memories as found, turns only, or the best memory of each session")
     ] = "memory"
+    yesterday: Annotated[
+        Yesterday, About("What “yesterday” means: the calendar day, or the 24 hours before now (R8)")
+    ] = "day"
+    type_density: Annotated[
+        float,
+        Between(0, 1),
+        About(
+            "A word counts as foreign to an implied type where the type's memories have it less often than this share "
+            "of what others do; a hint whose words are mostly foreign is dropped; 0 drops none (R2)"
+        ),
+    ] = 0.0
+    name_prior: Annotated[
+        NamePrior, About("What says how often a name means each of its entities: the memories, or past questions (R7)")
+    ] = "memories"
 
     def to_dict(self) -> Json:
         return {"name": self.name, **recipe_data(self)}
@@ -115,7 +136,7 @@ class Recipe(Value):
 
 def recipe_data(recipe: Recipe) -> dict[str, Any]:
     """The recipe as the plain data it is parsed from."""
-    data: dict[str, Any] = {"summary": recipe.summary, "unit": recipe.unit, "optimize": recipe.optimize}
+    data: dict[str, Any] = {name: getattr(recipe, name) for name in WHOLE}
     data["routes"] = [
         {key: value for key, value in data_of(route).items() if key != "options"}
         | (data_of(route.options) if route.options is not None else {})

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from fivefold.errors import InvalidInput, UnknownRecipe
-from fivefold.retrieval.recipe import STAGED, FusionSpec, Recipe, RouteSpec, StageSpec, recipe_data
+from fivefold.retrieval.recipe import STAGED, WHOLE, FusionSpec, Recipe, RouteSpec, StageSpec, recipe_data
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.stages import STAGES
 from fivefold.retrieval.understand.cues import INTENTS
@@ -83,11 +83,11 @@ def _parse(name: str, table: Mapping[str, Any]) -> Recipe:
         Recipe,
         {
             "name": name,
-            "summary": table.get("summary", ""),
+            "summary": "",
             "routes": routes,
             "fusion": build(FusionSpec, table.get("fusion", {}), "fusion"),
             **{group: _stages(table, group) for group in STAGED},
-            **{key: table[key] for key in ("optimize", "unit") if key in table},
+            **{key: table[key] for key in WHOLE if key in table},
         },
     )
     _check_names_in_groups(recipe)
@@ -167,6 +167,8 @@ def _check_fusion(recipe: Recipe) -> None:
         raise refusal("fusion.method", "composite scores the candidates of exactly one dense route")
     if recipe.fusion.weights == "learned" and not composite:
         raise refusal("fusion.weights", 'learned needs fusion.method = "composite"')
+    if recipe.fusion.per_result and not composite:
+        raise refusal("fusion.per_result", 'true needs fusion.method = "composite"')
     if composite and not recipe.fusion.store:
         raise refusal("fusion.store", "must be true: a composite is scored in the store")
     if recipe.fusion.store and recipe.fusion.method not in {"rrf", "composite"}:
@@ -199,10 +201,10 @@ def _put(data: dict[str, Any], path: str, value: object, recipe: Recipe) -> None
             )
     elif group == "fusion" and rest:
         place = data["fusion"]
-    elif rest or group not in {"summary", "optimize", "unit"}:
+    elif rest or group not in WHOLE:
         raise InvalidInput(
             f"{path!r} changes nothing; a change begins with routes.NAME, fusion, boosts.NAME, rerank.NAME, "
-            "select.NAME, or is unit or optimize"
+            f"select.NAME, or is {', '.join(WHOLE[1:-1])} or {WHOLE[-1]}"
         )
     else:
         rest = group

@@ -47,7 +47,11 @@ class RecallRequest:
         RecentTurns | None, About("How many of the last turns come along", left_out="the namespace's setting")
     ] = None
     session_id: Annotated[
-        Name | None, About("The conversation whose last turns come along", left_out="the one that spoke last")
+        Name | None,
+        About(
+            "The running conversation: its last turns come along, and “since we last talked” means the one before",
+            left_out="the one that spoke last",
+        ),
     ] = None
     min_chance: Annotated[
         Share | None, About("The least chance that a memory answers, for it to be returned", left_out="none")

@@ -15,16 +15,17 @@ from fivefold.values.recall_trace import Plan
 def predict_weights(
     query: Query, question: QuestionReading | FivefoldError | None, space: VectorSpace | None, reader: Reader
 ) -> Weights:
-    """The weights a model reads out of the question, corrected by the namespace's feedback (D3, D12)."""
-    from fivefold.models.weights import predict, without
+    """The weights a model reads out of the question, corrected by the namespace's feedback (D3, D10, D12)."""
+    from fivefold.models.weights import intent, is_fallback, predict, without
 
     if space is None or not isinstance(question, QuestionReading):
         return without("the question has no vector")
-    return adapt(
+    weights = adapt(
         predict(query.to_read, question.vector, space.embedder),
         load_adaptation(reader.admin.learned_value("weights")),
         query.now,
     )
+    return weights if is_fallback(weights) else replace(weights, intent=intent(weights))
 
 
 def apply_weights(plan: Plan, weights: Weights) -> Plan:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from fivefold.errors import FivefoldError, StoreClosed, StoreError
 from fivefold.models.embedders import RETIRED
 from fivefold.namespace import Namespace
-from fivefold.stores.protocol import Store
+from fivefold.settings import settings_of
+from fivefold.stores.protocol import VOCABULARY, Store
 from fivefold.text.progress import bar
 from fivefold.values.reports import MaintenanceResult
 from fivefold.values.times import utc_now
@@ -25,11 +26,16 @@ _log = logging.getLogger("fivefold")
 
 
 def maintain(
-    store: Store, now: datetime, progress: bool = False, ended: Callable[[], bool] = lambda: False
+    store: Store,
+    now: datetime,
+    progress: bool = False,
+    ended: Callable[[], bool] = lambda: False,
+    only_due: bool = False,
 ) -> Iterator[MaintenanceResult]:
     """Look after vectors, expired memories and vocabulary of each namespace, then let the store maintain itself.
 
-    A part that fails stops no other; one that takes long ends early once `ended` says so.
+    A part that fails stops no other; one that takes long ends early once `ended` says so. With `only_due`, a vocabulary
+    is left alone until a day after its check is due: the day is for an idle moment of the engines (R5).
     """
     try:
         namespaces = store.namespaces()
@@ -42,7 +48,8 @@ def maintain(
         for namespace in namespaces:
             yield from _vectors(store, namespace, ended)
             yield from _expired(store, namespace, now)
-            yield _vocabulary(store, namespace, now)
+            if not only_due or _is_overdue(store, namespace, now):
+                yield _vocabulary(store, namespace, now)
             advance(1)
         try:
             yield from store.maintain()
@@ -90,6 +97,17 @@ def _expired(store: Store, namespace: str, now: datetime) -> Iterator[Maintenanc
         yield MaintenanceResult("expired", False, str(error), namespace, ok=False)
 
 
+def _is_overdue(store: Store, namespace: str, now: datetime) -> bool:
+    try:
+        admin = store.reader(namespace).admin
+        days = settings_of(admin.settings()).check_days
+        return drift.is_due(admin.learned_value(VOCABULARY), now - timedelta(days=1), days)
+    except StoreClosed:
+        raise
+    except StoreError:
+        return True  # the check itself says what is wrong
+
+
 def _vocabulary(store: Store, namespace: str, now: datetime) -> MaintenanceResult:
     try:
         report = drift.check(store, namespace, now, lambda done: None)
@@ -115,12 +133,15 @@ class Maintenance:
         every_s: float = DAY_S,
         clock: Callable[[], datetime] = utc_now,
         report: Callable[[Sequence[MaintenanceResult]], None] | None = None,
+        only_due: bool = False,
     ) -> None:
-        """`report` gets what each round did; without it, what was changed or failed is logged."""
+        """`report` gets what each round did; without it, what was changed or failed is logged. `only_due` is that of
+        `maintain`."""
         self._store = store
         self._every_s = every_s
         self._clock = clock
         self._report = report or _log_results
+        self._only_due = only_due
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -149,7 +170,7 @@ class Maintenance:
             self._ended.wait(self._every_s)
 
     def _round(self, progress: bool) -> Iterator[MaintenanceResult]:
-        for item in maintain(self._store, self._clock(), progress, self._ended.is_set):
+        for item in maintain(self._store, self._clock(), progress, self._ended.is_set, self._only_due):
             yield item
             if self._ended.is_set():
                 return

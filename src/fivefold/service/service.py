@@ -80,7 +80,7 @@ def open_service(
             Audit(store),
             IdempotencyStore(store),
             limits or Limits(),
-            Maintenance(store, maintenance_s) if maintenance_s else None,
+            Maintenance(store, maintenance_s, only_due=True) if maintenance_s else None,
             processes,
         )
     except BaseException:

@@ -43,6 +43,8 @@ class FusedHit:
     score: float
     contribution: float
     total: float
+    factor: float = 1.0
+    """What multiplies the route's weight for this memory, where each result has weights of its own (D12)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from fivefold.engine import Engine
 from fivefold.errors import InvalidInput, NotFound
 from fivefold.learning.features import unpack_features
 from fivefold.stores import open_store
-from fivefold.stores.protocol import Store
+from fivefold.stores.protocol import PastQuestion, Store
 from fivefold.testing.fixtures import StoreFixtures
 from fivefold.testing.recipes import steady
 from fivefold.testing.store_pair import NOW, StorePair, opened
@@ -39,6 +39,23 @@ class FeedbackLaws(StoreFixtures):
         with pytest.raises(InvalidInput, match="hops must be"):
             engine.configure(hops=9)
         assert "hops" not in engine.stats().settings
+
+    def test_past_questions_have_what_answered_them(self, store: Store) -> None:
+        engine = opened(store)
+        engine.remember("Sarah Chen likes green tea", id="tea")
+        engine.remember("Sarah Osei likes the long pier", id="pier")
+        reader = engine.store.reader(engine.namespace)
+        assert reader.feedback.past_questions("sarah", 9) == []
+        answer = engine.recall("what tea has SARAH?", recipe="lexical")
+        engine.recall("the pier", recipe="lexical")
+        assert reader.feedback.past_questions("Sarah", 9) == [PastQuestion("what tea has SARAH?", ("tea",))]
+        engine.feedback(answer, used=["pier"], not_used=["tea"])  # writes what waits
+        assert reader.feedback.past_questions("Sarah", 9) == [PastQuestion("what tea has SARAH?", ("pier",))]
+        assert reader.feedback.past_questions("Sarah", 1) == []
+        keys = [found.entity for found in reader.graph.find_aliases(["sarah"])]
+        mentions = reader.graph.mentions(["tea", "pier", "none"], keys)
+        assert {id: len(entities) for id, entities in mentions.items()} == {"tea": 1, "pier": 1}
+        assert mentions["tea"] != mentions["pier"]
 
     def test_settings_change_answers_alike(self, pair: StorePair) -> None:
         pair.remember(*TEAS, {"content": "Sarah brought Uji tea to Tom", "id": "sarah"})

@@ -19,6 +19,7 @@ from fivefold.testing.fixtures import StoreFixtures
 from fivefold.testing.store_pair import NOW, new_namespace
 from fivefold.testing.vectors import WordVectors
 from fivefold.values.extraction import Span
+from fivefold.values.memory import Type
 from fivefold.values.records import record_of
 from fivefold.writing.draft import draft
 from fivefold.writing.extract import extractor
@@ -56,12 +57,19 @@ TIMES: Mapping[str, Said] = {
 class Stored:
     """A namespace of memories that were said at some time and name others."""
 
-    def __init__(self, store: Store, memories: Mapping[str, Said], name: str = "") -> None:
+    def __init__(self, store: Store, memories: Mapping[str, Said], name: str = "", type: Type = "fact") -> None:
         self.store, self.name = store, name or new_namespace()
         self.reader = store.reader(self.name)
-        with store.write(self.name) as txn:
+        self.rows: dict[str, int] = {}
+        self.ids: dict[int, str] = {}
+        self.add(memories, type)
+
+    def add(self, memories: Mapping[str, Said], type: Type = "fact") -> None:
+        with self.store.write(self.name) as txn:
             txn.vectors.pin(MODEL.pin, MODEL.dimension)
-            self.rows = {id: txn.memories.add(entry_of(id, self.name, *how)) for id, how in memories.items()}
+            for id, how in memories.items():
+                entry = entry_of(id, self.name, *how)
+                self.rows[id] = txn.memories.add(replace(entry, memory=replace(entry.memory, type=type)))
         self.ids = {row: id for id, row in self.rows.items()}
 
     def within(self, window: Stretch, depth: int = 50) -> list[tuple[str, float, str | None]]:
@@ -108,6 +116,23 @@ def read_all(memories: Mapping[str, Said], window: Stretch, depth: int) -> list[
 
 class TimeLaws(StoreFixtures):
     """Each writes to a namespace of its own."""
+
+    def test_events_that_name_a_window_follow_those_of_it(self, store: Store) -> None:
+        said = {"later": (MAY + 2 * DAY, ()), "first": (MAY + DAY, [days(40)])}
+        named = {"a month": (NOW, [days(-3, 30)]), "a day": (NOW, [days(3), days(2)]), "elsewhere": (NOW, [days(50)])}
+        stored = Stored(store, said | named, type="event")
+        stored.add({"fact": (MAY, [days(3)])})
+        search = stored.reader.search.temporal
+        window = days(0, 7)
+        assert [stored.ids[hit.row] for hit in search(*window, 9)] == ["first", "later"]
+        hits = [(stored.ids[hit.row], hit.score, hit.note) for hit in search(*window, 9, named=True)]
+        assert hits == [
+            ("first", 1.0, None),
+            ("later", 1.0, None),
+            ("a day", 1.0, NAMES_WINDOW),
+            ("a month", pytest.approx(7 / 30), NAMES_WINDOW),
+        ]
+        assert [stored.ids[hit.row] for hit in search(*window, 3, named=True)] == ["first", "later", "a day"]
 
     def test_a_window_finds_what_was_said_in_it_and_what_names_it(self, store: Store) -> None:
         stored = Stored(
@@ -169,6 +194,11 @@ class TimeLaws(StoreFixtures):
         assert stored.within((odd[1] - DAY, odd[1])) == [("odd", DAY / (odd[1] - odd[0]), "names it")]
         assert stored.within((odd[1], odd[1] + DAY)) == []
         assert stored.is_sound()
+
+    def test_the_span_is_from_the_oldest_to_the_newest(self, store: Store) -> None:
+        memories = {id: (MAY + DAY * day, ()) for id, day in (("b", 4), ("a", -700), ("c", 2))}
+        assert Stored(store, memories).reader.memories.event_span() == (MAY - 700 * DAY, MAY + 4 * DAY)
+        assert store.reader(new_namespace()).memories.event_span() is None
 
     def test_a_namespace_sees_only_its_own(self, store: Store) -> None:
         one, other = (Stored(store, {"a": (MAY, [days(1)]), "b": (MAY, [days(2)])}) for _ in range(2))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from fivefold.values.excerpt import LONG, excerpt
 from fivefold.values.memory import Memory
 from fivefold.values.query import Query
-from fivefold.values.recall_trace import Candidate, Dropped, Plan, RouteRun, StageNote, Timing
+from fivefold.values.recall_trace import Candidate, Plan, RouteRun, StageNote, Timing, TracedCandidate
 from fivefold.values.shorten import shorten
 from fivefold.values.visible_text import one_line, visible
 
@@ -18,7 +19,7 @@ SHOWN_LONG = 300
 """Characters of a long memory in the heading of its explanation: where words met."""
 
 SHOWN_DROPPED = 5
-"""How many dropped candidates an explanation names; `Recall.dropped` has all that reached selection."""
+"""How many dropped candidates an explanation names; `Recall.candidates` has all of them."""
 
 NOT_FOUND = "Nothing stored seems to answer this."
 """What every face says where a recall has not found anything."""
@@ -63,9 +64,11 @@ def explain_search(query: Query, plan: Plan, routes: Sequence[RouteRun], notes: 
     lines.append(f"recipe {plan.recipe}, k {plan.k}, {plan.fusion}{plan.describe_effort()}")
     if plan.filter:
         lines.append(f"filter {plan.filter}")
+    lines += [f"  {hint.describe()}" for hint in plan.type_hints]
     wide = max((COLUMN, *(len(run.route) for run in routes)))
     for run in routes:
-        lines.append(f"  {run.route:<{wide}} {run.status:<8} {run.found:>4} found  {run.ms:7.2f} ms  {run.reason}")
+        status = "empty" if run.status == "hits" and not run.found else run.status
+        lines.append(f"  {run.route:<{wide}} {status:<8} {run.found:>4} found  {run.ms:7.2f} ms  {run.reason}")
         lines += [
             f"      {rank}. {top.score:.4g}  {shorten(top.content, SHOWN_TEXT)}"
             + (f"  ({top.note})" if top.note else "")
@@ -89,11 +92,24 @@ def percent(chance: float) -> str:
     return f"{min(99, round(100 * chance))} %"
 
 
-def explain_rest(recent: Iterable[Memory], dropped: Sequence[Dropped], timings: Iterable[Timing]) -> list[str]:
+def explain_rest(
+    recent: Iterable[Memory], candidates: Iterable[TracedCandidate], timings: Iterable[Timing]
+) -> list[str]:
     """The last turns, what was dropped and why, and how long each stage took."""
     lines = [f"  recent {turn.id}  {shorten(turn.content, SHOWN_TEXT)}" for turn in recent]
-    lines += [f"  dropped {item.id} at {item.stage}: {item.reason}" for item in dropped[:SHOWN_DROPPED]]
+    dropped = [item for item in candidates if item.rank is None]
+    lines += [_dropped_line(item) for item in dropped[:SHOWN_DROPPED]]
     if len(dropped) > SHOWN_DROPPED:
-        lines.append(f"  … and {len(dropped) - SHOWN_DROPPED} more dropped")
+        lines.append(f"  … and {len(dropped) - SHOWN_DROPPED} more dropped{_by_stage(dropped[SHOWN_DROPPED:])}")
     lines.append("  " + "  ".join(f"{timing.stage} {timing.ms:.2f} ms" for timing in timings))
     return list(map(one_line, lines))
+
+
+def _dropped_line(item: TracedCandidate) -> str:
+    places = item.describe_places()
+    return f"  dropped {item.id} at {item.stage}: {item.reason}" + (f"  ({places})" if places else "")
+
+
+def _by_stage(dropped: Iterable[TracedCandidate]) -> str:
+    counts = Counter(item.stage for item in dropped)
+    return ": " + ", ".join(f"{count} at {stage}" for stage, count in counts.items())

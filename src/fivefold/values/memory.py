@@ -54,6 +54,11 @@ def origin_of(speaker: str | None) -> Origin:
     return _ORIGINS.get((speaker or "").lower(), "user")
 
 
+def speakers_of(origin: Origin) -> tuple[str, ...]:
+    """The names in small letters by which that origin speaks; none for the user, who is everybody else."""
+    return tuple(name for name, known in _ORIGINS.items() if known == origin)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record(Value):
     """What a caller wants to remember. Only `content` is needed, or a user's and an assistant's text."""

@@ -11,6 +11,12 @@ from fivefold.values.memory import Type
 from fivefold.values.serialize import Value
 from fivefold.values.visible_text import one_line, shown_name
 
+NamePrior = Literal["memories", "questions"]
+"""What says how often a name means each of its entities: how many memories mention it, or past questions (R7)."""
+
+Yesterday = Literal["day", "24 hours"]
+"""What "yesterday" means: the calendar day, or the 24 hours before now (R8)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Window(Value):
@@ -28,6 +34,13 @@ class Meaning(Value):
     id: int
     name: str
     confidence: float
+    asked: float | None = None
+    """In how many past questions the name meant it, where these were counted (R7)."""
+
+    def describe(self) -> str:
+        """Its name and confidence, and how often it was asked about."""
+        asked = "" if self.asked is None else f", meant in {self.asked:g} past question{'' if self.asked == 1 else 's'}"
+        return f"{shown_name(self.name)} ({self.confidence:.2f}{asked})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +71,15 @@ class Cue(Value):
     start: int
 
 
+def whole_percents(shares: tuple[float, float, float]) -> list[int]:
+    """Shares of 1 in whole percents that add up to what the shares do: the largest remainders are rounded up (D10)."""
+    percents = [int(share * 100) for share in shares]
+    by_rest = sorted(range(len(shares)), key=lambda i: percents[i] - shares[i] * 100)
+    for i in by_rest[: round(sum(shares) * 100) - sum(percents)]:
+        percents[i] += 1
+    return percents
+
+
 @dataclass(frozen=True, slots=True)
 class Weights(Value):
     """How much similarity, recency and frequency count (D1); they add up to 1."""
@@ -68,11 +90,17 @@ class Weights(Value):
     source: str = "fixed"
     before: tuple[float, float, float] | None = None
     """What the model had said, where use has corrected it (D12)."""
+    intent: str = ""
+    """Which of the four intents of training these weights are nearest to; empty where no model predicts them (D10)."""
 
     def describe(self) -> str:
-        """In percent, with where they come from (D10)."""
-        shares = f"similarity {self.similarity:.0%}, recency {self.recency:.0%}, frequency {self.frequency:.0%}"
-        return f"{shares} ({self.source})"
+        """In percent, with where they come from, and what use has changed (D10)."""
+        parts = whole_percents((self.similarity, self.recency, self.frequency))
+        shares = "similarity {}%, recency {}%, frequency {}%".format(*parts)
+        corrected = ""
+        if self.before is not None:
+            corrected = ", before use corrected them " + ", ".join(f"{part}%" for part in whole_percents(self.before))
+        return f"{shares}{corrected} ({self.source})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +115,7 @@ class Query(Value):
     entities: tuple[EntityRef, ...] = ()
     intent: str = "what"
     type_hints: tuple[Type, ...] = ()
+    """The types of memory that narrow the search; the optimizer fills them in (R1, R2)."""
     cues: tuple[Cue, ...] = ()
     weights: Weights | None = None
     demands: tuple[Demand, ...] = ()
@@ -97,6 +126,11 @@ class Query(Value):
     @property
     def to_read(self) -> str:
         return self.reading or self.text
+
+    @property
+    def shown_intent(self) -> str:
+        """The intent that weighs the question: the predicted one (D10) where there is one, else that of its words."""
+        return (self.weights.intent if self.weights is not None else "") or self.intent
 
     def demand(self, *kinds: DemandKind) -> Demand | None:
         """The first demand of one of these kinds."""
@@ -129,10 +163,10 @@ class Query(Value):
 
     def describe(self) -> list[str]:
         """What was read out of the question, a line each."""
-        lines = [f"  asked {self.now:%Y-%m-%d %H:%M} UTC, intent {self.intent}"]
+        lines = [f"  asked {self.now:%Y-%m-%d %H:%M} UTC, intent {self.shown_intent}"]
         lines += [
             f"  {ref.text!r} may mean "
-            + ", ".join(f"{shown_name(meaning.name)} ({meaning.confidence:.2f})" for meaning in ref.meanings)
+            + ", ".join(meaning.describe() for meaning in ref.meanings)
             + ("" if ref.via == "name" else f", {ref.via}")
             for ref in self.entities
         ]
@@ -143,6 +177,4 @@ class Query(Value):
         lines += [f"  demands {demand.about}" for demand in self.demands]
         if self.reading:
             lines.append(f"  read as {self.reading!r}")
-        if self.type_hints:
-            lines.append(f"  implies memories of type {' or '.join(self.type_hints)}")
         return lines

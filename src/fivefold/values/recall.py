@@ -11,8 +11,20 @@ from fivefold.values.memory import Memory
 from fivefold.values.query import Query
 from fivefold.values.reason import short_reason
 from fivefold.values.recall_html import recall_html
-from fivefold.values.recall_trace import Candidate, Dropped, PassageMatch, Plan, RouteRun, StageNote, Support, Timing
-from fivefold.values.serialize import Json, Value
+from fivefold.values.recall_trace import (
+    Candidate,
+    Dropped,
+    FusedRows,
+    PassageMatch,
+    Plan,
+    RouteRun,
+    StageNote,
+    Support,
+    Timing,
+    TracedCandidate,
+)
+from fivefold.values.serialize import Json, Value, hidden, plain
+from fivefold.values.traced_candidates import trace_candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +131,7 @@ class Recall(Value):
     """How likely one of the hits answers; None where the recipe does not judge that."""
     found: bool = True
     """Whether there is a hit and, where the recipe judges that, something stored seems to answer."""
+    fused: FusedRows = hidden(default_factory=FusedRows)  # noqa: RUF009
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -128,6 +141,12 @@ class Recall(Value):
 
     def __getitem__(self, index: int) -> Hit:
         return self.hits[index]
+
+    @property
+    def candidates(self) -> tuple[TracedCandidate, ...]:
+        """Everything that a route brought, with its rank and score in each; dropped candidates say where and why."""
+        ranked = [hit.candidate for hit in self.hits]
+        return trace_candidates(self.plan, self.routes, ranked, self.dropped, self.fused)
 
     @property
     def degraded(self) -> tuple[str, ...]:
@@ -158,6 +177,13 @@ class Recall(Value):
             "degraded": list(self.degraded),
         }
 
+    @classmethod
+    def shape(cls) -> dict[str, Any]:
+        return {**super(Recall, cls).shape(), "candidates": tuple[TracedCandidate, ...]}
+
+    def to_dict(self) -> Json:
+        return {**super(Recall, self).to_dict(), "candidates": plain(self.candidates)}
+
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         return recall_html(self.query.text, self.found, [hit.candidate for hit in self.hits])
@@ -170,6 +196,6 @@ class Recall(Value):
                 *explain_chance(self.chance, self.found),
                 "",
                 *(hit.explain() for hit in self.hits),
-                *explain_rest(self.recent, self.dropped, self.timings),
+                *explain_rest(self.recent, self.candidates, self.timings),
             )
         )

@@ -37,6 +37,20 @@ class RoutePlan(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class TypeHint(Value):
+    """A type of memory that words of the question imply, and whether it counts (R2, R9)."""
+
+    type: Type
+    text: str
+    """The words of the question."""
+    kept: bool
+    reason: str
+
+    def describe(self) -> str:
+        return f"type {self.type} {'counts' if self.kept else 'is dropped'}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
 class Plan(Value):
     """What a recall will do, before it does it."""
 
@@ -50,6 +64,8 @@ class Plan(Value):
     """What the effort changed in the recipe, by paths as `overrides` has them."""
     filter: str = ""
     """Which memories may answer, as a line of text; empty where all may."""
+    type_hints: tuple[TypeHint, ...] = ()
+    """The types that the question's words imply; those not kept narrow nothing."""
 
     def describe_effort(self) -> str:
         """The effort in words; empty where it is the normal one."""
@@ -71,7 +87,8 @@ class Plan(Value):
         ]
         then = ", ".join(self.stages) or "nothing"
         title = f"recipe {self.recipe}{self.describe_effort()} · k {self.k} · {self.fusion} · then {then}"
-        return html_lines(title) + html_table(("route", "runs", "depth", "", "weight", "why"), rows)
+        hints = [hint.describe() for hint in self.type_hints]
+        return html_lines(title, *hints) + html_table(("route", "runs", "depth", "", "weight", "why"), rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +241,49 @@ class Dropped(Value):
 
 
 @dataclass(frozen=True, slots=True)
+class RoutePlace(Value):
+    """A memory's place in the list of one route; `score` is on the route's own scale."""
+
+    route: str
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class TracedCandidate(Value):
+    """A candidate from its first list to its end: where each route had it, and where it stayed behind.
+
+    `rank` is its rank in the answer, None where it was dropped; `stage` and `reason` say where and why. `places` is
+    empty for a memory that no route found and a stage added, as the successor of one that was found.
+    """
+
+    id: str
+    rank: int | None
+    score: float
+    stage: str
+    reason: str
+    places: tuple[RoutePlace, ...]
+
+    def describe_places(self) -> str:
+        """Its rank and score in each route, in a line."""
+        return ", ".join(f"{place.route} #{place.rank} {place.score:.4g}" for place in self.places)
+
+
+@dataclass(frozen=True, slots=True)
+class FusedRows:
+    """All that the routes brought, by row: the fused score, and the id; how many of them went on to the stages."""
+
+    scores: Mapping[int, float] = field(default_factory=dict)
+    ids: Mapping[int, str] = field(default_factory=dict)
+    pool: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class StageNote(Value):
-    """The outcome of a stage that may fail or be off: its model judged, was late, or is not switched on."""
+    """The outcome of a stage that may fail or rest: its model judged or was late, or it changed nothing (idle)."""
 
     stage: str
-    status: Literal["done", "failed", "off"]
+    status: Literal["done", "failed", "idle"]
     why: str
     model: str = ""
 

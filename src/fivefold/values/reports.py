@@ -109,6 +109,15 @@ class Stats(Value):
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What the namespace has set; all else is at its default."""
 
+    @property
+    def graph_expectation(self) -> str:
+        """What the entity graph is said to add in a namespace of this size, by the document of R6."""
+        if self.memories < 500:
+            return "adds little below 500 memories"
+        if self.memories < 2_000:
+            return "begins to help; it adds much from 2,000 memories on"
+        return "adds much" if self.memories < 10_000 else "adds most"
+
 
 @dataclass(frozen=True, slots=True)
 class Sweep(Value):

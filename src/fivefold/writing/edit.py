@@ -57,7 +57,7 @@ def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]
             follow_new_turns([item], txn, model)
             if item.memory.content != old.content:
                 follow_changed_turn(txn.sessions.turn_after(old.session_id, old.row), namespace, txn)
-            follow_change(old.session_id, old.content, item, namespace, txn)
+            follow_change(old.session_id, old, item, namespace, txn)
     return True
 
 
@@ -176,7 +176,7 @@ def remove(memory: Memory, namespace: Namespace, txn: Writer) -> None:
     txn.memories.remove(memory.row)
     if memory.session_id:
         follow_changed_turn(after, namespace, txn)
-        follow_change(memory.session_id, memory.content, None, namespace, txn)
+        follow_change(memory.session_id, memory, None, namespace, txn)
 
 
 def forget_session(namespace: Namespace, session_id: str) -> int:

@@ -10,7 +10,7 @@ from fivefold.namespace import Namespace
 from fivefold.stores.protocol import Entry, Writer
 from fivefold.values.extraction import Extraction
 from fivefold.values.ids import content_hash, new_id
-from fivefold.values.memory import Memory
+from fivefold.values.memory import Memory, origin_of
 from fivefold.values.vectors import Vector
 from fivefold.writing.draft import Draft
 from fivefold.writing.indexing import MemoryVectors, centre, index_entry
@@ -33,21 +33,38 @@ def log_turn(item: Draft, txn: Writer) -> None:
 
 
 def backfill_previous(item: Draft, txn: Writer) -> None:
-    """The reply to a turn is part of how the turn is found (M1)."""
+    """What the user says next is part of how a turn is found, also where nobody is named as the speaker (M1)."""
     memory = item.memory
     assert memory.session_id is not None
-    if (memory.speaker or "").casefold() == "assistant":
+    if not _users_words(memory):
         return
     before = txn.sessions.turn_before(memory.session_id, memory.row)
-    if before is not None and before.next_user_text is None and before.speaker != memory.speaker:
-        txn.sessions.set_next_text(before.row, memory.content, item.vectors.fields["full"])
+    goes_on = before is not None and memory.speaker is not None and before.speaker == memory.speaker
+    if before is not None and before.next_user_text is None and not goes_on:
+        txn.sessions.set_next_text(before.row, *_users_side(item))
 
 
-def follow_change(session_id: str, old: str, new: Draft | None, namespace: Namespace, txn: Writer) -> None:
-    """After a turn's text `old` has changed to `new` or is gone: the turn before it and its session follow."""
-    text, vector = (None, None) if new is None else (new.memory.content, new.vectors.fields["full"])
-    for turn in txn.sessions.turns_followed_by(session_id, old):
-        txn.sessions.set_next_text(turn.row, text, vector)
+def _users_side(item: Draft) -> tuple[str | None, Vector | None]:
+    """What the user says in a turn, and the vector of it where that is not the vector of the whole turn.
+
+    A search finds the turn before by the vector of the whole turn as well, so that no vector is stored twice.
+    """
+    return _users_words(item.memory) or None, item.vectors.fields.get("user")
+
+
+def _users_words(turn: Memory) -> str:
+    """What the user says in a turn; nothing where the assistant or a tool speaks."""
+    if turn.user_text:
+        return turn.user_text
+    return "" if turn.assistant_text or origin_of(turn.speaker) != "user" else turn.content
+
+
+def follow_change(session_id: str, old: Memory, new: Draft | None, namespace: Namespace, txn: Writer) -> None:
+    """After the turn `old` has changed to `new` or is gone: the turn before it and its session follow."""
+    text, vector = (None, None) if new is None else _users_side(new)
+    for said in filter(None, dict.fromkeys((old.content, old.user_text))):
+        for turn in txn.sessions.turns_followed_by(session_id, said):
+            txn.sessions.set_next_text(turn.row, text, vector)
     txn.sessions.recount(session_id)
     refresh_session(session_id, namespace, txn, at_once=True)
 

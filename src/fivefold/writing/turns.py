@@ -11,7 +11,7 @@ from fivefold.errors import FivefoldError
 from fivefold.models.embedders import Embedder, gives_tokens
 from fivefold.namespace import Namespace
 from fivefold.stores.protocol import Reader, SpaceState, Writer
-from fivefold.text.passages import PassageTexts, passages_of, texts_to_embed
+from fivefold.text.passages import PassageTexts, texts_to_embed
 from fivefold.values.extraction import Extraction
 from fivefold.values.memory import Memory
 from fivefold.values.vectors import VectorField
@@ -116,13 +116,15 @@ def stored_texts(txn: Writer, memory: Memory, extraction: Extraction) -> Passage
     before = txn.sessions.turn_before(memory.session_id, memory.row)
     texts = texts_to_embed(memory, extraction.facets, before.content if before else "")
     after = txn.sessions.turn_after(memory.session_id, memory.row) if memory.next_user_text else None
-    if after is not None and after.content == memory.next_user_text:
-        texts["next_user"] = passages_of(after, memory.content)
+    if after is not None and after.user_text and after.user_text == memory.next_user_text:
+        texts["next_user"] = texts_to_embed(after, {})["user"]
+    elif after is not None and after.content == memory.next_user_text:
+        del texts["next_user"]  # the vector of the turn after it serves
     return texts
 
 
 def _read_again(turns: Iterable[Memory], txn: Writer, model: Embedder) -> None:
-    """The vectors that depend on the turn before; the turn before has one of them as that of its reply."""
+    """The vectors that depend on the turn before; a file of an older version has one of them also there."""
     for turn in turns:
         assert turn.session_id is not None
         before = txn.sessions.turn_before(turn.session_id, turn.row)
@@ -132,4 +134,4 @@ def _read_again(turns: Iterable[Memory], txn: Writer, model: Embedder) -> None:
         txn.vectors.drop_fields(turn.row, READ_WITH_BEFORE, "building")
         txn.vectors.put(turn, vectors.fields, "active", vectors.passages)
         if before is not None and before.next_user_text == turn.content:
-            txn.sessions.set_next_text(before.row, turn.content, vectors.fields["full"])
+            txn.sessions.set_next_text(before.row, turn.content, None)

@@ -13,7 +13,6 @@ from fivefold.engine import Engine
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.routes import ROUTES
 from fivefold.retrieval.routes.lexical import Lexical
-from fivefold.retrieval.routes.temporal import SPECULATIVE
 
 
 def run_of(answer: fivefold.Recall, route: str) -> Any:
@@ -59,9 +58,9 @@ def test_weights_and_scores_of_r10(engine: Engine) -> None:
 
 
 def test_the_temporal_route_finds_events_of_the_window_only(engine: Engine) -> None:
-    engine.remember("I visited the harbour", id="in", event_at="2025-06-10T12:00:00Z", type="event")
+    engine.remember("I visited the harbour", id="in", event_at="2025-06-10T18:00:00Z", type="event")
     engine.remember("I visited the mill", id="out", event_at="2025-05-01T12:00:00Z", type="event")
-    engine.remember("The harbour is old", id="fact", event_at="2025-06-10T12:00:00Z", type="fact")
+    engine.remember("The harbour is old", id="fact", event_at="2025-06-10T18:00:00Z", type="fact")
     answer = engine.recall("what happened yesterday?", recipe="recall", now="2025-06-11T15:30:00Z")
     temporal = run_of(answer, "temporal")
     assert [top.id for top in temporal.top] == ["in"]
@@ -87,11 +86,25 @@ def test_too_many_events_are_taken_from_the_middle_of_the_window(engine: Engine)
     assert len(reader.search.temporal(window.start, window.end, 100)) == 24
 
 
+def test_R8_an_event_that_its_text_dates_into_the_window_is_found(engine: Engine) -> None:
+    engine.remember("I ran the marathon on 7 May 2023", type="event", event_at="2023-05-20T09:00:00Z", id="dated")
+    engine.remember("We painted the fence", type="event", event_at="2023-05-07T09:00:00Z", id="said")
+    engine.remember("The lease ends on 7 May 2023", type="fact", event_at="2023-01-20T09:00:00Z", id="fact")
+    question, now = "what happened on 7 May 2023?", "2023-06-01T12:00:00Z"
+    temporal = run_of(engine.recall(question, recipe="recall", now=now), "temporal")
+    assert [(top.id, top.score, top.note) for top in temporal.top] == [("said", 1.0, None), ("dated", 1.0, "names it")]
+    without = {"routes.temporal.named": False}
+    answer = engine.recall(
+        "what happened on 7 May 2023?", recipe="recall", now="2023-06-01T12:00:00Z", overrides=without
+    )
+    assert [top.id for top in run_of(answer, "temporal").top] == ["said"]
+
+
 def test_a_hint_of_recency_runs_the_temporal_route_at_half_weight(engine: Engine) -> None:
     engine.remember("I finished the latest shed plan", event_at="2025-06-10T12:00:00Z", type="event")
     answer = engine.recall("what is my latest shed plan?", recipe="recall", now="2025-06-11T12:00:00Z")
     item = next(item for item in answer[0].candidate.evidence if item.route == "temporal")
-    assert item.weight == SPECULATIVE
+    assert item.weight == 0.5
 
 
 @pytest.fixture
@@ -116,9 +129,21 @@ def test_too_few_of_the_type_and_the_filter_is_dropped(typed: Engine) -> None:
 
 def test_a_type_the_namespace_hardly_holds_is_no_hint(engine: Engine) -> None:
     engine.remember("I prefer tea")
-    query = engine.understand("what do I prefer?")
+    query = engine.recall("what do I prefer?").query
     assert query.type_hints == ()
     assert [cue.value for cue in query.cues if cue.kind == "type"] == ["preference"]
+
+
+def test_R9_a_dropped_hint_is_said_in_the_trace(typed: Engine) -> None:
+    answer = typed.recall("when did I prefer tea?", recipe="recall")
+    assert [(hint.type, hint.text, hint.kept) for hint in answer.plan.type_hints] == [
+        ("preference", "prefer", True),
+        ("event", "when did", False),
+    ]
+    assert answer.query.type_hints == ("preference",)
+    said = "type event is dropped: fewer than 5 memories have this type"
+    assert said in answer.explain()
+    assert answer.to_dict()["plan"]["type_hints"][1]["kept"] is False
 
 
 def test_the_widening_threshold_is_a_setting(typed: Engine) -> None:

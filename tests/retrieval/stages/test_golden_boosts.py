@@ -7,6 +7,7 @@ from math import log
 
 import pytest
 
+from fivefold.bench.golden.figures import LEFT
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.stages import STAGES, Pool
 from fivefold.retrieval.stages.boosts import DecayByType
@@ -15,16 +16,7 @@ from fivefold.values.query import Window
 from tests.support.stage_pool import NOW, aged, of, scores, search, stage
 
 
-@pytest.mark.parametrize(
-    ("curve", "new", "half_life", "two_half_lives"),
-    [
-        ("none", 1.0, 1.0, 1.0),
-        ("linear", 1.0, 0.5, 0.0),
-        ("exponential", 1.0, 0.5, 0.25),
-        ("gaussian", 1.0, 0.5, 0.0625),
-        ("step", 1.0, 0.0, 0.0),
-    ],
-)
+@pytest.mark.parametrize(("curve", "new", "half_life", "two_half_lives"), LEFT)
 def test_f4_d12_each_curve_at_its_half_lives(curve: Curve, new: float, half_life: float, two_half_lives: float) -> None:
     decay = Decay(curve, 90.0)
     assert [decay.left(days) for days in (0, 90, 180)] == pytest.approx([new, half_life, two_half_lives])
@@ -94,6 +86,16 @@ def test_e3_a_memory_of_the_time_asked_about_counts_double() -> None:
     )
     matched = scores(stage("date_match", [inside, at_start, at_end], search(window=window)))
     assert matched == {1: 0.6, 2: 0.6, 3: 0.3}
+
+
+def test_E3_the_boost_is_graded_by_the_nearness_of_the_dates() -> None:
+    """1 + (2 − 1) · 0.5^(days / 7) outside the window; the last one is too far to matter."""
+    window = Window(aged(2), aged(1), "the day before yesterday")
+    candidates = [of(row, 1.0, event_at=aged(2 + days)) for row, days in enumerate((0, 7, 14, 3.5, 70))]
+    matched = stage("date_match", candidates, search(window=window), near_days=7.0)
+    assert scores(matched) == pytest.approx({0: 2.0, 1: 1.5, 2: 1.25, 3: 1 + 0.5**0.5, 4: 1.0})
+    assert matched.candidates[1].steps[0].why == "× 1.5, near 'the day before yesterday'"
+    assert matched.candidates[4].steps == ()
 
 
 def test_e3_without_a_window_no_date_matches() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import fivefold
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.stages.noise import RERANKED
 from tests.support.stage_pool import of, scores, search, stage
@@ -57,6 +60,27 @@ def test_e6_the_threshold_holds_only_what_a_cross_encoder_has_judged() -> None:
     assert [(item.id, item.stage, item.reason) for item in left.dropped] == [
         ("m00001", "threshold", "below the least score of 0.5")
     ]
+
+
+def test_E6_the_threshold_is_of_what_the_cross_encoder_said_and_not_of_noise() -> None:
+    raised = of(1, 0.9).with_step(RERANKED, 0.05, "judged").with_step("noise", 0.09, "+0.0400")
+    lowered = of(2, 0.9).with_step(RERANKED, 0.08, "judged").with_step("noise", 0.04, "-0.0400")
+    assert set(scores(stage("threshold", [raised, lowered], least=0.07))) == {2}
+
+
+def test_E6_engram_has_a_threshold_of_0_07() -> None:
+    assert load_recipe("engram").select[1].constants.least == 0.07
+
+
+def test_E6_a_nonsense_question_gets_nothing_where_the_cross_encoder_judges(tmp_path: Path) -> None:
+    with fivefold.open(tmp_path / "memory.db") as engine:
+        engine.remember_many(
+            ["My badge ID is E-47821", "Freja's birthday is on 3 May", "The boiler was serviced in March"]
+        )
+        assert engine.recall("what's my badge ID?", recipe="engram")[0].memory.content == "My badge ID is E-47821"
+        nonsense = engine.recall("xyzzy plugh frobnicate", recipe="engram")
+    assert not nonsense
+    assert {item.stage for item in nonsense.dropped} == {"threshold"}
 
 
 def test_e6_engram_scales_before_it_adds_noise() -> None:

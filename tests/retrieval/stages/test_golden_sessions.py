@@ -48,6 +48,11 @@ def test_m5_without_a_session_memory_the_ranking_stays() -> None:
     assert pool.dropped == ()
 
 
+def test_M5_a_note_stays_next_to_sessions_where_the_recipe_says_so() -> None:
+    pool = stage("session_first", [session(1, "s", 0.1), turn(2, "s", 0.05), of(3, 0.8, kind="note")], notes=True)
+    assert scores(pool) == pytest.approx({1: 0.1 + 0.03, 3: 0.8})
+
+
 def test_m8_a_session_hit_carries_its_support() -> None:
     pool = stage("session_first", [session(1, "s", 0.1), turn(2, "s", 0.05), turn(3, "s", 0.1)])
     hit = Hit(1, pool.candidates[0])

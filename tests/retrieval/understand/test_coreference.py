@@ -110,3 +110,53 @@ def test_there_is_also_where_somebody_works(office: Engine) -> None:
 def test_there_is_is_no_place(office: Engine) -> None:
     assert meant(office, "is there any news?", "I was in Porto") == []
     assert meant(office, "what's there to eat?", "I was in Porto") == ["Porto"]
+
+
+CONTEXTS = (
+    "I spoke to {} today",
+    "I got an email from {}",
+    "We talked about {}",
+    "What do you think of {}?",
+    "I have a photo of {}",
+    "I heard from {}",
+    "Let me tell you about {}",
+    "There was a message from {}",
+    "{} came up again",
+    "I remember {} well",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("what does she like?", "Sarah Chen"),
+        ("what does she like?", "Quellwyn"),
+        ("what is new there?", "Porto"),
+        ("what is new there?", "Berlin Office"),
+        ("what does that project need?", "Kestrel"),
+        ("what does that project need?", "Nightjar"),
+    ],
+)
+def test_R1_a_pronoun_finds_its_name_in_ten_plain_contexts(office: Engine, question: str, name: str) -> None:
+    missed = [turn for turn in CONTEXTS if meant(office, question, turn.format(name)) != [name]]
+    assert missed == []
+
+
+def test_R1_a_name_that_surely_is_something_else_is_not_meant(office: Engine) -> None:
+    assert meant(office, "what is new there?", "I spoke to Sarah today") == []
+    assert meant(office, "what does she like?", "We talked about JIRA-9921") == []
+    assert meant(office, "what does she like?", "I got an email from Tom") == []
+
+
+def test_R1_a_name_that_fits_comes_before_one_that_only_may(office: Engine) -> None:
+    turns = ("I spoke to Quellwyn about Porto",)
+    assert meant(office, "what does she like?", *turns) == ["Quellwyn"]
+    assert meant(office, "what is new there?", *turns) == ["Porto"]
+
+
+def test_R1_types_are_implied_after_the_parse(office: Engine) -> None:
+    office.remember_many([{"content": f"I prefer seat {number}", "type": "preference"} for number in range(6)])
+    question = "which seat do I prefer?"
+    assert office.understand(question).type_hints == ()
+    assert office.recall(question).query.type_hints == ("preference",)
+    assert [(hint.type, hint.kept) for hint in office.plan(question).type_hints] == [("preference", True)]

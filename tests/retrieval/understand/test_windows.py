@@ -156,3 +156,60 @@ def test_other_languages(engine: Engine, question: str, expected: str, kinds: se
     assert days(query) == expected
     assert {f"{item.kind}{'!' * item.decides}" for item in query.demands} == kinds
     assert query.window is None or query.window.text in question
+
+
+def start_since(engine: Engine, question: str, session_id: str | None) -> datetime | None:
+    window = engine.recall(question, now=NOW, session_id=session_id).query.window
+    return window.start if window else None
+
+
+@pytest.mark.parametrize(
+    "question", ["what changed since we last talked?", "anything new since last time?", "news since my last session"]
+)
+def test_R8_since_we_last_talked_begins_with_the_end_of_the_session_before(engine: Engine, question: str) -> None:
+    assert start_since(engine, question, "new") is None
+    engine.remember("see you", session_id="old", event_at="2025-06-01T10:00:00Z")
+    engine.remember("hello again", session_id="new", event_at="2025-06-11T09:00:00Z")
+    before, running = (datetime(2025, 6, day, hour, tzinfo=UTC) for day, hour in ((1, 10), (11, 9)))
+    assert start_since(engine, question, "new") == before
+    assert start_since(engine, question, "another") == running
+    assert start_since(engine, question, None) == running  # silent for more than two hours, so it is over
+
+
+def test_R8_a_session_that_ended_an_hour_ago_is_the_one_before_for_a_new_one(engine: Engine) -> None:
+    engine.remember("see you", session_id="old", event_at="2025-06-11T14:30:00Z")
+    assert start_since(engine, "what is new since we last talked?", "new") == datetime(2025, 6, 11, 14, 30, tzinfo=UTC)
+    assert start_since(engine, "what is new since we last talked?", None) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("what changed since I joined?", "04-07 to 06-11"),
+        ("what changed since I joined the company?", "04-07 to 06-11"),
+        ("what did I do since joining Nordwind?", "04-07 to 06-11"),
+        ("what have we done since the wedding?", "05-11 to 06-11"),
+        ("what happened since Mia was born?", "05-03 to 06-11"),
+        ("what happened after the outage?", "03-12 to 06-10"),
+        ("what did I do since my promotion?", "-"),
+        ("where was I after Mia?", "-"),
+    ],
+)
+def test_R8_an_event_that_the_store_knows_anchors_the_window(moved: Engine, question: str, expected: str) -> None:
+    moved.remember("Mia likes to sleep", event_at="2025-05-04T09:00:00Z")
+    moved.remember("Mia was born on 3 May 2025", event_at="2025-05-05T09:00:00Z")
+    moved.remember("The outage of the billing system is over", event_at="2025-03-12T09:00:00Z")
+    assert days(moved.understand(question, now=NOW)) == expected
+
+
+def test_R8_yesterday_is_the_24_hours_before_now_in_the_recipe_recall(engine: Engine) -> None:
+    def window(question: str, recipe: str) -> tuple[datetime, datetime] | None:
+        found = engine.recall(question, recipe=recipe, now=NOW).query.window
+        return (found.start, found.end) if found else None
+
+    rolling = (datetime(2025, 6, 10, 15, 30, tzinfo=UTC), datetime(2025, 6, 11, 15, 30, tzinfo=UTC))
+    whole = (datetime(2025, 6, 10, tzinfo=UTC), datetime(2025, 6, 11, tzinfo=UTC))
+    assert window("what did I do yesterday?", "recall") == rolling
+    assert window("what did I do yesterday?", "default") == whole
+    before = (datetime(2025, 6, 9, tzinfo=UTC), datetime(2025, 6, 10, tzinfo=UTC))
+    assert window("what did I do the day before yesterday?", "recall") == before

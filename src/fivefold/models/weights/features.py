@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fivefold.models.weights.cue_words import FREQUENCY, MENTIONED, PAST, TEMPORAL
+from fivefold.models.weights.mistyped_cues import mend_cues
 
 COUNT = 6
 """How many features there are; the model's input width depends on it."""
@@ -24,6 +25,18 @@ READ = 2_000
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 _NAME = re.compile(r"(?<![.!?:] )(?<!^)\b(?!I\b|I['’])[A-Z][\w’'-]*|\b\w*\d\w*\b|\b\w+_\w+\b|[\"“][^\"”]+[\"”]")
 _TITLE = re.compile(r"\b[A-Z][\w'’]*(?: (?:of|the|and|in|a|an|to|on|Me|with))* [A-Z][\w'’]*|[\"“][^\"”]+[\"”]")
+_GREETING = re.compile(
+    r"^(?:(?:now|so|well|ok|okay|ok so|oh and|by the way|one more thing|(?:next|last|quick|one last) question|question"
+    r"|please|hi|hey|hey there|hello|yo|um|uhm|hmm|actually|listen|alright|sorry|just curious|out of interest"
+    r"|remind me(?: again)?|tell me|(?:can|could) you tell me(?: please)?|i[’']?d like to know|for my notes)[,:]+ )+"
+    r"(?=\S+ )"
+)
+_THANKS = re.compile(
+    r"(?:,? (?:please|pls|thanks|thank you|thx|cheers|mate|asap|if you (?:know|remember|don[’']?t mind)|can you tell me"
+    r"|do you remember|i can[’']?t recall|i forgot|off the top of your head|in one sentence|briefly|in short|for me"
+    r"|just roughly|when you have a minute))+$"
+)
+"""Words of politeness around a question: "next question:" asks for nothing new, and "please" ends nothing."""
 
 
 def features(text: str) -> npt.NDArray[np.float32]:
@@ -35,7 +48,8 @@ def features(text: str) -> npt.NDArray[np.float32]:
     words = max(1, len(_WORD.findall(text)))
     shouted = text.isupper()
     plain = (text if shouted else _TITLE.sub(_replace_title, text)).lower()
-    plain = MENTIONED.sub("it", plain).rstrip(" ?.!")
+    plain = _GREETING.sub("", mend_cues(plain)).rstrip(" ?.!")
+    plain = MENTIONED.sub("it", _THANKS.sub("", plain).rstrip(" ,?.!"))
     dated = PAST.search(plain) is not None
     temporal, asks_new = (0, False) if dated else _count_words(TEMPORAL, plain)
     frequency, asks_often = _count_words(FREQUENCY, plain)

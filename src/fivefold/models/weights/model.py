@@ -50,11 +50,14 @@ class WeightModel:
 
     def forward(self, vector: Vector, text_features: Vector) -> Vector:
         """Embedding → 256 → 64, joined by the features → 32 → 3, softmax: the weights, adding up to 1."""
-        hidden = self._layer(2, self._layer(1, vector))
-        hidden = self._layer(3, np.concatenate([hidden, text_features]))
-        logits = self.tensors["4.linear.weight"] @ hidden + self.tensors["4.linear.bias"]
+        logits = self.tensors["4.linear.weight"] @ self.hidden(vector, text_features) + self.tensors["4.linear.bias"]
         powers = np.exp(logits - logits.max())
         return np.asarray(powers / powers.sum(), dtype=np.float32)
+
+    def hidden(self, vector: Vector, text_features: Vector) -> Vector:
+        """The 32 numbers from which the weights are read, and by further heads the decay and each result's weights."""
+        hidden = self._layer(2, self._layer(1, vector))
+        return self._layer(3, np.concatenate([hidden, text_features]))
 
     def _layer(self, number: int, values: Vector) -> Vector:
         """Linear, LayerNorm, ReLU."""

@@ -34,6 +34,8 @@ class Dense(BaseRoute):
         return options.field == "session"
 
     def vector_fields(self, options: DenseOptions) -> tuple[VectorField, ...]:
+        if options.field in ("user", "assistant", "next_user"):
+            return ("full", options.field)
         return ("full", "passage") if options.field == "full" else (options.field,)
 
     def search(self, context: SearchContext, depth: int, keep: Filter, options: DenseOptions) -> list[RouteHit]:

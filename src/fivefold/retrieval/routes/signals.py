@@ -26,6 +26,9 @@ class RecencyOptions(Decay):
     """A curve of its own, or one that fits the question's own horizon (D12)."""
 
     per_query: Annotated[bool, About("Whether curve and half-life are those that fit the question")] = False
+    predicted: Annotated[
+        bool, About("Whether the model that predicts the weights also predicts curve and half-life; before `per_query`")
+    ] = False
 
 
 class Recency(Signal):

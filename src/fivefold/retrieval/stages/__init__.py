@@ -10,6 +10,7 @@ from fivefold.retrieval.stages import (
     additive,
     boosts,
     chance,
+    coverage,
     diversity,
     learned,
     noise,
@@ -24,26 +25,61 @@ from fivefold.retrieval.stages.base import NoConstants, Pool, Stage, best_first
 from fivefold.values.plugins import Registry, members_of
 
 _BUILTIN: dict[str, Stage] = {
-    "superseded": Stage(superseded.superseded, superseded.Superseded, "boosts"),
-    "decay": Stage(boosts.decay, boosts.DecayByType, "boosts"),
-    "episodic": Stage(boosts.episodic, boosts.Episodic, "boosts"),
-    "access": Stage(boosts.access, boosts.Access, "boosts"),
-    "date_match": Stage(boosts.date_match, boosts.DateMatch, "boosts"),
-    "memory_score": Stage(boosts.memory_score, boosts.MemoryScore, "boosts"),
-    "scale": Stage(boosts.scale, NoConstants, "boosts"),
-    "support": Stage(support.support, support.SupportConstants, "boosts"),
-    "session_first": Stage(sessions.session_first, sessions.SessionFirst, "boosts"),
-    "cross_encoder": Stage(rerank.cross_encoder, rerank.CrossEncoder, "rerank", effort="normal"),
-    "additive": Stage(additive.additive, additive.AdditiveConstants, "rerank"),
-    "reads": Stage(reads.reads, reads.Reads, "rerank"),
-    "learned": Stage(learned.learned, learned.LearnedConstants, "rerank"),
-    "ended": Stage(superseded.superseded, superseded.Superseded, "select"),
-    "noise": Stage(noise.noise, noise.Noise, "select"),
-    "threshold": Stage(noise.threshold, noise.Threshold, "select"),
-    "mmr": Stage(diversity.mmr, diversity.Mmr, "select"),
+    "superseded": Stage(
+        superseded.superseded, superseded.Superseded, "boosts", rests="nothing that was found has ended"
+    ),
+    "decay": Stage(boosts.decay, boosts.DecayByType, "boosts", rests="there is nothing to fade"),
+    "episodic": Stage(boosts.episodic, boosts.Episodic, "boosts", rests="no candidate is of a type that fades"),
+    "access": Stage(boosts.access, boosts.Access, "boosts", rests="no candidate was used before"),
+    "date_match": Stage(
+        boosts.date_match, boosts.DateMatch, "boosts", rests="no candidate is of a time that the question names"
+    ),
+    "memory_score": Stage(boosts.memory_score, boosts.MemoryScore, "boosts", rests="there is nothing to raise"),
+    "scale": Stage(boosts.scale, NoConstants, "boosts", rests="there is nothing to scale"),
+    "support": Stage(
+        support.support, support.SupportConstants, "boosts", rests="no neighbour or session speaks for a candidate"
+    ),
+    "session_first": Stage(
+        sessions.session_first, sessions.SessionFirst, "boosts", rests="no session memory was found"
+    ),
+    "cross_encoder": Stage(
+        rerank.cross_encoder,
+        rerank.CrossEncoder,
+        "rerank",
+        effort="normal",
+        does=rerank.describe_use,
+        rests="there is nothing to read",
+    ),
+    "additive": Stage(additive.additive, additive.AdditiveConstants, "rerank", rests="there is nothing to score"),
+    "reads": Stage(reads.reads, reads.Reads, "rerank", rests="there is nothing to read"),
+    "learned": Stage(
+        learned.learned, learned.LearnedConstants, "rerank", rests="no model that learned from use is switched on"
+    ),
+    "ended": Stage(
+        superseded.superseded,
+        superseded.Superseded,
+        "select",
+        rests="nothing that was found has ended, or the question looks back",
+    ),
+    "noise": Stage(noise.noise, noise.Noise, "select", rests="its width is 0"),
+    "threshold": Stage(
+        noise.threshold,
+        noise.Threshold,
+        "select",
+        rests="no cross-encoder has judged, or all that it judged is good enough",
+    ),
+    "mmr": Stage(diversity.mmr, diversity.Mmr, "select", rests="there is nothing to choose from"),
     "chance": Stage(chance.chance, chance.ChanceConstants, "select"),
-    "repeats": Stage(repeats.repeats, repeats.Repeats, "select"),
-    "neighbours": Stage(diversity.neighbours, NoConstants, "select"),
+    "repeats": Stage(
+        repeats.repeats,
+        repeats.Repeats,
+        "select",
+        rests="no candidate repeats another, or the question wants all of them",
+    ),
+    "coverage": Stage(
+        coverage.coverage, coverage.Coverage, "select", rests="no list is asked for, or every turn adds something to it"
+    ),
+    "neighbours": Stage(diversity.neighbours, NoConstants, "select", rests="no turn of the answer has neighbours"),
 }
 
 STAGES = Registry("stages", _BUILTIN, members_of(Stage))
@@ -54,8 +90,12 @@ def run_stages(pool: Pool, context: SearchContext, specs: Sequence[StageSpec]) -
     effort = context.plan.effort if context.plan else "normal"
     for spec in specs:
         if not spec.runs_at(effort):
+            pool = pool.with_idle(spec.name, f"it runs from {spec.effort} effort on")
             continue
-        pool = STAGES[spec.name].run(pool, context, spec.constants)
+        before, stage = pool, STAGES[spec.name]
+        pool = stage.run(before, context, spec.constants)
+        if pool.is_same(before):
+            pool = pool.with_idle(spec.name, stage.rests)
     return pool
 
 

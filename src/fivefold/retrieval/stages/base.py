@@ -25,9 +25,22 @@ class Pool:
     chance: float | None = None
     """How likely one of the candidates answers, where a stage has judged it."""
     found: bool | None = None
+    idle: tuple[StageNote, ...] = ()
+    """Stages that changed nothing, with the reason."""
 
     def with_note(self, note: StageNote) -> Pool:
         return replace(self, notes=(*self.notes, note))
+
+    def with_idle(self, stage: str, why: str) -> Pool:
+        """The pool, with the reason why a stage left it as it was."""
+        return replace(self, idle=(*self.idle, StageNote(stage, "idle", why)))
+
+    def is_same(self, other: Pool) -> bool:
+        """Whether a stage made this pool of the other and changed nothing: no candidate, no note."""
+        mine, theirs = self.candidates, other.candidates
+        if len(mine) != len(theirs) or self.notes is not other.notes:
+            return False
+        return all(one is two for one, two in zip(mine, theirs, strict=True))
 
     def with_candidates(self, candidates: Iterable[Candidate]) -> Pool:
         return replace(self, candidates=list(candidates))
@@ -55,6 +68,10 @@ class Stage:
     group: Literal["boosts", "rerank", "select"]
     effort: Effort = "low"
     """The least effort at which it runs, where a recipe says nothing else."""
+    does: Callable[[Any], str] | None = None
+    """What it does with these constants, where the first line of its docstring does not say it for all."""
+    rests: str = "it changed nothing"
+    """Why it may leave every candidate as it is."""
 
 
 def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from math import log
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from fivefold.retrieval.stages.base import NoConstants, Pool
 from fivefold.values.decay import Decay, age_in_days
 from fivefold.values.field_types import About, Between
 from fivefold.values.memory import Type
+from fivefold.values.query import Window
 from fivefold.values.recall_trace import Candidate
 from fivefold.values.serialize import Value
 
@@ -89,26 +91,59 @@ def access(pool: Pool, context: SearchContext, by: Access) -> Pool:
 
 @dataclass(frozen=True, slots=True)
 class DateMatch(Value):
-    """What a memory of the time asked about gains."""
+    """What a memory of the time asked about gains, and one of a time close to it (E3)."""
 
     factor: Annotated[
         float,
         Between(0, 100),
         About("What a memory is multiplied by when its date lies in the window that the question names"),
     ] = 2.0
+    near_days: Annotated[
+        float, Between(0, 36_500), About("How many days outside the window halve what it gains; 0 for nothing outside")
+    ] = 0.0
+    named: Annotated[bool, About("Whether a time that the memory's text names counts like its own date")] = False
+
+
+LEAST_NEARNESS = 0.01
+"""A time further away than this leaves the score as it is."""
 
 
 def date_match(pool: Pool, context: SearchContext, by: DateMatch) -> Pool:
-    """A memory whose date lies in the window the question names counts double (E3)."""
+    """score × (1 + (factor − 1) · nearness): nearness is 1 in the window the question names, less outside (E3)."""
     window = context.query.window
     if window is None:
         return pool
-    return pool.with_candidates(
-        candidate.with_step("date match", candidate.score * by.factor, f"× {by.factor:g}, within {window.text!r}")
-        if window.start <= candidate.memory.event_at < window.end
-        else candidate
-        for candidate in pool.candidates
-    )
+    rows = [candidate.memory.row for candidate in pool.candidates]
+    named = context.reader.memories.named_times(rows) if by.named else {}
+
+    def boost(candidate: Candidate) -> Candidate:
+        said = candidate.memory.event_at
+        ways = [(_nearness((said, said), window, by.near_days), "")]
+        ways += [
+            (_nearness(time, window, by.near_days), ", by its text") for time in named.get(candidate.memory.row, ())
+        ]
+        near, how = max(ways, key=lambda way: way[0])
+        if near < LEAST_NEARNESS:
+            return candidate
+        factor = 1 + (by.factor - 1) * near
+        where = "within" if near == 1 else "near"
+        return candidate.with_step(
+            "date match", candidate.score * factor, f"× {factor:g}, {where} {window.text!r}{how}"
+        )
+
+    return pool.with_candidates(map(boost, pool.candidates))
+
+
+def _nearness(time: tuple[datetime, datetime], window: Window, near_days: float) -> float:
+    """1 in the window, halved by each `near_days` away from it; a time much longer than the window counts less."""
+    start, end = time
+    if start < window.end and (end > window.start or start >= window.start):
+        length, day = window.end - window.start, timedelta(days=1)
+        return 1.0 if end - start <= length + day else length / (end - start)
+    if near_days <= 0:
+        return 0.0
+    away = max(window.start - end, start - window.end) / timedelta(days=1)
+    return float(0.5 ** (away / near_days))
 
 
 @dataclass(frozen=True, slots=True)

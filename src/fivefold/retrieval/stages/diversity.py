@@ -94,14 +94,15 @@ def neighbours(pool: Pool, context: SearchContext, by: NoConstants) -> Pool:
     memories = context.reader.memories.fetch(
         sorted({row for pair in pairs.values() for row in pair if row is not None})
     )
-    return pool.with_candidates(
-        replace(
-            candidate,
-            neighbours=tuple(
-                memories[row]
-                for row in pairs.get(candidate.memory.row, ())
-                if row in memories and memories[row].known_at(context.query.now)
-            ),
+    brought = {
+        candidate.memory.row: tuple(
+            memories[row]
+            for row in pairs.get(candidate.memory.row, ())
+            if row in memories and memories[row].known_at(context.query.now)
         )
+        for candidate in first
+    }
+    return pool.with_candidates(
+        replace(candidate, neighbours=beside) if (beside := brought.get(candidate.memory.row)) else candidate
         for candidate in pool.candidates
     )

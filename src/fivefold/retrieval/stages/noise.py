@@ -11,6 +11,7 @@ from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
 from fivefold.values.field_types import About, Between
 from fivefold.values.ids import content_hash
+from fivefold.values.recall_trace import Candidate
 from fivefold.values.serialize import Value
 
 RERANKED = "cross-encoder"
@@ -52,12 +53,11 @@ class Threshold(Value):
 
 
 def threshold(pool: Pool, context: SearchContext, by: Threshold) -> Pool:
-    """Only scores of a cross-encoder are compared with it: fused scores are on another scale."""
-    return pool.without(
-        [
-            (candidate, f"below the least score of {by.least:g}")
-            for candidate in pool.candidates
-            if candidate.score < by.least and any(step.stage == RERANKED for step in candidate.steps)
-        ],
-        "threshold",
-    )
+    """Only what a cross-encoder said is compared with it: fused scores are on another scale, and noise varies."""
+    weak = [candidate for candidate in pool.candidates if _judged(candidate, by.least) < by.least]
+    return pool.without([(candidate, f"below the least score of {by.least:g}") for candidate in weak], "threshold")
+
+
+def _judged(candidate: Candidate, unjudged: float) -> float:
+    """The score that a cross-encoder gave, or `unjudged` where it did not judge."""
+    return next((step.after for step in reversed(candidate.steps) if step.stage == RERANKED), unjudged)

@@ -77,6 +77,15 @@ def cross_encoder(pool: Pool, context: SearchContext, by: CrossEncoder) -> Pool:
     return pool.with_candidates(_blend(ranked, scores, by)).with_note(note)
 
 
+def describe_use(by: CrossEncoder) -> str:
+    """Whether the model's score replaces the fused one or is added to it."""
+    if by.alone:
+        return "Its score in 0..1 replaces the fused one of the best; the others stay below; a failure leaves the order"
+    return (
+        "Fused score, stretched to 0..1, + weight · log-odds that it answers, for the best; a failure leaves the order"
+    )
+
+
 def _depth(pin: str, by: CrossEncoder) -> int:
     """As deep as the budget allows at the pace so far; without a budget there is no limit."""
     if not by.budget_ms:

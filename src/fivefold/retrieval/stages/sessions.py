@@ -21,11 +21,17 @@ class SessionFirst(Value):
         float, Between(0, 10), About("Share of its best turn's fused score that a session memory gains")
     ] = 0.6
     most: Annotated[float, Between(0, 10), About("The most that it gains")] = 0.12
+    notes: Annotated[bool, About("Whether notes, which are part of no session, stay next to the sessions")] = False
 
 
 def session_first(pool: Pool, context: SearchContext, by: SessionFirst) -> Pool:
-    """score + min(most, share · best turn); without a session memory the ranking stays as it is."""
+    """score + min(most, share · best turn); without a session memory the ranking stays as it is.
+
+    In a namespace that answers with turns the session memories are left out instead.
+    """
     sessions = [candidate for candidate in pool.candidates if candidate.memory.kind == "session"]
+    if context.settings.answer_with == "turns":
+        return pool.without([(session, "this namespace answers with turns") for session in sessions], "session first")
     if not sessions:
         return pool
     turns: defaultdict[str | None, list[Candidate]] = defaultdict(list)
@@ -33,13 +39,14 @@ def session_first(pool: Pool, context: SearchContext, by: SessionFirst) -> Pool:
         if candidate.memory.kind == "turn":
             turns[candidate.memory.session_id].append(candidate)
     supported = {session.memory.id: _add_support(session, turns[session.memory.session_id], by) for session in sessions}
+    stay = {"session", "note"} if by.notes else {"session"}
     others = [
-        (turn, "session memories answer; turns only support them")
-        for turn in pool.candidates
-        if turn.memory.kind != "session"
+        (other, "session memories answer; turns only support them")
+        for other in pool.candidates
+        if other.memory.kind not in stay
     ]
     pool = pool.without(others, "session first")
-    return pool.with_candidates(supported[candidate.memory.id] for candidate in pool.candidates)
+    return pool.with_candidates(supported.get(candidate.memory.id, candidate) for candidate in pool.candidates)
 
 
 def _add_support(session: Candidate, turns: list[Candidate], by: SessionFirst) -> Candidate:

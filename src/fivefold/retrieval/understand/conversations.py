@@ -23,15 +23,14 @@ class Conversations:
 def conversations(reader: Reader, now: datetime, session_id: str | None = None) -> Conversations:
     """The sessions by that time; the running one is the caller's, or one that ended a short while before."""
     sessions = reader.sessions.before(now, 2)
-    if not sessions:
-        return Conversations(None, None)
-    latest = sessions[0]
-    runs = latest.id == session_id if session_id is not None else now - latest.ended_at < PAUSE
-    before = sessions[1] if len(sessions) > 1 else None
-    return Conversations(latest, before) if runs else Conversations(None, latest)
+    if session_id is None and sessions and now - sessions[0].ended_at < PAUSE:
+        session_id = sessions[0].id
+    running = next((session for session in sessions if session.id == session_id), None)
+    last = next((session for session in sessions if session.id != session_id), None)
+    return Conversations(running, last)
 
 
-def last_talk(reader: Reader, now: datetime) -> datetime | None:
-    """When the last conversation before the running one ended."""
-    last = conversations(reader, now).last
+def last_talk(reader: Reader, now: datetime, session_id: str | None = None) -> datetime | None:
+    """When the last conversation before the running one ended (R8)."""
+    last = conversations(reader, now, session_id).last
     return last.ended_at if last else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from fivefold.retrieval.understand.entities import resolve
@@ -23,6 +24,16 @@ MOST_EDGES = 12
 """Edges of a name that are looked at for what it is."""
 
 Looks = Literal["person", "place", "thing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A name of the history and what it looks like; not `sure` where only the words before it say so."""
+
+    ref: EntityRef
+    looks: Looks
+    sure: bool
+
 
 _HE, _SHE = frozenset({"he", "him", "his"}), frozenset({"she", "her", "hers"})
 _PERSON = re.compile(
@@ -63,44 +74,46 @@ def refer_back(question: str, history: Sequence[str], resolved: Sequence[EntityR
         return []
     names = list(_names(history, reader))
     refs = []
-    for pattern, kinds in _KINDS:
+    for pattern, kinds, others in _KINDS:
         match = pattern.search(question)
-        referent = _latest(names, kinds, match[0]) if match else None
+        referent = _latest(names, kinds, others, match[0]) if match else None
         if match and referent and all(referent.meanings[0].id != ref.meanings[0].id for ref in resolved):
             meanings = tuple(Meaning(m.id, m.name, round(m.confidence * CONFIDENCE, 4)) for m in referent.meanings)
             refs.append(EntityRef(match[0], match.start(), meanings, via=f"refers back to {referent.text}"))
     return refs
 
 
-_KINDS: tuple[tuple[re.Pattern[str], tuple[Looks, ...]], ...] = (
-    (_PERSON, ("person",)),
-    (_PLACE, ("place",)),
-    (_THING, ("thing", "place", "person")),
+_KINDS: tuple[tuple[re.Pattern[str], tuple[Looks, ...], tuple[Looks, ...]], ...] = (
+    (_PERSON, ("person",), ("thing", "place")),
+    (_PLACE, ("place",), ("thing", "person")),
+    (_THING, ("thing", "place", "person"), ()),
 )
+"""What each kind of pronoun means, and what it may mean where nothing but the words around say otherwise."""
 
 
-def _names(history: Sequence[str], reader: Reader) -> Iterator[tuple[Looks, EntityRef]]:
+def _names(history: Sequence[str], reader: Reader) -> Iterator[Named]:
     """The names of the history, latest first, each with what it looks like; 'my sister' is a person too."""
     for turn in reversed(history[-LOOK_BACK:]):
         for ref in sorted(resolve(turn, reader), key=lambda ref: -ref.start):
             if ref.via == "name":
-                yield _looks_like(turn, ref, reader), ref
+                yield _named(turn, ref, reader)
             elif " of " in ref.via and ref.text.casefold().startswith(("my ", "our ")):
-                yield "person", EntityRef(ref.name, ref.start, ref.meanings, ref.via)
+                yield Named(EntityRef(ref.name, ref.start, ref.meanings, ref.via), "person", True)
 
 
-def _looks_like(turn: str, ref: EntityRef, reader: Reader) -> Looks:
-    """By its name, by what the store knows of it, or by the words before it; without any of these a person."""
+def _named(turn: str, ref: EntityRef, reader: Reader) -> Named:
+    """By its name or by what the store knows of it; else by the words before it, or without such words a person."""
     before = turn[: ref.start]
     if _CODE.search(ref.text):
-        return "thing"
+        return Named(ref, "thing", True)
     place = _WITHIN.search(before) or _WAY.search(before)
     if _TITLE.search(before) or _gender(ref):
-        return "place" if place and len(ref.text.split()) == 1 and _known_as(ref, reader) == "place" else "person"
+        is_place = place and len(ref.text.split()) == 1 and _known_as(ref, reader) == "place"
+        return Named(ref, "place" if is_place else "person", True)
     known = _known_as(ref, reader)
     if known:
-        return known
-    return "place" if place else "thing" if _USED.search(before) else "person"
+        return Named(ref, known, True)
+    return Named(ref, "place" if place else "thing" if _USED.search(before) else "person", False)
 
 
 def _known_as(ref: EntityRef, reader: Reader) -> Looks | None:
@@ -122,11 +135,19 @@ def _gender(ref: EntityRef) -> Gender | None:
     return given_names().get(ref.name.split(" ", 1)[0].casefold()) or given_names().get(ref.text.casefold())
 
 
-def _latest(names: Sequence[tuple[Looks, EntityRef]], kinds: Sequence[Looks], pronoun: str) -> EntityRef | None:
-    """The latest name of the first kind that has one; 'he' means no woman and 'she' no man."""
+def _latest(names: Sequence[Named], kinds: Sequence[Looks], others: Sequence[Looks], pronoun: str) -> EntityRef | None:
+    """The latest name of the first kind that has one, else the latest that may be one.
+
+    'He' means no woman and 'she' no man.
+    """
     other = "f" if pronoun.casefold() in _HE else "m" if pronoun.casefold() in _SHE else ""
+    fitting = [named for named in names if not (other and _gender(named.ref) == other)]
     for kind in kinds:
-        for looks, ref in names:
-            if looks == kind and not (other and _gender(ref) == other):
-                return ref
+        for named in fitting:
+            if named.looks == kind:
+                return named.ref
+    for kind in others:
+        for named in fitting:
+            if named.looks == kind and not named.sure:
+                return named.ref
     return None

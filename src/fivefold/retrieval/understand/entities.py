@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from fivefold.retrieval.understand.past_questions import past_meanings, prior
 from fivefold.retrieval.understand.relation_words import RELATIVES, Edges, Relative
 from fivefold.stores.protocol import Reader
 from fivefold.stores.queries import AliasMatch
 from fivefold.text.kinship import IS_CALLED
 from fivefold.text.lexemes import lexemes, stop_words
 from fivefold.text.word_lists import common_words
-from fivefold.values.query import EntityRef, Meaning
+from fivefold.values.query import EntityRef, Meaning, NamePrior
 
 LONGEST_NAME = 5
 """Words of the longest name looked up."""
@@ -54,7 +55,7 @@ class Word:
         return _POSSESSIVE.sub("", self.text)
 
 
-def resolve(question: str, reader: Reader) -> tuple[EntityRef, ...]:
+def resolve(question: str, reader: Reader, name_prior: NamePrior = "memories") -> tuple[EntityRef, ...]:
     """Every name of the question that the namespace knows, longest first where they overlap, in reading order."""
     words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(question)][:MOST_WORDS]
     by_alias = _find_aliases(words, reader)
@@ -70,7 +71,8 @@ def resolve(question: str, reader: Reader) -> tuple[EntityRef, ...]:
             if candidates and (size > 1 or _may_be_name(words[position], position)):
                 start, end = name[0].start, name[-1].start + len(name[-1].bare)
                 if alias not in meanings_of:
-                    meanings_of[alias] = _rank_meanings(question[start:end], candidates, question_words, reader)
+                    called = question[start:end]
+                    meanings_of[alias] = _rank_meanings(called, candidates, question_words, reader, name_prior)
                 refs.append(EntityRef(question[start:end], start, meanings_of[alias]))
                 position += size - 1
                 break
@@ -115,29 +117,40 @@ def _may_be_name(word: Word, position: int) -> bool:
 
 
 def _rank_meanings(
-    name: str, candidates: Sequence[AliasMatch], question_words: Callable[[], Sequence[str]], reader: Reader
+    name: str,
+    candidates: Sequence[AliasMatch],
+    question_words: Callable[[], Sequence[str]],
+    reader: Reader,
+    name_prior: NamePrior,
 ) -> tuple[Meaning, ...]:
     """What a name may mean, likeliest first; `question_words` gives the words of the question."""
     quality = {item.entity: _PART if item.part else _WHOLE for item in candidates}
     shares = {candidates[0].entity: 1.0}
+    asked: Mapping[int, float] = {}
     if len(candidates) > 1:
         own = set(lexemes(name))
-        shares = _shares([lexeme for lexeme in question_words() if lexeme not in own], candidates, reader)
+        asked = past_meanings(name, candidates, reader) if name_prior == "questions" else {}
+        shares = _shares([lexeme for lexeme in question_words() if lexeme not in own], candidates, reader, asked)
     meanings = [
-        Meaning(item.entity, item.name, round(shares[item.entity] * quality[item.entity], 4)) for item in candidates
+        Meaning(item.entity, item.name, round(shares[item.entity] * quality[item.entity], 4), asked.get(item.entity))
+        for item in candidates
     ]
     meanings.sort(key=lambda meaning: (-meaning.confidence, meaning.id))
     return tuple(meanings[:MOST_MEANINGS])
 
 
-def _shares(words: Sequence[str], candidates: Sequence[AliasMatch], reader: Reader) -> dict[int, float]:
+def _shares(
+    words: Sequence[str], candidates: Sequence[AliasMatch], reader: Reader, asked: Mapping[int, float]
+) -> dict[int, float]:
     """How likely each meaning of an ambiguous name is; the shares add up to 1."""
     keys = [item.entity for item in candidates]
     around = reader.search.latest_with(words, AROUND)
     context = reader.graph.count_mentions(around, keys)
     near = set(reader.graph.neighbours_of(OWNER, keys))
+    links = [item.links for item in candidates]
+    before = prior(asked, {item.entity: _portion(item.links, links) for item in candidates})
     raw = {
-        item.entity: _PRIOR * _portion(item.links, [other.links for other in candidates])
+        item.entity: _PRIOR * before[item.entity]
         + _CONTEXT * _portion(context.get(item.entity, 0), list(context.values()))
         + _NEAR * (item.entity in near)
         for item in candidates

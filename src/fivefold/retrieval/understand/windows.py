@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 
 from fivefold.retrieval.understand.anchors import anchored_window
 from fivefold.retrieval.understand.conversations import last_talk
@@ -14,7 +14,7 @@ from fivefold.retrieval.understand.subject import subject_words
 from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader
 from fivefold.text.time_grammar import Reach, find_window
-from fivefold.values.query import Window
+from fivefold.values.query import Window, Yesterday
 
 _SINCE_LAST = re.compile(r"\bsince\b.{0,20}\blast\b", re.IGNORECASE)
 
@@ -27,16 +27,28 @@ class Time:
     alone: bool = False
 
 
-def time_of(
-    question: str, language: str | None, now: datetime, reader: Reader, settings: Settings, zone: tzinfo
-) -> Time | None:
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """When and where one asks, in which conversation, and what "yesterday" means there."""
+
+    now: datetime
+    zone: tzinfo
+    session_id: str | None = None
+    yesterday: Yesterday = "day"
+
+
+def time_of(question: str, language: str | None, clock: Clock, reader: Reader, settings: Settings) -> Time | None:
     """The one time the question asks about, if any."""
+    now, zone = clock.now, clock.zone
     if language is not None:
         return _foreign(question, language, now, settings, zone)
-    talk = last_talk(reader, now) if _SINCE_LAST.search(question) else None
+    talk = last_talk(reader, now, clock.session_id) if _SINCE_LAST.search(question) else None
     window = find_window(question, now, zone, settings, talk, reach_of(question))
     if window is not None:
-        return Time(window, alone=not subject_words(question, window.text))
+        alone = not subject_words(question, window.text)
+        if clock.yesterday == "24 hours" and window.text.casefold() == "yesterday":
+            window = replace(window, start=now - timedelta(days=1), end=now)
+        return Time(window, alone)
     window = anchored_window(question, now, reader)
     return Time(window) if window else None  # a guess, which decides nothing
 

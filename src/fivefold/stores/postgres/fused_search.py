@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from fivefold.stores.postgres import lexical, vectors
+from fivefold.stores.postgres.dialect import POSTGRES
 from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.queries import Arm, Composite
+from fivefold.stores.sql.exchanges import SIDES, best_of_side, texts_for, turns_near
 from fivefold.stores.sql.kept_rows import ALL, Kept
 from fivefold.values.decay import Curve
 from fivefold.values.times import DAY_MICROS, to_micros
-from fivefold.values.vectors import Vector
+from fivefold.values.vectors import Vector, VectorField
 
 LEFT: dict[Curve, str] = {
     "none": "1.0",
@@ -35,29 +37,79 @@ def rrf(
     indexed: Sequence[bool],
     has_vectors: Sequence[bool],
     keep: Kept = ALL,
+    texts_indexed: bool = False,
 ) -> Statement | None:
-    """weight / (k + rank) summed over the routes, best first; of each arm, whether HNSW serves it, and it holds any."""
-    arm_queries, parts = [], []
-    values: dict[str, Any] = {"ns": namespace, "k": float(k)}
+    """weight / (k + rank) summed over the routes, best first; of each arm, whether HNSW serves it, and it holds any.
+
+    `texts_indexed` is whether HNSW serves the search of whole texts by which sides of exchanges are found.
+    """
+    tables, parts = [], []
+    values: dict[str, Any] = {"ns": namespace, "k": float(k), "vector": vector}
+    deepest = max((arm.depth for arm in arms if arm.field in SIDES), default=0)
+    if deepest and space is not None and vector is not None:
+        sql, more = _turns(space, deepest, keep, texts_indexed)
+        tables.append(sql)
+        values |= more
     for i, arm in enumerate(arms):
-        if not has_vectors[i]:
-            continue
-        if arm.field is not None and space is not None and vector is not None:
-            sql, more = vectors.search(f"arm{i}", space, arm.field, arm.depth, keep, indexed[i])
-            values |= {"vector": vector}
-        elif arm.field is None and lexemes:
-            sql, more = lexical.search(f"arm{i}", lexemes, namespace, arm.depth, keep, arm.sessions)
+        if arm.field is None:
+            found = lexical.search(f"arm{i}", lexemes, namespace, arm.depth, keep, arm.sessions) if lexemes else None
+        elif space is None or vector is None:
+            found = None
         else:
+            found = _arm(f"arm{i}", arm.field, space, arm.depth, keep, indexed[i], has_vectors[i])
+        if found is None:
             continue
-        values |= {**more, f"weight{i}": float(arm.weight)}
-        arm_queries.append(sql)
+        tables.append(found[0])
+        values |= {**found[1], f"weight{i}": float(arm.weight)}
         parts.append(
             f"SELECT {i} AS arm, memory, rank, score, :weight{i}::float8 / (:k::float8 + rank) AS share FROM "
             f"(SELECT *, row_number() OVER (ORDER BY score DESC, memory) AS rank FROM {_memories(arm, i)}) ranked"
         )
     if not parts:
         return None
-    return f"WITH {','.join(arm_queries)}, shares AS MATERIALIZED ({' UNION ALL '.join(parts)}) {_TOTAL}", values
+    return f"WITH {','.join(tables)}, shares AS MATERIALIZED ({' UNION ALL '.join(parts)}) {_TOTAL}", values
+
+
+def _arm(
+    name: str, where: VectorField, space: VectorSpace, depth: int, keep: Kept, indexed: bool, has_vectors: bool
+) -> Statement | None:
+    """The search of one field; None where no memory has a vector of it. Sides are also found by whole texts."""
+    if where in SIDES:
+        return _side(name, space, where, depth, keep, indexed, has_vectors)
+    return vectors.search(name, space, where, depth, keep, indexed) if has_vectors else None
+
+
+def dense_side(
+    space: VectorSpace, side: VectorField, depth: int, keep: Kept, indexed: bool, has_vectors: bool, texts_indexed: bool
+) -> Statement:
+    """The memories nearest by one side of their exchange (M1); the vector is the parameter `vector`."""
+    turns, values = _turns(space, depth, keep, texts_indexed)
+    best, more = _side("best", space, side, depth, keep, indexed, has_vectors)
+    return f"WITH {turns}, {best} SELECT memory, score FROM best ORDER BY score DESC, memory", {**values, **more}
+
+
+def _turns(space: VectorSpace, depth: int, keep: Kept, indexed: bool) -> Statement:
+    """The table `turns`. A turn may stand for one next to it, so that a filter does not narrow it; it adds its own."""
+    sql, values = vectors.search("texts", space, "full", texts_for(depth), ALL, indexed)
+    near = "SELECT memory AS row, score FROM texts"
+    if keep.rows is not None:
+        kept, more = vectors.search("kept_texts", space, "full", texts_for(depth), keep, False)
+        sql, near = f"{sql}, {kept}", f"{near} UNION SELECT memory, score FROM kept_texts"
+        values = {**values, **more, **keep.values("paired")}
+    return f"{sql}, turns AS MATERIALIZED ({turns_near(POSTGRES, near)})", values
+
+
+def _side(
+    name: str, space: VectorSpace, side: VectorField, depth: int, keep: Kept, indexed: bool, has_vectors: bool
+) -> Statement:
+    """A common table expression with the best of a side as memory and score."""
+    own, sql = "(SELECT row, score FROM turns WHERE FALSE) AS own", ""
+    values: dict[str, Any] = {}
+    if has_vectors:
+        sql, values = vectors.search(f"{name}_own", space, side, depth, keep, indexed)
+        own, sql = f"(SELECT memory AS row, score FROM {name}_own) AS own", f"{sql}, "
+    best = best_of_side(POSTGRES, side, "turns", own, depth, keep)
+    return f"{sql}{name} AS MATERIALIZED (SELECT row AS memory, score FROM ({best}) AS found)", values
 
 
 def _memories(arm: Arm, i: int) -> str:

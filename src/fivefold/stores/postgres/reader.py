@@ -18,6 +18,7 @@ from fivefold.stores.postgres.walk import KEPT_WALK, WALK, values_of
 from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.queries import Arm, Composite, FusedHit, Walk
 from fivefold.stores.sql.dialect import Values
+from fivefold.stores.sql.exchanges import SIDES, texts_for
 from fivefold.stores.sql.graph_reader import SqlGraphReader
 from fivefold.stores.sql.kept_rows import ALL, Kept
 from fivefold.stores.sql.reader import SqlReader
@@ -101,6 +102,8 @@ class PostgresSearchReader(SqlSearchReader):
         return space_of(rows[0]) if rows else None
 
     def dense(self, space: VectorSpace, where: VectorField, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
+        if where in SIDES:
+            return self._dense_side(space, where, vector, depth, self._scope.kept_rows(keep))
         kept = self._scope.kept(keep)
         indexed = self._by_index(space, where, depth, kept)
         sql, values = vectors.search("nearest", space, where, depth, kept, indexed)
@@ -110,6 +113,14 @@ class PostgresSearchReader(SqlSearchReader):
             self._settings(indexed, depth),
         )
         return [RouteHit(row, score, part=part) for row, score, part in rows]
+
+    def _dense_side(
+        self, space: VectorSpace, side: VectorField, vector: Vector, depth: int, keep: Kept
+    ) -> list[RouteHit]:
+        indexed, texts_indexed = self._by_index(space, side, depth, keep), self._texts_by_index(space, depth)
+        sql, values = fused_search.dense_side(space, side, depth, keep, indexed, self._has_vectors(side), texts_indexed)
+        settings = self._settings(indexed or texts_indexed, texts_for(depth))
+        return [RouteHit(row, score) for row, score in self._search(sql, {**values, "vector": vector}, settings)]
 
     def dense_each(
         self, space: VectorSpace, where: VectorField, vectors: Sequence[Vector], depth: int
@@ -176,11 +187,16 @@ class PostgresSearchReader(SqlSearchReader):
             for arm in arms
         ]
         has_vectors = [arm.field is None or self._has_vectors(arm.field) for arm in arms]
-        statement = fused_search.rrf(self._ns, space, vector, lexemes, arms, k, indexed, has_vectors, kept)
+        deepest = max(arm.depth for arm in arms)
+        sided = space is not None and any(arm.field in SIDES for arm in arms)
+        texts_indexed = sided and space is not None and self._texts_by_index(space, deepest)
+        statement = fused_search.rrf(
+            self._ns, space, vector, lexemes, arms, k, indexed, has_vectors, kept, texts_indexed
+        )
         if statement is None:
             return []
-        deepest = max(arm.depth for arm in arms)
-        rows = self._search(*statement, self._settings(any(indexed), deepest))
+        settings = self._settings(any(indexed) or texts_indexed, texts_for(deepest) if sided else deepest)
+        rows = self._search(*statement, settings)
         return [FusedHit(arms[arm].route, *rest) for arm, *rest in rows]
 
     def composite(
@@ -243,6 +259,10 @@ class PostgresSearchReader(SqlSearchReader):
 
     def _settings(self, indexed: bool, depth: int) -> tuple[str, ...]:
         return vectors.settings(indexed, depth, self._server.options, self._server.iterative)
+
+    def _texts_by_index(self, space: VectorSpace, depth: int) -> bool:
+        """Whether the index serves the search of whole texts by which sides of exchanges are found."""
+        return self._by_index(space, "full", texts_for(depth), ALL)
 
     def _by_index(self, space: VectorSpace, where: VectorField, depth: int, keep: Kept) -> bool:
         """Whether a search goes through the HNSW index rather than over all vectors."""

@@ -19,6 +19,7 @@ from fivefold.stores.protocol.shared import AuditStore, KeyStore, RequestStore
 from fivefold.stores.protocol.snapshot import Snapshot
 from fivefold.stores.protocol.store import ModelStore, Store
 from fivefold.stores.protocol.values import (
+    TYPE_VOCABULARY,
     VOCABULARY,
     Claim,
     DensePreparation,
@@ -27,6 +28,7 @@ from fivefold.stores.protocol.values import (
     LinkedPair,
     LoggedRecall,
     NewEdge,
+    PastQuestion,
     RequestKey,
     ReturnedHit,
     SpaceState,
@@ -50,6 +52,7 @@ from fivefold.stores.protocol.writing import (
 )
 
 __all__ = [
+    "TYPE_VOCABULARY",
     "VOCABULARY",
     "AdminReader",
     "AdminWriter",
@@ -71,6 +74,7 @@ __all__ = [
     "MemoryWriter",
     "ModelStore",
     "NewEdge",
+    "PastQuestion",
     "QueueEntry",
     "QueueLength",
     "QueueStore",

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from fivefold.stores.protocol.values import DensePreparation, Feedback, LinkedPair, Succession, VectorSpace
+from fivefold.stores.protocol.values import (
+    DensePreparation,
+    Feedback,
+    LinkedPair,
+    PastQuestion,
+    Succession,
+    VectorSpace,
+)
 from fivefold.stores.queries import AliasMatch, Arm, Composite, FusedHit, Walk
 from fivefold.values.extraction import Extraction
 from fivefold.values.filters import EVERYTHING, Filter
@@ -25,6 +32,9 @@ class MemoryReader(Protocol):
 
     def fetch(self, rows: Sequence[int]) -> dict[int, Memory]:
         """The memories at these rows, by row; rows without a memory are left out."""
+
+    def fetch_with_ids(self, rows: Sequence[int], others: Sequence[int]) -> tuple[dict[int, Memory], dict[int, str]]:
+        """The memories at `rows` and only the ids of those at `others`, by row, in one round trip."""
 
     def existing_ids(self, ids: Sequence[str]) -> set[str]:
         """Which of these ids the namespace has."""
@@ -74,6 +84,9 @@ class MemoryReader(Protocol):
     def lineage(self, row: int) -> list[Memory]:
         """A memory with all that it supersedes and all that supersedes it, in any number of steps; oldest first."""
 
+    def event_span(self) -> tuple[datetime, datetime] | None:
+        """When the oldest and the newest memory happened; None where there is no memory."""
+
 
 class SearchReader(Protocol):
     """The searches of the routes, each among the memories that pass its filter, as if the others were not there.
@@ -88,6 +101,9 @@ class SearchReader(Protocol):
         """The memories whose vectors of that field have the highest cosine similarity.
 
         Of the field `passage` a memory may have several hits, each with its `part`; a tie goes to the smaller part.
+        Of the fields `user`, `assistant` and `next_user` single turns are paired: a turn has the vector of its whole
+        text as its own side, an answer that of the turn before it as the user's, and a turn that of the user's next
+        one. They are found among the nearest whole texts, at least three times as many as are wanted.
         """
 
     def prepare_dense(self, space: VectorSpace, where: VectorField) -> DensePreparation:
@@ -105,8 +121,14 @@ class SearchReader(Protocol):
         Turns and notes are searched, or `sessions`.
         """
 
-    def temporal(self, start: datetime, end: datetime, depth: int, keep: Filter = EVERYTHING) -> list[RouteHit]:
-        """Events of the half-open window, each with score 1: in order, or the nearest to its centre if too many."""
+    def temporal(
+        self, start: datetime, end: datetime, depth: int, keep: Filter = EVERYTHING, *, named: bool = False
+    ) -> list[RouteHit]:
+        """Events of the half-open window, each with score 1: in order, or the nearest to its centre if too many.
+
+        With `named`, those follow that were said at another time and name a stretch overlapping it, scored and
+        noted as by `within`, the nearest to the centre first.
+        """
 
     def within(self, start: datetime, end: datetime, depth: int, keep: Filter = EVERYTHING) -> list[RouteHit]:
         """Turns and notes of any type that were said in the half-open window, or that name a stretch overlapping it.
@@ -178,6 +200,9 @@ class GraphReader(Protocol):
     def find_related(self, entity: int, relations: Sequence[str], inverse: bool) -> list[Entity]:
         """The entities that a current edge of one of these relations leads to, or comes from when `inverse`."""
 
+    def mentions(self, ids: Sequence[str], entities: Sequence[int]) -> dict[str, set[int]]:
+        """Which of these entities each of these memories mentions; memories without any are left out."""
+
     def neighbours_of(self, alias: str, entities: Sequence[int]) -> list[int]:
         """Which of these entities share an edge with an entity of that alias."""
 
@@ -226,6 +251,9 @@ class FeedbackReader(Protocol):
 
     def returned_since(self, since: datetime, most: int) -> list[str]:
         """The ids that the last recalls since a time returned, those of the latest recall first, each once."""
+
+    def past_questions(self, name: str, most: int) -> list[PastQuestion]:
+        """Those of the last `most` recalls whose question contains a name in any case, the latest first."""
 
     def signals(self, recall_id: str) -> dict[str, Any] | None:
         """The signals that were logged with a recall."""

@@ -19,6 +19,9 @@ SpaceState = Literal["active", "building"]
 VOCABULARY = "vocabulary"
 """The name of the learned value that describes a namespace's vocabulary when it was last measured."""
 
+TYPE_VOCABULARY = "type vocabulary"
+"""The name of the learned value that says which words the memories of each type have (R2)."""
+
 
 @dataclass(frozen=True, slots=True)
 class VectorSpace(Value):
@@ -121,6 +124,14 @@ class Feedback:
     used: frozenset[str]
     features: bytes | None
     refused: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class PastQuestion:
+    """A question of the log and the ids of what answered it: what was used, or without feedback the best hit."""
+
+    text: str
+    answers: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

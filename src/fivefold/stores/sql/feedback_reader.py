@@ -6,7 +6,7 @@ import json
 from datetime import datetime
 from typing import Any
 
-from fivefold.stores.protocol import Feedback
+from fivefold.stores.protocol import Feedback, PastQuestion
 from fivefold.stores.sql.scoped_reader import ScopedReader
 from fivefold.values.times import to_micros
 
@@ -36,6 +36,28 @@ class SqlFeedbackReader:
         recalls = {id: returned for id, at, returned in (*stored, *waiting) if at >= first}
         latest = [json.loads(recalls[id]) for id in sorted(recalls, reverse=True)[:most]]
         return list(dict.fromkeys(item[0] for returned in latest for item in returned))
+
+    def past_questions(self, name: str, most: int) -> list[PastQuestion]:
+        key, wanted = self._scope.key(), name.casefold()
+        stored = self._scope.rows(
+            "SELECT r.id, r.query, r.returned, m.id FROM "
+            "(SELECT id, query, returned FROM recalls WHERE namespace = :ns ORDER BY id DESC LIMIT :most) r "
+            "LEFT JOIN feedback f ON f.namespace = :ns AND f.recall = r.id AND f.used = 1 "
+            "LEFT JOIN memories m ON m.namespace = :ns AND m.row = f.memory",
+            most=most,
+        )
+        waiting = [] if key is None else self._scope.log.questions(key)
+        recalls = {id: (query, returned) for id, query, returned, *_ in (*stored, *waiting)}
+        used: dict[str, list[str]] = {}
+        for id, _, _, memory in stored:
+            if memory is not None:
+                used.setdefault(id, []).append(memory)
+        latest = [(id, *recalls[id]) for id in sorted(recalls, reverse=True)[:most]]
+        return [
+            PastQuestion(query, tuple(sorted(used.get(id, ()))) or tuple(item[0] for item in json.loads(returned)[:1]))
+            for id, query, returned in latest
+            if wanted in query.casefold()
+        ]
 
     def latest(self, most: int) -> list[Feedback]:
         """The latest recalls with feedback, oldest first."""

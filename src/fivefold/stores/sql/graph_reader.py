@@ -112,6 +112,20 @@ class SqlGraphReader(ABC):
         )
         return dict(records)
 
+    def mentions(self, ids: Sequence[str], entities: Sequence[int]) -> dict[str, set[int]]:
+        """Which of these entities each of these memories mentions."""
+        records = self._scope.rows(
+            "SELECT m.id, l.entity FROM memories m CROSS JOIN links l "
+            f"WHERE m.namespace = :ns AND {self._sql.among('m.id', ':ids')} AND l.namespace = :ns "
+            f"AND l.memory = m.row AND {self._sql.among('l.entity', ':entities')}",
+            ids=self._scope.as_list(ids),
+            entities=self._scope.as_list(entities),
+        )
+        found: dict[str, set[int]] = {}
+        for id, entity in records:
+            found.setdefault(id, set()).add(entity)
+        return found
+
     def neighbours_of(self, alias: str, entities: Sequence[int]) -> list[int]:
         """Which of these entities share an edge with an entity of that alias."""
         pairs = (

@@ -9,7 +9,7 @@ from fivefold.stores.protocol import LinkedPair, Succession
 from fivefold.stores.rows import memory_of
 from fivefold.stores.sql.filter_conditions import FilterConditions
 from fivefold.stores.sql.memory_links import READ
-from fivefold.stores.sql.memory_rows import COLUMNS, memories_of, with_extractions
+from fivefold.stores.sql.memory_rows import COLUMNS, ID_ONLY, memories_of, with_extractions
 from fivefold.stores.sql.scoped_reader import ScopedReader
 from fivefold.values.extraction import Extraction
 from fivefold.values.filters import Filter
@@ -39,6 +39,20 @@ class SqlMemoryReader:
             rows=self._scope.as_list(rows),
         )
         return {columns[0]: memory_of(self._scope.namespace, columns) for columns in records}
+
+    def fetch_with_ids(self, rows: Sequence[int], others: Sequence[int]) -> tuple[dict[int, Memory], dict[int, str]]:
+        if not others:
+            return self.fetch(rows), {}
+        at, own = self._sql.among("row", ":rows"), f"{self._sql.unindexed('namespace')} = :ns"
+        records = self._scope.rows(
+            f"SELECT {COLUMNS} FROM memories WHERE {at} AND {own} UNION ALL "
+            f"SELECT {ID_ONLY} FROM memories WHERE {self._sql.among('row', ':others')} AND {own}",
+            rows=self._scope.as_list(rows),
+            others=self._scope.as_list(others),
+        )
+        whole = [columns for columns in records if columns[2] is not None]
+        ids = {columns[0]: columns[1] for columns in records if columns[2] is None}
+        return {columns[0]: memory_of(self._scope.namespace, columns) for columns in whole}, ids
 
     def existing_ids(self, ids: Sequence[str]) -> set[str]:
         rows = self._scope.rows(
@@ -194,3 +208,12 @@ class SqlMemoryReader:
             row=row,
         )
         return memories_of(self._scope.namespace, rows)
+
+    def event_span(self) -> tuple[datetime, datetime] | None:
+        """When the oldest and the newest memory happened, each by one look into the index over times."""
+        ends = (
+            f"(SELECT event_at FROM memories WHERE namespace = :ns ORDER BY event_at {way} LIMIT 1)"
+            for way in ("ASC", "DESC")
+        )
+        first, last = self._scope.one(f"SELECT {', '.join(ends)}", 2)
+        return None if first is None else (from_micros(first), from_micros(last))

@@ -12,6 +12,8 @@ from fivefold.values.extraction_json import extraction_of
 from fivefold.values.memory import Memory
 
 COLUMNS = ", ".join(MEMORY_COLUMNS)
+ID_ONLY = ", ".join(name if name in ("row", "id") else "NULL" for name in MEMORY_COLUMNS)
+"""As wide as a memory, with nothing but its row and its id."""
 WRITTEN = ", ".join(name for name in MEMORY_COLUMNS if name != "row")
 """The columns of a memory that are written, in the order of `values_of`."""
 

@@ -85,6 +85,11 @@ class RecallLog:
             rows = [(row[1], row[2], row[5]) for row in self._waiting if row[0] == key and row[2] >= since]
         return rows[-most:]
 
+    def questions(self, key: int) -> list[tuple[str, str, str]]:
+        """Id, question and what was returned, of the recalls that still wait to be written."""
+        with self._lock:
+            return [(row[1], row[4], row[5]) for row in self._waiting if row[0] == key]
+
     def signals(self, key: int, recall_id: str) -> str | None:
         """The signals of a recall that still waits to be written."""
         row = self._row(key, recall_id)

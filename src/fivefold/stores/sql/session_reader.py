@@ -10,6 +10,14 @@ from fivefold.stores.sql.scoped_reader import ScopedReader
 from fivefold.values.memory import Memory, Session
 from fivefold.values.times import from_micros, to_micros
 
+_NEIGHBOUR = (
+    "(SELECT n.row FROM memories n WHERE n.namespace = :ns AND n.session_id = m.session_id "
+    "AND n.kind = 'turn' AND (n.turn_index, n.row) {0} (m.turn_index, m.row) "
+    "ORDER BY n.turn_index {1}, n.row {1} LIMIT 1)"
+)
+TURN_BEFORE, TURN_AFTER = _NEIGHBOUR.format("<", "DESC"), _NEIGHBOUR.format(">", "ASC")
+"""The rows of the turns next to a turn `m` in its session."""
+
 
 class SqlSessionReader:
     """Turns are ordered by their index, then by row."""
@@ -64,13 +72,8 @@ class SqlSessionReader:
 
     def neighbours(self, rows: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
         """The turn before and the turn after each of these turns in its session."""
-        neighbour = (
-            "(SELECT n.row FROM memories n WHERE n.namespace = :ns AND n.session_id = m.session_id "
-            "AND n.kind = 'turn' AND (n.turn_index, n.row) {0} (m.turn_index, m.row) "
-            "ORDER BY n.turn_index {1}, n.row {1} LIMIT 1)"
-        )
         records = self._scope.rows(
-            f"SELECT m.row, {neighbour.format('<', 'DESC')}, {neighbour.format('>', 'ASC')} FROM "
+            f"SELECT m.row, {TURN_BEFORE}, {TURN_AFTER} FROM "
             f"{self._sql.each(':rows', 'bigint')} CROSS JOIN memories m WHERE m.row = wanted.value "
             f"AND m.kind = 'turn' AND {self._sql.unindexed('m.namespace')} = :ns",
             rows=self._scope.as_list(rows),

@@ -16,13 +16,15 @@ import numpy as np
 
 from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.queries import Arm, Composite, FusedHit
+from fivefold.stores.sql.exchanges import SIDES, best_of_side, texts_for, turns_near
 from fivefold.stores.sql.kept_rows import ALL, Kept, KeptRows
 from fivefold.stores.sqlite import lexical_search
 from fivefold.stores.sqlite.connection import one_snapshot
 from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.values.decay import Curve
+from fivefold.values.recall_trace import RouteHit
 from fivefold.values.times import DAY_MICROS, to_micros
-from fivefold.values.vectors import FIELDS, Vector
+from fivefold.values.vectors import FIELDS, Vector, VectorField
 
 if TYPE_CHECKING:
     from fivefold.stores.sqlite.lexical_search import PostingCache
@@ -73,12 +75,12 @@ def rrf(
     """weight / (k + rank) summed over the routes, best first."""
     hits = _hits_by_words(connection, postings, namespace, lexemes, arms, keep)
     parts: list[str] = []
-    values: dict[str, Any] = {"k": k, "kept": _bytes_of(keep)}
+    values: dict[str, Any] = {"k": k, **_values(namespace, keep)}
     for i, arm in enumerate(arms):
-        values |= {f"weight{i}": arm.weight, f"depth{i}": arm.depth}
+        values |= {f"weight{i}": arm.weight}
         if arm.field is not None and space is not None and vector is not None:
-            values |= {f"field{i}": FIELDS.index(arm.field), "vector": vector.tobytes()}
-            source = f"nearest({space.key}, {space.dimension}, :field{i}, :vector, :depth{i}, :kept)"
+            values["vector"] = vector.tobytes()
+            source = _ranked_side(space, arm, keep) if arm.field in SIDES else _nearest(space, arm.field, arm.depth)
         elif arm.field is None and i in hits:
             values[f"hits{i}"] = json.dumps(list(hits[i]))
             source = f"(SELECT value AS row, NULL AS score, key + 1 AS rank FROM json_each(:hits{i}))"
@@ -87,8 +89,10 @@ def rrf(
         parts.append(f"SELECT {i} AS arm, row, rank, score, :weight{i} / (:k + rank) AS share FROM {source}")
     if not parts:
         return []
+    deepest = max((arm.depth for arm in arms if arm.field in SIDES), default=0)
+    turns = f"{_turns(space, deepest, keep)}, " if space is not None and vector is not None and deepest else ""
     rows = connection.execute(
-        f"WITH shares AS MATERIALIZED ({' UNION ALL '.join(parts)}) "
+        f"WITH {turns}shares AS MATERIALIZED ({' UNION ALL '.join(parts)}) "
         "SELECT arm, row, rank, score, share, sum(share) OVER (PARTITION BY row) AS total FROM shares "
         "ORDER BY total DESC, row, arm",
         values,
@@ -117,6 +121,46 @@ def _hits_by_words(
             if arm.field is None
         }
     return {i: {hit.row: hit.score for hit in hits} for i, hits in found.items()}
+
+
+def dense_side(
+    connection: apsw.Connection,
+    namespace: int,
+    space: VectorSpace,
+    side: VectorField,
+    vector: Vector,
+    depth: int,
+    keep: Kept,
+) -> list[RouteHit]:
+    """The memories nearest by one side of their exchange (M1)."""
+    best = best_of_side(SQLITE, side, "turns", _nearest(space, side, depth), depth, keep)
+    rows = connection.execute(
+        f"WITH {_turns(space, depth, keep)} {best}", {**_values(namespace, keep), "vector": vector.tobytes()}
+    )
+    return [RouteHit(row, score) for row, score in rows]
+
+
+def _values(namespace: int, keep: Kept) -> dict[str, Any]:
+    return {"ns": namespace, "kept": _bytes_of(keep), **keep.values("paired")}
+
+
+def _nearest(space: VectorSpace, where: VectorField, depth: int, kept: str = ":kept") -> str:
+    """The vectors of a field as a table of row, score and rank."""
+    return f"nearest({space.key}, {space.dimension}, {FIELDS.index(where)}, :vector, {depth}, {kept})"
+
+
+def _turns(space: VectorSpace, depth: int, keep: Kept) -> str:
+    """The table `turns`. A turn may stand for one next to it, so that a filter does not narrow it; it adds its own."""
+    near = f"SELECT row, score FROM {_nearest(space, 'full', texts_for(depth), 'NULL')}"
+    if keep.rows is not None:
+        near += f" UNION SELECT row, score FROM {_nearest(space, 'full', texts_for(depth))}"
+    return f"turns AS MATERIALIZED ({turns_near(SQLITE, near)})"
+
+
+def _ranked_side(space: VectorSpace, arm: Arm, keep: Kept) -> str:
+    assert arm.field is not None
+    best = best_of_side(SQLITE, arm.field, "turns", _nearest(space, arm.field, arm.depth), arm.depth, keep)
+    return f"(SELECT row, score, row_number() OVER (ORDER BY score DESC, row) AS rank FROM ({best}) AS best)"
 
 
 def _bytes_of(keep: Kept) -> bytes | None:

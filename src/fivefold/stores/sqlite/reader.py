@@ -10,6 +10,7 @@ import apsw
 
 from fivefold.stores.protocol import DensePreparation, VectorSpace
 from fivefold.stores.queries import Arm, Composite, FusedHit, Walk
+from fivefold.stores.sql.exchanges import SIDES
 from fivefold.stores.sql.graph_reader import SqlGraphReader
 from fivefold.stores.sql.reader import SqlReader
 from fivefold.stores.sql.recall_log import RecallLog
@@ -89,6 +90,11 @@ class SqliteSearchReader(SqlSearchReader):
             return self._file.vector_cache.prepare(connection, space, where)
 
     def dense(self, space: VectorSpace, where: VectorField, vector: Vector, depth: int, keep: Filter) -> list[RouteHit]:
+        if where in SIDES:
+            rows = self._scope.kept_rows(keep)
+            return self._find(
+                lambda connection, key: fused_search.dense_side(connection, key, space, where, vector, depth, rows)
+            )
         kept = self._scope.kept(keep)
         with self._file.connections.reader() as connection:
             return self._file.vector_cache.search(connection, space, where, vector, depth, kept)

@@ -145,7 +145,8 @@ def recently(match: re.Match[str], calendar: Calendar) -> Reading | None:
 @rule(
     "since",
     "since (?:we last|(?:the )?last time we) (?:talked|spoke|met|chatted)(?! (?:to|with))"
-    "|since our last (?:talk|chat|conversation|session|meeting)",
+    "|since we (?:talked|spoke|met|chatted) last|since (?:our|my) last (?:talk|chat|conversation|session|meeting)"
+    r"|since last time(?=\s*(?:$|[?!.,;]))",
 )
 def since_last_talk(match: re.Match[str], calendar: Calendar) -> Reading | None:
     if calendar.last_talk is None or calendar.last_talk > calendar.now:

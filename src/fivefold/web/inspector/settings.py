@@ -43,6 +43,8 @@ GROUPS = {
         "fan_out",
         "sure_entity",
         "route_budget_ms",
+        "answer_with",
+        "check_days",
     ),
     "Writing": ("find_changes", "find_repeats", "system_messages", "tool_messages", "tool_length"),
     "Life of a memory": ("fact_days", "preference_days", "event_days", "entity_days", "procedure_days", "echo_minutes"),

@@ -14,7 +14,7 @@ from fivefold.web.inspector.cards import kinds_of
 
 Mark = Literal["", "entity", "window", "cue"]
 
-MOST_DROPPED = 100
+MOST_DROPPED = 1_000
 """Dropped candidates in the list; the page says how many there are in all."""
 
 
@@ -77,5 +77,5 @@ def _timing_bars(recall: Recall, scale: float) -> Iterator[TimingBar]:
 
 
 def count_dropped(recall: Recall) -> list[tuple[str, int]]:
-    """How many candidates each stage dropped."""
-    return list(Counter(item.stage for item in recall.dropped).items())
+    """How many candidates each stage dropped, and the fusion before them."""
+    return list(Counter(item.stage for item in recall.candidates if item.rank is None).items())

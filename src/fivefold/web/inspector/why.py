@@ -38,12 +38,14 @@ def why(request: Request, session: PageSession, question: PageQuestion) -> Respo
 
 
 def _trace(recall: Recall) -> dict[str, object]:
+    dropped = [item for item in recall.candidates if item.rank is None]
     return {
         "pieces": trace_view.split_question(recall.query),
         "timings": trace_view.make_waterfall(recall),
         "kinds": kinds_of(recall.plan),
         "dropped_counts": trace_view.count_dropped(recall),
-        "dropped": recall.dropped[: trace_view.MOST_DROPPED],
+        "dropped": dropped[: trace_view.MOST_DROPPED],
+        "dropped_in_all": len(dropped),
         "cards": make_cards(recall),
         "runs": {run.route: run for run in recall.routes},
     }
