@@ -169,7 +169,10 @@ def test_a_rerank_that_fails_is_named_and_leaves_the_order(
     assert re.search(r"^  cross-encoder failed +psychic  InvalidInput: unknown reranker", said, re.MULTILINE)
     assert said.endswith("  models: none\n")
     answer = command("recall", *asked, "--json", "--trace").json
-    assert [(note["stage"], note["status"]) for note in answer["notes"]] == [("cross-encoder", "failed")]
+    assert [(note["stage"], note["status"]) for note in answer["notes"]] == [
+        ("cross-encoder", "failed"),
+        ("learned", "idle"),
+    ]
     assert all(not hit["steps"] for hit in answer["hits"])
 
 
