@@ -1,17 +1,20 @@
 """`fivefold` for shells that run a hundred commands: each is a process of its own, forked from one with the package.
 
-Starting Python and importing takes longer than most commands do. A command has its own arguments, environment, folder,
-streams and exit code; only its imports are done already. Those that run on, such as servers, are started as usual.
+Starting Python, importing and loading models takes longer than most commands do. A command has its own arguments,
+environment, folder, streams and exit code; only its imports are done and its models loaded already. Those that run on,
+such as servers, are started as usual.
 """
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -20,6 +23,7 @@ from typing import NoReturn
 
 from fivefold.cli import main
 from fivefold.cli.app import COMMANDS
+from fivefold.models.loading import load_models
 
 ROOT = Path(__file__).parents[2]
 
@@ -82,6 +86,7 @@ def serve(listening: socket.socket) -> NoReturn:
     """Each command gets a process that waits for it and sends its exit code."""
     for module in (*(f"fivefold.cli.{name}" for name in COMMANDS), *MODULES):
         import_module(module)
+    load_models(None)
     while True:
         connection, _ = listening.accept()
         with connection:
@@ -115,8 +120,26 @@ def _become(arguments: list[str], env: dict[str, str], folder: str, streams: lis
     os.environ.clear()
     os.environ.update(env)
     sys.argv = arguments
-    main()
-    sys.exit(0)
+    try:
+        main()
+    except SystemExit as end:
+        _leave(end.code)
+    except BaseException:
+        traceback.print_exc()
+        _leave(1)
+    _leave(0)
+
+
+def _leave(code: str | int | None) -> NoReturn:
+    """As Python ends, but for the models: in a forked process their last steps wait for a thread that is not there."""
+    if isinstance(code, str):
+        print(code, file=sys.stderr)
+        code = 1
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError):
+            stream.flush()
+    os._exit(code or 0)
 
 
 if __name__ == "__main__":
