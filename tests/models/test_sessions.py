@@ -86,6 +86,14 @@ def test_few_rows_make_as_many_batches_as_run_side_by_side(monkeypatch: pytest.M
     assert list(rounds([3, 1, 2], 100)) == [[[1, 2, 0]]]
 
 
+def test_a_long_row_among_many_short_ones_makes_no_batch_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(CORES, "parts", 4)
+    lengths = [3] * 680 + [256]
+    found = [batch for batches in rounds(lengths, 2_048) for batch in batches]
+    assert sorted(i for batch in found for i in batch) == list(range(681))
+    assert max(len(batch) * max(lengths[i] for i in batch) for batch in found) <= 2_048
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a fork")
 def test_a_forked_process_has_helpers_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CORES, "parts", 2)

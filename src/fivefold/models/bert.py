@@ -143,12 +143,17 @@ def session(path: str | Path) -> Session:
 
 
 def rounds(lengths: Sequence[int], most: int) -> Iterator[list[list[int]]]:
-    """Batches of indexes, as many at a time as run side by side; few texts are shared out evenly."""
+    """Batches of indexes, as many at a time as run side by side; few texts are shared out evenly.
+
+    Where one long text among many short ones would make an even share too large, the batches stay as they are.
+    """
     parts = min(CORES.parts, len(lengths))
     grouped = batches(lengths, most)
     if len(grouped) < parts:
         by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
-        grouped = [part.tolist() for part in np.array_split(by_length, parts)]
+        shared = [part.tolist() for part in np.array_split(by_length, parts)]
+        if all(len(part) * lengths[part[-1]] <= most for part in shared):
+            grouped = shared
     for start in range(0, len(grouped), CORES.parts):
         yield grouped[start : start + CORES.parts]
 
