@@ -235,12 +235,18 @@ class ReadOnly(StoreError):
 
 
 class QueueFull(FivefoldError):
-    """So many records wait to be stored that no more are accepted for now; nothing of the write was kept."""
+    """So much waits to be stored that no more is accepted for now; nothing of the write was kept.
 
-    def __init__(self, waiting: int, limit: int) -> None:
-        super().__init__(
-            f"{waiting:,} records of this namespace wait to be stored, and at most {limit:,} may; try again in a while"
+    `waiting` is None where all namespaces together are the reason: how much others have is not said.
+    """
+
+    def __init__(self, waiting: int | None, limit: int, unit: str = "records") -> None:
+        reason = (
+            "too much of all namespaces together waits to be stored"
+            if waiting is None
+            else f"{waiting:,} {unit} of this namespace wait to be stored, and at most {limit:,} may"
         )
+        super().__init__(f"{reason}; try again in a while")
         self.waiting = waiting
         self.limit = limit
 

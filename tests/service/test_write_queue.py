@@ -12,15 +12,16 @@ from pathlib import Path
 import pytest
 
 from fivefold.engine import SharedStore
-from fivefold.errors import InvalidInput, NotFound, QueueFull, ServerAway
+from fivefold.errors import InvalidInput, NotFound, QueueFull, ServerAway, StoreError
 from fivefold.models.embedders import Matrix, Progress
 from fivefold.service.limits import LimitExceeded, Limits
-from fivefold.service.queue_writer import QueueWriter
+from fivefold.service.queue_writer import QueueWriter, _Target
 from fivefold.service.shared_tables import MemoryTable
 from fivefold.service.write_queue import WriteQueue
 from fivefold.stores import open_store
 from fivefold.stores.protocol import QueueEntry
 from fivefold.testing.vectors import WordVectors
+from fivefold.values.reports import Report
 from fivefold.values.times import utc_now
 from tests.support.postgres import Server
 
@@ -113,8 +114,9 @@ def test_the_queue_is_bounded(tmp_path: Path) -> None:
         parts.queue.add_records("default", ["x"] * 4, None)
     for number in range(7):
         parts.queue.add_records(f"n{number}", ["1", "2", "3"], None)
-    with pytest.raises(QueueFull):
+    with pytest.raises(QueueFull, match="all namespaces together") as full:
         parts.queue.add_records("late", ["1", "2"], None)
+    assert "23" not in str(full.value), "how much others have is not said"
     assert parts.writer.drain() == 23
     assert parts.queue.add_records("late", ["1", "2"], None).ahead == 0
     parts.engines.close()
@@ -166,6 +168,22 @@ def test_a_store_that_is_away_postpones_nothing(parts: Parts, monkeypatch: pytes
             parts.writer.drain()
     assert parts.queue.write("default", write.id).problem is None
     assert parts.writer.drain() == 1
+
+
+def test_a_namespace_that_the_store_refuses_lets_the_others_by(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    bad, good = (parts.queue.add_records(name, ["tea", "milk"], None) for name in ("bad", "good"))
+    remember = _Target.remember_queued
+
+    def refuse(self: _Target, entries: Sequence[QueueEntry]) -> Report | None:
+        if self.namespace == "bad":
+            raise StoreError("an index does not take this")
+        return remember(self, entries)
+
+    monkeypatch.setattr(_Target, "remember_queued", refuse)
+    assert parts.writer.drain() == 2
+    assert parts.queue.write("good", good.id).state == "done"
+    waiting = parts.queue.write("bad", bad.id)
+    assert (waiting.waiting, waiting.next_try_at) == (bad.waiting, parts.now + timedelta(seconds=1))
 
 
 def test_what_is_forgotten_while_it_waits_leaves_no_bytes(parts: Parts, tmp_path: Path) -> None:

@@ -13,7 +13,16 @@ from datetime import datetime, timedelta
 from fivefold import observers
 from fivefold.engine import SharedStore
 from fivefold.engine.shared_store import space_of
-from fivefold.errors import StoreClosed, StoreError
+from fivefold.errors import (
+    DamagedStore,
+    DiskFull,
+    NewerSchema,
+    ReadOnly,
+    ServerAway,
+    StoreClosed,
+    StoreError,
+    StoreReplaced,
+)
 from fivefold.namespace import Namespace
 from fivefold.service.audit import subject_of
 from fivefold.service.problems import problem_of
@@ -38,6 +47,9 @@ LONGEST_TRY = timedelta(hours=1)
 
 RATE_S = 30.0
 """The rate is that of the last seconds."""
+
+WHOLE_STORE = (DamagedStore, DiskFull, NewerSchema, ReadOnly, ServerAway, StoreClosed, StoreReplaced)
+"""Errors for which no record is to blame: everything waits."""
 
 _log = logging.getLogger("fivefold")
 
@@ -119,10 +131,10 @@ class QueueWriter:
                 pause = min(2 * pause, LONGEST_PAUSE_S)
 
     def _store_batch(self, namespace: str, batch: Sequence[QueueEntry]) -> int:
-        """Store records together; if that fails for another reason than the store, each alone."""
+        """Store records together; if that fails for another reason than the whole store, each alone."""
         try:
             done = _Target(self._store, namespace, space_of(self._engines, namespace)).remember_queued(batch)
-        except StoreError:
+        except WHOLE_STORE:
             raise
         except Exception as error:
             if len(batch) == 1:

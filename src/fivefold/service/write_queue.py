@@ -137,8 +137,9 @@ class WriteQueue:
 
     def retry_after_s(self, namespace: str, error: QueueFull) -> int:
         """After how many seconds there is room again, as far as one can say."""
+        waiting = self.waiting() if error.waiting is None else self._queue.length(namespace).records
         rate = self._rate(namespace) or 1.0
-        return max(1, min(LONGEST_S, ceil(error.waiting / rate / 10)))
+        return max(1, min(LONGEST_S, ceil(waiting / rate / 10)))
 
     def _add(
         self, namespace: str, records: Sequence[Record], notes: tuple[str, ...], key_id: str | None, write: str | None
@@ -162,7 +163,7 @@ class WriteQueue:
         lengths = self._queue.lengths()
         waiting = sum(length.records for length in lengths)
         if waiting + records > NAMESPACES * most or sum(item.bytes for item in lengths) > NAMESPACES * QUEUE_BYTES:
-            raise QueueFull(waiting, NAMESPACES * most)
+            raise QueueFull(None, NAMESPACES * most)
 
     def _rate(self, namespace: str) -> float | None:
         stored = self._rates.get(namespace)

@@ -44,8 +44,10 @@ class SqlQueueStore:
                 "bytes = l.bytes + excluded.bytes RETURNING records, bytes",
                 (known_as, namespace, len(entries), size),
             )
-            if records > most.records or bytes_ > most.bytes:
+            if records > most.records:
                 raise QueueFull(records - len(entries), most.records)
+            if bytes_ > most.bytes:
+                raise QueueFull(bytes_ - size, most.bytes, "bytes")
             ((number,),) = db.rows("SELECT coalesce(max(number), 0) + 1 FROM queue WHERE namespace = ?", (known_as,))
             db.many(
                 "INSERT INTO queue (namespace, write, place, number, memory_id, session_id, key_id, added_at, bytes, "
