@@ -25,6 +25,9 @@ AFTER_S = 60.0
 AGAIN_S = 3_600.0
 """For how long a namespace is left alone that was looked at, whether its check was due or not."""
 
+MOST = 1_000
+"""The most namespaces that wait for an idle moment, and of which it is known when they were looked at."""
+
 _log = logging.getLogger("fivefold")
 
 
@@ -40,7 +43,7 @@ class IdleCheck:
         self._clock = clock
         self._opened = monotonic()
         self._looked: dict[str, float] = {}
-        self._waiting: list[str] = []
+        self._waiting: dict[str, None] = {}
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
@@ -55,9 +58,9 @@ class IdleCheck:
         if now < self._opened + AFTER_S or now < self._looked.get(namespace, -AGAIN_S) + AGAIN_S:
             return
         with self._lock:
-            if self._ended.is_set() or namespace in self._waiting:
+            if self._ended.is_set() or len(self._waiting) >= MOST:
                 return
-            self._waiting.append(namespace)
+            self._waiting[namespace] = None
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="fivefold-check", daemon=True)
                 self._thread.start()
@@ -89,8 +92,11 @@ class IdleCheck:
             if self._ended.is_set() or not self._waiting:
                 self._thread = None
                 return None
-            namespace = self._waiting.pop()
+            namespace, _ = self._waiting.popitem()
+            self._looked.pop(namespace, None)
             self._looked[namespace] = monotonic()
+            if len(self._looked) > MOST:
+                del self._looked[next(iter(self._looked))]
             return namespace
 
     def _check(self, namespace: str) -> None:

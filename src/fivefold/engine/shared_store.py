@@ -118,7 +118,8 @@ class SharedStore:
 
 def space_of(engines: SharedStore, name: str) -> Namespace:
     """A namespace with the models that serve it, for a server that stores what waited."""
-    return Namespace(engines.store, name, None, engines._extractor, utc_now, engines._embedder)
+    activity = engines._idle_check.activity
+    return Namespace(engines.store, name, None, engines._extractor, utc_now, engines._embedder, activity)
 
 
 def _deletion(namespace: str) -> AuditEntry:
