@@ -20,7 +20,7 @@ IDLE_S = 30.0
 """For how long nothing was read or written before a check begins."""
 
 AFTER_S = 60.0
-"""For how long a store has been open before a check is thought of, so that a short program never has that thread."""
+"""For how long a store has been open before a check is considered, so that a short program never has that thread."""
 
 AGAIN_S = 3_600.0
 """For how long a namespace is left alone that was looked at, whether its check was due or not."""

@@ -149,7 +149,7 @@ GOLDEN = (
     ),
     Golden(
         "D7",
-        "mean divergence, one question of each held-out family of wordings",
+        "mean divergence, one question of each held-out family of wordings that was looked at",
         0.025,
         lambda _: _mean(one.divergence for one in _predictions()),
         "at most",

@@ -22,7 +22,7 @@ from fivefold.stores.sqlite.vectors import knn
 from fivefold.values.recall import Recall
 
 VECTORS, DIMENSION = 18_000, 384
-"""So many that signs are compared before codes (E8)."""
+"""Enough vectors that signs are compared before codes (E8)."""
 
 
 def _channels_for(question: str) -> Callable[[GoldenStore], str]:

@@ -13,7 +13,7 @@ from fivefold.values.serialize import Value
 Bound = Literal["at least", "at most"]
 
 Figure = float | int | str | bool
-"""A number; a text or a yes for what is none by nature."""
+"""A number, or a text or a yes where the requirement has no number."""
 
 NEAR = 1e-4
 """How far a number may be from the expected one, relative to it: documents print four digits."""

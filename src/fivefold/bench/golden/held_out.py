@@ -1,6 +1,7 @@
 """Questions in wordings that the weight model never saw in training (D5, D7).
 
-There is one for each family of wordings that is held out: the one whose SHA-256 is the smallest.
+There is one for each held-out family of wordings whose errors were looked at: the one whose SHA-256 is the smallest.
+The held-out families that nobody looked at have none here, so that this stays so.
 """
 
 from __future__ import annotations
