@@ -12,7 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from fivefold.bench.plots import COLOURS, GREYS, _largest, box, draw, looks_of, raised, require_plots, wrapped
+from fivefold.bench.plots import (
+    COLOURS,
+    GREYS,
+    _largest,
+    box,
+    draw,
+    looks_of,
+    page,
+    raised,
+    require_plots,
+    save,
+    wrapped,
+)
 from fivefold.bench.result_folder import PLOTS
 from fivefold.bench.results import collect_results
 from fivefold.bench.run import Run
@@ -70,6 +82,16 @@ def test_long_category_names_are_wrapped_and_many_categories_cut() -> None:
     many = {f"kind {number}": number % 15 for number in range(30)}
     assert len(_largest(many)) == 12
     assert _largest({"b": 1, "a": 2}) == ["b", "a"]
+
+
+@pytest.mark.parametrize(("name", "start"), [("a.svg", b"<?xml"), ("a.png", b"\x89PNG")])
+def test_a_plot_is_of_the_kind_its_name_says_and_the_same_each_time(name: str, start: bytes, tmp_path: Path) -> None:
+    drawn = []
+    for _ in range(2):
+        save(page("Empty")[0], tmp_path / name)
+        drawn.append((tmp_path / name).read_bytes())
+    assert drawn[0].startswith(start)
+    assert drawn[0] == drawn[1]
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

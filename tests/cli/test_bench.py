@@ -10,10 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from fivefold.bench.extrapolation import RECALLS, extrapolate
+from fivefold.bench.measures import Measure
 from fivefold.cli import terminal
+from fivefold.cli.bench import _show_extrapolated
 from fivefold.retrieval.recipe import RACED
 from tests.support import bench_data
 from tests.support.shell import Command
+
+CURVE = [(size, 80.0 * (size / 1e7) ** 0.3) for size in (1_000, 10_000, 100_000)]
 
 
 def test_small_sizes_are_measured_but_not_held_against_a_bar(command: Command) -> None:
@@ -28,7 +33,7 @@ def test_small_sizes_are_measured_but_not_held_against_a_bar(command: Command) -
 
 
 def test_sizes_from_a_thousand_are_held_against_their_bars(command: Command) -> None:
-    found = command("bench", "speed", "--sizes", "50,1000", "--rounds", "5", "--json").json
+    found = command("bench", "speed", "--sizes", "10,50,1000", "--rounds", "5", "--plot", "a.svg", "--json").json
     assert all(item["ok"] is None and item["bar"] == "" for item in found if 0 < item["memories"] < 1000)
     assert {item["what"] for item in found if item["bar"]} == {
         "write, no embedding",
@@ -36,11 +41,40 @@ def test_sizes_from_a_thousand_are_held_against_their_bars(command: Command) -> 
         "recall default",
         "recall default, a filter leaves 1 %",
         "recall default, encoding and ranking included",
+        "recall recall, the best 50 read, all included",
         "write with fivefold-minilm, batches",
         "encode a question, fivefold-minilm",
         "rerank 10 turns",
         "rerank 20 turns",
     }
+    fitted = [item for item in found if item["fit"]]
+    assert [item["what"] for item in fitted] == [f"{what}, extrapolated, not measured" for what in RECALLS]
+    assert all(item["memories"] == 10_000_000 and item["fit"]["sizes"] == [10, 50, 1000] for item in fitted)
+    assert "extrapolated, not measured" in Path("a.svg").read_text("utf-8")
+
+
+def test_extrapolated_figures_have_a_table_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    measured = [Measure("recall default", size, ms, ms, 2 * ms, "ms", "", None) for size, ms in CURVE]
+    _show_extrapolated([*measured, *extrapolate(measured)])
+    blank, heads, row, note = capsys.readouterr().out.splitlines()
+    assert blank == ""
+    assert heads.split() == "measure memories p50 slope last slope p99 slope last slope fitted to".split()
+    assert re.fullmatch(
+        r"recall default, extrapolated, not measured +10,000,000 +80\.00 +0\.30 +0\.30 +160\.00 +0\.30 +0\.30 +ms +"
+        r"1,000, 10,000, 100,000 *",
+        row,
+    )
+    assert note.startswith("slope: of log time by log size")
+    _show_extrapolated(measured)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("name", ["a.gif", "nowhere/a.svg"])
+def test_a_plot_that_cannot_be_drawn_is_refused_before_anything_is_measured(name: str, command: Command) -> None:
+    ran = command("bench", "speed", "--plot", name)
+    assert ran.code == 1
+    assert ran.err.startswith("fivefold: ")
+    assert f"not {name!r}" in ran.err
 
 
 @pytest.fixture

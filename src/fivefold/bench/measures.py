@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -24,17 +24,34 @@ BATCH = 2_000
 WARM = 5
 """Calls that are made first and not counted."""
 
-
 PUBLISHED_P99 = 50
 """Milliseconds of the whole of `recall`, the best fifty read again, as its document reports them (R11)."""
+
+PUBLISHED_MEMORIES = 10_000_000
+"""The memories among which its document reports them (R11)."""
 
 MOST_READINGS = 100
 """Recalls measured in which a model reads fifty texts each time."""
 
 
+WHOLE, WHOLE_LOW = "recall default, encoding and ranking included", "recall default, low effort, all included"
+READ_AGAIN = "recall recall, the best 50 read, all included"
+
+
+@dataclass(frozen=True, slots=True)
+class Fit(Value):
+    """How an extrapolated figure came about: the sizes of the fit, its slopes, and those between the last two sizes."""
+
+    sizes: tuple[int, ...]
+    slope_p50: float
+    slope_p99: float
+    last_slope_p50: float
+    last_slope_p99: float
+
+
 @dataclass(frozen=True, slots=True)
 class Measure(Value):
-    """One figure, its limit, and whether it meets the limit. Only times have a tail."""
+    """One figure, its limit, and whether it meets the limit. Only times have a tail; only extrapolated ones a fit."""
 
     what: str
     memories: int
@@ -44,6 +61,7 @@ class Measure(Value):
     unit: str
     bar: str
     ok: bool | None
+    fit: Fit | None = None
 
 
 def figure(what: str, memories: int, value: float, unit: str, bar: str = "", ok: bool | None = None) -> Measure:
@@ -99,7 +117,15 @@ def read_again(engine: Engine, size: int, rounds: int) -> Measure:
     """Recipe `recall` with its fifty best read by the cross-encoder, new questions, all included (R11)."""
     recipe = load_recipe("recall", {"rerank.cross_encoder.effort": "normal"})
     ms = ask_new(partial(whole_recall, engine, recipe), min(rounds, MOST_READINGS))
-    return times("recall recall, the best 50 read, all included", size, ms, limit_p99=PUBLISHED_P99)
+    return times(READ_AGAIN, size, ms, limit_p99=PUBLISHED_P99)
+
+
+def whole_recalls(
+    engine: Engine, size: int, rounds: int, limits: tuple[float | None, float | None] = (None, None)
+) -> Iterator[Measure]:
+    """Recipe `default` from call to answer, new questions, at normal and at low effort; the limits are of the first."""
+    yield times(WHOLE, size, ask_new(partial(whole_recall, engine, "default"), rounds), *limits)
+    yield times(WHOLE_LOW, size, ask_new(partial(whole_recall, engine, "default", effort="low"), rounds))
 
 
 def whole_recall(engine: Engine, recipe: RecipeChoice, question: str, effort: Effort = "normal") -> float:

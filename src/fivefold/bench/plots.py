@@ -206,18 +206,28 @@ def page(title: str, width: float = 8.0, height: float = 4.6) -> tuple[Figure, A
 
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = figure.add_subplot()
+    style(axes, title)
+    return figure, axes
+
+
+def style(axes: Axes, title: str) -> None:
+    """The house style for one set of axes: its title at the left, a light grid, no frame."""
     axes.set_title(title, loc="left", fontsize=12, color=INK, pad=10)
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color("#AAAAAA")
     axes.grid(True, color="#E6E6E6", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.tick_params(colors=INK)
-    return figure, axes
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write the figure as a PNG file, the same bytes each time."""
+    """Write the figure as a PNG file, or as SVG where the name says so, the same bytes each time."""
+    from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     FigureCanvasAgg(figure)
+    if path.suffix.lower() == ".svg":
+        with rc_context({"svg.hashsalt": path.name}):
+            figure.savefig(path, format="svg", metadata={"Date": None})
+        return
     figure.savefig(path, dpi=DPI, metadata={"Software": None}, pil_kwargs={"optimize": True})

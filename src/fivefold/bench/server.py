@@ -26,6 +26,7 @@ from fivefold.bench.measures import (
     read_again,
     timed_recall,
     times,
+    whole_recalls,
     write_rate,
 )
 from fivefold.bench.speed import warm_up
@@ -106,6 +107,7 @@ def _measure_one(engine: Engine, store: PostgresStore, size: int, rounds: int, p
         ms = ask_rounds(partial(timed_recall, engine, recipe), rounds)
         yield times(f"recall {recipe}", size, ms, LIMIT_MS if limited else None)
     yield filtered_recall(engine, size, rounds, LIMIT_MS if limited else None)
+    yield from whole_recalls(engine, size, rounds)
     yield read_again(engine, size, rounds)
 
 

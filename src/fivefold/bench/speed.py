@@ -18,14 +18,13 @@ from fivefold.bench.entity_crowd import add_entities, name
 from fivefold.bench.large import measure_large
 from fivefold.bench.measures import (
     Measure,
-    ask_new,
     ask_rounds,
     figure,
     filtered_recall,
     read_again,
     timed_recall,
     times,
-    whole_recall,
+    whole_recalls,
     write_rate,
 )
 from fivefold.engine import Engine
@@ -91,11 +90,7 @@ def _measure_one(engine: Engine, store: SqliteStore, size: int, rounds: int, pro
         ms = ask_rounds(partial(timed_recall, engine, recipe), rounds)
         yield times(f"recall {recipe}", size, ms, limit if recipe == "default" else None)
     yield filtered_recall(engine, size, rounds, limit)
-    limits = (9, 20) if size <= MIDDLE else (None, None)
-    ms = ask_new(partial(whole_recall, engine, "default"), rounds)
-    yield times("recall default, encoding and ranking included", size, ms, *limits)
-    ms = ask_new(partial(whole_recall, engine, "default", effort="low"), rounds)
-    yield times("the same at low effort", size, ms)
+    yield from whole_recalls(engine, size, rounds, (9, 20) if size <= MIDDLE else (None, None))
     yield times("recall recall", size, ask_rounds(partial(timed_recall, engine, "recall"), rounds))
     yield read_again(engine, size, rounds)
     yield _plain_knn(engine, store, size, rounds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,7 +14,7 @@ from fivefold.cli.app import JsonOption, app, print_json
 from fivefold.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from fivefold.bench.measures import Measure
+    from fivefold.bench.measures import Fit, Measure
 
 bench = typer.Typer(help="Measure fivefold on this machine.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(bench, name="bench")
@@ -34,12 +35,35 @@ def speed(
     dsn: Annotated[
         str | None, typer.Option(help="Measure a PostgreSQL server instead, in a schema of its own, dropped afterwards")
     ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw recall times by memories into this file, .svg or .png")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Measure writes per second, recall times and bytes per memory, compared with plain sqlite-vec or pgvector."""
     counts = counts_of(sizes)
     if rounds < 1:
         raise InvalidInput("sizes and rounds must be at least 1")
+    if plot is not None:
+        from fivefold.bench.speed_plot import require_plot
+
+        require_plot(plot)
+    found = _measure(dsn, counts, rounds)
+    if as_json:
+        print_json([item.to_dict() for item in found])
+    else:
+        _show(found)
+        _show_extrapolated(found)
+    if plot is not None:
+        from fivefold.bench.speed_plot import draw_recall_times
+
+        draw_recall_times(plot, found, "SQLite" if dsn is None else "PostgreSQL")
+
+
+def _measure(dsn: str | None, counts: tuple[int, ...], rounds: int) -> list[Measure]:
+    """All figures of a new file or of a server, and what follows from them for ten million memories."""
+    from fivefold.bench.extrapolation import extrapolate
+
     progress = sys.stderr.isatty()
     if dsn is None:
         from fivefold.bench.speed import measure
@@ -50,10 +74,7 @@ def speed(
 
         measured = measure_server(dsn, counts, rounds, progress)
     found = [_held(item, max(counts)) for item in measured]
-    if as_json:
-        print_json([item.to_dict() for item in found])
-    else:
-        _show(found)
+    return [*found, *extrapolate(found)]
 
 
 @bench.command()
@@ -105,7 +126,7 @@ def _show(found: list[Measure]) -> None:
     """Rates and sizes have one value; times have a middle and a tail."""
     from fivefold.cli import terminal
 
-    values = [item for item in found if item.p95 is None]
+    values = [item for item in found if item.p95 is None and item.fit is None]
     times = [item for item in found if item.p95 is not None]
     right = ("memories", "value", "p50", "p95", "p99")
     terminal.table(
@@ -119,6 +140,32 @@ def _show(found: list[Measure]) -> None:
         [(item.what, _count(item), *_spread(item), item.unit, item.bar, _mark(item)) for item in times],
         right,
     )
+
+
+def _show_extrapolated(found: list[Measure]) -> None:
+    """What no size measured, in a table of its own with how each figure came about."""
+    from fivefold.cli import terminal
+
+    rows = [(item, item.fit) for item in found if item.fit is not None]
+    if not rows:
+        return
+    terminal.line("")
+    terminal.table(
+        ("measure", "memories", "p50", "slope", "last slope", "p99", "slope", "last slope", "", "fitted to"),
+        [(item.what, _count(item), *_fitted(item, fit), item.unit, _sizes(fit)) for item, fit in rows],
+        ("memories", "p50", "p99", "slope", "last slope"),
+    )
+    terminal.hang("", "slope: of log time by log size, a line by least squares; last slope: between the last two sizes")
+
+
+def _fitted(item: Measure, fit: Fit) -> tuple[str, ...]:
+    slopes = (fit.slope_p50, fit.last_slope_p50, fit.slope_p99, fit.last_slope_p99)
+    middle, middle_last, tail, tail_last = (f"{slope:.2f}" for slope in slopes)
+    return f"{item.p50:,.2f}", middle, middle_last, f"{item.p99:,.2f}", tail, tail_last
+
+
+def _sizes(fit: Fit) -> str:
+    return ", ".join(f"{size:,}" for size in fit.sizes)
 
 
 def _spread(item: Measure) -> tuple[str, ...]:
