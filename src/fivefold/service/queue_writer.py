@@ -97,14 +97,14 @@ class QueueWriter:
 
     def drain(self) -> int:
         """Store a batch of each namespace until nothing can be stored now; gives how many records left the queue."""
-        taken = 0
-        while not self._stopped.is_set():
-            now = self._clock()
-            batches = [(name, self._store.queue.first(name, BATCH, now)) for name in self._names()]
-            if not any(batch for _, batch in batches):
-                break
-            for name, batch in batches:
-                if batch and not self._stopped.is_set():
+        taken, found = 0, True
+        while found:
+            found = False
+            for name in self._names():
+                if self._stopped.is_set():
+                    return taken
+                if batch := self._store.queue.first(name, BATCH, self._clock()):
+                    found = True
                     taken += self._store_batch(name, batch)
         return taken
 
