@@ -157,7 +157,7 @@ GOLDEN = (
     Golden("D7", "mean error of a weight", 0.053, lambda _: _mean(one.error for one in _predictions()), "at most"),
     Golden(
         "D7",
-        "share of the questions whose leading signal is right",
+        "share of these questions whose leading signal is right",
         0.988,
         lambda _: _mean(one.right_signal for one in _predictions()),
         "at least",
