@@ -39,6 +39,7 @@ ARGS: dict[str, list[str]] = {
     "chat": [],
     "recipes list": [],
     "recipes show": ["engram"],
+    "recipes verify": [],
     "get": ["key"],
     "list": [],
     "sessions": [],
