@@ -14,22 +14,16 @@ import fivefold
 from fivefold.engine import Engine, idle_check
 from fivefold.stores import open_store
 from fivefold.writing import drift
+from tests.support.clock import Clock
 from tests.support.toy_engine import Toy, toy
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 PATIENCE_S = 30.0
 
 
-class Clock:
-    now = NOW
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(NOW)
 
 
 @pytest.fixture

@@ -9,21 +9,15 @@ import pytest
 
 from fivefold.engine import Engine
 from fivefold.stores import open_store
+from tests.support.clock import Clock
 from tests.support.toy_engine import Toy
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
-class Clock:
-    now = NOON
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(NOON)
 
 
 @pytest.fixture
