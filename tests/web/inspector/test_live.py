@@ -15,7 +15,7 @@ from fivefold.service.keys import Keyring
 from fivefold.service.service import Service, open_service
 from fivefold.web.app import create_app
 from fivefold.web.inspector import live
-from tests.support.web_server import Served
+from tests.support.web_server import STOP_S, Served
 
 TEXT = "<script>document.title = 'owned'</script> The bees are in the orchard"
 NAMESPACE = "/v1/namespaces/live"
@@ -118,7 +118,8 @@ def test_a_server_with_an_open_stream_stops(tmp_path: Path) -> None:
         assert next(lines) == "retry: 1000"
         served.process.send_signal(signal.SIGTERM)
         assert "".join(lines) == "", "it ends without an error"
-    assert served.stop() == 0
+    assert served.process.wait(STOP_S) == 0
+    served.stop()
 
 
 def test_a_stream_ends_when_the_server_stops(
