@@ -116,7 +116,7 @@ def test_searching_and_fusing_is_one_statement_in_one_round_trip(
 def test_a_whole_recall_waits_only_so_often(recipe: str, engine: Engine, trips: RoundTrips) -> None:
     """The least of a few counts: on a busy machine an answer may come before the last of what was sent in one go."""
     weak = {"select.threshold.least": 0} if recipe == "engram" else None
-    counts = []
+    counts: list[int] = []
     while not counts or (min(counts) > MOST[recipe] and len(counts) < TRIES):
         with trips.counted() as counted:
             assert engine.recall(QUESTION, recipe=recipe, overrides=weak).hits
