@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -12,8 +14,17 @@ from fivefold.hooks.blocks import prompt_block, session_block
 from fivefold.hooks.state import State, write_json
 from fivefold.hooks.writer import Event, SpoolWriter, event_of
 
-WARM_UP = "What do we know about this project, and what was decided?"
-"""A question that loads the models and the vectors before the first prompt."""
+WARM_UPS = (
+    "What do we know about this project, and what was decided?",
+    "When did we last change config.toml, and who asked for it in early June?",
+    "List every test that failed since last Monday, please.",
+    "How many retries does the client have now? It was another number before.",
+    "Add Sarah's e-mail address to the README; I can't find where we wrote it.",
+)
+"""Prompts of several kinds, which load what the first real one needs: models, vectors, patterns of texts."""
+
+NICENESS = 5
+"""How far storing steps back behind the hooks and the answers to prompts."""
 
 
 class Requests:
@@ -48,7 +59,11 @@ class Requests:
         return b""
 
     def drain(self) -> None:
-        """Store what waits; where that is under way, the one that does it looks once more."""
+        """Store what waits; where that is under way, the one that does it looks once more.
+
+        The calling thread has a lower priority from then on: the agent waits for hooks, and nobody for the writer.
+        """
+        step_back()
         self._again.set()
         while self._again.is_set() and self._writing.acquire(blocking=False):
             try:
@@ -89,11 +104,19 @@ class Requests:
         return prompt_block(engine, self._settings, prompt, event.session)
 
     def _get_ready(self, namespace: str) -> None:
-        """Load what a prompt in this namespace needs. Vectors stay in memory from the second recall on."""
+        """Load what a prompt in this namespace needs."""
         engine = self._store.namespace(namespace)
         if namespace in self._warm or not engine.exists():
             return
         self._warm.add(namespace)
-        for _ in range(2):
-            engine.recall(WARM_UP, 5)
+        for prompt in WARM_UPS:
+            prompt_block(engine, self._settings, prompt, None)
         self.refresh(namespace)
+
+
+def step_back() -> None:
+    """Lower the priority of this thread, where the system has one for each thread; it cannot be raised again."""
+    if sys.platform == "linux":
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+        usual = os.getpriority(os.PRIO_PROCESS, os.getpid())
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), min(usual + NICENESS, 19))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from fivefold.values.reading import Span
+from fivefold.values.reason import is_telling
 from fivefold.values.recall_trace import PassageMatch, WordMatch
 
 LONG = 1_000
@@ -62,9 +63,12 @@ def marked_passage(content: str, match: PassageMatch | None) -> list[Segment]:
 
 
 def mark_words(text: str, words: Iterable[WordMatch], start: int = 0, end: int | None = None) -> list[Segment]:
-    """The characters from `start` to `end`, split where the span of a word begins or ends; spans may overlap."""
+    """The characters from `start` to `end`, split where the span of a word begins or ends; spans may overlap.
+
+    Small words such as "I" are not marked.
+    """
     end = len(text) if end is None else end
-    inside = [word for word in words if start <= word.start < word.end <= end]
+    inside = [word for word in words if start <= word.start < word.end <= end and is_telling(word)]
     cuts = sorted({start, end, *(edge for word in inside for edge in (word.start, word.end))})
     return [
         Segment(text[first:last], _nearest_first(w for w in inside if w.start <= first and last <= w.end))

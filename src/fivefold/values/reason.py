@@ -23,17 +23,22 @@ _BY_ROUTE = {
 }
 _OTHERWISE = "is close in meaning"
 _SMALL = frozenset(
-    "a about am an and any are as at be been but by can did do does for from had has have he her him his how i in is "
-    "it its me my no not of on or our she so that the their them there they this to us was we were what when where "
-    "which who whom why will with you your".split()
+    "a about am an and any are as at be been but by can did do does for from had has have he her him his how i i'm "
+    "i’m i'd i’d i've i’ve in is it its it's it’s me my no not of on or our she so that the their them there they this "
+    "to us was we were what when where which who whom why will with you your".split()
 )
 """Words that say nothing about why two texts belong together."""
+
+
+def is_telling(match: WordMatch) -> bool:
+    """Whether two words that met tell a person why: neither is a small word such as "I"."""
+    return match.question.casefold() not in _SMALL and match.memory.casefold() not in _SMALL
 
 
 def short_reason(candidate: Candidate) -> str:
     """The words that met, or what else brought it, in a few words."""
     matches = candidate.passage.words if candidate.passage else ()
-    words = [match for match in matches if match.start >= 0 and match.question.casefold() not in _SMALL]
+    words = [match for match in matches if match.start >= 0 and is_telling(match)]
     time = _BY_ROUTE["window"] if any(item.route == "window" for item in candidate.evidence) else ""
     return "; ".join(filter(None, (_same(words), time))) or _near(words) or _route(candidate)
 
@@ -47,7 +52,9 @@ def _same(words: list[WordMatch]) -> str:
 
 
 def _is_same(word: WordMatch) -> bool:
-    return word.similarity >= SAME or word.memory.casefold() == word.question.casefold()
+    """Forms of one word begin alike, such as "tell" and "told"; "clock" is only near "time"."""
+    said, asked = word.memory.casefold(), word.question.casefold()
+    return said == asked or (word.similarity >= SAME and said[:1] == asked[:1])
 
 
 def _near(words: list[WordMatch]) -> str:
