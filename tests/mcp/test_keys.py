@@ -77,6 +77,7 @@ def asked(recall: str = "nothing") -> dict[str, dict[str, Any]]:
         "used": {"recall_id": recall, "used": ["vault"]},
         "sessions": {"session_id": "midnight"},
         "stats": {},
+        "health": {},
         "namespaces": {},
         "delete_namespace": {},
     }

@@ -23,6 +23,7 @@ NEEDED: dict[str, dict[str, Any]] = {
     "used": {"recall_id": "nothing"},
     "sessions": {},
     "stats": {},
+    "health": {},
 }
 WRONG: dict[str, list[object]] = {
     "string": [5, None, ["a"], {"a": "b"}, True],
@@ -37,7 +38,7 @@ HOSTILE = ["\x00", "a\x00b", "", "   ", "\u200b", "x" * 200_001, "'; DROP TABLE 
 def bad(schema: dict[str, Any], given: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     """Arguments that do not fit, and the one that does not."""
     for name, field in schema["properties"].items():
-        needed = name in schema["required"]
+        needed = name in schema.get("required", [])
         for value in WRONG[field["type"]]:
             if value is not None or needed:
                 yield {**given, name: value}, name

@@ -11,12 +11,13 @@ from fivefold.mcp.calls import SessionLog
 from fivefold.retrieval.prompt import Context
 from fivefold.service.responses import DeletedNamespace, ForgottenMemory, Namespaces
 from fivefold.text.tokens import tokens
+from fivefold.values.health import HealthReport
 from fivefold.values.recall import Recall
 from fivefold.values.reports import Report, Stats
 from fivefold.values.schema import schema_of
 from tests.support.mcp_client import RECORDS, Talk, text_of
 
-READING = {"recall", "explain", "sessions", "stats", "namespaces"}
+READING = {"recall", "explain", "sessions", "stats", "health", "namespaces"}
 GIVES = {
     "remember": Report,
     "remember_messages": Report,
@@ -25,6 +26,7 @@ GIVES = {
     "forget": ForgottenMemory,
     "sessions": SessionLog,
     "stats": Stats,
+    "health": HealthReport,
     "namespaces": Namespaces,
     "delete_namespace": DeletedNamespace,
 }
@@ -39,6 +41,8 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
             "event_at": "2025-01-06T09:05Z",
             "type": "preference",
             "importance": 0.7,
+            "expires_at": "2035-01-06T09:05Z",
+            "pinned": True,
             "id": "tea",
         },
         {"content": "I live in Bristol now", "supersedes": "home"},
@@ -72,6 +76,7 @@ EXAMPLES: dict[str, list[dict[str, Any]]] = {
     ],
     "sessions": [{}, {"session_id": "monday"}, {"limit": 1, "token_budget": 200}],
     "stats": [{}],
+    "health": [{}],
     "namespaces": [{}],
     "forget": [{"id": "key"}],
 }
@@ -88,6 +93,7 @@ def test_tools_are_offered_with_schemas_and_hints(talk: Talk) -> None:
         "used",
         "sessions",
         "stats",
+        "health",
         "namespaces",
         "delete_namespace",
     ]
@@ -165,6 +171,22 @@ def test_recall_says_in_one_line_that_nothing_seems_to_answer(talk: Talk) -> Non
     assert text_of(nothing) == "Nothing stored seems to answer this."
     assert (nothing.structured_content["found"], nothing.structured_content["sources"]) == (False, [])
     assert "seems to answer: " in text_of(talk.call("explain", question="what is my badge ID?", k=2))
+
+
+def test_a_memory_is_pinned_and_given_an_end(talk: Talk) -> None:
+    parcel = "The parcel came on 8 March between nine and ten"
+    talk.done("remember", content=parcel, id="parcel", expires_at="2025-03-08T10:00Z")
+    talk.done("remember", content="I carry an adrenaline pen", id="pen", pinned=True)
+    pinned = talk.done("recall", question="what do I carry?", filter="pinned:yes")
+    assert "pen" in [source["id"] for source in pinned["sources"]]
+    assert "parcel" not in [
+        source["id"] for source in talk.done("recall", question="when did the parcel come?")["sources"]
+    ]
+    report = text_of(talk.call("health"))
+    assert "expired, 1: no longer recalled, and still stored" in report
+    assert f"- parcel, expired 2025-03-08 10:00: {parcel}" in report
+    refused = talk.call("remember", content="x", expires_at="soon")
+    assert "expires_at 'soon' is not an ISO 8601 time" in text_of(refused)
 
 
 def test_a_filter_says_which_memories_may_answer(talk: Talk) -> None:

@@ -29,6 +29,11 @@ CONTENT = "The text to remember: one self-contained statement; name people and t
 
 IMPORTANCE = "From 0 for trivia to 1; default: read from the wording"
 OWN_ID = "Your own id; what has a known one is not stored again"
+EXPIRES = "From when on it is no longer recalled, ISO 8601; default: never"
+PINNED = "Never expires, and no later text replaces it"
+SESSION = "The running conversation, whose last turns come along; default: the latest"
+MIN_CHANCE = "Least chance of a source; default: any"
+AS_RECALL = "As for recall"
 """Shorter than in the library: a model reads all of them before each talk."""
 
 MAX_SOURCES = 1_000
@@ -39,9 +44,6 @@ MAX_MESSAGES = 1_000
 
 Question = Annotated[str, described(REQUEST["question"])]
 Count = Annotated[int, described(REQUEST["k"], high=False)]
-Work = Annotated[Effort, described(REQUEST["effort"])]
-Time = Annotated[str | None, described(REQUEST["now"])]
-Narrowing = Annotated[str | None, described(REQUEST["filter"])]
 Namespace = Annotated[str | None, Field(description="Leave out for the usual one")]
 
 
@@ -71,9 +73,9 @@ class Remember(Arguments):
     type: Annotated[Type | None, described(RECORD_FIELDS["type"])] = None
     tags: Annotated[list[str], described(RECORD_FIELDS["tags"])] = []
     importance: Annotated[float | None, described(RECORD_FIELDS["importance"], description=IMPORTANCE)] = None
-    supersedes: Annotated[
-        str | None, Field(description="Id of the memory this one corrects; it stays in the history and stops winning")
-    ] = None
+    expires_at: Annotated[str | None, described(RECORD_FIELDS["expires_at"], description=EXPIRES)] = None
+    pinned: Annotated[bool | None, described(RECORD_FIELDS["pinned"], description=PINNED)] = None
+    supersedes: Annotated[str | None, Field(description="Id of the memory that this one corrects")] = None
     id: Annotated[str | None, described(RECORD_FIELDS["id"], description=OWN_ID)] = None
 
     @property
@@ -106,12 +108,12 @@ class Recall(Arguments):
     question: Question
     token_budget: Budget = BUDGET
     k: Count = 10
-    effort: Work = "normal"
-    now: Time = None
-    session_id: Annotated[str | None, described(REQUEST["session_id"])] = None
+    effort: Annotated[Effort, described(REQUEST["effort"])] = "normal"
+    now: Annotated[str | None, described(REQUEST["now"])] = None
+    session_id: Annotated[str | None, described(REQUEST["session_id"], description=SESSION)] = None
     recent_turns: Annotated[int | None, described(REQUEST["recent_turns"])] = None
-    min_chance: Annotated[float | None, described(REQUEST["min_chance"])] = None
-    filter: Narrowing = None
+    min_chance: Annotated[float | None, described(REQUEST["min_chance"], description=MIN_CHANCE)] = None
+    filter: Annotated[str | None, described(REQUEST["filter"])] = None
     ids: Annotated[
         bool, Field(description="Also give the id of each source, which forget and supersedes need; costs tokens")
     ] = False
@@ -121,12 +123,10 @@ class Explain(Arguments):
     question: Question
     token_budget: Budget = 2 * BUDGET
     k: Count = 5
-    recipe: Annotated[
-        str, Field(description="Name of the recipe to answer by; 'default' is what the recall tool uses")
-    ] = "default"
-    effort: Work = "normal"
-    now: Time = None
-    filter: Narrowing = None
+    recipe: Annotated[str, Field(description="The recipe to answer by; recall uses 'default'")] = "default"
+    effort: Annotated[Effort, described(REQUEST["effort"], description=AS_RECALL)] = "normal"
+    now: Annotated[str | None, described(REQUEST["now"], description=AS_RECALL)] = None
+    filter: Annotated[str | None, described(REQUEST["filter"], description=AS_RECALL)] = None
 
 
 class Forget(Arguments):
@@ -158,11 +158,11 @@ class Used(Arguments):
 
 
 class Sessions(Arguments):
-    session_id: Annotated[
-        str | None, Field(description="Id of one conversation, to read its turns; leave out to list conversations")
-    ] = None
+    session_id: Annotated[str | None, Field(description="One conversation, to read its turns; default: list them")] = (
+        None
+    )
     limit: Annotated[int, Field(ge=1, description="How many conversations at most")] = 20
-    cursor: Annotated[str | None, Field(description="The cursor of the answer before, to go on after it")] = None
+    cursor: Annotated[str | None, Field(description="That of the answer before, to go on")] = None
     token_budget: Budget = BUDGET
 
     @property
@@ -178,8 +178,12 @@ class Stats(Arguments):
     pass
 
 
+class Health(Arguments):
+    pass
+
+
 class Namespaces(Arguments):
-    cursor: Annotated[str | None, Field(description="The cursor of the answer before, to go on after it")] = None
+    cursor: Annotated[str | None, Field(description="That of the answer before, to go on")] = None
 
 
 class DeleteNamespace(Arguments):
@@ -218,12 +222,9 @@ def schema(kind: type[Arguments]) -> Json:
     generated = kind.model_json_schema()
     fields = {name: _short(field) for name, field in generated["properties"].items()}
     order = [*(name for name in fields if name != "namespace"), "namespace"]
-    return {
-        "type": "object",
-        "properties": {name: fields[name] for name in order},
-        "required": generated.get("required", []),
-        "additionalProperties": False,
-    }
+    required = {"required": generated["required"]} if "required" in generated else {}
+    properties = {name: fields[name] for name in order}
+    return {"type": "object", "properties": properties, **required, "additionalProperties": False}
 
 
 def _short(field: Json) -> Json:

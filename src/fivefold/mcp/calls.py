@@ -20,6 +20,9 @@ from fivefold.values.memory import Memory, Session
 from fivefold.values.recall import Recall
 from fivefold.values.serialize import Value
 
+MOST_EXAMPLES = 5
+"""Memories that each finding of a namespace's health names."""
+
 _SOURCE = re.compile(r"^\[\d+\] ", re.MULTILINE)
 
 
@@ -158,3 +161,11 @@ def delete_namespace(action: Action, numbers: SourceNumbers, request: arguments.
 def stats(action: Action, numbers: SourceNumbers, _: arguments.Stats) -> ToolResult:
     counts = action.service.stats(action.caller, action.engine)
     return ToolResult(counts, text.stats(counts))
+
+
+def health(action: Action, numbers: SourceNumbers, _: arguments.Health) -> ToolResult:
+    """As many examples of each finding as fit."""
+    report = action.engine.health(examples=MOST_EXAMPLES)
+    messages = (text.health(report, most) for most in range(MOST_EXAMPLES, 0, -1))
+    fitting = next((message for message in messages if tokens(message) <= arguments.BUDGET), text.health(report, 0))
+    return ToolResult(report, clip(fitting, arguments.BUDGET))

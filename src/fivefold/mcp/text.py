@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fivefold.mcp.budget import LINE
-from fivefold.text.fence import quote_line, quote_name
+from fivefold.text.fence import fenced, quote_line, quote_name
 from fivefold.values.reports import WITH_CHANCE
 from fivefold.values.shorten import shorten
 
 if TYPE_CHECKING:
     from fivefold.retrieval.prompt import Context
     from fivefold.service.responses import DeletedNamespace, Feedback, ForgottenMemory, Namespaces
+    from fivefold.values.health import HealthExample, HealthReport
     from fivefold.values.memory import Memory, Session
     from fivefold.values.paging import Page
     from fivefold.values.reports import Erasure, Report, Stats
@@ -121,3 +122,21 @@ def stats(counts: Stats) -> str:
         f"{counts.recalls:,} recalls, {counts.feedback:,} uses reported; "
         f"embedded by {counts.embedder or 'nothing yet'}."
     )
+
+
+def health(report: HealthReport, examples: int) -> str:
+    """Each finding with what to do and a few of its memories; what is sound is not named."""
+    lines = []
+    for found in report.findings:
+        if found.count:
+            lines.append(f"{found.check}, {found.count:,}: {found.meaning}; {found.advice}.")
+            lines += map(_example, found.examples[:examples])
+    if not lines:
+        return f"Nothing to look after among {report.memories:,} memories."
+    head = f"Namespace {report.namespace!r}, {report.memories:,} memories."
+    return "\n".join((head, fenced("\n".join(lines)) if examples else "\n".join(lines)))
+
+
+def _example(example: HealthExample) -> str:
+    other = "" if example.other is None else f"; {example.other}: {shorten(example.other_text or '', LINE)}"
+    return quote_line(f"- {example.id}, {example.why}: {shorten(example.text, LINE)}{other}")

@@ -17,6 +17,7 @@ from fivefold.retrieval.prompt import Context
 from fivefold.service.responses import DeletedNamespace, Feedback, ForgottenMemory, Namespaces
 from fivefold.service.session import Action
 from fivefold.values.access import Role
+from fivefold.values.health import HealthReport
 from fivefold.values.recall import Recall
 from fivefold.values.reports import Report, Stats
 from fivefold.values.schema import schema_of
@@ -75,8 +76,8 @@ TOOLS = {
             "Remember",
             "Store one statement for good: a preference, fact, decision, date or correction that will matter in a "
             "later conversation. Call it once for each statement. Store no secrets, and nothing that can be looked up "
-            "in files at hand. A text that is known already is not stored twice, and a newer statement about the same "
-            "thing supersedes the older one by itself.",
+            "in files at hand. A known text is not stored twice, and a newer statement about the same thing supersedes "
+            "the older one.",
             "writer",
             arguments.Remember,
             Report,
@@ -153,6 +154,16 @@ TOOLS = {
             arguments.Stats,
             Stats,
             calls.stats,
+        ),
+        Tool(
+            "health",
+            "What to look after",
+            "Find what is expired, stale, never used, said twice, contradicted or a secret, with ids and what to do. "
+            "Ask the user before you forget anything.",
+            "reader",
+            arguments.Health,
+            HealthReport,
+            calls.health,
         ),
         Tool(
             "namespaces",

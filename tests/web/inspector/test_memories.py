@@ -195,6 +195,8 @@ def test_what_is_typed_is_remembered(browser_page: Page, served: Served) -> None
     browser_page.get_by_label("Speaker").fill("Vera")
     browser_page.get_by_label("Event at (UTC)").fill("2025-02-03T04:05:06")
     browser_page.get_by_label("Tags").fill("home\nkeys, spare")
+    browser_page.get_by_label("Expires at (UTC)").fill("2999-02-03T04:05:06")
+    browser_page.get_by_label("Pinned").select_option("yes")
     browser_page.get_by_label("Importance").fill("3")
     browser_page.get_by_role("button", name="Remember").click()
     expect(browser_page.get_by_role("alert")).to_contain_text("importance must be a number from 0 to 1")
@@ -206,6 +208,7 @@ def test_what_is_typed_is_remembered(browser_page: Page, served: Served) -> None
     (stored,) = served.client.get(f"/v1/namespaces/{OWN}-new/memories").json()["items"]
     assert (stored["speaker"], stored["tags"], stored["importance"]) == ("Vera", ["home", "keys, spare"], 0.9)
     assert stored["event_at"] == "2025-02-03T04:05:06Z"
+    assert (stored["expires_at"], stored["pinned"]) == ("2999-02-03T04:05:06Z", True)
 
 
 def test_an_edit_changes_what_was_changed_and_nothing_else(browser_page: Page, served: Served) -> None:
@@ -284,6 +287,20 @@ def test_replaced_reinstated_and_forgotten(browser_page: Page, served: Served) -
     entries = served.client.get("/v1/audit", params={"namespace": OWN}).json()["items"]
     done = [entry["action"] for entry in entries if (entry["subject"] or "").startswith(id)]
     assert {"remember", "supersede", "reinstate", "forget"} <= set(done)
+
+
+def test_a_memory_is_pinned_and_unpinned_by_a_click(browser_page: Page, served: Served) -> None:
+    id = remember(served, content="The fuse box is behind the coats", origin="import")
+    browser_page.goto(at(id))
+    badges = browser_page.locator("article .badge")
+    assert badges.all_inner_texts() == ["imported"]
+    browser_page.get_by_role("button", name="Pin", exact=True).click()
+    expect(browser_page.locator(".notice-good")).to_contain_text("The memory is pinned")
+    assert badges.all_inner_texts() == ["imported", "pinned"]
+    browser_page.get_by_role("button", name="Unpin").click()
+    expect(browser_page.locator(".notice-good")).to_have_text("The memory is no longer pinned.")
+    entries = served.client.get("/v1/audit", params={"namespace": OWN}).json()["items"]
+    assert {"pin", "unpin"} <= {entry["action"] for entry in entries if entry["subject"] == id}
 
 
 def test_ids_of_any_kind_have_a_page(served: Served) -> None:

@@ -13,6 +13,8 @@ CONFIRMATIONS = {
     "edited": "The memory is changed.",
     "superseded": "The memory is replaced; this is the current one.",
     "reinstated": "The memory is current again.",
+    "pinned": "The memory is pinned: it stays until somebody forgets or replaces it.",
+    "unpinned": "The memory is no longer pinned.",
     "forgotten": "The memory is deleted, with everything derived from it.",
     "session-forgotten": "The session is deleted, with everything derived from it.",
     "renamed": "The entity is renamed; the old name stays as an alias.",

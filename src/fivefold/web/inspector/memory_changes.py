@@ -1,4 +1,4 @@
-"""Changes to memories in the inspector: add, edit, supersede, reinstate, forget."""
+"""Changes to memories in the inspector: add, edit, supersede, reinstate, pin, forget."""
 
 from __future__ import annotations
 
@@ -87,6 +87,20 @@ def reinstate(session: PageSession, id: str) -> Response:
     with session.act("reinstate", "writer", id) as act:
         act.engine.reinstate(id)
     return redirect(session, f"/memories/{quoted(id)}", done="reinstated")
+
+
+@router.post("/memories/{id:name}/pin")
+def pin(session: PageSession, id: str) -> Response:
+    with session.act("pin", "writer", id) as act:
+        act.engine.pin(id)
+    return redirect(session, f"/memories/{quoted(id)}", done="pinned")
+
+
+@router.post("/memories/{id:name}/unpin")
+def unpin(session: PageSession, id: str) -> Response:
+    with session.act("unpin", "writer", id) as act:
+        act.engine.unpin(id)
+    return redirect(session, f"/memories/{quoted(id)}", done="unpinned")
 
 
 @router.get("/memories/{id:name}/forget")

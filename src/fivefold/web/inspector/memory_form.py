@@ -13,9 +13,9 @@ from fivefold.values.memory import Memory, Record
 from fivefold.web.inspector.form_fields import FormField, form_field, text_of, value_of
 
 FIELDS = fields_of(Record)
-NEW = ("content", "speaker", "session_id", "event_at", "type", "importance", "tags")
+NEW = ("content", "speaker", "session_id", "event_at", "type", "importance", "tags", "expires_at", "pinned")
 """The fields of the form for a new memory."""
-EDITABLE = ("content", "type", "importance", "event_at", "valid_from", "valid_to", "tags")
+EDITABLE = ("content", "type", "importance", "event_at", "valid_from", "valid_to", "tags", "expires_at")
 
 
 def texts_of(memory: Memory) -> dict[str, str]:
