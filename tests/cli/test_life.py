@@ -33,3 +33,11 @@ def test_get_shows_what_a_memory_repeats(small: Small, command: Command) -> None
     wanted = "again repeats (1.00) key: says nearly the same as an earlier memory"
     assert wanted in command("get", "key", "--store", small.path).out
     assert wanted in command("get", "again", "--store", small.path).out
+
+
+def test_near_duplicates_that_were_not_compared_are_linked_when_asked_for(small: Small, command: Command) -> None:
+    at = ("--store", small.path)
+    command("settings", "find_repeats=false", *at)
+    command("add", "The spare key is really with Mrs Okafor", "--id", "again", *at)
+    assert re.search(r"near-duplicates +0 ", command("health", *at).out)
+    assert re.search(r"near-duplicates +1 ", command("health", "--link-repeats", *at).out)

@@ -26,6 +26,7 @@ SAME = {
     "forget": "forget_memory",
     "used": "feedback",
     "stats": "stats",
+    "health": "namespace_health",
     "delete_namespace": "delete_namespace",
 }
 """Each tool with the operation that gives the same value."""

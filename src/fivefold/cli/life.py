@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -68,12 +69,17 @@ def health(
         int, typer.Option("--soon-days", min=0, help="How many days ahead it is said what expires")
     ] = 7,
     examples: Annotated[int, typer.Option("--examples", min=0, help="How many of each are named")] = 3,
+    link_repeats: Annotated[
+        bool, typer.Option("--link-repeats", help="First link near-duplicates that were stored without being compared")
+    ] = False,
     store: StoreOption = None,
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,
 ) -> None:
-    """Report what is stale, never used, expiring, said twice, contradicted or a secret; nothing is changed."""
+    """Report what is stale, never used, expiring, said twice, contradicted or a secret; no memory is changed."""
     with reading(store, namespace) as engine:
+        if link_repeats:
+            engine.link_repeats(progress=sys.stderr.isatty())
         found = engine.health(stale_days=stale_days, unused_days=unused_days, soon_days=soon_days, examples=examples)
     if as_json:
         print_json(found.to_dict())

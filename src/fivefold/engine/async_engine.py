@@ -63,6 +63,7 @@ class AsyncEngine(AsyncCalls[Engine]):
     reembed = lengthy(Engine.reembed)
     sweep = lengthy(Engine.sweep)
     health = lengthy(Engine.health)
+    link_repeats = lengthy(Engine.link_repeats)
 
     recall = reading(Engine.recall)
     context = reading(Engine.context)

@@ -6,12 +6,14 @@ from fivefold import observers
 from fivefold.retrieval.browse import Browser
 from fivefold.retrieval.health import look_after
 from fivefold.stores.protocol import Store
+from fivefold.text.progress import bar
 from fivefold.values.health import SOON_DAYS, STALE_DAYS, UNUSED_DAYS, HealthReport, health_filters
 from fivefold.values.limits import MAX_K
 from fivefold.values.memory import Memory
-from fivefold.values.reports import Erasure, Sweep
+from fivefold.values.reports import Erasure, Report, Sweep
 from fivefold.values.validate import checked_count
 from fivefold.writing import life
+from fivefold.writing.earlier_repeats import link_earlier_repeats
 
 MOST_DAYS = 36_500
 
@@ -36,6 +38,15 @@ class Upkeep(Browser):
     def sweep(self, *, dry_run: bool = False) -> Sweep:
         """Forget the memories that have expired; a dry run only says which."""
         return life.sweep(self._namespace, dry_run=dry_run)
+
+    @observers.write
+    def link_repeats(self, *, progress: bool = False) -> Report:
+        """Link near-duplicates among all memories, also those that were not compared when they were written.
+
+        Nothing else is changed. It searches around each memory, which takes a while.
+        """
+        with bar("Comparing memories", self.stats().memories, show=progress) as advance:
+            return link_earlier_repeats(self._namespace, advance)
 
     def erasure(self) -> Erasure:
         """Whether the bytes of what was forgotten are gone from every file, and if not, until when they may remain."""

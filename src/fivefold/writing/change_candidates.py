@@ -77,9 +77,9 @@ def memory_of(side: Side) -> Memory:
     return side.memory if isinstance(side, Draft) else side
 
 
-def in_time(side: Side, item: Draft) -> tuple[Side, Side]:
+def in_time(side: Side, item: Side) -> tuple[Side, Side]:
     """The older first; of two at one moment, the one that was there or given first."""
-    return (side, item) if memory_of(side).event_at <= item.memory.event_at else (item, side)
+    return (side, item) if memory_of(side).event_at <= memory_of(item).event_at else (item, side)
 
 
 def stored_memory(side: Side, txn: Writer) -> Memory | None:

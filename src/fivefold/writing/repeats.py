@@ -12,7 +12,7 @@ from itertools import islice
 from fivefold.stores.protocol import Writer
 from fivefold.values.memory import Memory
 from fivefold.values.reports import Link
-from fivefold.writing.change_candidates import Neighbourhood, Side, in_time, memory_of, stored_memory
+from fivefold.writing.change_candidates import Near, Neighbourhood, Side, in_time, memory_of, stored_memory
 from fivefold.writing.change_cues import changes_sense
 from fivefold.writing.report import ReportBuilder
 
@@ -55,7 +55,12 @@ class Repeat:
 
 def find_repeats(compared: Sequence[Neighbourhood]) -> list[Repeat]:
     """What the new memories say again, of what is stored and of what was given before them."""
-    return [repeat for each in compared for repeat in islice(_repeated(each), MOST)]
+    return [repeat for each in compared for repeat in repeats_of(each.item, each.around)]
+
+
+def repeats_of(item: Side, around: Sequence[Near]) -> list[Repeat]:
+    """What one memory says again of the nearest around it."""
+    return list(islice(_repeated(item, around), MOST))
 
 
 def mark_repeats(repeats: Sequence[Repeat], txn: Writer, report: ReportBuilder) -> None:
@@ -89,13 +94,14 @@ def same_share(one: str, other: str) -> float:
     return round(len(less) / len(more), 4) if in_order else 0
 
 
-def _repeated(each: Neighbourhood) -> Iterator[Repeat]:
-    for near in each.around:
+def _repeated(item: Side, around: Sequence[Near]) -> Iterator[Repeat]:
+    memory = memory_of(item)
+    for near in around:
         other = memory_of(near.side)
-        if near.likeness >= ALIKE and _comparable(each.item.memory, other):
-            shared = same_share(each.item.memory.content, other.content)
+        if near.likeness >= ALIKE and _comparable(memory, other):
+            shared = same_share(memory.content, other.content)
             if shared:
-                yield Repeat(*in_time(near.side, each.item), shared)
+                yield Repeat(*in_time(near.side, item), shared)
 
 
 def _comparable(one: Memory, other: Memory) -> bool:
