@@ -186,12 +186,16 @@ def _evidence(shares: Mapping[str, Shares], rows: Set[int], plan: Plan) -> dict[
     return found
 
 
-def name_top_hits(run: RouteRun, candidates: Sequence[Candidate]) -> RouteRun:
-    """The run with its first hits named, now that their memories are at hand."""
+def name_top_hits(runs: Sequence[RouteRun], candidates: Sequence[Candidate]) -> list[RouteRun]:
+    """The runs with their first hits named, now that their memories are at hand."""
     memories = {candidate.memory.row: candidate.memory for candidate in candidates}
-    top = [
+    return [_with_top(run, memories) for run in runs]
+
+
+def _with_top(run: RouteRun, memories: Mapping[int, Memory]) -> RouteRun:
+    top = tuple(
         TopHit(memories[hit.row].id, hit.score, memories[hit.row].content, hit.note)
         for hit in run.hits[:SHOWN_TOP]
         if hit.row in memories
-    ]
-    return replace(run, top=tuple(top))
+    )
+    return replace(run, top=top) if top else run

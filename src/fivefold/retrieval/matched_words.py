@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from fivefold.models.embedders import Embedder, TokenEmbedder, gives_tokens
 from fivefold.models.embedders.skipped_words import SKIPPED_WORDS
@@ -12,6 +13,7 @@ from fivefold.namespace import Namespace
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.routes.late_scores import LateScore, late_scores
 from fivefold.text.passages import passage_span, passages_of
+from fivefold.values.later import later
 from fivefold.values.memory import Memory
 from fivefold.values.reading import Passage, QuestionReading, Span
 from fivefold.values.recall import Hit
@@ -25,7 +27,7 @@ NEAR = 0.35
 
 
 def with_matched_words(hits: Sequence[Hit], context: SearchContext, namespace: Namespace) -> list[Hit]:
-    """The hits of a late interaction, each with the pairs of words that count most."""
+    """The hits of a late interaction, each with the pairs of words that count most, found when somebody looks."""
     if not isinstance(context.question, QuestionReading):
         return list(hits)
     routes = context.plan.routes if context.plan else ()
@@ -56,9 +58,10 @@ def _with_passage(hit: Hit, found: LateScore) -> Hit:
 
 def _turns_before(memories: Sequence[Memory], context: SearchContext) -> dict[int, str]:
     """The text of the turn before each turn, as it was read along."""
-    pairs = context.reader.sessions.neighbours([memory.row for memory in memories if memory.kind == "turn"])
+    turns = [memory.row for memory in memories if memory.kind == "turn"]
+    pairs = context.reader.sessions.neighbours(turns) if turns else {}
     rows = {row: pair[0] for row, pair in pairs.items() if pair[0] is not None}
-    fetched = context.reader.memories.fetch(list(rows.values()))
+    fetched = context.reader.memories.fetch(list(rows.values())) if rows else {}
     return {row: fetched[other].content for row, other in rows.items() if other in fetched}
 
 
@@ -73,24 +76,29 @@ def _with_words(
     found = hit.passage
     if found is None:
         return hit
-    memory = hit.memory
-    passage = passages_of(memory, before.get(memory.row, ""))[found.part]
-    spans = model.spans(passage)
-    words = matched_words(text, question, passage, spans, found, memory)
-    note = replace(found, words=words, tokens=b"")
+    before_it = before.get(hit.memory.row, "")
+    words = later(partial(_words_of, hit.memory, before_it, found, text, question, model))
+    match = replace(found, words=words, tokens=b"")
     evidence = tuple(
-        replace(item, note=note.describe() or None) if item.route in names else item for item in hit.candidate.evidence
+        replace(item, note=later(partial(_note, match))) if item.route in names else item
+        for item in hit.candidate.evidence
     )
-    return Hit(hit.rank, replace(hit.candidate, passage=note, evidence=evidence))
+    return Hit(hit.rank, replace(hit.candidate, passage=match, evidence=evidence))
+
+
+def _note(match: PassageMatch) -> str | None:
+    return match.describe() or None
+
+
+def _words_of(
+    memory: Memory, before: str, found: PassageMatch, text: str, question: QuestionReading, model: TokenEmbedder
+) -> tuple[WordMatch, ...]:
+    passage = passages_of(memory, before)[found.part]
+    return matched_words(text, question, passage, model.spans(passage), found)
 
 
 def matched_words(
-    text: str,
-    question: QuestionReading,
-    passage: Passage,
-    spans: Sequence[tuple[Span, bool]],
-    found: PassageMatch,
-    memory: Memory,
+    text: str, question: QuestionReading, passage: Passage, spans: Sequence[tuple[Span, bool]], found: PassageMatch
 ) -> tuple[WordMatch, ...]:
     """For each word of the question its nearest word; the pairs that count most, in the order of the question."""
     table = similarities(question.tokens, found.tokens)

@@ -16,19 +16,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from fivefold.errors import EmbedderError, FivefoldError
 from fivefold.learning.training import learned_reranker
-from fivefold.models.embedders import read_question
 from fivefold.namespace import Namespace
 from fivefold.retrieval.effort import at_effort
+from fivefold.retrieval.encode import begin_encoding, encode_question
 from fivefold.retrieval.fuse import Fused, fuse, name_top_hits
 from fivefold.retrieval.matched_words import with_matched_words
 from fivefold.retrieval.optimize import optimize
 from fivefold.retrieval.plan import plan
 from fivefold.retrieval.recipe import FusionSpec, Recipe
 from fivefold.retrieval.request import RecallRequest
-from fivefold.retrieval.retrieve import retrieve
-from fivefold.retrieval.routes import ROUTES, SearchContext
+from fivefold.retrieval.retrieve import Begun, begin_routes, retrieve
+from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.selection import drop_not_yet_known, drop_unlikely, drop_unmatched, select
 from fivefold.retrieval.stages import Pool, run_stages
 from fivefold.retrieval.trust import weigh_by_origin
@@ -36,10 +35,9 @@ from fivefold.retrieval.understand.question import understand
 from fivefold.retrieval.understand.windows import Clock
 from fivefold.retrieval.weigh import apply_weights, predict_weights
 from fivefold.settings import Settings
-from fivefold.stores.protocol import Reader, VectorSpace
+from fivefold.stores.protocol import Reader
 from fivefold.values.ids import new_id
 from fivefold.values.query import Query
-from fivefold.values.reading import QuestionReading
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Plan, RouteRun, Timing
 
@@ -91,21 +89,24 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
     """Answer a request from one namespace, with the whole trace; the routes run on `threads`."""
     reader, learned = namespace.reader, learned_reranker(namespace)
     space = reader.search.vector_space()
+    encoding = begin_encoding(request, namespace, space, threads)
     prepared = prepare(request, namespace)
     recipe, settings, watch = prepared.recipe, prepared.settings, prepared.watch
     query, planned = prepared.query, prepared.plan
-    question = encode_question(query, planned, namespace, space)
+    id = new_id()
+    context = SearchContext(
+        query, reader, settings, space, None, request.k, id, recipe.unit, planned, learned, keep=request.filter
+    )
+    begun = begin_routes(planned, context, threads, recipe.fusion)
+    question = encode_question(query, planned, namespace, space, encoding)
     watch.stage("encode")
     if recipe.fusion.weights == "learned":
         weights = predict_weights(query, question, space, reader)
         query, planned = replace(query, weights=weights), apply_weights(planned, weights)
         watch.stage("weigh")
-    id = new_id()
-    context = SearchContext(
-        query, reader, settings, space, question, request.k, id, recipe.unit, planned, learned, keep=request.filter
-    )
-    runs, fused = search_alive(planned, context, threads, recipe.fusion, watch)
-    runs = [name_top_hits(run, fused.candidates) for run in runs]
+    context = replace(context, query=query, plan=planned, question=question)
+    runs, fused = search_alive(planned, context, threads, recipe.fusion, watch, begun)
+    runs = name_top_hits(runs, fused.candidates)
     watch.stage("fuse")
     pool = drop_not_yet_known(Pool(fused.candidates, supporting=fused.supporting), request.now)
     pool = drop_unmatched(run_stages(pool, context, recipe.boosts), request.filter, request.now)
@@ -141,14 +142,19 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
 
 
 def search_alive(
-    planned: Plan, context: SearchContext, threads: ThreadPoolExecutor, fusion: FusionSpec, watch: Stopwatch
+    planned: Plan,
+    context: SearchContext,
+    threads: ThreadPoolExecutor,
+    fusion: FusionSpec,
+    watch: Stopwatch,
+    begun: Begun,
 ) -> tuple[list[RouteRun], Fused]:
     """Run the routes and fuse what they found. Where some of it has expired, search again among what has not.
 
     So a namespace in which nothing expires pays nothing, and expired memories take no place of others.
     """
     now, keep = context.query.now, context.keep
-    runs = retrieve(planned, context, threads, fusion)
+    runs = retrieve(planned, context, threads, fusion, begun)
     watch.stage("retrieve")
     fused = fuse(runs, planned, fusion, context.reader.memories.fetch_with_ids)
     if all(candidate.memory.is_alive(now) for candidate in fused.candidates):
@@ -157,17 +163,3 @@ def search_alive(
     runs = retrieve(planned, alive, threads, fusion)
     watch.stage("retrieve again")
     return runs, fuse(runs, planned, fusion, context.reader.memories.fetch_with_ids)
-
-
-def encode_question(
-    query: Query, planned: Plan, namespace: Namespace, space: VectorSpace | None
-) -> QuestionReading | FivefoldError | None:
-    """The question as the model reads it, if a route needs that; a failing model fails those routes, not the recall."""
-    if not any(part.run and ROUTES[part.search].encodes for part in planned.routes):
-        return None
-    try:
-        return read_question(namespace.embedder_of(space), query.to_read)
-    except FivefoldError as error:
-        return error
-    except Exception as error:
-        return EmbedderError(f"the question could not be encoded: {type(error).__name__}: {error}")

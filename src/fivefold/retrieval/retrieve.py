@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
 from dataclasses import replace
@@ -23,12 +23,28 @@ from fivefold.values.recall_trace import Plan, RouteHit, RoutePlan, RouteRun
 _log = logging.getLogger("fivefold")
 
 Answer = TypeVar("Answer")
+Begun = Mapping[str, Future[RouteRun]]
+"""The routes that run already, by name."""
 
 
-def retrieve(plan: Plan, context: SearchContext, pool: ThreadPoolExecutor, fusion: FusionSpec) -> list[RouteRun]:
+def begin_routes(plan: Plan, context: SearchContext, pool: ThreadPoolExecutor, fusion: FusionSpec) -> Begun:
+    """Begin the routes that need no reading of the question; they search while the model reads it."""
+    if fusion.store or fusion.weights == "learned":  # the plan is not complete yet
+        return {}
+    return {
+        part.route: _begin(pool, partial(_run, part, context))
+        for part in plan.routes
+        if part.run and not (ROUTES[part.search].encodes or ROUTES[part.search].rescores)
+    }
+
+
+def retrieve(
+    plan: Plan, context: SearchContext, pool: ThreadPoolExecutor, fusion: FusionSpec, begun: Begun | None = None
+) -> list[RouteRun]:
     """One run a route, in the plan's order: side by side, or by the store in one statement."""
     prepared = {part.route: _prepare(part, context) for part in plan.routes if part.run}
-    runs = _runs(plan, context, pool, fusion, {route for route, done in prepared.items() if done.scans})
+    patient = {route for route, done in prepared.items() if done.scans}
+    runs = _runs(plan, context, pool, fusion, patient, begun or {})
     return [_with_note(run, prepared[run.route].note) if run.route in prepared else run for run in runs]
 
 
@@ -51,7 +67,12 @@ def _with_note(run: RouteRun, note: str) -> RouteRun:
 
 
 def _runs(
-    plan: Plan, context: SearchContext, pool: ThreadPoolExecutor, fusion: FusionSpec, patient: Collection[str]
+    plan: Plan,
+    context: SearchContext,
+    pool: ThreadPoolExecutor,
+    fusion: FusionSpec,
+    patient: Collection[str],
+    begun: Begun,
 ) -> list[RouteRun]:
     """The routes named in `patient` have all the time they need."""
     start = perf_counter()
@@ -59,7 +80,7 @@ def _runs(
         together = _begin(pool, partial(search_in_store, plan, context, fusion))
         return _in_time(plan, together, start, bool(patient))
     first = [part for part in plan.routes if part.run and not ROUTES[part.search].rescores]
-    futures = {part.route: _begin(pool, partial(_run, part, context)) for part in first}
+    futures = {part.route: begun.get(part.route) or _begin(pool, partial(_run, part, context)) for part in first}
     runs = {route: _outcome(part, futures[route], start, route in patient) for part in first if (route := part.route)}
     for part in plan.routes:
         if part.route not in runs:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from fivefold.values.html_parts import Part, html_bar, html_lines, html_table
+from fivefold.values.later import read_later
 from fivefold.values.memory import Memory, Type
 from fivefold.values.serialize import Value, hidden
 
@@ -131,6 +132,7 @@ class RouteRun(Value):
     hits: tuple[RouteHit, ...] = hidden(default=())
 
 
+@read_later("note")
 @dataclass(frozen=True, slots=True)
 class Evidence(Value):
     """Why a memory is a candidate: its place in one route and what that added to the fused score."""
@@ -159,6 +161,7 @@ class WordMatch(Value):
     end: int = -1
 
 
+@read_later("words")
 @dataclass(frozen=True, slots=True)
 class PassageMatch(Value):
     """The passage of a memory that comes nearest to the question, token by token (late interaction).
@@ -181,6 +184,7 @@ class PassageMatch(Value):
         return "; ".join(filter(None, (where, words)))
 
 
+@read_later("why")
 @dataclass(frozen=True, slots=True)
 class Step(Value):
     """What one later stage did to a candidate's score."""

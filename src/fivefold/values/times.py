@@ -72,7 +72,7 @@ def to_micros(value: datetime) -> int:
 
 
 def from_micros(value: int) -> datetime:
-    return EPOCH + timedelta(microseconds=value)
+    return EPOCH + value * MICROSECOND
 
 
 def spoken_date(value: datetime) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
 
 from fivefold.errors import FivefoldError
 from fivefold.learning.model_store import LearnedReranker
@@ -20,6 +20,14 @@ from fivefold.values.vectors import Vector, VectorField
 @dataclass(frozen=True, slots=True)
 class Options:
     """A route without constants of its own."""
+
+
+class LatePassage(NamedTuple):
+    """A passage of a memory with its token vectors, and how many passages the memory has."""
+
+    part: int
+    parts: int
+    tokens: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +48,8 @@ class SearchContext:
     """The rows that the other routes found, best first, for a route that ranks them again."""
     keep: Filter = EVERYTHING
     """The filter of the recall: what does not pass it is no candidate."""
+    late_passages: dict[int, list[LatePassage]] = field(default_factory=dict, compare=False)
+    """What late interaction has read so far, by row, so that a recall reads it once."""
 
     def question_read(self) -> QuestionReading:
         if isinstance(self.question, Exception):

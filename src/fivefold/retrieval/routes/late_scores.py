@@ -6,14 +6,14 @@ chances to be near by accident, so its best passage is lowered by what the best 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from fivefold.models.token_vectors import best_matches
 from fivefold.retrieval.best_passage import lucky_gain
-from fivefold.retrieval.routes.base import SearchContext
+from fivefold.retrieval.routes.base import LatePassage, SearchContext
 from fivefold.stores.protocol import VectorSpace
 from fivefold.values.reading import QuestionReading
 from fivefold.values.vectors import Matrix
@@ -40,28 +40,36 @@ def late_scores(context: SearchContext, rows: Sequence[int]) -> dict[int, LateSc
     if context.space is None or not context.space.tokens or not rows:
         return {}
     question = context.question_read()
-    long = context.reader.search.passage_vectors(context.space, rows)
-    parts = [(row, part) for row in rows for part in _nearest_parts(long.get(row), question)]
-    return _scored(parts, long, question, context.space, context)
+    known = context.late_passages
+    _read_passages([row for row in rows if row not in known], known, question, context.space, context)
+    present = [(row, passage) for row in rows for passage in known[row]]
+    tokens = [passage.tokens for _, passage in present]
+    scores = (best_matches(question.tokens, tokens) @ question.weights).tolist()
+    best: dict[int, LateScore] = {}
+    for (row, passage), score in zip(present, scores, strict=True):
+        lowered = score - lucky_gain(passage.parts, SPREAD)
+        if row not in best or lowered > best[row].score:
+            best[row] = LateScore(lowered, passage.part, passage.parts, passage.tokens)
+    return best
 
 
-def _scored(
-    parts: Sequence[tuple[int, int]],
-    long: Mapping[int, Matrix],
+def _read_passages(
+    rows: Sequence[int],
+    known: dict[int, list[LatePassage]],
     question: QuestionReading,
     space: VectorSpace,
     context: SearchContext,
-) -> dict[int, LateScore]:
+) -> None:
+    """Add what is stored of the nearest passages of each memory; a memory without token vectors has none."""
+    if not rows:
+        return
+    long = context.reader.search.passage_vectors(space, rows)
+    parts = [(row, part) for row in rows for part in _nearest_parts(long.get(row), question)]
     tokens = context.reader.search.token_vectors(space, parts)
-    present = [part for part in parts if part in tokens]
-    scores = (best_matches(question.tokens, [tokens[part] for part in present]) @ question.weights).tolist()
-    best: dict[int, LateScore] = {}
-    for (row, part), score in zip(present, scores, strict=True):
-        count = len(long[row]) if row in long else 1
-        lowered = score - lucky_gain(count, SPREAD)
-        if row not in best or lowered > best[row].score:
-            best[row] = LateScore(lowered, part, count, tokens[row, part])
-    return best
+    known.update((row, []) for row in rows)
+    for row, part in parts:
+        if (row, part) in tokens:
+            known[row].append(LatePassage(part, len(long[row]) if row in long else 1, tokens[row, part]))
 
 
 def _nearest_parts(vectors: Matrix | None, question: QuestionReading) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 
 import numpy as np
@@ -11,6 +12,7 @@ from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
 from fivefold.retrieval.stages.features import FEATURES, feature_table
 from fivefold.values.field_types import About, Between
+from fivefold.values.later import later
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Vector
 
@@ -161,7 +163,9 @@ def additive(pool: Pool, context: SearchContext, by: AdditiveConstants) -> Pool:
     apart = parts - parts.mean(axis=0)
     explained = set(np.argsort(-sums, kind="stable")[: 2 * context.k].tolist())
     return pool.with_candidates(
-        candidate.with_step(ADDITIVE, scores[i], _why(totals[i], best, apart[i] if i in explained else None))
+        candidate.with_step(
+            ADDITIVE, scores[i], later(partial(_why, totals[i], best, apart[i] if i in explained else None))
+        )
         for i, candidate in enumerate(pool.candidates)
     )
 

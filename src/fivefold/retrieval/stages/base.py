@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -77,3 +77,14 @@ class Stage:
 def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:
     """By score, ties by id, so that the same question on the same store gives the same answer."""
     return sorted(candidates, key=lambda candidate: (-candidate.score, candidate.memory.id))
+
+
+def scores_of(candidates: Sequence[Candidate], route: str) -> list[float | None]:
+    """The score that a route gave to each candidate; None for those that it did not find."""
+    found: list[float | None] = [None] * len(candidates)
+    for place, candidate in enumerate(candidates):
+        for item in candidate.evidence:
+            if item.route == route:
+                found[place] = item.score
+                break
+    return found

@@ -15,8 +15,8 @@ from typing import Annotated
 import numpy as np
 
 from fivefold.retrieval.routes import SearchContext
-from fivefold.retrieval.stages.base import Pool, best_first
-from fivefold.text.lexemes import lexemes
+from fivefold.retrieval.stages.base import Pool, best_first, scores_of
+from fivefold.retrieval.stages.memory_words import words_of
 from fivefold.values.field_types import About, Between
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import Candidate, StageNote
@@ -134,7 +134,7 @@ def signal_table(
 
 
 def _scores(candidates: Sequence[Candidate], route: str) -> Vector:
-    found = [next((item.score for item in one.evidence if item.route == route), None) for one in candidates]
+    found = scores_of(candidates, route)
     floor = min((score for score in found if score is not None), default=0.0)
     return np.array([floor if score is None else score for score in found], dtype=np.float32)
 
@@ -144,7 +144,7 @@ def _words(candidates: Sequence[Candidate], query: Query) -> Vector:
     asked = set(query.lexemes)
     if not asked:
         return np.zeros(len(candidates), dtype=np.float32)
-    shares = [len(asked & set(lexemes(one.memory.content[:READ]))) / len(asked) for one in candidates]
+    shares = [len(asked & words_of(one.memory.content[:READ])) / len(asked) for one in candidates]
     return np.array(shares, dtype=np.float32)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool, best_first
-from fivefold.text.lexemes import lexemes
+from fivefold.retrieval.stages.memory_words import words_of
 from fivefold.values.field_types import About, Between
 from fivefold.values.recall_trace import Candidate
 from fivefold.values.serialize import Value
@@ -67,7 +67,7 @@ def _without_news(pool: Pool, context: SearchContext, by: Coverage) -> Iterator[
         memory = candidate.memory
         if memory.session_id is None or memory.kind == "session":
             continue
-        words, known = set(lexemes(memory.content)), said.setdefault(memory.session_id, set(asked))
+        words, known = words_of(memory.content), said.setdefault(memory.session_id, set(asked))
         new = len(words - known) / max(1, len(words))
         known |= words
         if only_asks(memory.content) and not ASKING & asked:

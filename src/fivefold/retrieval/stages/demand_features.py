@@ -10,6 +10,8 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from fivefold.retrieval.routes import SearchContext
+from fivefold.retrieval.stages.base import scores_of
+from fivefold.retrieval.stages.named_people import people_columns
 from fivefold.values.memory import Memory
 from fivefold.values.query import Query
 from fivefold.values.recall_trace import Candidate
@@ -68,7 +70,7 @@ COMPARED = 24
 """How many of the best candidates are compared with each other."""
 
 READ = 2_000
-"""Characters of a memory that are searched for names and words."""
+"""Characters of a memory that are searched for words."""
 
 _NEGATES = re.compile(
     r"\b(?:no|not|never|none|nobody|nothing|neither|nor|cannot|without|avoid\w*|allerg\w*|hates?|dislikes?|stopped|quit"
@@ -92,12 +94,12 @@ def demand_columns(
     """
     memories = [candidate.memory for candidate in candidates]
     query = context.query
-    columns = {name: _zeros(memories) for name in DEMAND_FEATURES}
+    columns: dict[str, Vector] = dict.fromkeys(DEMAND_FEATURES, _zeros(memories))
     columns |= _turns(candidates)
     columns |= _window(candidates, query)
     columns |= _state(memories, context, late, likeness)
     columns |= _order(memories, context, late)
-    columns |= _people(memories, query)
+    columns |= people_columns(memories, query)
     columns |= _words(memories, query)
     columns |= _alike(memories, context, late)
     return columns
@@ -120,7 +122,7 @@ def _window(candidates: Sequence[Candidate], query: Query) -> dict[str, Vector]:
 
 
 def _evidence(candidates: Sequence[Candidate], route: str) -> Vector:
-    return _column(next((item.score for item in c.evidence if item.route == route), 0.0) for c in candidates)
+    return _column(score or 0.0 for score in scores_of(candidates, route))
 
 
 def _state(memories: Sequence[Memory], context: SearchContext, late: Vector, likeness: Vector) -> dict[str, Vector]:
@@ -128,21 +130,17 @@ def _state(memories: Sequence[Memory], context: SearchContext, late: Vector, lik
     query = context.query
     changes = _changes(memories, context)
     now, past = query.demand("current") is not None, query.demand("past") is not None
+    columns: dict[str, Vector] = {}
+    for state, asked in (("_now", now), ("_past", past), ("", not now and not past)):
+        if asked:
+            columns |= {f"ended{state}": changes.ended, f"marked{state}": changes.marked}
     outdated = _outdated(memories, context, late) if now or past else _zeros(memories)
-    columns = {
-        "ended_now": changes.ended * now,
-        "ended_past": changes.ended * past,
-        "ended": changes.ended * (not now and not past),
-        "marked_now": changes.marked * now,
-        "marked_past": changes.marked * past,
-        "marked": changes.marked * (not now and not past),
-        "heir_now": inherited(changes.links, likeness) * now,
-        "heir_past": inherited(_backwards(changes.links), likeness) * past,
-        "newer_now": changes.newer * now,
-        "newer_past": changes.newer * past,
-        "outdated_now": outdated * now,
-        "outdated_past": outdated * past,
-    }
+    if now:
+        heirs = inherited(changes.links, likeness)
+        columns |= {"heir_now": heirs, "newer_now": changes.newer, "outdated_now": outdated}
+    if past:
+        heirs = inherited(_backwards(changes.links), likeness)
+        columns |= {"heir_past": heirs, "newer_past": changes.newer, "outdated_past": outdated}
     if past and query.window is not None:
         window = query.window
         columns["held_then"] = _column(
@@ -245,8 +243,10 @@ def _outdated(memories: Sequence[Memory], context: SearchContext, late: Vector) 
 def _order(memories: Sequence[Memory], context: SearchContext, late: Vector) -> dict[str, Vector]:
     """Where a candidate stands in time among those that answer about as well."""
     query = context.query
-    near = late >= late.max() - NEAR
     columns: dict[str, Vector] = {}
+    if not query.demand("first", "last", "current", "next"):
+        return columns
+    near = late >= late.max() - NEAR
     times = np.array([memory.event_at.timestamp() for memory in memories])
     place = _placed(times, near)
     if query.demand("first"):
@@ -278,25 +278,6 @@ def _ahead(memories: Sequence[Memory], context: SearchContext) -> Vector:
         if days:
             ahead[i] = 1 / (1 + max(0, min(days)) / 14)
     return ahead
-
-
-def _people(memories: Sequence[Memory], query: Query) -> dict[str, Vector]:
-    """Whether a memory speaks of whom the question names, or of whom it means by a relation or a pronoun."""
-    columns = {}
-    for name, refs in (
-        ("person", [ref for ref in query.entities if ref.via == "name"]),
-        ("relative", [ref for ref in query.entities if ref.via != "name"]),
-    ):
-        names = [
-            re.compile(
-                "|".join(rf"\b{re.escape(meaning.name.split()[0])}" for meaning in ref.meanings[:3]), re.IGNORECASE
-            )
-            for ref in refs
-        ]
-        if names:
-            texts = [f"{memory.speaker or ''} {memory.content[:READ]}" for memory in memories]
-            columns[name] = _column(sum(bool(n.search(text)) for n in names) / len(names) for text in texts)
-    return columns
 
 
 def _words(memories: Sequence[Memory], query: Query) -> dict[str, Vector]:

@@ -13,7 +13,7 @@ from math import log
 import numpy as np
 
 from fivefold.retrieval.routes import SearchContext
-from fivefold.retrieval.stages.base import Pool
+from fivefold.retrieval.stages.base import Pool, scores_of
 from fivefold.retrieval.stages.demand_features import DEMAND_FEATURES, demand_columns
 from fivefold.values.memory import ROLES, Memory
 from fivefold.values.recall_trace import Candidate
@@ -64,6 +64,8 @@ FEATURES = (
     *DEMAND_FEATURES,
 )
 """The names of the features, in their order."""
+
+_PLACES = {name: place for place, name in enumerate(FEATURES)}
 
 SHARPNESS = 8.0
 """How fast a peak falls off: a cosine of 0.1 less is less than half of it."""
@@ -119,7 +121,6 @@ def feature_table(pool: Pool, context: SearchContext) -> Matrix:
     candidates = pool.candidates
     memories = [candidate.memory for candidate in candidates]
     question = Question.of(context.query.to_read)
-    chat = float(_is_chat(memories))
     dense, late = _scores(candidates, "dense"), _scores(candidates, "late")
     bm25 = _scores(candidates, "lexical", missing=0.0)
     lexical = _share(bm25)
@@ -136,18 +137,19 @@ def feature_table(pool: Pool, context: SearchContext) -> Matrix:
         **_text_columns(memories, question),
         **demand_columns(candidates, context, late, _likeness(late, dense, lexical)),
     }
-    for name in GATED:
-        columns[f"chat_{name}"] = chat * columns[name]
-    for name in ("session_words", "session_best"):
-        columns[f"general_{name}"] = float(question.general) * columns[name]
-    return np.stack([columns[name] for name in FEATURES], axis=1).astype(np.float32)
+    if _is_chat(memories):
+        columns |= {f"chat_{name}": columns[name] for name in GATED if name in columns}
+    if question.general:
+        columns |= {f"general_{name}": columns[name] for name in ("session_words", "session_best")}
+    table = np.zeros((len(candidates), len(FEATURES)), dtype=np.float32)
+    for name, column in columns.items():
+        table[:, _PLACES[name]] = column
+    return table
 
 
 def _scores(candidates: Sequence[Candidate], search: str, missing: float | None = None) -> Vector:
     """The score of each candidate in a search; one that is not on its list has the lowest of it."""
-    found = [
-        next((item.score for item in candidate.evidence if item.route == search), None) for candidate in candidates
-    ]
+    found = scores_of(candidates, search)
     known = [score for score in found if score is not None]
     floor = missing if missing is not None else min(known, default=0.0)
     return np.array([floor if score is None else score for score in found], dtype=np.float32)
@@ -174,7 +176,9 @@ def _stretched(scores: Vector) -> Vector:
 def _neighbour_columns(memories: Sequence[Memory], dense: Vector, late: Vector) -> dict[str, Vector]:
     """How well the turn before and the turn after answer, where they are candidates too."""
     place = {(memory.session_id, memory.turn_index): i for i, memory in enumerate(memories)}
-    columns = {}
+    columns: dict[str, Vector] = {}
+    if all(memory.turn_index is None for memory in memories):
+        return columns
     for name, step in (("before", -1), ("after", 1)):
         next_to = [
             place.get((memory.session_id, memory.turn_index + step)) if memory.turn_index is not None else None

@@ -31,6 +31,8 @@ def superseded(pool: Pool, context: SearchContext, by: Superseded) -> Pool:
     """A memory that has ended stops winning; where something newer replaced it, that takes its place."""
     if by.past_stays and context.query.demand(*LOOKS_BACK) and not context.query.demand("current"):
         return pool
+    if all(candidate.memory.is_current(context.query.now) for candidate in pool.candidates):
+        return pool
     candidates = {candidate.memory.id: candidate for candidate in pool.candidates}
     memories = {id: candidate.memory for id, candidate in candidates.items()}
     factor = by.factor
