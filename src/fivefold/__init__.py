@@ -109,6 +109,8 @@ _HOME = {
     "Reading": "values.reading",
     "Hit": "values.recall",
     "Recall": "values.recall",
+    "HitSummary": "values.recall_summary",
+    "RecallSummary": "values.recall_summary",
     "Candidate": "values.recall_trace",
     "Dropped": "values.recall_trace",
     "Effort": "values.recall_trace",
@@ -243,6 +245,8 @@ if TYPE_CHECKING:
     from fivefold.values.reading import Reading as Reading
     from fivefold.values.recall import Hit as Hit
     from fivefold.values.recall import Recall as Recall
+    from fivefold.values.recall_summary import HitSummary as HitSummary
+    from fivefold.values.recall_summary import RecallSummary as RecallSummary
     from fivefold.values.recall_trace import Candidate as Candidate
     from fivefold.values.recall_trace import Dropped as Dropped
     from fivefold.values.recall_trace import Effort as Effort

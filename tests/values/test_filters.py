@@ -30,6 +30,11 @@ def test_what_is_written_is_read_as_the_same_filter(keep: Filter) -> None:
     assert filter_of({name: value for name, value in keep.to_dict().items() if value is not None}) == keep
 
 
+def test_a_mapping_takes_the_names_of_the_text() -> None:
+    given = {"speaker": "ana", "tag": ["work", "home"], "text": "tea cup", "session": "s1", "origin": "user"}
+    assert filter_of(given) == filter_of('speaker:ana tag:work,home text:"tea cup" session:s1 origin:user')
+
+
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=40)
 
 
@@ -87,9 +92,11 @@ def test_a_wrong_line_says_what_is_allowed(line: str, message: str) -> None:
     [
         (3, "filter must be a Filter, a mapping or a text, not 3"),
         (
-            {"speaker": "ana"},
-            "filter: unknown field 'speaker'; known are alive_at, all_tags, expires_before, idle_since, kinds",
+            {"author": "ana"},
+            "filter: unknown field 'author'; known are alive_at, all_tags, expires_before, idle_since, kinds",
         ),
+        ({"speaker": "ana", "speakers": ["bo"]}, "filter has both speaker and speakers; give one of them"),
+        ({"speaker": 3}, "filter.speakers must be a list of short texts"),
         ({"speakers": 3}, "filter.speakers must be a list of short texts"),
         ({"speakers": [""]}, "filter.speakers[0] is empty"),
         ({"speakers": ["x"] * 101}, "101 filter.speakers are too many, the most is 100"),

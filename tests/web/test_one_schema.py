@@ -113,6 +113,16 @@ def test_one_question_has_one_trace(served: Served, engine: fivefold.Engine, tal
     assert len(own["hits"]) == 3
 
 
+def test_a_recall_without_its_trace_is_the_library_s_brief(served: Served, engine: fivefold.Engine) -> None:
+    asked = {"question": QUESTION, "k": 3, "now": NOW}
+    answer = served.client.post("/v1/namespaces/default/recall", json={**asked, "trace": False})
+    brief = engine.recall(QUESTION, k=3, now=NOW).brief
+    assert settled(answer.json()) == settled(brief.to_dict())
+    assert [hit.memory.id for hit in brief.hits] == [hit["memory"]["id"] for hit in answer.json()["hits"]]
+    whole = served.client.post("/v1/namespaces/default/recall", json=asked)
+    assert len(answer.content) < len(whole.content) / 5
+
+
 def test_one_question_has_one_context(served: Served, engine: fivefold.Engine, talk: Talk) -> None:
     asked = {"question": QUESTION, "k": 4, "now": NOW, "token_budget": 400, "effort": "low"}
     mcp = talk.done("recall", **asked)

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from fivefold.errors import InvalidInput
 from fivefold.values.fields import build, check_names, fields_of
-from fivefold.values.filter_language import fields_of_filter
+from fivefold.values.filter_language import LISTS, fields_of_filter
 from fivefold.values.filters import EVERYTHING, Filter, MetadataTest
 from fivefold.values.labels import truth
 from fivefold.values.limits import MAX_NAME
@@ -31,7 +31,7 @@ def filter_of(value: FilterInput | None) -> Filter:
     elif isinstance(value, str):
         data = fields_of_filter(checked_text(value, "filter", empty=True))
     elif isinstance(value, Mapping):
-        data = value
+        data = _named(value)
     else:
         raise refusal("filter", f"must be a Filter, a mapping or a text, not {short_repr(value)}")
     return _checked(data)
@@ -58,6 +58,14 @@ def _joined(own: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _ADDED: Mapping[str, Callable[[Any, Any], Any]] = {"all_tags": _joined, "words": _joined, "since": max, "until": min}
+
+
+def _named(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A mapping may also say `speaker`, `tag` and so on, as the text of a filter does."""
+    twice = next((name for name, field in LISTS.items() if name in data and field in data), None)
+    if twice is not None:
+        raise refusal("filter", f"has both {twice} and {LISTS[twice]}; give one of them")
+    return {LISTS.get(name, name): item for name, item in data.items()}
 
 
 def _checked(data: Mapping[str, Any]) -> Filter:

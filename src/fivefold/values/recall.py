@@ -11,6 +11,7 @@ from fivefold.values.memory import Memory
 from fivefold.values.query import Query
 from fivefold.values.reason import short_reason
 from fivefold.values.recall_html import recall_html
+from fivefold.values.recall_summary import HitSummary, RecallSummary
 from fivefold.values.recall_trace import (
     Candidate,
     Dropped,
@@ -154,28 +155,15 @@ class Recall(Value):
         routes = tuple(run.route for run in self.routes if run.status in ("failed", "late"))
         return routes + tuple(note.stage for note in self.notes if note.status == "failed")
 
+    @property
+    def brief(self) -> RecallSummary:
+        """The answer without the trace of how it was found."""
+        hits = tuple(HitSummary(hit.rank, hit.score, hit.chance, hit.reason, hit.memory) for hit in self.hits)
+        return RecallSummary(self.id, self.query.text, self.found, self.chance, hits, self.recent, self.degraded)
+
     def summary(self) -> Json:
-        """The answer as JSON without the trace of how it was found."""
-        hits = [
-            {
-                "rank": hit.rank,
-                "score": hit.score,
-                "chance": hit.chance,
-                "reason": hit.reason,
-                "memory": hit.memory.to_dict(),
-            }
-            for hit in self.hits
-        ]
-        recent = [turn.to_dict() for turn in self.recent]
-        return {
-            "id": self.id,
-            "question": self.query.text,
-            "found": self.found,
-            "chance": self.chance,
-            "hits": hits,
-            "recent": recent,
-            "degraded": list(self.degraded),
-        }
+        """The same as JSON."""
+        return self.brief.to_dict()
 
     @classmethod
     def shape(cls) -> dict[str, Any]:

@@ -118,6 +118,9 @@ def _response(operation: Operation) -> Json:
         return {"description": "One JSON object a line", "content": {LINES: lines}}
     response = _json_response(operation.answers, _description_of(operation.answers))
     response["content"][JSON]["example"] = _examples()[operation.name]
+    if operation.brief is not None:
+        both = (operation.answers, operation.brief)
+        response["content"][JSON]["schema"] = {"anyOf": [{"$ref": REF + name_of(kind)} for kind in both]}
     for other in operation.gives[1:]:
         response["content"][other] = {"schema": {"type": "string"}}
     return response
@@ -148,7 +151,8 @@ def _components(document: Json) -> None:
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
-    schemas |= definitions(*answers.values(), Problem, Health, Readiness, ref=REF)
+    brief = [item.brief for item in OPERATIONS.values() if item.brief is not None]
+    schemas |= definitions(*answers.values(), *brief, Problem, Health, Readiness, ref=REF)
     settings = schemas["Settings"]["properties"]
     schemas["SettingsChanges"] = {
         "type": "object",

@@ -131,6 +131,12 @@ class RecallBody(PlanBody):
     min_chance: Annotated[float | None, described(REQUEST["min_chance"])] = None
 
 
+class TracedBody(RecallBody):
+    """As for a recall, and whether the answer says how it was found."""
+
+    trace: bool = Field(True, description="Whether the whole trace comes along, tens of kilobytes; false leaves it out")
+
+
 class ContextBody(RecallBody):
     """As for a recall, and how long the text may be."""
 

@@ -68,6 +68,8 @@ class Operation:
     """The media types of the answer, the usual one first."""
     queues: bool = False
     """Whether it can be stored later, with `wait=false`."""
+    brief: Any = None
+    """The class of a shorter answer, which a request may ask for."""
 
     @property
     def writes(self) -> bool:
@@ -119,6 +121,7 @@ def operation(
     takes: str | None = None,
     gives: tuple[str, ...] = (JSON,),
     queues: bool = False,
+    brief: Any = None,
 ) -> Callable[[Callable[P, Value | Response]], Callable[P, Response]]:
     """Registers an endpoint; what it returns is answered as JSON."""
 
@@ -134,7 +137,20 @@ def operation(
         name = endpoint.__name__.rstrip("_")
         assert name not in OPERATIONS, name
         OPERATIONS[name] = Operation(
-            name, method, path, role, action, tag, respond, answers, status, example or Example(), takes, gives, queues
+            name,
+            method,
+            path,
+            role,
+            action,
+            tag,
+            respond,
+            answers,
+            status,
+            example or Example(),
+            takes,
+            gives,
+            queues,
+            brief,
         )
         return respond
 

@@ -14,8 +14,9 @@ from fivefold.service.session import Action
 from fivefold.text.fence import harmless
 from fivefold.values.query import Query
 from fivefold.values.recall import Recall
+from fivefold.values.recall_summary import RecallSummary
 from fivefold.values.recall_trace import Plan
-from fivefold.web.rest.bodies import ContextBody, FeedbackBody, PlanBody, Question, RecallBody
+from fivefold.web.rest.bodies import ContextBody, FeedbackBody, PlanBody, Question, RecallBody, TracedBody
 from fivefold.web.rest.operations import IN, JSON, Current, Example, ValueResponse, operation
 
 HERE = {"namespace": "default"}
@@ -33,10 +34,12 @@ ASKED = {"question": "what's my badge ID?", "now": "2025-12-20T09:00:00Z"}
     answers=Recall,
     takes=JSON,
     example=Example(HERE, body={**ASKED, "k": 1, "recipe": "lexical"}),
+    brief=RecallSummary,
 )
-def recall(action: Current, body: RecallBody) -> Recall:
-    """The memories that answer a question best, with the whole trace of how they were found."""
-    return action.engine.recall(**_arguments(action, body))
+def recall(action: Current, body: TracedBody) -> Recall | RecallSummary:
+    """The memories that answer a question best, with the whole trace of how they were found unless it is left out."""
+    answer = action.engine.recall(**_arguments(action, body))
+    return answer if body.trace else answer.brief
 
 
 @operation(
@@ -122,7 +125,7 @@ def feedback(action: Current, body: FeedbackBody) -> responses.Feedback:
 
 def _arguments(action: Action, body: PlanBody, still: bool = False) -> dict[str, Any]:
     body.check(action.service.limits)
-    fields = body.model_dump(exclude={"overrides", "recipe", "token_budget"})
+    fields = body.model_dump(exclude={"overrides", "recipe", "token_budget", "trace"})
     return {**fields, "recipe": recipe_named(body.recipe, body.overrides, still)}
 
 
