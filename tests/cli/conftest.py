@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,7 +13,9 @@ import pytest
 import fivefold
 from fivefold.cli.app import run
 from fivefold.cli.learn import NEEDED
+from tests.support import shell
 from tests.support.shell import RECORDS, UNSET, Ran, Small
+from tests.support.warm_commands import warm_commands
 
 collect_ignore = [] if all(map(find_spec, NEEDED)) else ["test_train_weights.py"]
 """Training needs the extra `train`. Without it its tests are not collected, rather than skipped."""
@@ -36,6 +38,18 @@ def small(small_made: tuple[Path, str], tmp_path: Path) -> Small:
     lines = tmp_path / "in.jsonl"
     lines.write_text('{"content": "Mia likes the corner table"}\n', "utf-8")
     return Small(str(shutil.copy(made, tmp_path / "small.db")), recall, str(lines), str(tmp_path))
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with warm_commands(tmp_path_factory.mktemp("programs")) as folder:
+        yield folder
+
+
+@pytest.fixture
+def warm(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes of `fivefold` are forks of one that has the package loaded, for files that start dozens."""
+    monkeypatch.setattr(shell, "FIVEFOLD", [str(programs / "fivefold")])
 
 
 @pytest.fixture

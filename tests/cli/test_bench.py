@@ -21,17 +21,6 @@ from tests.support.shell import Command
 CURVE = [(size, 80.0 * (size / 1e7) ** 0.3) for size in (1_000, 10_000, 100_000)]
 
 
-def test_small_sizes_are_measured_but_not_held_against_a_bar(command: Command) -> None:
-    ran = command("bench", "speed", "--sizes", "50", "--rounds", "5")
-    assert ran.code == 0
-    assert not set("✓✗≤≥") & set(ran.out)
-    values, times = ran.out.split("\n\n")
-    assert re.match(r"measure +memories +value +bar *\n", values)
-    assert re.search(r"^write, no embedding +50 +[\d.,]+ +/s *$", values, re.MULTILINE)
-    assert re.match(r"measure +memories +p50 +p95 +p99 +bar *\n", times)
-    assert re.search(r"^recall default +50 +[\d.]+ +[\d.]+ +[\d.]+ +ms *$", times, re.MULTILINE)
-
-
 def test_sizes_from_a_thousand_are_held_against_their_bars(command: Command) -> None:
     found = command("bench", "speed", "--sizes", "10,50,1000", "--rounds", "5", "--plot", "a.svg", "--json").json
     assert all(item["ok"] is None and item["bar"] == "" for item in found if 0 < item["memories"] < 1000)
@@ -333,12 +322,17 @@ EXTRAS = (
 """The packages that only extras install."""
 
 
-def test_speed_needs_nothing_but_the_plain_install(tmp_path: Path) -> None:
+def test_speed_needs_nothing_but_the_plain_install_and_holds_small_sizes_against_no_bar(tmp_path: Path) -> None:
     code = (
         f"import sys\nfor name in {EXTRAS!r}:\n    sys.modules[name] = None\n"
         "from fivefold.cli import main\n"
-        "sys.argv = ['fivefold', 'bench', 'speed', '--sizes', '30', '--rounds', '2', '--json']\nmain()"
+        "sys.argv = ['fivefold', 'bench', 'speed', '--sizes', '30', '--rounds', '2']\nmain()"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr + done.stdout
-    assert {"write, no embedding", "recall default"} <= {item["what"] for item in json.loads(done.stdout)}
+    assert not set("✓✗≤≥") & set(done.stdout)
+    values, times = done.stdout.split("\n\n")
+    assert re.match(r"measure +memories +value +bar *\n", values)
+    assert re.search(r"^write, no embedding +30 +[\d.,]+ +/s *$", values, re.MULTILINE)
+    assert re.match(r"measure +memories +p50 +p95 +p99 +bar *\n", times)
+    assert re.search(r"^recall default +30 +[\d.]+ +[\d.]+ +[\d.]+ +ms *$", times, re.MULTILINE)

@@ -6,13 +6,14 @@ import os
 import pty
 import re
 import subprocess
-import sys
 
 import pytest
 from rich.cells import cell_len
 
+from tests.support import shell
 from tests.support.shell import Small, clean, process
 
+pytestmark = pytest.mark.usefixtures("warm")
 STYLE = re.compile(r"\x1b\[[\d;]*m")
 
 
@@ -20,7 +21,7 @@ def terminal(*args: str, folder: str, **env: str) -> str:
     """What `fivefold` shows in a terminal 80 columns wide."""
     here, there = pty.openpty()
     env = clean({"TERM": "xterm-256color", "COLUMNS": "80", **env})
-    run = subprocess.Popen([sys.executable, "-m", "fivefold", *args], stdin=there, stdout=there, cwd=folder, env=env)
+    run = subprocess.Popen([*shell.FIVEFOLD, *args], stdin=there, stdout=there, cwd=folder, env=env)
     os.close(there)
     said = b""
     while True:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.support.shell import Command, Small, process
+
+pytestmark = pytest.mark.usefixtures("warm")
 
 
 def test_export_and_import_carry_everything_over_once(small: Small, command: Command) -> None:

@@ -25,7 +25,7 @@ from fivefold.writing.graph import Graph
 from tests.support.toy_engine import Toy, toy
 
 PATIENCE_S = 60.0
-TASKS = 200
+TASKS = 100
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:

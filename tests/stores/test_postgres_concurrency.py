@@ -21,7 +21,7 @@ from fivefold.testing.vectors import WordVectors
 from tests.support.own_database import opened
 from tests.support.postgres import Server
 
-EACH = 500
+EACH = 120
 PATIENCE_S = 60.0
 
 
@@ -74,7 +74,7 @@ def test_two_processes_write_into_one_namespace(location: str) -> None:
         with opened(location) as engine:
             for number in range(each):
                 engine.remember(f"{name} wrote note {number}")
-                if number % 100 == 0:
+                if number % 40 == 0:
                     assert engine.recall(f"what did {name} write?").hits
     """
     writers = [run(code, location, name, str(EACH)) for name in ("Anna", "Boris")]

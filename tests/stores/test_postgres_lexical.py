@@ -24,6 +24,7 @@ WEIGHTS = [1 / (database + 1) for database in range(len(VOCABULARY))]
 def engine(postgres: Server) -> Iterator[Engine]:
     chance = random.Random(7)
     with opened(postgres.new_location()) as made:
+        made.configure(find_changes=False, find_repeats=False)
         made.remember_many(
             {
                 "content": " ".join(chance.choices(VOCABULARY, WEIGHTS, k=chance.randint(1, 40))),

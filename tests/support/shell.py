@@ -77,11 +77,11 @@ ARGS: dict[str, list[str]] = {
     "db distribute": [],
     "db rebalance": [],
     "bench speed": ["--sizes", "50", "--rounds", "5"],
-    "bench hooks": ["--memories", "20", "--rounds", "1"],
+    "bench hooks": ["--memories", "50", "--rounds", "1"],
     "bench async": ["--tasks", "5", "--seconds", "1", "--embedder", "wordllama"],
     "bench faults": ["--kills", "2", "--seed", "1"],
     "bench load": ["--clients", "2", "--seconds", "1", "--embedder", "wordllama"],
-    "bench peers": ["--locomo", "{folder}/talk.json", "--peers", "none", "--sizes", "", "--questions", "2"],
+    "bench peers": ["--peers", "none", "--sizes", "100", "--questions", "2"],
     "bench locomo": ["{folder}/talk.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench longmemeval": ["{folder}/chats.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench beam": ["{folder}/talks", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
@@ -160,11 +160,14 @@ class Ran(NamedTuple):
 
 Command = Callable[..., Ran]
 
+FIVEFOLD = [sys.executable, "-m", "fivefold"]
+"""How a process of `fivefold` is started; the fixture `warm` has one that starts sooner."""
+
 
 def process(*args: str, folder: str, said: str | bytes = "", **env: str) -> Ran:
     """Runs `fivefold` in a process of its own, piped, with only the environment it is given."""
     done = subprocess.run(
-        [sys.executable, "-m", "fivefold", *args],
+        [*FIVEFOLD, *args],
         cwd=folder,
         env=clean(env),
         capture_output=True,

@@ -28,18 +28,18 @@ from fivefold.models.loading import load_models
 ROOT = Path(__file__).parents[2]
 
 MODULES = (
-    "fivefold.cli.memory_view",
-    "fivefold.cli.recall_view",
     "fivefold.engine",
     "fivefold.retrieval.recipe_file",
     "fivefold.retrieval.routes",
     "fivefold.stores.sqlite.store",
     "fivefold.writing.extract.rules",
+    "rich.console",
     "rich.table",
+    "rich.text",
     "snowballstemmer",
     "tokenizers",
 )
-"""What most commands import. None of it starts a thread, which a fork would lose."""
+"""What most commands import. None of it starts a thread, which a fork would lose, or looks at the terminal."""
 
 CLIENT = """\
 #!{python} -IS
@@ -54,8 +54,8 @@ with socket.socket(socket.AF_UNIX) as server:
     sys.exit(int(server.recv(8) or b"1"))
 """
 
-RUNNING_ON = ("bench", "hook", "mcp", "serve")
-"""Commands that start others, or that are stopped by their process id."""
+RUNNING_ON = ("hook", "mcp", "serve")
+"""Commands that run on in the background, or that are stopped by their process id."""
 
 
 @contextmanager

@@ -74,6 +74,7 @@ def measure(sizes: Sequence[int], rounds: int, progress: bool = False) -> Iterat
 def warm_up(model: VariedSample) -> None:
     """A few hundred other memories first, so that models and caches are as in a process at work."""
     engine = Engine(SqliteStore(":memory:"), embedder=model)
+    engine.configure(find_changes=False, find_repeats=False)
     engine.remember_many(records(500, seed=1))
     engine.close()
 
