@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from fivefold.retrieval.selection import drop_not_yet_known, drop_unlikely, select
+from fivefold.retrieval.selection import drop_not_yet_known, drop_unlikely, drop_unmatched, select
 from fivefold.retrieval.stages import Pool
+from fivefold.values.filters import Filter
 from fivefold.values.memory import Kind
 from fivefold.values.recall_trace import Candidate
 from tests.retrieval.test_fuse import NOW, memory
@@ -90,3 +91,15 @@ def test_what_earlier_stages_dropped_stays_named() -> None:
     hits, dropped = select(pool, 5, "memory")
     assert [hit.memory.row for hit in hits] == [2]
     assert [(item.id, item.stage, item.score) for item in dropped] == [("m00001", "mmr", 0.9)]
+
+
+def test_what_a_stage_adds_is_tested_like_the_first() -> None:
+    keep, passed = Filter(kinds=("note",)), set[int]()
+    note, turn = of(1, "note", None, 0.9), of(2, "turn", "s", 0.8)
+    pool = drop_unmatched(Pool([note, turn]), keep, NOW, passed)
+    assert [one.memory.row for one in pool.candidates] == [1]
+    assert passed == {1}
+    added = of(3, "turn", "s", 0.7)
+    pool = drop_unmatched(pool.with_candidates([*pool.candidates, added]), keep, NOW, passed)
+    assert [one.memory.row for one in pool.candidates] == [1]
+    assert [item.id for item in pool.dropped] == [turn.memory.id, added.memory.id]

@@ -150,6 +150,7 @@ METHODS: dict[str, Callable[[Reader, VectorSpace], object]] = {
     "neighbours": lambda reader, space: reader.sessions.neighbours(range(1, 40)),
     "fetch": lambda reader, space: reader.memories.fetch(range(1, 40)),
     "get": lambda reader, space: reader.memories.get("none"),
+    "get_many": lambda reader, space: reader.memories.get_many(["none", "no"]),
     "known": lambda reader, space: reader.memories.existing_ids(["none", "no"]),
     "noted": lambda reader, space: reader.memories.existing_notes([b"0" * 16]),
     "scan": lambda reader, space: reader.memories.scan(),

@@ -270,7 +270,7 @@ class Engine(Upkeep):
             effort=effort,
             filter=filter,
         )
-        return pipeline.prepare(request, self._namespace).plan
+        return pipeline.prepare(request, self._namespace.reader).plan
 
     def understand(self, question: str, *, now: datetime | str | None = None, history: Sequence[str] = ()) -> Query:
         """The question as the engine reads it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -27,33 +27,25 @@ NEAR = 0.35
 
 
 def with_matched_words(hits: Sequence[Hit], context: SearchContext, namespace: Namespace) -> list[Hit]:
-    """The hits of a late interaction, each with the pairs of words that count most, found when somebody looks."""
+    """The hits of a late interaction, each with the passage that it found and the pairs of words that count most.
+
+    The words are looked for when somebody reads them.
+    """
     if not isinstance(context.question, QuestionReading):
         return list(hits)
     routes = context.plan.routes if context.plan else ()
     names = {part.route for part in routes if part.search == "late"}
-    hits = _with_passages(hits, context, names)
-    if not any(hit.passage for hit in hits):
+    rows = [hit.memory.row for hit in hits if any(item.route in names for item in hit.candidate.evidence)]
+    found = late_scores(context, rows)
+    if not found:
         return list(hits)
     model: Embedder = namespace.embedder_of(context.space)
-    if not gives_tokens(model):
-        return list(hits)
-    before = _turns_before([hit.memory for hit in hits], context)
-    return [_with_words(hit, context.query.to_read, context.question, model, before, names) for hit in hits]
-
-
-def _with_passages(hits: Sequence[Hit], context: SearchContext, names: Collection[str]) -> list[Hit]:
-    """The hits of a route of late interaction, each with the passage that it found and where that lies in the text."""
-    rows = [hit.memory.row for hit in hits if any(item.route in names for item in hit.candidate.evidence)]
-    scores = late_scores(context, rows)
-    return [_with_passage(hit, scores[hit.memory.row]) if hit.memory.row in scores else hit for hit in hits]
-
-
-def _with_passage(hit: Hit, found: LateScore) -> Hit:
-    content = hit.memory.content
-    start, end = passage_span(content, found.part) if found.parts > 1 else (0, len(content))
-    passage = PassageMatch(found.score, found.part, found.parts, start, end, tokens=found.tokens)
-    return replace(hit, candidate=replace(hit.candidate, passage=passage))
+    before = _turns_before([hit.memory for hit in hits], context) if gives_tokens(model) else {}
+    words = partial(_words_of, context.query.to_read, context.question, model) if gives_tokens(model) else None
+    return [
+        _with_passage(hit, found[row], words, before.get(row, ""), names) if (row := hit.memory.row) in found else hit
+        for hit in hits
+    ]
 
 
 def _turns_before(memories: Sequence[Memory], context: SearchContext) -> dict[int, str]:
@@ -65,20 +57,17 @@ def _turns_before(memories: Sequence[Memory], context: SearchContext) -> dict[in
     return {row: fetched[other].content for row, other in rows.items() if other in fetched}
 
 
-def _with_words(
-    hit: Hit,
-    text: str,
-    question: QuestionReading,
-    model: TokenEmbedder,
-    before: Mapping[int, str],
-    names: Collection[str],
+def _with_passage(
+    hit: Hit, found: LateScore, words: Callable[..., tuple[WordMatch, ...]] | None, before: str, names: Collection[str]
 ) -> Hit:
-    found = hit.passage
-    if found is None:
-        return hit
-    before_it = before.get(hit.memory.row, "")
-    words = later(partial(_words_of, hit.memory, before_it, found, text, question, model))
-    match = replace(found, words=words, tokens=b"")
+    """The hit with its passage, where that lies in the text, and the words that met by `words`."""
+    memory = hit.memory
+    start, end = passage_span(memory.content, found.part) if found.parts > 1 else (0, len(memory.content))
+    passage = PassageMatch(found.score, found.part, found.parts, start, end, tokens=found.tokens)
+    if words is None:
+        return Hit(hit.rank, replace(hit.candidate, passage=passage))
+    met = later(partial(words, memory, before, passage))
+    match = PassageMatch(found.score, found.part, found.parts, start, end, met)
     evidence = tuple(
         replace(item, note=later(partial(_note, match))) if item.route in names else item
         for item in hit.candidate.evidence
@@ -91,7 +80,7 @@ def _note(match: PassageMatch) -> str | None:
 
 
 def _words_of(
-    memory: Memory, before: str, found: PassageMatch, text: str, question: QuestionReading, model: TokenEmbedder
+    text: str, question: QuestionReading, model: TokenEmbedder, memory: Memory, before: str, found: PassageMatch
 ) -> tuple[WordMatch, ...]:
     passage = passages_of(memory, before)[found.part]
     return matched_words(text, question, passage, model.spans(passage), found)

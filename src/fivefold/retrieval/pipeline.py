@@ -26,7 +26,8 @@ from fivefold.retrieval.optimize import optimize
 from fivefold.retrieval.plan import plan
 from fivefold.retrieval.recipe import FusionSpec, Recipe
 from fivefold.retrieval.request import RecallRequest
-from fivefold.retrieval.retrieve import Begun, begin_routes, retrieve
+from fivefold.retrieval.retrieve import begin_routes, retrieve
+from fivefold.retrieval.route_line import RouteLine
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.selection import drop_not_yet_known, drop_unlikely, drop_unmatched, select
 from fivefold.retrieval.stages import Pool, run_stages
@@ -34,7 +35,7 @@ from fivefold.retrieval.trust import weigh_by_origin
 from fivefold.retrieval.understand.question import understand
 from fivefold.retrieval.understand.windows import Clock
 from fivefold.retrieval.weigh import apply_weights, predict_weights
-from fivefold.settings import Settings
+from fivefold.settings import Settings, settings_of
 from fivefold.stores.protocol import Reader
 from fivefold.values.ids import new_id
 from fivefold.values.query import Query
@@ -66,13 +67,13 @@ class Prepared:
     watch: Stopwatch
 
 
-def prepare(request: RecallRequest, namespace: Namespace) -> Prepared:
+def prepare(request: RecallRequest, reader: Reader) -> Prepared:
     """What a recall will do: `plan` stops here, `recall` goes on."""
     recipe, by_effort = at_effort(request.recipe, request.effort)
-    settings, watch = namespace.settings, Stopwatch()
-    query = understood(request, namespace.reader, settings)
+    settings, watch = settings_of(reader.admin.settings()), Stopwatch()
+    query = understood(request, reader, settings)
     watch.stage("understand")
-    query, hints = optimize(query, namespace.reader, settings, recipe.type_density)
+    query, hints = optimize(query, reader, settings, recipe.type_density)
     planned = plan(query, recipe, request.k, settings, request.effort, by_effort, request.filter)
     planned = replace(planned, type_hints=hints)
     watch.stage("plan")
@@ -90,7 +91,7 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
     reader, learned = namespace.reader, learned_reranker(namespace)
     space = reader.search.vector_space()
     encoding = begin_encoding(request, namespace, space, threads)
-    prepared = prepare(request, namespace)
+    prepared = prepare(request, reader)
     recipe, settings, watch = prepared.recipe, prepared.settings, prepared.watch
     query, planned = prepared.query, prepared.plan
     id = new_id()
@@ -108,13 +109,14 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
     runs, fused = search_alive(planned, context, threads, recipe.fusion, watch, begun)
     runs = name_top_hits(runs, fused.candidates)
     watch.stage("fuse")
+    passed: set[int] = set()
     pool = drop_not_yet_known(Pool(fused.candidates, supporting=fused.supporting), request.now)
-    pool = drop_unmatched(run_stages(pool, context, recipe.boosts), request.filter, request.now)
+    pool = drop_unmatched(run_stages(pool, context, recipe.boosts), request.filter, request.now, passed)
     watch.stage("boost")
-    pool = drop_unmatched(run_stages(pool, context, recipe.rerank), request.filter, request.now)
+    pool = drop_unmatched(run_stages(pool, context, recipe.rerank), request.filter, request.now, passed)
     pool = weigh_by_origin(pool, settings)
     watch.stage("rerank")
-    pool = drop_unmatched(run_stages(pool, context, recipe.select), request.filter, request.now)
+    pool = drop_unmatched(run_stages(pool, context, recipe.select), request.filter, request.now, passed)
     pool = drop_unlikely(pool, request.min_chance)
     hits, dropped = select(pool, request.k, recipe.unit)
     hits = with_matched_words(hits, context, namespace)
@@ -147,7 +149,7 @@ def search_alive(
     threads: ThreadPoolExecutor,
     fusion: FusionSpec,
     watch: Stopwatch,
-    begun: Begun,
+    begun: RouteLine,
 ) -> tuple[list[RouteRun], Fused]:
     """Run the routes and fuse what they found. Where some of it has expired, search again among what has not.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
 from dataclasses import replace
@@ -15,6 +15,7 @@ from fivefold.errors import ServerAway, StoreClosed
 from fivefold.retrieval.fuse import rows_by_share
 from fivefold.retrieval.in_store import search_in_store
 from fivefold.retrieval.recipe import FusionSpec
+from fivefold.retrieval.route_line import RouteLine
 from fivefold.retrieval.routes import ROUTES, SearchContext
 from fivefold.stores.protocol import DensePreparation
 from fivefold.values.filters import EVERYTHING
@@ -23,28 +24,27 @@ from fivefold.values.recall_trace import Plan, RouteHit, RoutePlan, RouteRun
 _log = logging.getLogger("fivefold")
 
 Answer = TypeVar("Answer")
-Begun = Mapping[str, Future[RouteRun]]
-"""The routes that run already, by name."""
 
 
-def begin_routes(plan: Plan, context: SearchContext, pool: ThreadPoolExecutor, fusion: FusionSpec) -> Begun:
+def begin_routes(plan: Plan, context: SearchContext, pool: ThreadPoolExecutor, fusion: FusionSpec) -> RouteLine:
     """Begin the routes that need no reading of the question; they search while the model reads it."""
+    line = RouteLine()
     if fusion.store or fusion.weights == "learned":  # the plan is not complete yet
-        return {}
-    return {
-        part.route: _begin(pool, partial(_run, part, context))
-        for part in plan.routes
-        if part.run and not (ROUTES[part.search].encodes or ROUTES[part.search].rescores)
-    }
+        return line
+    for part in plan.routes:
+        if part.run and not (ROUTES[part.search].encodes or ROUTES[part.search].rescores):
+            line.add(part.route, partial(_run, part, context))
+    _unless_closed(lambda: line.begin(pool))
+    return line
 
 
 def retrieve(
-    plan: Plan, context: SearchContext, pool: ThreadPoolExecutor, fusion: FusionSpec, begun: Begun | None = None
+    plan: Plan, context: SearchContext, pool: ThreadPoolExecutor, fusion: FusionSpec, begun: RouteLine | None = None
 ) -> list[RouteRun]:
     """One run a route, in the plan's order: side by side, or by the store in one statement."""
     prepared = {part.route: _prepare(part, context) for part in plan.routes if part.run}
     patient = {route for route, done in prepared.items() if done.scans}
-    runs = _runs(plan, context, pool, fusion, patient, begun or {})
+    runs = _runs(plan, context, pool, fusion, patient, begun or RouteLine())
     return [_with_note(run, prepared[run.route].note) if run.route in prepared else run for run in runs]
 
 
@@ -72,13 +72,14 @@ def _runs(
     pool: ThreadPoolExecutor,
     fusion: FusionSpec,
     patient: Collection[str],
-    begun: Begun,
+    begun: RouteLine,
 ) -> list[RouteRun]:
     """The routes named in `patient` have all the time they need."""
     start = perf_counter()
     if fusion.store:
         together = _begin(pool, partial(search_in_store, plan, context, fusion))
         return _in_time(plan, together, start, bool(patient))
+    _unless_closed(lambda: begun.hurry(pool))
     first = [part for part in plan.routes if part.run and not ROUTES[part.search].rescores]
     futures = {part.route: begun.get(part.route) or _begin(pool, partial(_run, part, context)) for part in first}
     runs = {route: _outcome(part, futures[route], start, route in patient) for part in first if (route := part.route)}
@@ -101,8 +102,12 @@ def _rescore(
 
 
 def _begin(pool: ThreadPoolExecutor, work: Callable[[], Answer]) -> Future[Answer]:
+    return _unless_closed(lambda: pool.submit(work))
+
+
+def _unless_closed(begin: Callable[[], Answer]) -> Answer:
     try:
-        return pool.submit(work)
+        return begin()
     except RuntimeError:  # the engine was closed since the recall began
         raise StoreClosed("this engine was closed; open the store again") from None
 
@@ -155,7 +160,8 @@ def _search(part: RoutePlan, context: SearchContext) -> tuple[list[RouteHit], st
     route = ROUTES[part.search]
     allowed = EVERYTHING if part.supports else context.keep
     implied = tuple(type for type in part.types if not allowed.types or type in allowed.types)
-    hits = route.search(context, part.depth, replace(allowed, types=implied or allowed.types), part.options)
+    narrowed = replace(allowed, types=implied) if implied else allowed
+    hits = route.search(context, part.depth, narrowed, part.options)
     if not implied or len(hits) >= context.settings.widen_below:
         return hits, part.reason
     wide = route.search(context, part.depth, allowed, part.options)

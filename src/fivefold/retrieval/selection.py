@@ -23,11 +23,16 @@ def drop_not_yet_known(pool: Pool, now: datetime) -> Pool:
     return pool.without(later, "select") if later else pool
 
 
-def drop_unmatched(pool: Pool, keep: Filter, now: datetime) -> Pool:
-    """What a stage has added and has expired or does not pass the filter is left out, also next to a candidate."""
-    tests = keep or None  # a recall asks this three times of a hundred candidates
-    faults = [(candidate, _fault(candidate.memory, tests, now)) for candidate in pool.candidates]
+def drop_unmatched(pool: Pool, keep: Filter, now: datetime, passed: set[int]) -> Pool:
+    """What a stage has added and has expired or does not pass the filter is left out, also next to a candidate.
+
+    `passed` are the rows that passed before in this recall; those that pass now are added to them.
+    """
+    tests = keep or None
+    new = [candidate for candidate in pool.candidates if candidate.memory.row not in passed]
+    faults = [(candidate, _fault(candidate.memory, tests, now)) for candidate in new]
     unmatched = [(candidate, fault) for candidate, fault in faults if fault]
+    passed.update(candidate.memory.row for candidate, fault in faults if not fault)
     pool = pool.without(unmatched, "filter") if unmatched else pool
     if not any(candidate.neighbours for candidate in pool.candidates):
         return pool

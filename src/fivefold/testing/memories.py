@@ -49,6 +49,15 @@ class MemoryLaws(StoreFixtures):
         for recipe in ("default", "dense", "recall"):
             assert id in [hit.memory.id for hit in engine.recall(text, recipe=steady(recipe))]
 
+    def test_many_are_read_by_their_ids(self, engine: Engine) -> None:
+        engine.remember_many([{"content": f"memory {id}", "id": id} for id in ("a", "b", "c")])
+        read = engine.store.reader(engine.namespace).memories.get_many
+        assert {id: memory.content for id, memory in read(["c", "none", "a"]).items()} == {
+            "a": "memory a",
+            "c": "memory c",
+        }
+        assert read([]) == {}
+
     def test_every_field_comes_back(self, pair: StorePair) -> None:
         pair.remember(
             {

@@ -155,14 +155,13 @@ class Filter(Value):
         )
 
     def _is_among(self, memory: Memory) -> bool:
-        pairs = (
-            (self.types, memory.type),
-            (self.kinds, memory.kind),
-            (self.speakers, memory.speaker),
-            (self.origins, memory.origin),
-            (self.session_ids, memory.session_id),
+        return (
+            (not self.types or memory.type in self.types)
+            and (not self.kinds or memory.kind in self.kinds)
+            and (not self.speakers or memory.speaker in self.speakers)
+            and (not self.origins or memory.origin in self.origins)
+            and (not self.session_ids or memory.session_id in self.session_ids)
         )
-        return all(not allowed or value in allowed for allowed, value in pairs)
 
     def _has_labels(self, memory: Memory) -> bool:
         if not (self.tags or self.all_tags or self.metadata):

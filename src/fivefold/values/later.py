@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
@@ -39,7 +39,7 @@ class _Field:
 
 def later(make: Callable[[], T]) -> T:
     """What `make` gives, for a field that `read_later` names; it is called when the field is read."""
-    return cast(T, _Later(make))
+    return _Later(make)  # type: ignore[return-value]
 
 
 def read_later(*names: str) -> Callable[[C], C]:

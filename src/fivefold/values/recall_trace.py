@@ -233,6 +233,11 @@ class Candidate(Value):
             self.memory, self.evidence, self.fused, steps, self.support, self.neighbours, self.passage, self.chance
         )  # not by `replace`, which takes four times as long: every stage calls it for every candidate
 
+    def with_chance(self, chance: float) -> Candidate:
+        return Candidate(
+            self.memory, self.evidence, self.fused, self.steps, self.support, self.neighbours, self.passage, chance
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Dropped(Value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -20,8 +21,8 @@ class Known:
         self.memory = candidate.memory
         self.memories = self
 
-    def get(self, id: str) -> fivefold.Memory | None:
-        return self.memory if id == self.memory.id else None
+    def get_many(self, ids: Sequence[str]) -> dict[str, fivefold.Memory]:
+        return {id: self.memory for id in ids if id == self.memory.id}
 
 
 class Asked:

@@ -81,7 +81,7 @@ def chance(pool: Pool, context: SearchContext, by: ChanceConstants) -> Pool:
     )
     note = f"{whole:.0%} that one of them answers, and from {by.found:.0%} on it counts as found"
     each = [min(whole, probability(value)) for value in odds.tolist()]  # no hit is likelier than that any one answers
-    chances = [replace(one, chance=value) for one, value in zip(judged, each, strict=True)]
+    chances = [one.with_chance(value) for one, value in zip(judged, each, strict=True)]
     return replace(
         pool.with_candidates([*chances, *ranked[len(judged) :]]), chance=whole, found=whole >= by.found
     ).with_note(StageNote("chance", "done", note))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated
 
 from fivefold.retrieval.routes import SearchContext
@@ -34,12 +36,12 @@ def superseded(pool: Pool, context: SearchContext, by: Superseded) -> Pool:
     if all(candidate.memory.is_current(context.query.now) for candidate in pool.candidates):
         return pool
     candidates = {candidate.memory.id: candidate for candidate in pool.candidates}
-    memories = {id: candidate.memory for id, candidate in candidates.items()}
+    memories = _with_successors({id: candidate.memory for id, candidate in candidates.items()}, context)
     factor = by.factor
     for old in pool.candidates:
         if old.memory.is_current(context.query.now):
             continue
-        successor = _current_successor(old.memory, context, memories)
+        successor = _current_successor(old.memory, context.query.now, memories)
         why = f"× {factor:g}, ended {old.memory.valid_to:%d %b %Y}"
         if successor is not None:
             why = f"× {factor:g}, replaced by {successor.id}"
@@ -57,14 +59,27 @@ def lower_score(score: float, factor: float) -> float:
     return score * factor if score >= 0 else score - (1 - factor) * max(1.0, abs(score))
 
 
-def _current_successor(memory: Memory, context: SearchContext, memories: dict[str, Memory]) -> Memory | None:
+def _with_successors(memories: dict[str, Memory], context: SearchContext) -> dict[str, Memory]:
+    """The memories and, of those that have ended, all that replaced them one after the other."""
+    found, ended = dict(memories), list(memories.values())
+    now, asked = context.query.now, set(memories)
+    while ended:
+        successors = {memory.superseded_by for memory in ended if memory.superseded_by and not memory.is_current(now)}
+        wanted = sorted(id for id in successors if id not in asked)
+        asked.update(wanted)
+        newer = context.reader.memories.get_many(wanted) if wanted else {}
+        found |= newer
+        ended = list(newer.values())
+    return found
+
+
+def _current_successor(memory: Memory, now: datetime, memories: Mapping[str, Memory]) -> Memory | None:
     """What holds at the time of the question in place of `memory`, along the whole chain; None if it holds itself."""
-    now = context.query.now
     successor, seen = memory, {memory.id}
     while successor.superseded_by and not successor.is_current(now) and successor.superseded_by not in seen:
         seen.add(successor.superseded_by)
-        newer = memories.get(successor.superseded_by) or context.reader.memories.get(successor.superseded_by)
+        newer = memories.get(successor.superseded_by)
         if newer is None or not newer.known_at(now):
             break
-        successor = memories[newer.id] = newer
+        successor = newer
     return successor if successor.id != memory.id else None

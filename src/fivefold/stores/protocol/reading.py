@@ -30,6 +30,9 @@ class MemoryReader(Protocol):
     def get(self, id: str) -> Memory | None:
         """The memory with that id."""
 
+    def get_many(self, ids: Sequence[str]) -> dict[str, Memory]:
+        """The memories with these ids, by id; ids without a memory are left out."""
+
     def fetch(self, rows: Sequence[int]) -> dict[int, Memory]:
         """The memories at these rows, by row; rows without a memory are left out."""
 

@@ -32,6 +32,11 @@ class SqlMemoryReader:
         memories = self._scope.memories("namespace = :ns AND id = :id", id=id)
         return memories[0] if memories else None
 
+    def get_many(self, ids: Sequence[str]) -> dict[str, Memory]:
+        among = self._sql.among("id", ":ids")
+        memories = self._scope.memories(f"namespace = :ns AND {among}", ids=self._scope.as_list(ids))
+        return {memory.id: memory for memory in memories}
+
     def fetch(self, rows: Sequence[int]) -> dict[int, Memory]:
         records = self._scope.rows(
             f"SELECT {COLUMNS} FROM memories WHERE {self._sql.among('row', ':rows')} "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 import apsw
 import numpy as np
@@ -24,6 +25,8 @@ class CachedVectors:
         self.size = 0
         self.last_id = 0
         self.removals = 0
+        self.in_order = True
+        """Whether the rows of the memories rise, each once."""
         self.lock = threading.Lock()
 
     @property
@@ -39,6 +42,21 @@ class CachedVectors:
     def patterns(self, vector: Vector, size: int, keep: Kept) -> Matrix:
         cached, positions = self._filtered(keep)
         return cached.matrix[closest(cached, vector, size, positions)[0]]
+
+    def vectors_of(self, memories: Sequence[int]) -> dict[int, Vector]:
+        """The vectors of those of the memories that can be found at once."""
+        with self.lock:
+            cached, in_order = self.arrays.first(self.size), self.in_order
+        if not in_order or not len(cached.ids) or not memories:
+            return {}
+        places = np.searchsorted(cached.memories, memories).clip(max=len(cached.ids) - 1)
+        known, matrix = cached.memories[places].tolist(), cached.matrix.view()
+        matrix.flags.writeable = False
+        return {
+            row: matrix[place]
+            for row, found, place in zip(memories, known, places.tolist(), strict=True)
+            if row == found
+        }
 
     def _filtered(self, keep: Kept) -> tuple[Arrays, Rows | None]:
         with self.lock:
@@ -82,4 +100,6 @@ class CachedVectors:
         ids, memories, parts, types, blobs = zip(*new, strict=True)
         matrix = np.frombuffer(b"".join(blobs), dtype=np.float32).reshape(len(new), -1)
         self.arrays.put(self.size, np.array(ids), np.array(memories), np.array(types), matrix, np.array(parts))
+        tail = self.arrays.memories[max(0, self.size - 1) : end]
+        self.in_order = self.in_order and bool((tail[1:] > tail[:-1]).all())
         self.size, self.last_id = end, max(ids)

@@ -26,7 +26,7 @@ Hits = list[tuple[int, float]]
 class PostingCache:
     """The postings of frequent lexemes that were read last; a change of the index makes them stale."""
 
-    def __init__(self, least: int = 4_096, most: int = 3_000_000) -> None:
+    def __init__(self, least: int = 256, most: int = 3_000_000) -> None:
         """`least` postings are worth to be cached, and `most` are, of all lexemes together."""
         self._least, self._most = least, most
         self._known: OrderedDict[tuple[int, int], tuple[int, bm25.Postings]] = OrderedDict()

@@ -22,7 +22,7 @@ from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.lexical_search import PostingCache
 from fivefold.stores.sqlite.token_cache import TokenCache
 from fivefold.stores.sqlite.vector_cache import VectorCache
-from fivefold.stores.sqlite.vectors import stored, stored_passages
+from fivefold.stores.sqlite.vectors import stored_passages
 from fivefold.stores.sqlite.walk import walk
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.recall_trace import RouteHit
@@ -147,7 +147,7 @@ class SqliteSearchReader(SqlSearchReader):
 
     def vectors(self, space: VectorSpace, rows: Sequence[int]) -> dict[int, Vector]:
         with self._file.connections.reader() as connection:
-            return stored(connection, space, rows, ["full", "session"])
+            return self._file.vector_cache.vectors(connection, space, rows)
 
     def token_vectors(self, space: VectorSpace, passages: Sequence[tuple[int, int]]) -> dict[tuple[int, int], bytes]:
         if not space.tokens or not passages:

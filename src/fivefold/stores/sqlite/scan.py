@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,12 @@ from fivefold.values.vectors import Vector
 
 PLAIN = 4_096
 """Up to this many vectors one plain product is as fast."""
+
+SHARED = 65_536
+"""From this many codes on, two threads read a half each: what they do is mostly reading memory."""
+
+BLOCK = 64
+"""Scores of which the best is looked at first, where the best of very many are wanted."""
 
 Floats = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]
@@ -117,19 +124,39 @@ def _possible(arrays: Arrays, vector: Vector, depth: int, positions: Rows | None
     every = np.arange(len(arrays.ids)) if positions is None else positions
     if len(every) <= depth:
         return every
-    codes, scales, errors = (
-        array if positions is None else array[positions] for array in (arrays.codes, arrays.scales, arrays.errors)
-    )
+    codes, scales, errors = arrays.codes, arrays.scales, arrays.errors
+    if positions is not None:
+        codes, scales, errors = codes[positions], scales[positions], errors[positions]
     code, scale, error = (part[0] for part in coded(vector[None, :]))
-    products = np.asarray(simsimd.cdist(code[None, :], codes, "dot"), dtype=np.float32)[0]
-    scores = products * (scales * scale)
+    scores = _products(code[None, :], codes) * (scales * scale)
     slack = errors * np.float32(1 + error) + np.float32(error + 1e-5)
     floor = _least_of_best(scores - slack, depth)
     possible: Rows = every[scores + slack >= floor]
     return possible
 
 
+def _products(code: npt.NDArray[np.int8], codes: npt.NDArray[np.int8]) -> Floats:
+    """The product of one code with each of the others."""
+    out = np.empty(len(codes), np.float32)
+
+    def multiply(part: slice) -> None:
+        out[part] = np.asarray(simsimd.cdist(code, codes[part], "dot"))[0]
+
+    middle = len(codes) // 2 if len(codes) > SHARED else len(codes)
+    other = Thread(target=multiply, args=(slice(middle, None),)) if middle < len(codes) else None
+    if other:
+        other.start()
+    multiply(slice(0, middle))
+    if other:
+        other.join()
+    return out
+
+
 def _least_of_best(scores: Floats, depth: int) -> np.float32:
-    """The score of the `depth`-th best."""
+    """The score of the `depth`-th best. It is no less than the `depth`-th best of the best of each block."""
+    blocks = len(scores) // BLOCK
+    if blocks > 2 * depth:
+        best = scores[: blocks * BLOCK].reshape(blocks, BLOCK).max(axis=1)
+        scores = scores[scores >= np.partition(best, blocks - depth)[blocks - depth]]
     least: np.float32 = np.partition(scores, len(scores) - depth)[len(scores) - depth]
     return least

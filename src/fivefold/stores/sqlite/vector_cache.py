@@ -99,6 +99,19 @@ class VectorCache:
         cached.catch_up(connection, space, where)
         return cached.patterns(vector, size, keep)
 
+    def vectors(self, connection: apsw.Connection, space: VectorSpace, memories: Sequence[int]) -> dict[int, Vector]:
+        """The vectors of these memories, from memory where they are cached as they are."""
+        with self._lock:
+            cached = self._cached.get((space.key, "full"))
+        known: dict[int, Vector] = {}
+        if isinstance(cached, CachedVectors):
+            cached.catch_up(connection, space, "full")
+            known = cached.vectors_of(memories)
+        if len(known) == len(memories):
+            return known
+        rest = [row for row in memories if row not in known]
+        return known | stored(connection, space, rest, ["full", "session"])
+
     def _cached_vectors(
         self, connection: apsw.Connection, space: VectorSpace, where: VectorField
     ) -> CachedVectors | CodedVectors | None:
