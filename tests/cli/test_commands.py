@@ -150,6 +150,15 @@ def test_a_question_to_a_missing_namespace_is_answered_with_a_note(name: str, sm
     assert command("stats", "--store", small.path, "--json").json["namespaces"] == ["default"]
 
 
+def test_namespaces_alone_lists_them_and_options_stand_after_a_command(small: Small, command: Command) -> None:
+    listed = command("namespaces", "--store", small.path, "--json").json
+    assert [row["namespace"] for row in listed] == ["default"]
+    refused = command("namespaces", "--store", small.path, "delete", "default", "--yes")
+    assert refused.code == 2
+    assert "options stand after 'delete'" in refused.err
+    assert command("namespaces", "--store", small.path, "--json").json == listed
+
+
 def test_an_empty_store_holds_no_namespace(command: Command) -> None:
     fivefold.open("empty.db").close()
     ran = command("stats", "--store", "empty.db")

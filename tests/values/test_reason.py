@@ -28,6 +28,8 @@ def word(asked: str, said: str, similarity: float, start: int = 0) -> WordMatch:
         ((word("eat", "food", 0.6), word("cat", "Miso", 0.55)), ("late",), "“food” is near “eat”"),
         ((word("time", "clock", 0.8),), ("late",), "“clock” is near “time”"),
         ((word("tell", "told", 0.8),), ("late",), "says “told”"),
+        ((word("go", "goes", 0.6),), ("late",), "says “goes”"),
+        ((word("cat", "category", 0.6),), ("late",), "“category” is near “cat”"),
         ((word("medicine", "I", 0.6),), ("late",), "is close in meaning"),
         ((word("eat", "food", 0.6),), ("late", "window"), "is from that time"),
         ((word("race", "race", 0.9),), ("late", "window"), "says “race”; is from that time"),

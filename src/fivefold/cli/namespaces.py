@@ -14,10 +14,12 @@ app.add_typer(namespaces, name="namespaces")
 
 
 @namespaces.callback(invoke_without_command=True)
-def _namespaces(ctx: typer.Context) -> None:
+def _namespaces(ctx: typer.Context, store: StoreOption = None, as_json: JsonOption = False) -> None:
     """List the namespaces of a store, or delete one."""
     if ctx.invoked_subcommand is None:
-        list_()
+        list_(store, as_json)
+    elif store is not None or as_json:
+        raise typer.BadParameter(f"options stand after {ctx.invoked_subcommand!r}")
 
 
 @namespaces.command("list")

@@ -11,6 +11,9 @@ SAME = 0.7
 NEAR = 0.5
 """From which similarity on two words are the same in other forms, and from which they are near."""
 
+ENDING = 3
+"""Characters that a form of a word adds at most, such as "es" and "ing"."""
+
 _BY_ROUTE = {
     "lexical": "has the same words",
     "graph": "is linked to whom or what is asked about",
@@ -54,7 +57,10 @@ def _same(words: list[WordMatch]) -> str:
 def _is_same(word: WordMatch) -> bool:
     """Forms of one word begin alike, such as "tell" and "told"; "clock" is only near "time"."""
     said, asked = word.memory.casefold(), word.question.casefold()
-    return said == asked or (word.similarity >= SAME and said[:1] == asked[:1])
+    shorter, longer = sorted((said, asked), key=len)
+    if longer.startswith(shorter) and len(longer) - len(shorter) <= ENDING:
+        return True
+    return word.similarity >= SAME and said[:1] == asked[:1]
 
 
 def _near(words: list[WordMatch]) -> str:

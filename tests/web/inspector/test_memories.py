@@ -196,6 +196,7 @@ def test_what_is_typed_is_remembered(browser_page: Page, served: Served) -> None
     browser_page.get_by_label("Event at (UTC)").fill("2025-02-03T04:05:06")
     browser_page.get_by_label("Tags").fill("home\nkeys, spare")
     browser_page.get_by_label("Expires at (UTC)").fill("2999-02-03T04:05:06")
+    expect(browser_page.get_by_label("Pinned").locator("option").first).to_have_text("default (no)")
     browser_page.get_by_label("Pinned").select_option("yes")
     browser_page.get_by_label("Importance").fill("3")
     browser_page.get_by_role("button", name="Remember").click()

@@ -42,9 +42,15 @@ def form_field(spec: FieldSpec, text: str, error: str = "") -> FormField:
         _control(spec),
         choices,
         text,
-        spec.left_out or text_of(spec.default),
+        _default(spec),
         error,
     )
+
+
+def _default(spec: FieldSpec) -> str:
+    """What an empty field means, in the words of the form."""
+    text = spec.left_out or text_of(spec.default)
+    return {"true": "yes", "false": "no"}.get(text, text) if spec.type is bool else text
 
 
 def _range(spec: FieldSpec) -> str:
