@@ -7,13 +7,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 from typer.core import TyperGroup
-from typer.main import get_command
 
-from fivefold.cli.app import COMMANDS, app
+from fivefold.cli.app import command_tree
 
 PAGE = Path(__file__).with_name("cli.md")
 BLOCK = re.compile(r"<!-- help: (?P<name>[a-z ]+) -->\n.*?<!-- /help -->", re.DOTALL)
@@ -22,25 +20,23 @@ WIDTH = {"COLUMNS": "100", "TERMINAL_WIDTH": "100"}
 
 def names() -> list[str]:
     """`fivefold` and every command and group of commands below it, as they are typed."""
-    for module in COMMANDS:
-        import_module(f"fivefold.cli.{module}")
-    return list(_below("fivefold", get_command(app)))
+    return list(_below("fivefold", command_tree()))
 
 
 def help_of(name: str) -> str:
     """What `NAME --help` prints in a terminal 100 columns wide."""
     command = [sys.executable, "-m", "fivefold", *name.split()[1:], "--help"]
     done = subprocess.run(command, env={**os.environ, **WIDTH}, capture_output=True, encoding="utf-8", check=True)
-    return done.stdout.strip()
+    return done.stdout
 
 
-def block(name: str) -> str:
-    return f"<!-- help: {name} -->\n```text\n{help_of(name)}\n```\n<!-- /help -->"
+def block(name: str, shown: str) -> str:
+    return f"<!-- help: {name} -->\n```text\n{shown.strip()}\n```\n<!-- /help -->"
 
 
 def rewritten(page: str) -> str:
     """`page` with every help block as the commands print it now."""
-    return BLOCK.sub(lambda match: block(match["name"]), page)
+    return BLOCK.sub(lambda match: block(match["name"], help_of(match["name"])), page)
 
 
 def _below(path: str, command: object) -> Iterator[str]:

@@ -7,7 +7,6 @@ import json
 import re
 import shlex
 import tomllib
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,8 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 from prometheus_client.exposition import generate_latest
 from typer.core import TyperGroup
-from typer.main import get_command
 
-from fivefold.cli.app import COMMANDS, app
+from fivefold.cli.app import command_tree
 from fivefold.service.metrics import Metrics
 from tests.support.toy_engine import toy
 from tests.test_docs import blocks
@@ -30,9 +28,7 @@ COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-
 
 def parse(args: list[str], alone: bool = False) -> str:
     """The command these arguments name, once all its options were read; it is not run. It may be named `alone`."""
-    for module in COMMANDS:
-        import_module(f"fivefold.cli.{module}")
-    command: Any = get_command(app)
+    command: Any = command_tree()
     path = []
     while isinstance(command, TyperGroup):
         path.append(args[0])
@@ -141,7 +137,7 @@ def test_every_command_the_page_names_is_one() -> None:
 
 def test_every_option_the_page_names_is_one_of_the_server_or_of_the_commands_here() -> None:
     text = re.sub(r"^```.*?^```$", "", PAGE.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
-    command: Any = get_command(app)
+    command: Any = command_tree()
     known = {
         option
         for found in (

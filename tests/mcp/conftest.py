@@ -46,9 +46,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> str:
     return filled(tmp_path_factory.mktemp("mcp") / "small.db")
 
 
-@pytest.fixture(scope="module", params=["stdio", "stdio, no handshake", "http", "http, no handshake"])
+@pytest.fixture(scope="module", params=["stdio", "http, no handshake"])
 def talk(store: str, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Talk]:
-    """Every way in, in both forms of the protocol, each on a copy of its own; other tests choose some of them."""
+    """Both ways in and both forms of the protocol, each on a copy of its own; other tests choose what they need."""
     way, _, form = request.param.partition(", ")
     mode = MODERN if form else "legacy"
     path = str(shutil.copy(store, tmp_path_factory.mktemp("talk") / "small.db"))

@@ -38,7 +38,7 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-EXAMPLES = 24
+EXAMPLES = 15
 KNOWN = {"entities": 1, "edges": 1, "sessions": "monday", "memories": "work", "queue": "none"}
 """What is there, in a third of the requests."""
 

@@ -8,13 +8,17 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
+from functools import cache
 from importlib import import_module
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.main import get_command, get_command_name
+from typer.models import CommandInfo
 
 from fivefold.cli.hints import kind, phrase
 from fivefold.errors import FivefoldError, NotFound
@@ -120,10 +124,26 @@ def _fivefold(
         say(BEGINNING)
 
 
-def run() -> None:
-    """Run one command; an error while output is written becomes one sentence."""
+@cache
+def command_tree(name: str | None = None) -> Callable[..., Any]:
+    """All commands as they are parsed, or only the one of this name, since to build all takes a tenth of a second.
+
+    A name that no command has gives all of them, which the error needs.
+    """
     for module in COMMANDS:
         import_module(f"fivefold.cli.{module}")
+    chosen = copy(app)
+    chosen.registered_commands = [info for info in app.registered_commands if _name(info) == name]
+    chosen.registered_groups = [info for info in app.registered_groups if info.name == name]
+    return get_command(chosen if chosen.registered_commands or chosen.registered_groups else app)
+
+
+def _name(info: CommandInfo) -> str | None:
+    return info.name or (get_command_name(info.callback.__name__) if info.callback else None)
+
+
+def run() -> None:
+    """Run one command; an error while output is written becomes one sentence."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -147,7 +167,7 @@ def run() -> None:
 
 def _command() -> None:
     try:
-        app(prog_name="fivefold")
+        command_tree(sys.argv[1] if len(sys.argv) > 1 else None)(prog_name="fivefold")
     except FivefoldError as error:
         fail(error)
     except SystemExit as ended:
