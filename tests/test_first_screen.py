@@ -85,8 +85,8 @@ def test_its_page_opens_and_answers(clone: Path, sample_path: str) -> None:
         shell.stdin.close()
         try:
             url = next(found[0] for line in shell.stdout if (found := READY.search(line)))
-            asked = [sys.executable, "-c", f"import httpx; print(httpx.get('{url}/ask?q=medicine+allergic').text)"]
-            page = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+            ask = f"import httpx; print(httpx.get('{url}/ask?q=medicine+allergic', timeout=120).text)"
+            page = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True).stdout
         finally:
             os.killpg(shell.pid, signal.SIGTERM)
     assert "penicillin" in page

@@ -36,7 +36,9 @@ def lawful(answer: fivefold.Recall) -> None:
 
 @pytest.mark.parametrize("recipe", known_recipes())
 def test_every_sample_question_obeys_the_law(sample_engine: Engine, recipe: str) -> None:
-    for question in sample.questions():
+    """All by the default; each other recipe is asked a third of them, and each third by several."""
+    third = slice(known_recipes().index(recipe) % 3, None, 3)
+    for question in sample.questions()[slice(None) if recipe == "default" else third]:
         lawful(sample_engine.recall(question.query, recipe=recipe, now=question.now))
 
 
