@@ -185,6 +185,18 @@ def test_what_likely_replaces_a_memory_is_shown_with_its_chance(served: Served) 
     page = served.client.get(at(old)).text
     assert "likely supersedes (0.75): <a" in page
     assert "a test says so" in page
+    assert "with a chance below" not in page
+
+
+def test_links_that_are_hardly_likely_are_behind_a_click(served: Served) -> None:
+    old, new = (remember(served, content=text) for text in ("Plums are ripe in August", "The ferry was late"))
+    with closing(open_store(served.path)) as store, store.write(OWN) as txn:
+        rows = {memory.id: memory.row for memory, _ in txn.memories.scan()}
+        txn.memories.link(rows[new], rows[old], "likely", "it is a guess", 0.1)
+    page = served.client.get(at(old)).text
+    shown, _, folded = page.partition("1 link with a chance below 50 %</summary>")
+    assert "it is a guess" in folded
+    assert "it is a guess" not in shown
 
 
 def test_what_is_typed_is_remembered(browser_page: Page, served: Served) -> None:

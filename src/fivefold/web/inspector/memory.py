@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from fivefold.engine import Engine
+from fivefold.retrieval.health import DOUBT
 from fivefold.service.session import Session
 from fivefold.values.memory import Memory
 from fivefold.web.inspector.confirmations import confirmation
@@ -50,13 +51,16 @@ def memory_page(
         memory = engine.get(id)
         extraction = engine.extraction(id)
         before, after = neighbours_of(engine, memory)
+        history = engine.history(id)
         ids = engine.graph.named([item.name for item in extraction.mentions])
         return page(
             request,
             "memory.html",
             status,
             memory=memory,
-            history=engine.history(id),
+            history=history,
+            links=[link for link in history.links if link.relation != "supersedes"],
+            doubt=DOUBT,
             extraction=extraction,
             mentions=[MentionLink(item.name, item.kind, ids.get(item.name)) for item in extraction.mentions],
             fields=field_rows(memory),
