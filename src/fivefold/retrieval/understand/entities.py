@@ -58,17 +58,18 @@ class Word:
 def resolve(question: str, reader: Reader, name_prior: NamePrior = "memories") -> tuple[EntityRef, ...]:
     """Every name of the question that the namespace knows, longest first where they overlap, in reading order."""
     words = [Word(match[0], match.start(), match.end()) for match in _WORD.finditer(question)][:MOST_WORDS]
-    by_alias = _find_aliases(words, reader)
+    aliases = _aliases(words)
+    by_alias = _find_aliases(aliases, reader)
     refs: list[EntityRef] = []
     question_words = cache(lambda: lexemes(question)[:MOST_WORDS])
     meanings_of: dict[str, tuple[Meaning, ...]] = {}
     position = 0
     while position < len(words):
         for size in range(min(LONGEST_NAME, len(words) - position), 0, -1):
-            name = words[position : position + size]
-            alias = _alias(name)
+            alias = aliases[position, size]
             candidates = by_alias.get(alias)
             if candidates and (size > 1 or _may_be_name(words[position], position)):
+                name = words[position : position + size]
                 start, end = name[0].start, name[-1].start + len(name[-1].bare)
                 if alias not in meanings_of:
                     called = question[start:end]
@@ -88,22 +89,22 @@ def _halve_confidence(ref: EntityRef) -> EntityRef:
     return replace(ref, meanings=half, via="whose")
 
 
-def _find_aliases(words: Sequence[Word], reader: Reader) -> dict[str, list[AliasMatch]]:
-    aliases = {
-        _alias(words[start : start + size])
+def _aliases(words: Sequence[Word]) -> dict[tuple[int, int], str]:
+    """What the words from a place on may be called, by the place and how many words it is; without a possessive."""
+    texts, bare = [word.text.casefold() for word in words], [word.bare.casefold() for word in words]
+    return {
+        (start, end - start): " ".join((*texts[start : end - 1], bare[end - 1]))
         for start in range(len(words))
-        for size in range(1, LONGEST_NAME + 1)
-        if start + size <= len(words)
+        for end in range(start + 1, min(start + LONGEST_NAME, len(words)) + 1)
     }
+
+
+def _find_aliases(aliases: Mapping[tuple[int, int], str], reader: Reader) -> dict[str, list[AliasMatch]]:
     matches: dict[str, list[AliasMatch]] = {}
-    for item in reader.graph.find_aliases(sorted(aliases)):
+    for item in reader.graph.find_aliases(sorted(set(aliases.values()))):
         if item.kind != "topic":
             matches.setdefault(item.alias, []).append(item)
     return matches
-
-
-def _alias(words: Sequence[Word]) -> str:
-    return " ".join([*(word.text for word in words[:-1]), words[-1].bare]).casefold()
 
 
 def _may_be_name(word: Word, position: int) -> bool:
@@ -147,11 +148,11 @@ def _shares(
     around = reader.search.latest_with(words, AROUND)
     context = reader.graph.count_mentions(around, keys)
     near = set(reader.graph.neighbours_of(OWNER, keys))
-    links = [item.links for item in candidates]
-    before = prior(asked, {item.entity: _portion(item.links, links) for item in candidates})
+    linked, mentioned = _portions([item.links for item in candidates]), _portions(list(context.values()))
+    before = prior(asked, {item.entity: linked(item.links) for item in candidates})
     raw = {
         item.entity: _PRIOR * before[item.entity]
-        + _CONTEXT * _portion(context.get(item.entity, 0), list(context.values()))
+        + _CONTEXT * mentioned(context.get(item.entity, 0))
         + _NEAR * (item.entity in near)
         for item in candidates
     }
@@ -159,8 +160,10 @@ def _shares(
     return {key: value / total for key, value in raw.items()}
 
 
-def _portion(value: float, all_values: Sequence[float]) -> float:
-    return (value + 0.5) / (sum(all_values) + 0.5 * max(1, len(all_values)))
+def _portions(values: Sequence[float]) -> Callable[[float], float]:
+    """Which portion of all values one is; half is added to each, so that none is 0."""
+    whole = sum(values) + 0.5 * max(1, len(values))
+    return lambda value: (value + 0.5) / whole
 
 
 def _relatives(question: str, words: Sequence[Word], refs: Sequence[EntityRef], reader: Reader) -> list[EntityRef]:

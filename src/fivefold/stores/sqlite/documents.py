@@ -27,14 +27,8 @@ class Document(NamedTuple):
     predicate: str
     content: str
 
-    def weight_of(self, lexeme: str) -> float:
-        """How often a lexeme occurs; once in the predicate counts as several times in the content (R4)."""
-        if lexeme not in self.content and lexeme not in self.predicate:  # a quick look, right for most
-            return 0.0
-        return float(PREDICATE_WEIGHT * self.predicate.split(" ").count(lexeme) + self.content.split(" ").count(lexeme))
-
     def weights(self) -> Counter[str]:
-        """How often each of its lexemes occurs, in the same measure."""
+        """How often each of its lexemes occurs; once in the predicate counts as several times in the content (R4)."""
         counts = Counter(self.content.split(" "))
         if self.predicate:
             for lexeme in self.predicate.split(" "):

@@ -50,10 +50,10 @@ def read(connection: apsw.Connection, namespace: int, term: int) -> bytes:
 
 
 def read_latest(connection: apsw.Connection, namespace: int, term: int, most: int) -> list[int]:
-    """The last rows of a term, at least as many as asked for where there are."""
+    """The last rows of a term, as many as are asked for where there are, the last one first."""
     found: list[int] = []
     for (data,) in connection.execute(f"SELECT documents {_OF} ORDER BY first DESC", (namespace, term)):
-        found += unpack(data)[:, 0][::-1].tolist()
+        found += unpack(data)[len(found) - most :, 0][::-1].tolist()
         if len(found) >= most:
             break
     return found

@@ -6,14 +6,16 @@ scores are those of the index, to the last bit: the same BM25, summed in the sam
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 
 import apsw
 
 from fivefold.stores.sql.kept_rows import Kept
 from fivefold.stores.sqlite.connection import rows
-from fivefold.stores.sqlite.documents import LAST_CHARACTER, Corpus, Document
+from fivefold.stores.sqlite.documents import LAST_CHARACTER, PREDICATE_WEIGHT, Corpus, Document
 
 MOST_MEMORIES = 1_000
 MOST_CHARACTERS = 300_000
@@ -61,21 +63,45 @@ def is_large(
 
 
 def counts_of(found: Sequence[Document], lexemes: Sequence[str]) -> list[tuple[Document, list[float]]]:
-    """The documents with any of the lexemes, and how often each of these occurs."""
-    return [(item, counts) for item in found if any(counts := [item.weight_of(lexeme) for lexeme in lexemes])]
+    """The documents with any of the lexemes, and how often each of these occurs.
+
+    Once in the predicate counts as several times in the content (R4). All documents are searched as one text.
+    """
+    counts: dict[int, list[float]] = {}
+    for weight, texts in (
+        (PREDICATE_WEIGHT, [item.predicate for item in found]),
+        (1, [item.content for item in found]),
+    ):
+        for place, document in _occurrences(texts, lexemes):
+            counts.setdefault(document, [0.0] * len(lexemes))[place] += weight
+    return [(found[document], counts[document]) for document in sorted(counts)]
+
+
+def _occurrences(texts: Sequence[str], lexemes: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Each place of a lexeme in the texts, in which spaces separate lexemes: which lexeme it is, and in which text."""
+    joined = "".join([f" {text} \n" for text in texts])
+    starts = list(accumulate((len(text) + 3 for text in texts), initial=0))
+    for place, lexeme in enumerate(lexemes):
+        wanted = f" {lexeme} "
+        at = joined.find(wanted)
+        while at >= 0:
+            yield place, bisect_right(starts, at) - 1
+            at = joined.find(wanted, at + len(wanted) - 1)
 
 
 def scores(matching: Sequence[tuple[Document, list[float]]], idf: Sequence[float], corpus: Corpus) -> dict[int, float]:
     """BM25 of each document that matches."""
     return {
-        item.memory: sum(corpus.share(weight, count, item.length) for weight, count in zip(idf, counts, strict=True))
+        item.memory: sum(
+            corpus.share(weight, count, item.length) for weight, count in zip(idf, counts, strict=True) if count
+        )
         for item, counts in matching
     }
 
 
 def latest(found: Sequence[Document], lexemes: Sequence[str]) -> list[int]:
     """The rows with any of the lexemes."""
-    return [item.memory for item in found if any(map(item.weight_of, lexemes))]
+    return [item.memory for item, _ in counts_of(found, lexemes)]
 
 
 def vocabulary(found: Sequence[Document], prefix: str = "") -> Counter[str]:
