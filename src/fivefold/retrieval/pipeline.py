@@ -26,8 +26,7 @@ from fivefold.retrieval.optimize import optimize
 from fivefold.retrieval.plan import plan
 from fivefold.retrieval.recipe import FusionSpec, Recipe
 from fivefold.retrieval.request import RecallRequest
-from fivefold.retrieval.retrieve import begin_routes, retrieve
-from fivefold.retrieval.route_line import RouteLine
+from fivefold.retrieval.retrieve import Begun, begin_routes, retrieve
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.selection import drop_not_yet_known, drop_unlikely, drop_unmatched, select
 from fivefold.retrieval.stages import Pool, run_stages
@@ -98,7 +97,7 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
     context = SearchContext(
         query, reader, settings, space, None, request.k, id, recipe.unit, planned, learned, keep=request.filter
     )
-    begun = begin_routes(planned, context, threads, recipe.fusion)
+    begun = begin_routes(planned, context, threads, recipe.fusion, encoding)
     question = encode_question(query, planned, namespace, space, encoding)
     watch.stage("encode")
     if recipe.fusion.weights == "learned":
@@ -149,7 +148,7 @@ def search_alive(
     threads: ThreadPoolExecutor,
     fusion: FusionSpec,
     watch: Stopwatch,
-    begun: RouteLine,
+    begun: Begun,
 ) -> tuple[list[RouteRun], Fused]:
     """Run the routes and fuse what they found. Where some of it has expired, search again among what has not.
 

@@ -6,12 +6,13 @@ import logging
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 from typing import TypeVar
 
 from fivefold.errors import ServerAway, StoreClosed
+from fivefold.retrieval.encode import Encoding
 from fivefold.retrieval.fuse import rows_by_share
 from fivefold.retrieval.in_store import search_in_store
 from fivefold.retrieval.recipe import FusionSpec
@@ -26,25 +27,49 @@ _log = logging.getLogger("fivefold")
 Answer = TypeVar("Answer")
 
 
-def begin_routes(plan: Plan, context: SearchContext, pool: ThreadPoolExecutor, fusion: FusionSpec) -> RouteLine:
-    """Begin the routes that need no reading of the question; they search while the model reads it."""
-    line = RouteLine()
+PATIENCE_S = 0.002
+"""How long the routes without a reading may run one after the other once the others run too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """Routes that have begun: those without a reading, and those of the thread that reads, with what was prepared."""
+
+    free: RouteLine = field(default_factory=RouteLine)
+    encoded: RouteLine = field(default_factory=RouteLine)
+    prepared: dict[str, DensePreparation] = field(default_factory=dict)
+
+
+def begin_routes(
+    plan: Plan, context: SearchContext, pool: ThreadPoolExecutor, fusion: FusionSpec, encoding: Encoding | None = None
+) -> Begun:
+    """Begin the routes that need no reading of the question, and have those that need it follow the reading."""
     if fusion.store or fusion.weights == "learned":  # the plan is not complete yet
-        return line
+        return Begun()
+    follows = encoding is not None and context.query.to_read == context.query.text
+    begun = Begun(encoded=encoding.routes if encoding and follows else RouteLine())
     for part in plan.routes:
-        if part.run and not (ROUTES[part.search].encodes or ROUTES[part.search].rescores):
-            line.add(part.route, partial(_run, part, context))
-    _unless_closed(lambda: line.begin(pool))
-    return line
+        if not part.run or ROUTES[part.search].rescores:
+            continue
+        if not ROUTES[part.search].encodes:
+            begun.free.add(part.route, partial(_run, part, context))
+        elif encoding and follows:
+            begun.prepared[part.route] = _prepare(part, context)
+            begun.encoded.add(part.route, partial(_run_encoded, part, context, encoding))
+    _unless_closed(lambda: begun.free.begin(pool))
+    return begun
 
 
 def retrieve(
-    plan: Plan, context: SearchContext, pool: ThreadPoolExecutor, fusion: FusionSpec, begun: RouteLine | None = None
+    plan: Plan, context: SearchContext, pool: ThreadPoolExecutor, fusion: FusionSpec, begun: Begun | None = None
 ) -> list[RouteRun]:
     """One run a route, in the plan's order: side by side, or by the store in one statement."""
-    prepared = {part.route: _prepare(part, context) for part in plan.routes if part.run}
+    known = begun or Begun()
+    prepared = {
+        part.route: known.prepared.get(part.route) or _prepare(part, context) for part in plan.routes if part.run
+    }
     patient = {route for route, done in prepared.items() if done.scans}
-    runs = _runs(plan, context, pool, fusion, patient, begun or RouteLine())
+    runs = _runs(plan, context, pool, fusion, patient, known)
     return [_with_note(run, prepared[run.route].note) if run.route in prepared else run for run in runs]
 
 
@@ -72,16 +97,22 @@ def _runs(
     pool: ThreadPoolExecutor,
     fusion: FusionSpec,
     patient: Collection[str],
-    begun: RouteLine,
+    begun: Begun,
 ) -> list[RouteRun]:
     """The routes named in `patient` have all the time they need."""
     start = perf_counter()
     if fusion.store:
         together = _begin(pool, partial(search_in_store, plan, context, fusion))
         return _in_time(plan, together, start, bool(patient))
-    _unless_closed(lambda: begun.hurry(pool))
     first = [part for part in plan.routes if part.run and not ROUTES[part.search].rescores]
-    futures = {part.route: begun.get(part.route) or _begin(pool, partial(_run, part, context)) for part in first}
+    futures = {
+        part.route: begun.encoded.get(part.route)
+        or begun.free.get(part.route)
+        or _begin(pool, partial(_run, part, context))
+        for part in first
+    }
+    _unless_closed(lambda: begun.encoded.hurry(pool))
+    _unless_closed(lambda: begun.free.hurry(pool, PATIENCE_S))
     runs = {route: _outcome(part, futures[route], start, route in patient) for part in first if (route := part.route)}
     for part in plan.routes:
         if part.route not in runs:
@@ -138,6 +169,10 @@ def _outcome(part: RoutePlan, future: Future[RouteRun], start: float, patient: b
         future.cancel()
         _log.warning("route %s took over %d ms and was left out", part.route, part.budget_ms)
         return RouteRun(part.route, "late", f"not done after {part.budget_ms} ms", 0, _ms(start))
+
+
+def _run_encoded(part: RoutePlan, context: SearchContext, encoding: Encoding) -> RouteRun:
+    return _run(part, replace(context, question=encoding.reading.result()))
 
 
 def _run(part: RoutePlan, context: SearchContext) -> RouteRun:

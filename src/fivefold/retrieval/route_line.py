@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from fivefold.values.recall_trace import RouteRun
 
@@ -29,14 +29,17 @@ class RouteLine:
     def begin(self, threads: ThreadPoolExecutor) -> None:
         """One thread works off the line."""
         if self._waiting:
-            threads.submit(self._work)
+            threads.submit(self.work)
 
-    def hurry(self, threads: ThreadPoolExecutor) -> None:
-        """What still waits gets a thread each: a route that takes long keeps no other waiting."""
+    def hurry(self, threads: ThreadPoolExecutor, patience_s: float = 0.0) -> None:
+        """What still waits after that time gets a thread each: a route that takes long keeps no other waiting."""
+        if self._waiting and patience_s:
+            wait(list(self._runs.values())[-1:], timeout=patience_s)
         for _ in range(len(self._waiting)):
-            threads.submit(self._work)
+            threads.submit(self.work)
 
-    def _work(self) -> None:
+    def work(self) -> None:
+        """Run what waits, one after the other."""
         while self._waiting:
             try:
                 future, run = self._waiting.popleft()
