@@ -9,6 +9,7 @@ from typing import overload
 
 from fivefold.retrieval.recipe import FusionSpec, Method
 from fivefold.retrieval.routes import ROUTES
+from fivefold.values.later import later
 from fivefold.values.memory import Memory
 from fivefold.values.recall_trace import SHOWN_TOP, Candidate, Evidence, FusedRows, Plan, RouteHit, RouteRun, TopHit
 
@@ -179,7 +180,7 @@ def _evidence(shares: Mapping[str, Shares], rows: Set[int], plan: Plan) -> dict[
                         hit.score,
                         weight * hit.factor,
                         of_route.contributions[i],
-                        of_route.arithmetic(i),
+                        later(of_route.arithmetic, i),
                         hit.note,
                     )
                 )

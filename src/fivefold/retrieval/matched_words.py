@@ -66,11 +66,10 @@ def _with_passage(
     passage = PassageMatch(found.score, found.part, found.parts, start, end, tokens=found.tokens)
     if words is None:
         return Hit(hit.rank, replace(hit.candidate, passage=passage))
-    met = later(partial(words, memory, before, passage))
+    met = later(words, memory, before, passage)
     match = PassageMatch(found.score, found.part, found.parts, start, end, met)
     evidence = tuple(
-        replace(item, note=later(partial(_note, match))) if item.route in names else item
-        for item in hit.candidate.evidence
+        replace(item, note=later(_note, match)) if item.route in names else item for item in hit.candidate.evidence
     )
     return Hit(hit.rank, replace(hit.candidate, passage=match, evidence=evidence))
 

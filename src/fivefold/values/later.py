@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
 
 
-class _Later(Generic[T]):
-    __slots__ = ("make",)
+class _Later(partial[Any]):
+    """A call that has not been made yet."""
 
-    def __init__(self, make: Callable[[], T]) -> None:
-        self.make = make
+    __slots__ = ()
 
 
 class _Field:
@@ -29,7 +29,7 @@ class _Field:
             return self
         value = self._read(owner)
         if type(value) is _Later:
-            value = value.make()
+            value = value()
             self._put(owner, value)
         return value
 
@@ -37,9 +37,9 @@ class _Field:
         self._put(owner, value)
 
 
-def later(make: Callable[[], T]) -> T:
-    """What `make` gives, for a field that `read_later` names; it is called when the field is read."""
-    return _Later(make)  # type: ignore[return-value]
+def later(make: Callable[..., T], *values: object) -> T:
+    """What `make` gives for these values, for a field that `read_later` names; it is called when the field is read."""
+    return _Later(make, *values)  # type: ignore[return-value]
 
 
 def read_later(*names: str) -> Callable[[C], C]:

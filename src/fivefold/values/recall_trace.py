@@ -132,7 +132,7 @@ class RouteRun(Value):
     hits: tuple[RouteHit, ...] = hidden(default=())
 
 
-@read_later("note")
+@read_later("arithmetic", "note")
 @dataclass(frozen=True, slots=True)
 class Evidence(Value):
     """Why a memory is a candidate: its place in one route and what that added to the fused score."""

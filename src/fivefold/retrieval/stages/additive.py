@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated
 
 import numpy as np
@@ -163,9 +162,7 @@ def additive(pool: Pool, context: SearchContext, by: AdditiveConstants) -> Pool:
     apart = parts - parts.mean(axis=0)
     explained = set(np.argsort(-sums, kind="stable")[: 2 * context.k].tolist())
     return pool.with_candidates(
-        candidate.with_step(
-            ADDITIVE, scores[i], later(partial(_why, totals[i], best, apart[i] if i in explained else None))
-        )
+        candidate.with_step(ADDITIVE, scores[i], later(_why, totals[i], best, apart[i] if i in explained else None))
         for i, candidate in enumerate(pool.candidates)
     )
 

@@ -25,8 +25,9 @@ def people_columns(memories: Sequence[Memory], query: Query) -> dict[str, Vector
     ):
         if refs:
             names = [_Names.of(ref) for ref in refs]
-            texts = [f"{memory.speaker or ''} {memory.content[:READ]}" for memory in memories]
-            shares = (sum(name.are_in(text) for name in names) / len(names) for text in texts)
+            texts = (f"{memory.speaker or ''} {memory.content[:READ]}" for memory in memories)
+            small = ((text, text.lower() if text.isascii() else None) for text in texts)
+            shares = (sum(name.are_in(*text) for name in names) / len(names) for text in small)
             columns[column] = np.fromiter(shares, dtype=np.float32)
     return columns
 
@@ -44,10 +45,15 @@ class _Names:
         pattern = re.compile("|".join(rf"\b{re.escape(name)}" for name in names), re.IGNORECASE)
         return cls(pattern, tuple(name.lower() for name in names) if all(map(str.isascii, names)) else ())
 
-    def are_in(self, text: str) -> bool:
-        """Whether the text has one of them. Most texts have none, which a plain search finds sooner."""
-        if self.plain and text.isascii():
-            small = text.lower()
-            if not any(name in small for name in self.plain):
+    def are_in(self, text: str, small: str | None) -> bool:
+        """Whether the text has one of them; `small` are its small letters, where it is ASCII.
+
+        Most texts have none, which a plain search finds sooner.
+        """
+        if small is not None and self.plain:
+            for name in self.plain:
+                if name in small:
+                    break
+            else:
                 return False
         return self.pattern.search(text) is not None
