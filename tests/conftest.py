@@ -140,9 +140,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if any(f"{name}/".startswith(BY_FILE[marker]) for marker in left_out) else None
 
 
+def pytest_collection() -> None:
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """What is collected stays to the end; the collector of garbage need not look at ten thousand tests again."""
+    """What is collected stays to the end; the collector of garbage need not look at ten thousand tests, nor again."""
     gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -143,6 +143,7 @@ def test_an_agent_loop_of_many_tasks_loses_nothing(store_path: str) -> None:
 
     async def main() -> None:
         async with await fivefold.aopen(store_path, embedder=Toy()) as mem:
+            await mem.configure(find_changes=False)
             ticking = asyncio.create_task(tick())
             await asyncio.gather(*(agent(mem, number) for number in range(TASKS)))
             ticking.cancel()
