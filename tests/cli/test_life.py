@@ -41,3 +41,11 @@ def test_near_duplicates_that_were_not_compared_are_linked_when_asked_for(small:
     command("add", "The spare key is really with Mrs Okafor", "--id", "again", *at)
     assert re.search(r"near-duplicates +0 ", command("health", *at).out)
     assert re.search(r"near-duplicates +1 ", command("health", "--link-repeats", *at).out)
+
+
+def test_a_recall_says_what_is_pinned_and_by_which_way_it_came(small: Small, command: Command) -> None:
+    at = ("--store", small.path)
+    command("add", "The gate code is 4711", "--id", "gate", "--origin", "tool", "--pin", *at)
+    ran = command("recall", "what is the gate code?", "--filter", "pinned:yes", *at)
+    assert ran.out.splitlines()[1].endswith(" · says “gate”, “code” · by a tool · pinned")
+    assert re.search(r"pinned +yes", command("get", "gate", *at).out)

@@ -86,6 +86,8 @@ def report(done: Report, read: Memory | None = None) -> None:
 
 def _cell(value: object) -> str:
     """A value of a JSON object in words: lists and counts joined by commas."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, list):
         return ", ".join(map(str, value))
     if isinstance(value, dict) and all(isinstance(item, int) for item in value.values()):

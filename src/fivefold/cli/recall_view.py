@@ -28,6 +28,9 @@ SHORTEST_BAR = 4
 FIGURES = 13
 """Columns of a rank and a contribution."""
 
+WAYS = {"tool": "by a tool", "import": "imported"}
+"""How it is said by which way a memory came."""
+
 
 def recall(answer: Recall, full: bool = False, verbose: bool = False, zone: tzinfo = UTC) -> None:
     """The hits with when, who and a short reason; `verbose` adds ids, and a bar for every route that found one."""
@@ -80,10 +83,18 @@ def _origin(hit: Hit, zone: tzinfo, verbose: bool) -> Text:
     memory = hit.memory
     what = f"session {memory.session_id}" if memory.kind == "session" else memory.type
     details = (what, memory.id) if verbose else (hit.reason,)
-    text = Text(visible(" · ".join((when_and_who(memory, zone), *details))), style="dim")
+    text = Text(visible(" · ".join((when_and_who(memory, zone), *details, *_way(memory)))), style="dim")
     if memory.superseded_by:
         text.append(visible(f" · superseded by {memory.superseded_by}" if verbose else " · superseded"), style="yellow")
     return text
+
+
+def _way(memory: Memory) -> Iterator[str]:
+    """By which way it came, where that is neither the user nor the assistant, and that it is pinned."""
+    if memory.origin in WAYS:
+        yield WAYS[memory.origin]
+    if memory.pinned:
+        yield "pinned"
 
 
 def when_and_who(memory: Memory, zone: tzinfo = UTC) -> str:

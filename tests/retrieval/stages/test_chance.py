@@ -68,8 +68,14 @@ def test_a_chance_by_hand() -> None:
 
 
 def test_no_hit_is_likelier_than_the_recall() -> None:
-    pool = stage("chance", [found(1, late=0.6)], weights={"late": 1.0}, recall={"one": -3.0})
-    assert chances(pool) == [pool.chance] == [probability(-3.0)]
+    pool = stage("chance", [found(1, late=0.6), found(2, late=-5.0)], weights={"late": 1.0}, recall={"one": -3.0})
+    assert chances(pool) == [pool.chance, probability(-5.0)]
+    assert pool.chance == probability(-3.0)
+
+
+def test_a_hit_that_is_alone_is_as_likely_as_that_any_answers() -> None:
+    pool = stage("chance", [found(1, late=0.1)], weights={"late": 1.0}, recall={"one": 3.0})
+    assert chances(pool) == [pool.chance] == [probability(3.0)]
 
 
 def test_nothing_has_no_chance() -> None:

@@ -80,11 +80,16 @@ def chance(pool: Pool, context: SearchContext, by: ChanceConstants) -> Pool:
         float(recall_signals(signals, odds) @ np.array([by.recall.get(name, 0.0) for name in RECALL_SIGNALS]))
     )
     note = f"{whole:.0%} that one of them answers, and from {by.found:.0%} on it counts as found"
-    each = [min(whole, probability(value)) for value in odds.tolist()]  # no hit is likelier than that any one answers
+    each = _bounded([probability(value) for value in odds.tolist()], whole)
     chances = [one.with_chance(value) for one, value in zip(judged, each, strict=True)]
     return replace(
         pool.with_candidates([*chances, *ranked[len(judged) :]]), chance=whole, found=whole >= by.found
     ).with_note(StageNote("chance", "done", note))
+
+
+def _bounded(each: Sequence[float], whole: float) -> list[float]:
+    """No hit is likelier than that any one answers; a hit that is alone is as likely as that."""
+    return [whole] if len(each) == 1 else [min(whole, value) for value in each]
 
 
 def probability(odds: float) -> float:
