@@ -16,6 +16,11 @@ from fivefold.stores.sqlite.vectors import REMOVALS, table_of
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
 
+_CHANGES = (
+    "SELECT coalesce((SELECT count FROM removals WHERE space = ?1 AND field = ?2), 0), "
+    "EXISTS (SELECT 1 FROM vectors WHERE space = ?1 AND field = ?2 AND id > ?3)"
+)
+
 
 class CachedVectors:
     """The vectors of one field of one space. Arrays are replaced or grown, never changed under a reader."""
@@ -69,12 +74,20 @@ class CachedVectors:
     def catch_up(self, connection: apsw.Connection, space: VectorSpace, where: VectorField) -> None:
         """Read what was written since the last time."""
         code = FIELDS.index(where)
-        with self.lock, one_snapshot(connection):
-            removals = number(connection, REMOVALS, space.key, code) or 0
-            if removals != self.removals and self.size:
-                self._drop_removed(connection, space.key, code)
-            self.removals = removals
-            self._append(connection, space, code)
+        with self.lock:
+            if not self._is_behind(connection, space.key, code):
+                return
+            with one_snapshot(connection):
+                removals = number(connection, REMOVALS, space.key, code) or 0
+                if removals != self.removals and self.size:
+                    self._drop_removed(connection, space.key, code)
+                self.removals = removals
+                self._append(connection, space, code)
+
+    def _is_behind(self, connection: apsw.Connection, space: int, code: int) -> bool:
+        """Whether vectors were added or removed, by one short statement: mostly none were."""
+        ((removals, added),) = rows(connection, _CHANGES, space, code, self.last_id)
+        return bool(added) or removals != self.removals
 
     def _drop_removed(self, connection: apsw.Connection, space: int, code: int) -> None:
         alive = rows(connection, "SELECT id FROM vectors WHERE space = ? AND field = ?", space, code)

@@ -121,9 +121,8 @@ def _possible(arrays: Arrays, vector: Vector, depth: int, positions: Rows | None
 
     |x·q − x̂·q̂| ≤ |x − x̂|·|q| + |x̂|·|q − q̂|, and |x̂| ≤ 1 + |x − x̂| for unit vectors.
     """
-    every = np.arange(len(arrays.ids)) if positions is None else positions
-    if len(every) <= depth:
-        return every
+    if len(arrays.ids if positions is None else positions) <= depth:
+        return np.arange(len(arrays.ids)) if positions is None else positions
     codes, scales, errors = arrays.codes, arrays.scales, arrays.errors
     if positions is not None:
         codes, scales, errors = codes[positions], scales[positions], errors[positions]
@@ -131,8 +130,8 @@ def _possible(arrays: Arrays, vector: Vector, depth: int, positions: Rows | None
     scores = _products(code[None, :], codes) * (scales * scale)
     slack = errors * np.float32(1 + error) + np.float32(error + 1e-5)
     floor = _least_of_best(scores - slack, depth)
-    possible: Rows = every[scores + slack >= floor]
-    return possible
+    possible: Rows = np.flatnonzero(scores + slack >= floor)
+    return possible if positions is None else positions[possible]
 
 
 def _products(code: npt.NDArray[np.int8], codes: npt.NDArray[np.int8]) -> Floats:

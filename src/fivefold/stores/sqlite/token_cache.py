@@ -48,25 +48,29 @@ class TokenCache:
 
     def read(self, connection: apsw.Connection, space: VectorSpace, passages: Sequence[Part]) -> dict[Part, bytes]:
         """The token vectors of these passages; those that have none are left out."""
+        removals, found = self._known(connection, space.key, passages)
+        if removals is None or len(found) == len(passages):
+            return found
         with one_snapshot(connection):
-            removals = number(connection, _REMOVALS, space.key)
+            removals, found = self._known(connection, space.key, passages)
             if removals is None:
                 return {}
-            found = self._known(space.key, removals, passages)
-            if len(found) == len(passages):
-                return found
             read = stored(connection, space, [passage for passage in passages if passage not in found])
         self._add(space.key, removals, read)
         return found | read
 
-    def _known(self, space: int, removals: int, passages: Sequence[Part]) -> dict[Part, bytes]:
+    def _known(
+        self, connection: apsw.Connection, space: int, passages: Sequence[Part]
+    ) -> tuple[int | None, dict[Part, bytes]]:
+        """How often vectors were removed from the space, None where it is gone, and what is cached as it is now."""
+        removals = number(connection, _REMOVALS, space)
         with self._lock:
             cached = self._spaces.get(space)
-            if cached is None or cached.removals != removals:
-                return {}
+            if removals is None or cached is None or cached.removals != removals:
+                return removals, {}
             self._spaces.move_to_end(space)
             known = cached.passages
-            return {passage: known[passage] for passage in passages if passage in known}
+            return removals, {passage: known[passage] for passage in passages if passage in known}
 
     def _add(self, space: int, removals: int, read: dict[Part, bytes]) -> None:
         with self._lock:
