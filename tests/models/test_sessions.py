@@ -79,11 +79,21 @@ def test_rows_are_shared_out_and_come_back_in_their_place() -> None:
 
 def test_few_rows_make_as_many_batches_as_run_side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CORES, "parts", 2)
-    assert list(rounds([3, 1, 2], 100)) == [[[1, 2], [0]]]
+    assert list(rounds([3, 1, 2], 100)) == [[[0], [1, 2]]]
     assert list(rounds([3], 100)) == [[[0]]]
     assert list(rounds([50, 50, 50], 50)) == [[[0], [1]], [[2]]]
     monkeypatch.setattr(CORES, "parts", 1)
     assert list(rounds([3, 1, 2], 100)) == [[[1, 2, 0]]]
+
+
+def test_rows_that_fit_into_one_round_are_shared_out_by_their_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fourteen memories of about seventy tokens are a little too long for one batch; two runs then take half each."""
+    monkeypatch.setattr(CORES, "parts", 2)
+    lengths = [67, 68, 83, 64, 41, 73, 65, 70, 71, 28, 69, 48, 62, 76]
+    ((first, second),) = rounds(lengths, 1_024)
+    assert sorted(first + second) == list(range(14))
+    costs = sorted(len(batch) * max(lengths[i] for i in batch) for batch in (first, second))
+    assert costs[1] <= 1.1 * costs[0]
 
 
 def test_a_long_row_among_many_short_ones_makes_no_batch_too_large(monkeypatch: pytest.MonkeyPatch) -> None:

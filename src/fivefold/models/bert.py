@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -143,19 +143,34 @@ def session(path: str | Path) -> Session:
 
 
 def rounds(lengths: Sequence[int], most: int) -> Iterator[list[list[int]]]:
-    """Batches of indexes, as many at a time as run side by side; few texts are shared out evenly.
+    """Batches of indexes, as many at a time as run side by side; what fits into one round is shared out evenly.
 
     Where one long text among many short ones would make an even share too large, the batches stay as they are.
     """
     parts = min(CORES.parts, len(lengths))
     grouped = batches(lengths, most)
-    if len(grouped) < parts:
-        by_length = sorted(range(len(lengths)), key=lengths.__getitem__)
-        shared = [part.tolist() for part in np.array_split(by_length, parts)]
+    if 0 < len(grouped) <= parts:
+        shared = shares(lengths, parts)
         if all(len(part) * lengths[part[-1]] <= most for part in shared):
             grouped = shared
     for start in range(0, len(grouped), CORES.parts):
         yield grouped[start : start + CORES.parts]
+
+
+def shares(lengths: Sequence[int], parts: int) -> list[list[int]]:
+    """Indexes by length in as many parts, of which each has about the same number of tokens, padding included."""
+    waiting = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
+    shared: list[list[int]] = []
+    for left in range(parts - 1, 0, -1):
+        end = min(range(1, len(waiting) - left + 1), key=partial(_largest_share, lengths, waiting, left))
+        shared.append(waiting[:end][::-1])
+        waiting = waiting[end:]
+    return [*shared, waiting[::-1]]
+
+
+def _largest_share(lengths: Sequence[int], waiting: Sequence[int], left: int, end: int) -> float:
+    """Tokens of the first `end`, or of each other part where those are more; the longest come first."""
+    return max(end * lengths[waiting[0]], (len(waiting) - end) * lengths[waiting[end]] / left)
 
 
 def batches(lengths: Sequence[int], most: int) -> list[list[int]]:
