@@ -54,6 +54,12 @@ class Stopwatch:
         self.timings.append(Timing(name, (now - self._last) * 1000))
         self._last = now
 
+    def extend(self) -> None:
+        """What was done since the last stage belongs to it."""
+        last = self.timings.pop()
+        self.stage(last.stage)
+        self.timings[-1] = Timing(last.stage, last.ms + self.timings[-1].ms)
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -98,6 +104,7 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
         query, reader, settings, space, None, request.k, id, recipe.unit, planned, learned, keep=request.filter
     )
     begun = begin_routes(planned, context, threads, recipe.fusion, encoding)
+    watch.extend()
     question = encode_question(query, planned, namespace, space, encoding)
     watch.stage("encode")
     if recipe.fusion.weights == "learned":
