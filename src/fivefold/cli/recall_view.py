@@ -179,7 +179,7 @@ def _closing(answer: Recall, verbose: bool) -> str:
         return f"{counted(len(answer), 'memory', 'memories')} · recall {answer.id}"
     encode = sum(timing.ms for timing in answer.timings if timing.stage == "encode")
     total = sum(timing.ms for timing in answer.timings) - encode
-    took = f"{total:.1f} ms" + (f" (+ {encode:.0f} ms to encode the question)" if encode >= 0.1 else "")
+    took = f"{total:.1f} ms" + (f" (+ {encode:.0f} ms waited for the model)" if encode >= 0.1 else "")
     recipe = f"recipe {answer.plan.recipe}{answer.plan.describe_effort()}"
     if answer.plan.filter:
         recipe += f" · filter {answer.plan.filter}"
