@@ -55,7 +55,7 @@ def _same(words: list[WordMatch]) -> str:
 
 
 def _is_same(word: WordMatch) -> bool:
-    """Forms of one word begin alike, such as "tell" and "told"; "clock" is only near "time"."""
+    """Whether both are forms of one word, which have the same first letter; "clock" is only near "time"."""
     said, asked = word.memory.casefold(), word.question.casefold()
     shorter, longer = sorted((said, asked), key=len)
     if longer.startswith(shorter) and len(longer) - len(shorter) <= ENDING:

@@ -177,11 +177,15 @@ def test_a_memory_shows_its_history_its_entities_and_its_neighbours(browser_page
     expect(browser_page.get_by_role("heading", level=1)).to_have_text("Project Kestrel")
 
 
-def test_what_likely_replaces_a_memory_is_shown_with_its_chance(served: Served) -> None:
-    old, new = (remember(served, content=text) for text in ("Grapes are sour in June", "Seven boats left early"))
+def link_likely(served: Served, new: str, old: str, why: str, chance: float) -> None:
     with closing(open_store(served.path)) as store, store.write(OWN) as txn:
         rows = {memory.id: memory.row for memory, _ in txn.memories.scan()}
-        txn.memories.link(rows[new], rows[old], "likely", "a test says so", 0.75)
+        txn.memories.link(rows[new], rows[old], "likely", why, chance)
+
+
+def test_what_likely_replaces_a_memory_is_shown_with_its_chance(served: Served) -> None:
+    old, new = (remember(served, content=text) for text in ("Grapes are sour in June", "Seven boats left early"))
+    link_likely(served, new, old, "a test says so", 0.75)
     page = served.client.get(at(old)).text
     assert "likely supersedes (0.75): <a" in page
     assert "a test says so" in page
@@ -190,9 +194,7 @@ def test_what_likely_replaces_a_memory_is_shown_with_its_chance(served: Served) 
 
 def test_links_that_are_hardly_likely_are_behind_a_click(served: Served) -> None:
     old, new = (remember(served, content=text) for text in ("Plums are ripe in August", "The ferry was late"))
-    with closing(open_store(served.path)) as store, store.write(OWN) as txn:
-        rows = {memory.id: memory.row for memory, _ in txn.memories.scan()}
-        txn.memories.link(rows[new], rows[old], "likely", "it is a guess", 0.1)
+    link_likely(served, new, old, "it is a guess", 0.1)
     page = served.client.get(at(old)).text
     shown, _, folded = page.partition("1 link with a chance below 50 %</summary>")
     assert "it is a guess" in folded

@@ -13,7 +13,7 @@ from pathlib import Path
 import apsw
 
 from fivefold.bench.faults.journal import Account, Journal
-from fivefold.bench.faults.task import Letters, Task, Verdict, all_ids, complaints, fill, opened, store_of
+from fivefold.bench.faults.task import EngineTask, Letters, Task, Verdict, all_ids, complaints, fill, opened, store_of
 from fivefold.engine import Engine
 from fivefold.stores import open_store
 from fivefold.stores.sqlite.connection import rows
@@ -43,7 +43,7 @@ class Filled(Task):
         return SIZE - len(all_ids(engine)), 0
 
 
-class Rebuild(Filled):
+class Rebuild(Filled, EngineTask):
     """Everything that is derived is built again."""
 
     name = "index rebuild"
@@ -196,7 +196,7 @@ class Upgrade(Task):
         return Verdict(lost, half, findings)
 
 
-class Backup(Filled):
+class Backup(Filled, EngineTask):
     """A backup takes the place of the one before; it has every memory that was there when it began."""
 
     name = "backup"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -45,7 +46,7 @@ class Verdict:
     """What the doctor complains about."""
 
 
-class Task:
+class Task(ABC):
     """One kind of operation. It is sent to the process that does it, so it has only plain fields."""
 
     name = ""
@@ -57,27 +58,38 @@ class Task:
         with opened(folder):
             pass
 
+    @abstractmethod
     def work(self, folder: Path, start: int, journal: Journal) -> None:
         """In a process of its own: do the operations from that number on, without an end."""
+
+    @abstractmethod
+    def check(self, folder: Path, account: Account) -> Verdict:
+        """After a kill: open the store again and look."""
+
+    def clean_up(self, folder: Path) -> None:
+        """Remove what lies outside the folder; most operations leave nothing there."""
+        return
+
+
+class EngineTask(Task):
+    """An operation on the open engine of one store."""
+
+    def work(self, folder: Path, start: int, journal: Journal) -> None:
         for number, engine in engines(folder, start, journal):
             self.act(engine, number, journal)
 
+    @abstractmethod
     def act(self, engine: Engine, number: int, journal: Journal) -> None:
         """Do one operation."""
-        raise NotImplementedError
 
     def check(self, folder: Path, account: Account) -> Verdict:
-        """After a kill: open the store again and look."""
         with opened(folder) as engine:
             lost, half = self.look(engine, account)
             return Verdict(lost, half, complaints(engine))
 
+    @abstractmethod
     def look(self, engine: Engine, account: Account) -> tuple[int, int]:
         """How many acknowledged operations are lost, and how many others are there in part."""
-        raise NotImplementedError
-
-    def clean_up(self, folder: Path) -> None:
-        """Remove what lies outside the folder."""
 
 
 def store_of(folder: Path) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fivefold.bench.faults.journal import Account, Journal
-from fivefold.bench.faults.task import Task, finds, opened
+from fivefold.bench.faults.task import EngineTask, finds, opened
 from fivefold.engine import Engine
 
 BATCH = 12
@@ -18,7 +18,7 @@ PROBED = 3
 """How many of the latest are looked up in the lexical index as well."""
 
 
-class Add(Task):
+class Add(EngineTask):
     """One memory at a time."""
 
     name = "add"
@@ -43,7 +43,7 @@ class Add(Task):
         return memory.content == _text(number) and listed == finds(engine, f"add{number}x") == ids
 
 
-class Batch(Task):
+class Batch(EngineTask):
     """Several memories in one call, half of them turns of a session: all of them or none."""
 
     name = "batch"
@@ -66,7 +66,7 @@ class Batch(Task):
         return lost, sum(0 < there < BATCH for there in half)
 
 
-class Update(Task):
+class Update(EngineTask):
     """Text, tags and metadata of a few memories, again and again; each update changes all three."""
 
     name = "update"
@@ -97,7 +97,7 @@ class Update(Task):
         return "whole" if whole and finds(engine, f"add{version}x") == [memory.id] else "half"
 
 
-class Supersede(Task):
+class Supersede(EngineTask):
     """A memory that replaces another: the new one and the mark on the old one, or neither."""
 
     name = "supersede"
@@ -117,7 +117,7 @@ class Supersede(Task):
         return new, engine.get(f"before-{number}").superseded_by == f"after-{number}"
 
 
-class Forget(Task):
+class Forget(EngineTask):
     """A memory, or a session with its turns, goes for good."""
 
     name = "forget"
@@ -142,7 +142,7 @@ class Forget(Task):
         return len(engine.stored_ids(_ids(number, 3) if number % 2 else _ids(number, 1)))
 
 
-WRITES: tuple[Task, ...] = (Add(), Batch(), Update(), Supersede(), Forget())
+WRITES: tuple[EngineTask, ...] = (Add(), Batch(), Update(), Supersede(), Forget())
 
 
 def _text(number: int) -> str:
