@@ -37,6 +37,13 @@ def test_questions_name_their_messages_by_list_or_by_part(tmp_path: Path) -> Non
     assert questions[0].now == datetime(2024, 3, 6, 9, 0, 3, tzinfo=UTC) + timedelta(days=1)
 
 
+def test_batches_are_the_gold_by_session(tmp_path: Path) -> None:
+    sessions = beam.load(write_beam(tmp_path, beam_chat(), beam_probes())).sessions
+    assert sessions is not None
+    assert [question.relevant for question in sessions.questions[:2]] == [("batch-2", "batch-1"), ("batch-1",)]
+    assert {id for id, _ in sessions.plain["1"]} == {"batch-1", "batch-2", "batch-3"}
+
+
 def test_one_conversation_is_a_folder_too_and_numbers_are_in_order(tmp_path: Path) -> None:
     talks = write_beam(tmp_path, beam_chat(), beam_probes())
     assert list(beam.load(talks / "1").memories) == ["1"]

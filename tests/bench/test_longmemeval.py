@@ -14,6 +14,7 @@ import pytest
 import fivefold
 from fivefold import InvalidInput
 from fivefold.bench import longmemeval
+from fivefold.bench.contestants import select_questions
 
 BEES: list[dict[str, Any]] = [
     {"role": "user", "content": "I bought two hives", "has_answer": True},
@@ -108,6 +109,29 @@ def test_marked_turns_are_the_gold_where_turns_count(tmp_path: Path) -> None:
     assert data.notes[-1] == "questions left out because none of their turns is marked as evidence: 1"
     with pytest.raises(InvalidInput, match=r"asked.json: no turn is marked by has_answer"):
         longmemeval.load(written(tmp_path, ASKED[1:2]), unit="turn")
+
+
+def test_without_a_unit_turns_count_and_sessions_as_well(tmp_path: Path) -> None:
+    """By session the gold is what the file names, whether or not one of its turns is marked."""
+    asked = [question("q1", ["bees", "boat"], bees=BEES, boat=BOAT), *ASKED[1:]]
+    data = longmemeval.load(written(tmp_path, asked), pool=False, unit=None)
+    assert data.sessions is not None
+    assert (data.unit, data.sessions.unit) == ("turn", "session")
+    assert [(item.id, item.relevant) for item in data.questions] == [("q1", ("bees:0",))]
+    assert [(item.id, item.relevant) for item in data.sessions.questions] == [
+        ("q1", ("bees", "boat")),
+        ("q2", ("boat",)),
+    ]
+    chosen = select_questions(data)
+    assert chosen.sessions is not None
+    assert [item.id for item in chosen.sessions.questions] == ["q1"]
+    assert select_questions(data, "turn").sessions is None
+
+
+def test_a_file_without_marks_is_scored_by_session_with_a_note(tmp_path: Path) -> None:
+    data = longmemeval.load(written(tmp_path, ASKED[1:2]), unit=None)
+    assert (data.unit, data.sessions) == ("session", None)
+    assert data.notes[-1] == "no turn is marked by has_answer, so only sessions can be scored"
 
 
 def test_a_turn_keeps_role_time_and_the_text_of_its_side(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ import ir_measures
 import pytest
 
 from fivefold.bench import plots
+from fivefold.bench.diff import diff
 from fivefold.bench.result_folder import COMPARISON_FILES, check_folder
-from fivefold.bench.results import collect_results, score_run, write_folder
+from fivefold.bench.results import ScoredRun, collect_results, score_run, write_folder
 from fivefold.bench.run import Run
 from fivefold.bench.runner import Answer
 from fivefold.bench.scores import LISTED, Scores, means, metric_names
@@ -34,7 +35,7 @@ def results(run: Run, scored: Scored) -> Json:
 def folder(run: Run, results: Json, scored: Scored, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Written once, to be read."""
     place = tmp_path_factory.mktemp("run") / "new" / "out"
-    write_folder(place, run, results, scored)
+    write_folder(place, ScoredRun(run, scored, results))
     return place
 
 
@@ -111,7 +112,7 @@ def test_trec_files_give_the_same_scores(folder: Path, results: Json) -> None:
 
 def test_ids_with_blanks_stay_one_column(run: Run, results: Json, scored: Scored, tmp_path: Path) -> None:
     spaced = [Answer("q 0", ("a b", "50%"), 1.0), *run.answers["bm25"][1:]]
-    write_folder(tmp_path, replace(run, answers={**run.answers, "bm25": spaced}), results, scored)
+    write_folder(tmp_path, ScoredRun(replace(run, answers={**run.answers, "bm25": spaced}), scored, results))
     lines = (tmp_path / "runs" / "bm25.trec").read_text("utf-8").splitlines()
     assert lines[:2] == ["q%200 Q0 a%20b 1 2 bm25", "q%200 Q0 50%25 2 1 bm25"]
 
@@ -128,7 +129,7 @@ def test_each_answer_is_a_line(folder: Path) -> None:
 
 
 def test_equal_runs_give_equal_bytes(run: Run, results: Json, scored: Scored, folder: Path, tmp_path: Path) -> None:
-    files = write_folder(tmp_path, run, results, scored)
+    files = write_folder(tmp_path, ScoredRun(run, scored, results))
     for path in files:
         assert path.read_bytes() == (folder / path.relative_to(tmp_path)).read_bytes()
     assert len(files) == len(COMPARISON_FILES) + 4
@@ -138,20 +139,34 @@ def test_a_later_race_replaces_an_earlier_one(run: Run, folder: Path, scored: Sc
     shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     (tmp_path / ".unfinished-killed").mkdir()
     fewer = replace(run, contestants=run.contestants[:2])
-    write_folder(tmp_path, fewer, collect_results(fewer, scored, ks=(5, 10, 20), seed=1), scored)
+    write_folder(tmp_path, ScoredRun(fewer, scored, collect_results(fewer, scored, ks=(5, 10, 20), seed=1)))
     assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["bm25.trec", "dense.trec"]
     assert not (tmp_path / ".unfinished-killed").exists()
     assert json.loads((tmp_path / "results.json").read_text("utf-8"))["seed"] == 1
 
 
+def test_what_is_scored_by_session_has_a_folder_of_its_own(
+    run: Run, results: Json, scored: Scored, tmp_path: Path
+) -> None:
+    whole = ScoredRun(run, scored, {**results, "by_session": results})
+    files = write_folder(tmp_path, whole, whole)
+    inside = {path.relative_to(tmp_path).as_posix() for path in files}
+    assert {f"by_session/{name}" for name in COMPARISON_FILES} <= inside
+    assert (tmp_path / "table.md").read_text("utf-8").count("## Recall@10 by category") == 2
+    assert diff(tmp_path / "by_session" / "results.json", tmp_path / "results.json", "default").worse == 0
+    check_folder(tmp_path)
+    write_folder(tmp_path, ScoredRun(run, scored, results))
+    assert not (tmp_path / "by_session").exists()
+
+
 def test_a_folder_with_other_things_is_left_alone(run: Run, results: Json, scored: Scored, tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("x", "utf-8")
     with pytest.raises(InvalidInput, match=r"holds other things \(thesis.tex\)"):
-        write_folder(tmp_path, run, results, scored)
+        write_folder(tmp_path, ScoredRun(run, scored, results))
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-@pytest.mark.parametrize("strange", ["runs/notes.txt", "results.json/inner", "plot.png"])
+@pytest.mark.parametrize("strange", ["runs/notes.txt", "results.json/inner", "plot.png", "by_session/mine.png"])
 def test_names_that_only_look_like_ours_are_refused(strange: str, tmp_path: Path) -> None:
     (tmp_path / strange).parent.mkdir(exist_ok=True)
     (tmp_path / strange).write_text("x", "utf-8")
@@ -178,7 +193,7 @@ def test_a_disk_that_fills_up_leaves_the_earlier_results(
 
     monkeypatch.setattr(plots, "draw", full)
     with pytest.raises(StoreError, match="No space left"):
-        write_folder(tmp_path, run, results, scored)
+        write_folder(tmp_path, ScoredRun(run, scored, results))
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 

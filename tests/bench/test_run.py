@@ -10,8 +10,8 @@ import pytest
 
 from fivefold.bench import run as run_module
 from fivefold.bench.contestants import Contestant, contestants_for, select_questions
-from fivefold.bench.data import Dataset
-from fivefold.bench.run import Run, groups, run_contestants
+from fivefold.bench.data import Dataset, by_session
+from fivefold.bench.run import Run, groups, run_by_session, run_contestants
 from fivefold.errors import InvalidInput, UnknownRecipe
 from fivefold.retrieval.recipe import RACED
 from fivefold.retrieval.recipe_file import load_recipe
@@ -199,6 +199,21 @@ def test_by_session_each_session_is_found_once(mill: Dataset) -> None:
             assert len(ranking) == len(set(ranking))
             assert set(ranking) <= {"monday", "friday", "sunday"}
         assert rankings["q5"][0] == "sunday"
+
+
+def test_a_session_stands_where_its_first_turn_does_however_deep(mill: Dataset) -> None:
+    """Turns beyond the depth of the run count for sessions; asked for sessions, the recipes answer the same."""
+    both = replace(mill, sessions=by_session(mill))
+    contestants = contestants_for(RECIPES, {}, "turn")[0]
+    run = run_contestants(both, contestants, "wordllama", 1)
+    sessions = run_by_session(run, "wordllama", DEPTH)
+    assert sessions.dataset.unit == "session"
+    asked = raced(select_questions(mill, unit="session"))
+    assert found(sessions) == found(asked)
+    first = sessions.answers["default"][0]
+    assert len(run.answers["default"][0].ranking) == 1
+    assert len(first.ranking) == 3
+    assert dict(first.explained).keys() <= {"monday", "friday", "sunday"}
 
 
 def test_the_texts_of_the_first_hits_come_along(mill: Dataset) -> None:

@@ -16,7 +16,15 @@ def ran(recall: float, precision: float, relevance: float, ms: float, encode: fl
 
 def results(**recipes: dict[str, Any]) -> dict[str, Any]:
     named = {name.replace("_", "-"): each for name, each in recipes.items()}
-    return {"dataset": "d", "unit": "turn", "embedder": "e", "categories": {"one": 3}, "notes": ["n"], "recipes": named}
+    about = {
+        "dataset": "d",
+        "unit": "turn",
+        "embedder": "e",
+        "categories": {"one": 3},
+        "notes": ["n"],
+        "by_session": None,
+    }
+    return {**about, "recipes": named}
 
 
 DENSE, FIVE = ran(0.4, 0.1, 0.25, 1.5, 2.0), ran(0.8, 0.2, 0.5, 24.25, 3.0)

@@ -118,6 +118,61 @@ def test_sessions_pooled_or_not(talk: str, command: Command) -> None:
         found = command("bench", "longmemeval", "chats.json", flag, "--recipes", "default", "--json", *QUICK).json
         assert (found["dataset"], found["unit"]) == ("longmemeval", "session")
         assert found["recipes"]["default"]["overall"]["hit@5"] == 1
+        assert found["by_session"] is None
+        assert "no turn is marked by has_answer, so only sessions can be scored" in found["notes"]
+
+
+@pytest.mark.parametrize(("name", "data"), [("longmemeval", "marked.json"), ("beam", "talks")])
+def test_turns_are_scored_first_and_sessions_as_well(name: str, data: str, talk: str, command: Command) -> None:
+    args = ("bench", name, data, "--recipes", "bm25,default", "--significance", "--no-relevance", *QUICK)
+    ran = command(*args, "--out", "out")
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("by turn\nrecipe ")
+    assert "\nby session, each at the place of its first turn\nrecipe " in ran.out
+    assert f"{name}, 6 questions, scored by turn and by session, embedder wordllama@" in ran.out
+    found = json.loads(Path("out/results.json").read_text("utf-8"))
+    assert (found["unit"], found["by_session"]["unit"]) == ("turn", "session")
+    for each in (found, found["by_session"]):
+        assert list(each["recipes"]) == ["bm25", "default"]
+        assert each["recipes"]["default"]["overall"]["hit@5"] == 1
+        assert each["significance"]
+    assert json.loads(Path("out/by_session/results.json").read_text("utf-8")) == found["by_session"]
+    assert command("bench", "diff", "out/by_session/results.json", "--recipes", "bm25,default").code == 0
+
+
+@pytest.mark.parametrize("unit", ["turn", "session"])
+@pytest.mark.parametrize(("name", "data"), [("longmemeval", "marked.json"), ("beam", "talks")])
+def test_a_unit_leaves_the_other_out(unit: str, name: str, data: str, talk: str, command: Command) -> None:
+    found = command("bench", name, data, "--unit", unit, "--recipes", "bm25", "--json", *QUICK).json
+    assert (found["unit"], found["by_session"]) == (unit, None)
+
+
+def test_blocks_are_measured_on_all_data_at_once(talk: str, command: Command) -> None:
+    data = ("--locomo", talk, "--longmemeval", "marked.json", "--beam", "talks", "--lives", "report")
+    ran = command("bench", "block", *data, "--budgets", "300,60", "--limit", "6", "--out", "out", *QUICK)
+    assert ran.code == 0, ran.err
+    *tables, notes = ran.out.split("\n\n")
+    assert [table.splitlines()[0] for table in tables] == [
+        f"{name}, 6 questions" for name in ("locomo", "longmemeval", "beam", "everyday")
+    ]
+    for table in tables:
+        _, head, *rows = table.splitlines()
+        assert head.split() == ["recipe", "budget", "any", "all", "share", "tokens"]
+        assert [row.split()[:2] for row in rows] == [
+            [name, budget] for budget in ("60", "300") for name in ("fivefold", "dense", "bm25", "sessions")
+        ]
+    assert notes.startswith("embedder wordllama@")
+    assert {path.name for path in Path("out").iterdir()} == {"results.json", "table.md", "evidence_by_tokens.png"}
+    assert len(json.loads(Path("out/results.json").read_text("utf-8"))["rows"]) == 4 * 2 * 4
+
+
+def test_without_data_blocks_are_of_the_shipped_lives(talk: str, command: Command) -> None:
+    args = ("bench", "block", "--budgets", "60", "--limit", "2", "--recipes", "bm25,recipe:lexical", "--json", *QUICK)
+    found = command(*args).json
+    assert [(row["dataset"], row["recipe"], row["questions"]) for row in found["rows"]] == [
+        ("everyday", "bm25", 2),
+        ("everyday", "recipe:lexical", 2),
+    ]
 
 
 def test_sessions_are_scored_as_longmemeval_does(talk: str, command: Command) -> None:
@@ -271,6 +326,13 @@ def test_shipped_lives_come_with_changes(talk: str, command: Command) -> None:
         (["bench", "locomo", "talk.json", "--set", "fusion.k=many"], "fusion"),
         (["bench", "locomo", "talk.json", "--ablate", "bm25"], "--ablate takes one recipe"),
         (["bench", "locomo", "talk.json", "--out", "talk.json"], "is a file; name a folder"),
+        (["bench", "block", "--locomo", "nowhere.json"], "nowhere.json does not exist"),
+        (["bench", "block", "--longmemeval", "chats.json"], "no turn is marked"),
+        (["bench", "block", "--budgets", "few"], "--budgets takes whole numbers separated by commas, not 'few'"),
+        (["bench", "block", "--budgets", "0,60"], "--budgets takes whole numbers from 1 to 1,000,000"),
+        (["bench", "block", "--recipes", " ,"], "--recipes is empty"),
+        (["bench", "block", "--recipes", "defualt"], "unknown recipe 'defualt'"),
+        (["bench", "block", "--limit", "0"], "--limit must be at least 1, not 0"),
         (["bench", "diff", "nowhere.json", "--recipes", "a,b"], "nowhere.json does not exist"),
         (["bench", "diff", "talk.json", "--recipes", "a,b"], "talk.json holds no recipes"),
         (["bench", "diff", "run/results.json", "--limit", "0", "--recipes", "old,new"], "--limit must be at least 1"),

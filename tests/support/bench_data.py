@@ -50,11 +50,20 @@ def locomo() -> list[dict[str, Any]]:
     return [{"sample_id": "mill", "conversation": talk, "qa": questions}]
 
 
-def longmemeval() -> list[dict[str, Any]]:
-    sessions = [
-        [{"role": "user", "content": text} for _, text in said] + [{"role": "assistant", "content": "I see."}]
-        for said in TALK.values()
-    ]
+def longmemeval(marked: bool = False) -> list[dict[str, Any]]:
+    """Every question asked of all sessions; with `marked` its turns of evidence carry has_answer."""
+
+    def sessions(gold: list[str]) -> list[list[dict[str, Any]]]:
+        mine = gold if marked else []
+        return [
+            [
+                {"role": "user", "content": text, **({"has_answer": True} if f"D{number}:{turn}" in mine else {})}
+                for turn, (_, text) in enumerate(said, 1)
+            ]
+            + [{"role": "assistant", "content": "I see."}]
+            for number, said in enumerate(TALK.values(), 1)
+        ]
+
     return [
         {
             "question_id": f"lme{number}",
@@ -63,7 +72,7 @@ def longmemeval() -> list[dict[str, Any]]:
             "question_date": "2024/03/20 (Wed) 10:00",
             "haystack_dates": [f"2024/03/0{day} (Mon) 10:00" for day in (4, 5, 6)],
             "haystack_session_ids": list(TALK),
-            "haystack_sessions": sessions,
+            "haystack_sessions": sessions(gold),
             "answer_session_ids": [list(TALK)[int(id[1]) - 1] for id in gold],
         }
         for number, (text, gold, _) in enumerate(ASKED)
@@ -200,6 +209,7 @@ def write(folder: Path) -> None:
     write_life(folder)
     (folder / "talk.json").write_text(json.dumps(locomo()), "utf-8")
     (folder / "chats.json").write_text(json.dumps(longmemeval()), "utf-8")
+    (folder / "marked.json").write_text(json.dumps(longmemeval(marked=True)), "utf-8")
     lines = folder / "lines"
     lines.mkdir(exist_ok=True)
     for name, items in (("memories", memories()), ("queries", queries())):

@@ -87,6 +87,7 @@ ARGS: dict[str, list[str]] = {
     "bench beam": ["{folder}/talks", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench personamem": ["{folder}/questions_tiny.csv", "--recipes", "bm25", "--embedder", "wordllama"],
     "bench everyday": ["{folder}/nuno.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
+    "bench block": ["--locomo", "{folder}/talk.json", "--budgets", "60,300", "--embedder", "wordllama"],
     "bench jsonl": ["{folder}/lines", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
     "bench diff": ["{folder}/run/results.json", "--recipes", "old,new"],
 }

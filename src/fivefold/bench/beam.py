@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 
 from fivefold.bench import jsonl
-from fivefold.bench.data import Dataset, Question
+from fivefold.bench.data import Dataset, Question, by_session
 from fivefold.bench.locomo import APART, ASKED_AFTER
 from fivefold.bench.reading import Fields, document, listed
 from fivefold.bench.spool import LazyList
@@ -40,8 +40,12 @@ FIRST_DAY = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def load(folder: str | Path) -> Dataset:
-    """One namespace a conversation, one memory a message, scored by turn."""
-    folder = Path(folder)
+    """One namespace a conversation, one memory a message, scored by turn and by session."""
+    data = _load(Path(folder))
+    return replace(data, sessions=by_session(data))
+
+
+def _load(folder: Path) -> Dataset:
     if not folder.is_dir():
         problem = "is a file, not a folder" if folder.exists() else "does not exist"
         raise InvalidInput(f"{folder} {problem}; give a folder of conversations, or of memories and queries as lines")

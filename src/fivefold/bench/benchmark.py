@@ -13,10 +13,10 @@ from fivefold.bench.data import Dataset, Unit
 from fivefold.bench.judged import CHOICE, RELEVANCE, Values, choose, mean_relevance
 from fivefold.bench.plots import require_plots
 from fivefold.bench.result_folder import check_folder
-from fivefold.bench.results import collect_results, score_run, write_folder
-from fivefold.bench.run import Run, run_contestants
+from fivefold.bench.results import ScoredRun, collect_results, score_run, write_folder
+from fivefold.bench.run import Run, run_by_session, run_contestants
 from fivefold.bench.scores import Scores, depth_for, means, metric_names, require_measures
-from fivefold.bench.significance import compare_all, reference_recipe
+from fivefold.bench.significance import Comparison, compare_all, reference_recipe
 from fivefold.errors import InvalidInput
 from fivefold.models.embedders import DEFAULT
 from fivefold.models.embedders import embedder as load_embedder
@@ -67,18 +67,29 @@ def run_benchmark(load: Callable[[], Dataset], options: Options, progress: bool 
         run = replace(run, contestants=tuple(contestants))
         scored = {contestant.name: scored[contestant.name] for contestant in contestants}
     scored, judged_notes = _judge(run, scored, options, progress)
-    tests = compare_all(scored, _reference_recipe(run, scored), options.seed or 0) if options.significance else ()
+    by_session = _by_session(run, options, progress) if dataset.sessions else None
     results = collect_results(
         run,
         scored,
         ks=options.ks,
         seed=options.seed,
         notes=[*notes, *judged_notes],
-        significance=tests,
+        significance=_tests(run, scored, options),
         ablation=ablation,
+        by_session=by_session.results if by_session else None,
     )
-    files = write_folder(options.out, run, results, scored) if options.out else []
+    files = write_folder(options.out, ScoredRun(run, scored, results), by_session) if options.out else []
     return results, files
+
+
+def _by_session(run: Run, options: Options, progress: bool) -> ScoredRun:
+    """The run scored by session as well, without asking the recipes again."""
+    sessions = run_by_session(run, options.embedder, depth_for(options.ks), progress)
+    scored = score_run(sessions, metric_names(options.ks, sessions.dataset.measures))
+    tests = _tests(sessions, scored, options)
+    return ScoredRun(
+        sessions, scored, collect_results(sessions, scored, ks=options.ks, seed=options.seed, significance=tests)
+    )
 
 
 def _judge(
@@ -140,5 +151,9 @@ def reduce_recipe(
     return reduced, reasons, whole
 
 
-def _reference_recipe(run: Run, scored: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
-    return reference_recipe({name: means(scores, run.dataset.questions) for name, scores in scored.items()})
+def _tests(run: Run, scored: Mapping[str, Scores], options: Options) -> list[Comparison]:
+    """Every recipe against the reference, if the options ask for it."""
+    if not options.significance:
+        return []
+    reference = reference_recipe({name: means(scores, run.dataset.questions) for name, scores in scored.items()})
+    return compare_all(scored, reference, options.seed or 0)

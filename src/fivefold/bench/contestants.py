@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fivefold.bench.data import Dataset, Unit
+from fivefold.bench.data import Dataset, Unit, by_session
 from fivefold.errors import InvalidInput
 from fivefold.retrieval.recipe import RACED, Recipe
 from fivefold.retrieval.recipe_file import load_recipe
@@ -82,7 +82,10 @@ def _unique_name(name: str, running: Sequence[Contestant]) -> str:
 def select_questions(
     dataset: Dataset, unit: Unit | None = None, limit: int | None = None, seed: int | None = None
 ) -> Dataset:
-    """The part of a dataset to run: by turn or session, the first questions or a sample, and their namespaces."""
+    """The part of a dataset to run: the first questions or a sample, and their namespaces.
+
+    With `unit` it is scored by turn or by session alone.
+    """
     questions = [question for question in dataset.questions if question.relevant]
     notes = list(dataset.notes)
     if len(questions) < len(dataset.questions):
@@ -97,28 +100,25 @@ def select_questions(
         questions = [question for place, question in enumerate(questions) if place in chosen]
     if not questions:
         raise InvalidInput(f"{dataset.name} has no question with gold to find")
+    selection = _restrict(dataset, {question.id for question in questions}, tuple(notes))
+    if unit is None:
+        return selection
+    if unit == selection.unit:
+        return replace(selection, sessions=None)
+    if unit == "turn":
+        raise InvalidInput(f"the gold of {dataset.name} names sessions, so it cannot be scored by {unit}")
+    return selection.sessions or by_session(selection)
+
+
+def _restrict(dataset: Dataset, ids: set[str], notes: tuple[str, ...]) -> Dataset:
+    """The questions of these ids, and nothing that only others need."""
+    questions = tuple(question for question in dataset.questions if question.id in ids)
     spaces = {question.namespace for question in questions}
-    selection = replace(
+    return replace(
         dataset,
-        questions=tuple(questions),
-        notes=tuple(notes),
+        questions=questions,
+        notes=notes,
         memories={name: records for name, records in dataset.memories.items() if name in spaces},
         plain={name: texts for name, texts in dataset.plain.items() if name in spaces},
+        sessions=_restrict(dataset.sessions, ids, notes) if dataset.sessions else None,
     )
-    return selection if unit in (None, dataset.unit) else _by_session(selection, unit)
-
-
-def _by_session(dataset: Dataset, unit: Unit | None) -> Dataset:
-    """Gold turns and the texts of the baselines under the names of their sessions."""
-    if unit != "session":
-        raise InvalidInput(f"the gold of {dataset.name} names sessions, so it cannot be scored by {unit}")
-    of: dict[str, dict[str, str]] = {
-        space: {record.id or "": record.session_id or record.id or "" for record in records}
-        for space, records in dataset.memories.items()
-    }
-    questions = [
-        replace(item, relevant=tuple(dict.fromkeys(of[item.namespace].get(id, id) for id in item.relevant)))
-        for item in dataset.questions
-    ]
-    plain = {space: [(of[space].get(id, id), text) for id, text in texts] for space, texts in dataset.plain.items()}
-    return replace(dataset, unit="session", questions=tuple(questions), plain=plain)

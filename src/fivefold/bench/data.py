@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, get_args
 
+from fivefold.bench.spool import LazyList
 from fivefold.values.memory import Record
 from fivefold.values.serialize import Value
 
@@ -42,7 +43,8 @@ class Dataset:
 
     `unit` says what `Question.relevant` names: memories (turn) or sessions. `plain` holds for each namespace what the
     plain baselines search: pairs of the id they are counted by and the text, without dates. `measures` are those that
-    the benchmark's authors report, `choices` the answers offered to a question.
+    the benchmark's authors report, `choices` the answers offered to a question. `sessions` is the same benchmark with
+    sessions as gold, if a run by turn is to be scored by session as well.
     """
 
     name: str
@@ -53,3 +55,24 @@ class Dataset:
     notes: tuple[str, ...] = ()
     measures: tuple[str, ...] = ()
     choices: Mapping[str, Choice] = field(default_factory=dict)
+    sessions: Dataset | None = None
+
+
+def sessions_of(records: Sequence[Record]) -> dict[str, str]:
+    """The session of each memory by its id; a memory without a session stands for itself."""
+    return {record.id or "": record.session_id or record.id or "" for record in records}
+
+
+def by_session(dataset: Dataset) -> Dataset:
+    """The benchmark with the sessions of its gold memories as gold, and plain texts under the names of sessions."""
+    of = {space: sessions_of(records) for space, records in dataset.memories.items()}
+
+    def plain(space: str) -> LazyList[tuple[str, str]]:
+        texts = dataset.plain[space]
+        return LazyList(len(texts), lambda: [(of[space].get(id, id), text) for id, text in texts])
+
+    questions = tuple(
+        replace(item, relevant=tuple(dict.fromkeys(of[item.namespace].get(id, id) for id in item.relevant)))
+        for item in dataset.questions
+    )
+    return replace(dataset, unit="session", questions=questions, plain={space: plain(space) for space in dataset.plain})

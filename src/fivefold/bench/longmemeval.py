@@ -1,4 +1,4 @@
-"""LongMemEval: one user's sessions with an assistant, and questions whose evidence is whole sessions or turns.
+"""LongMemEval: one user's sessions with an assistant, and questions whose evidence is turns of some of them.
 
 The oracle file has the evidence only and is pooled; LongMemEval-S has a haystack for each question. Files are read a
 question at a time and their sessions wait in a temporary file, since those of LongMemEval-S are hundreds of megabytes.
@@ -32,6 +32,8 @@ UNANSWERABLE = "_abs"
 MEASURES = tuple(f"{name}@{k}" for k in (5, 10) for name in ("recall_any", "recall_all", "ndcg_any"))
 """What LongMemEval's own script prints of a retrieval, and the recall that others report."""
 
+UNMARKED = "no turn is marked by has_answer, so only sessions can be scored"
+
 _PARTS = ("haystack_session_ids", "haystack_dates", "haystack_sessions")
 
 
@@ -57,10 +59,11 @@ class Asked:
     haystack: tuple[StoredSession, ...]
 
 
-def load(path: str | Path, pool: bool | None = None, unit: Unit | None = None) -> Dataset:
+def load(path: str | Path, pool: bool | None = None, unit: Unit | None = "session") -> Dataset:
     """One memory a turn; with `pool` every session once in one namespace, else a namespace for each question.
 
-    Without `pool` the file decides: haystacks of nothing but evidence are pooled. `unit` is what counts as found.
+    Without `pool` the file decides: haystacks of nothing but evidence are pooled. `unit` is what counts as found; None
+    means turns, and sessions as well, or sessions alone if the file marks no turn as evidence.
     """
     spool, tally = Spool(), Counter[str]()
     everything = _read(Path(path), spool)
@@ -75,18 +78,23 @@ def load(path: str | Path, pool: bool | None = None, unit: Unit | None = None) -
         asked = [replace(item, question=replace(item.question, namespace=POOL)) for item in asked]
     else:
         spaces = {item.question.namespace: _distinct(item.haystack, tally) for item in asked}
-    questions = [item.question for item in asked] if unit != "turn" else list(_by_turn(asked, tally))
-    if not questions:
-        raise InvalidInput(f"{Path(path).name}: no turn is marked by has_answer, so only sessions can be scored")
-    return Dataset(
+    marked = list(_by_turn(asked)) if unit != "session" else []
+    if unit == "turn" and not marked:
+        raise InvalidInput(f"{Path(path).name}: {UNMARKED}")
+    tally["unmarked"] = len(asked) - len(marked) if marked else 0
+    sessions = Dataset(
         name="longmemeval",
-        unit=unit or "session",
-        memories={space: _memories(spool, sessions) for space, sessions in spaces.items()},
-        questions=questions,
-        plain={space: _plain(spool, sessions, unit or "session") for space, sessions in spaces.items()},
-        notes=_notes(tally),
+        unit="session",
+        memories={space: _memories(spool, stored) for space, stored in spaces.items()},
+        questions=[item.question for item in asked],
+        plain={space: _plain(spool, stored, "session") for space, stored in spaces.items()},
+        notes=(*_notes(tally), *([UNMARKED] if unit is None and not marked else [])),
         measures=MEASURES,
     )
+    if not marked:
+        return sessions
+    plain = {space: _plain(spool, stored, "turn") for space, stored in spaces.items()}
+    return replace(sessions, unit="turn", questions=marked, plain=plain, sessions=sessions)
 
 
 def _notes(tally: Counter[str]) -> tuple[str, ...]:
@@ -262,12 +270,11 @@ def _records(spool: Spool, sessions: Sequence[StoredSession]) -> list[Record]:
     ]
 
 
-def _by_turn(asked: Sequence[Asked], tally: Counter[str]) -> Iterator[Question]:
-    """The turns that the file marks as evidence; a question without one cannot be scored by turn."""
+def _by_turn(asked: Sequence[Asked]) -> Iterator[Question]:
+    """Questions with the turns that the file marks as evidence; one without such a turn cannot be scored by turn."""
     for item in asked:
         gold = item.question.relevant
         turns = [id for session in item.haystack if session.id in gold for id in session.evidence]
-        tally["unmarked"] += not turns
         if turns:
             yield replace(item.question, relevant=tuple(dict.fromkeys(turns)))
 

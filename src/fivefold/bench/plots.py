@@ -62,7 +62,7 @@ def draw(folder: Path, run: Run, results: Json) -> None:
 
 def recall_at_k(path: Path, results: Json, curves: Mapping[str, Sequence[float]]) -> None:
     """One line a recipe, the legend in the order of their ends."""
-    figure, axes = page(f"Recall by depth: {results['dataset']}, by {results['unit']}")
+    figure, axes = page(f"Recall by depth: {_data(results)}")
     looks = looks_of(list(curves))
     for name in sorted(curves, key=lambda each: -curves[each][-1]):
         values = curves[name]
@@ -86,7 +86,7 @@ def recall_at_k(path: Path, results: Json, curves: Mapping[str, Sequence[float]]
 def recall_by_category(path: Path, results: Json) -> None:
     """Groups of bars, one group a category, with its number of questions."""
     kinds, names = _largest(results["categories"]), list(results["recipes"])
-    figure, axes = page(f"Recall@10 by category: {results['dataset']}", width=max(7.0, 1.7 * len(kinds) + 2.2))
+    figure, axes = page(f"Recall@10 by category: {_data(results)}", width=max(7.0, 1.7 * len(kinds) + 2.2))
     looks, room = looks_of(names), 0.84
     for place, name in enumerate(names):
         left = [at - room / 2 + (place + 0.5) * room / len(names) for at in range(len(kinds))]
@@ -99,6 +99,10 @@ def recall_by_category(path: Path, results: Json) -> None:
     axes.grid(False, axis="x")
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
     save(figure, path)
+
+
+def _data(results: Json) -> str:
+    return f"{results['dataset']}, by {results['unit']}"
 
 
 def _largest(categories: Mapping[str, int]) -> list[str]:
@@ -114,7 +118,7 @@ def wrapped(kind: str) -> str:
 
 def quality_latency(path: Path, results: Json) -> None:
     """One point per recipe, up is better and left is faster; names that would overlap are moved apart."""
-    figure, axes = page(f"Quality against time: {results['dataset']}")
+    figure, axes = page(f"Quality against time: {_data(results)}")
     names = list(results["recipes"])
     times = {name: max(0.01, results["recipes"][name]["latency_ms"]["recall"]["p50"]) for name in names}
     heights = {name: results["recipes"][name]["overall"]["recall@10"] for name in names}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,11 +17,15 @@ QUESTIONS = "questions.jsonl.gz"
 TABLE = "table.md"
 QRELS = "qrels.trec"
 RUNS = "runs"
+BY_SESSION = "by_session"
+"""The folder inside with the same files for a run by turn that was scored by session as well."""
+
 PLOTS = ("recall_at_k.png", "recall_by_category.png", "quality_latency.png")
 EVERYDAY_PLOTS = ("hits_by_kind.png", "reliability.png")
 PEER_PLOTS = ("recall_times.png",)
+BLOCK_PLOTS = ("evidence_by_tokens.png",)
 COMPARISON_FILES = frozenset({RESULTS, QUESTIONS, TABLE, QRELS, *PLOTS})
-OWN = COMPARISON_FILES | frozenset(EVERYDAY_PLOTS) | frozenset(PEER_PLOTS)
+OWN = COMPARISON_FILES | {*EVERYDAY_PLOTS, *PEER_PLOTS, *BLOCK_PLOTS}
 """Files that some run writes; a folder with others is refused."""
 
 UNFINISHED = ".unfinished-"
@@ -52,6 +55,8 @@ def _strange(folder: Path) -> Iterator[str]:
     for entry in folder.iterdir():
         if entry.name == RUNS and entry.is_dir():
             yield from (f"{RUNS}/{inner.name}" for inner in entry.iterdir() if inner.suffix != ".trec")
+        elif entry.name == BY_SESSION and entry.is_dir():
+            yield from (f"{BY_SESSION}/{inner}" for inner in _strange(entry))
         elif not entry.name.startswith(UNFINISHED) and (entry.name not in OWN or not entry.is_file()):
             yield entry.name
 
@@ -63,24 +68,27 @@ def fill_folder(folder: Path, write: Callable[[Path], None], results: Json) -> l
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=folder) as name:
             new = Path(name)
-            (new / RUNS).mkdir()
             write(new)
-            (new / RESULTS).write_text(json.dumps(results, ensure_ascii=False, indent=2) + "\n", "utf-8")
+            write_results(new, results)
             return _move(new, folder)
     except OSError as error:
         raise StoreError(f"the results could not be written to {str(folder)!r}: {error.strerror or error}") from None
+
+
+def write_results(folder: Path, results: Json) -> None:
+    (folder / RESULTS).write_text(json.dumps(results, ensure_ascii=False, indent=2) + "\n", "utf-8")
 
 
 def _move(new: Path, folder: Path) -> list[Path]:
     files = sorted((path for path in new.rglob("*") if path.is_file()), key=lambda path: (path.name == RESULTS, path))
     targets = [folder / path.relative_to(new) for path in files]
     (folder / RESULTS).unlink(missing_ok=True)
-    (folder / RUNS).mkdir(exist_ok=True)
     for path, target in zip(files, targets, strict=True):
+        target.parent.mkdir(parents=True, exist_ok=True)
         move_into_place(path, target, replace=True)
-    for old in (*folder.glob("*"), *folder.glob(f"{RUNS}/*")):
+    for old in sorted(folder.rglob("*"), reverse=True):  # what is in a folder comes before the folder
         if old.is_file() and old not in targets:
             old.unlink()
-        elif old.name.startswith(UNFINISHED) and old.name != new.name:
-            shutil.rmtree(old, ignore_errors=True)
+        elif old.is_dir() and old != new and not any(old.iterdir()):
+            old.rmdir()
     return targets

@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from fivefold.bench.ablate import Ablation
 from fivefold.bench.contestants import Contestant
 from fivefold.bench.data import Question
 from fivefold.bench.judged import CHOICE
-from fivefold.bench.result_folder import QRELS, QUESTIONS, RUNS, TABLE, fill_folder
+from fivefold.bench.result_folder import BY_SESSION, QRELS, QUESTIONS, RUNS, TABLE, fill_folder, write_results
 from fivefold.bench.run import Run
 from fivefold.bench.runner import Answer
 from fivefold.bench.scores import Scores, by_category, gains, means, score
@@ -23,6 +24,15 @@ from fivefold.values.serialize import Json
 from fivefold.version import VERSION
 
 PERCENTILES = (50, 95, 99)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRun:
+    """A run, every contestant's metrics of every question, and both as data."""
+
+    run: Run
+    scored: Mapping[str, Scores]
+    results: Json
 
 
 def score_run(run: Run, names: Sequence[str]) -> dict[str, Scores]:
@@ -42,6 +52,7 @@ def collect_results(
     notes: Sequence[str] = (),
     significance: Sequence[Comparison] = (),
     ablation: Ablation | None = None,
+    by_session: Json | None = None,
 ) -> Json:
     """The whole result as data: the schema other programs read first, then how it was made."""
     questions = run.dataset.questions
@@ -66,6 +77,7 @@ def collect_results(
         },
         "significance": [item.to_dict() for item in significance],
         "ablation": ablation.to_dict() if ablation else None,
+        "by_session": by_session,
     }
 
 
@@ -99,21 +111,31 @@ def spread(times: Sequence[float]) -> dict[str, float]:
     return {f"p{share}": round(float(np.percentile(times, share)), 3) for share in PERCENTILES}
 
 
-def write_folder(folder: Path, run: Run, results: Json, scored: Mapping[str, Scores]) -> list[Path]:
-    """Every file of the run; what an earlier run left goes."""
+def write_folder(folder: Path, ran: ScoredRun, by_session: ScoredRun | None = None) -> list[Path]:
+    """Every file of the run, those by session in a folder of their own; what an earlier run left goes."""
+
+    def write(new: Path) -> None:
+        _write_run(new, ran)
+        if by_session is not None:
+            _write_run(new / BY_SESSION, by_session)
+            write_results(new / BY_SESSION, by_session.results)
+
+    return fill_folder(folder, write, ran.results)
+
+
+def _write_run(folder: Path, part: ScoredRun) -> None:
     from fivefold.bench.plots import draw
     from fivefold.bench.tables import markdown
 
-    def write(new: Path) -> None:
-        write_questions(new / QUESTIONS, run, scored)
-        (new / TABLE).write_text(markdown(results), "utf-8")
-        (new / QRELS).write_text("".join(_qrels(run.dataset.questions)), "utf-8")
-        for contestant in run.contestants:
-            text = "".join(_run_lines(contestant.name, run.answers[contestant.name]))
-            (new / RUNS / f"{file_name(contestant.name)}.trec").write_text(text, "utf-8")
-        draw(new, run, results)
-
-    return fill_folder(folder, write, results)
+    run = part.run
+    (folder / RUNS).mkdir(parents=True)
+    write_questions(folder / QUESTIONS, run, part.scored)
+    (folder / TABLE).write_text(markdown(part.results), "utf-8")
+    (folder / QRELS).write_text("".join(_qrels(run.dataset.questions)), "utf-8")
+    for contestant in run.contestants:
+        text = "".join(_run_lines(contestant.name, run.answers[contestant.name]))
+        (folder / RUNS / f"{file_name(contestant.name)}.trec").write_text(text, "utf-8")
+    draw(folder, run, part.results)
 
 
 def write_questions(path: Path, run: Run, scored: Mapping[str, Scores]) -> None:

@@ -13,7 +13,7 @@ from time import perf_counter
 from fivefold.bench import baselines
 from fivefold.bench.cache import cached
 from fivefold.bench.contestants import Contestant
-from fivefold.bench.data import Dataset, Question
+from fivefold.bench.data import Dataset, Question, sessions_of
 from fivefold.bench.runner import MOST_SHOWN, Answer, Setup, ask_all, runners
 from fivefold.engine import Engine
 from fivefold.models.embedders import Embedder
@@ -28,6 +28,9 @@ ENCODED = 50
 
 GROUP = 20_000
 """Memories in one store, or a namespace more: 40 haystacks of LongMemEval-S, and all of a small benchmark."""
+
+MAX_FURTHER = 200
+"""Memories beyond the depth of a run that help to rank sessions."""
 
 BATCH = 200
 """Memories stored between two looks at the progress bar, or a session more."""
@@ -65,9 +68,33 @@ def run_contestants(
         if contestant.recipe is None
     }
     if recipes:
-        setup = Setup(choice, depth, dataset.unit)
+        setup = Setup(choice, depth, dataset.unit, MAX_FURTHER if dataset.sessions else 0)
         answers.update(_ask_recipes(dataset, recipes, setup, model, jobs, progress))
     return Run(dataset, tuple(contestants), answers, encode_ms, bare.pin, jobs, tuple(_degraded_notes(answers)))
+
+
+def run_by_session(run: Run, choice: str, depth: int, progress: bool = False) -> Run:
+    """The run counted by session: a recipe's session stands where its first turn does; the baselines rank sessions."""
+    dataset = run.dataset.sessions
+    assert dataset is not None
+    model = cached(load_embedder(choice))
+    of = {space: sessions_of(records) for space, records in run.dataset.memories.items()}
+    answers = {
+        contestant.name: [
+            _in_sessions(answer, of[question.namespace], depth)
+            for question, answer in zip(run.dataset.questions, run.answers[contestant.name], strict=True)
+        ]
+        if contestant.recipe
+        else _baseline(contestant.name, dataset, model, depth, progress)
+        for contestant in run.contestants
+    }
+    return replace(run, dataset=dataset, answers=answers)
+
+
+def _in_sessions(answer: Answer, of: Mapping[str, str], depth: int) -> Answer:
+    ranking = dict.fromkeys(of[id] for id in (*answer.ranking, *answer.further) if id in of)
+    explained = {of.get(id, id): text for id, text in reversed(answer.explained)}
+    return replace(answer, ranking=tuple(ranking)[:depth], explained=tuple(explained.items()), further=())
 
 
 def _ask_recipes(
@@ -75,19 +102,27 @@ def _ask_recipes(
 ) -> dict[str, list[Answer]]:
     """What every recipe answers; a store holds one group of namespaces, so that room and memory stay bounded."""
     found: dict[str, dict[str, Answer]] = {name: {} for name in recipes}
-    parts = list(groups(dataset))
     with tempfile.TemporaryDirectory() as folder, runners(setup, jobs) as ask:
-        for number, part in enumerate(parts, 1):
-            location = Path(folder) / f"run-{number}.db"
-            title = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
-            _store(part, str(location), model, title, progress)
+        for part, location, title in stored_groups(dataset, Path(folder), model, progress):
             for name, recipe in recipes.items():
                 with bar(f"Asking {name}{title}", len(part.questions), show=progress) as advance:
-                    each = ask_all(ask, str(location), recipe, part, jobs, advance)
+                    each = ask_all(ask, location, recipe, part, jobs, advance)
                 found[name].update((answer.question, answer) for answer in each)
-            if number < len(parts):
-                _drop(location)
     return {name: [each[question.id] for question in dataset.questions] for name, each in found.items()}
+
+
+def stored_groups(
+    dataset: Dataset, folder: Path, model: Embedder, progress: bool
+) -> Iterator[tuple[Dataset, str, str]]:
+    """Each group of namespaces, the store it lies in, and what progress bars add; the next group drops the store."""
+    parts = list(groups(dataset))
+    for number, part in enumerate(parts, 1):
+        location = folder / f"run-{number}.db"
+        title = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
+        _store(part, str(location), model, title, progress)
+        yield part, str(location), title
+        if number < len(parts):
+            _drop(location)
 
 
 def groups(dataset: Dataset) -> Iterator[Dataset]:

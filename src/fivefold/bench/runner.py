@@ -43,7 +43,8 @@ class Answer:
     """One recall of the run: what was found, best first, how long it took without encoding, and why.
 
     `texts` are those of the first hits, for what is measured by reading them. `found` is whether the recall says that
-    something answers, and `chances` are those of the hits, where it gives them.
+    something answers, and `chances` are those of the hits, where it gives them. `further` are the next memories of the
+    ranking, beyond the depth of the run.
     """
 
     question: str
@@ -55,6 +56,7 @@ class Answer:
     texts: tuple[str, ...] = ()
     found: bool | None = None
     chances: tuple[float, ...] = ()
+    further: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ class Setup:
     embedder: str
     depth: int
     unit: Unit
+    further: int = 0
+    """Memories of each ranking that are returned beyond the depth."""
 
 
 class Runner:
@@ -85,7 +89,7 @@ class Runner:
         self.location = location
         self.store = open_store(location)
         self.model = _counting(cached(load_embedder(setup.embedder)))
-        self.depth, self.unit = setup.depth, setup.unit
+        self.depth, self.unit, self.further = setup.depth, setup.unit, setup.further
         self._engines: dict[str, Engine] = {}
         self._warm: set[tuple[str, str]] = set()
 
@@ -115,6 +119,7 @@ class Runner:
             tuple(_spoken(hit.memory) for hit in list(answer)[:SHOWN]),
             answer.found,
             _chances(hits.values()),
+            tuple(item.id for item in answer.dropped if item.stage == "select")[: self.further],
         )
 
     def _counted_by(self, memory: Memory) -> str:
@@ -195,16 +200,21 @@ def _explanations(hits: Mapping[str, Hit], gold: Sequence[str]) -> Iterator[tupl
 def ask_all(
     ask: Ask, location: str, recipe: Recipe, dataset: Dataset, jobs: int, advance: Callable[[int], None]
 ) -> list[Answer]:
-    """Every question's answer, in order. A question without a time gets that of its namespace's last memory."""
-    timeless = {question.namespace for question in dataset.questions if question.now is None}
-    last = {space: _last(dataset, space) for space in timeless}
-    timed = [TimedQuestion(question, question.now or last.get(question.namespace)) for question in dataset.questions]
+    """Every question's answer, in order."""
+    timed = timed_questions(dataset)
     size = max(1, min(CHUNK, -(-len(timed) // jobs)))
     answers: list[Answer] = []
     for part in ask(location, recipe, [timed[start : start + size] for start in range(0, len(timed), size)]):
         answers += part
         advance(len(part))
     return answers
+
+
+def timed_questions(dataset: Dataset) -> list[TimedQuestion]:
+    """The questions with their times; one without a time gets that of its namespace's last memory."""
+    timeless = {question.namespace for question in dataset.questions if question.now is None}
+    last = {space: _last(dataset, space) for space in timeless}
+    return [TimedQuestion(question, question.now or last.get(question.namespace)) for question in dataset.questions]
 
 
 def _last(dataset: Dataset, space: str) -> datetime | None:

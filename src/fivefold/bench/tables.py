@@ -127,8 +127,8 @@ def notes(results: Json) -> Iterator[str]:
     total = sum(results["categories"].values())
     encode = max(each["latency_ms"]["encode"]["p50"] for each in results["recipes"].values())
     yield (
-        f"{results['dataset']}, {total:,} {'question' if total == 1 else 'questions'}, scored by {results['unit']}, "
-        f"embedder {results['embedder']}"
+        f"{results['dataset']}, {total:,} {'question' if total == 1 else 'questions'}, scored by {results['unit']}"
+        f"{' and by session' if results['by_session'] else ''}, embedder {results['embedder']}"
     )
     took = f", which takes {encode:.1f} ms (p50)" if encode else ""
     yield f"Times are of a recall without the encoding of its question{took}."
@@ -144,8 +144,15 @@ def notes(results: Json) -> Iterator[str]:
 
 def markdown(results: Json) -> str:
     """All tables of a run as one page."""
+    lines = [f"# {results['dataset']}, by {results['unit']}", "", *_markdown_tables(results)]
+    if results["by_session"]:
+        lines += ["", f"# {results['dataset']}, by session", "", *_markdown_tables(results["by_session"])]
+    return "\n".join([*lines, "", *(f"- {note}" for note in notes(results))]) + "\n"
+
+
+def _markdown_tables(results: Json) -> list[str]:
     columns, rows = overall(results)
-    lines = [f"# {results['dataset']}", "", *markdown_table(("recipe", *columns), rows)]
+    lines = list(markdown_table(("recipe", *columns), rows))
     if results["measures"]:
         columns, rows = reported(results)
         lines += ["", "## Measures of this benchmark alone", "", *markdown_table(("recipe", *columns), rows)]
@@ -166,7 +173,7 @@ def markdown(results: Json) -> str:
             "",
             *markdown_table(WORTHS, plain),
         ]
-    return "\n".join([*lines, "", *(f"- {note}" for note in notes(results))]) + "\n"
+    return lines
 
 
 def markdown_table(columns: Sequence[str], rows: Sequence[Row]) -> Iterator[str]:

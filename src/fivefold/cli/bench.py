@@ -11,6 +11,7 @@ import typer
 
 from fivefold.cli import benchmark, everyday
 from fivefold.cli.app import JsonOption, app, print_json
+from fivefold.cli.block import block
 from fivefold.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ COMPARISONS = (
 )
 for compare in COMPARISONS:
     bench.command(cls=benchmark.OptionalAblate)(compare)
+bench.command()(block)
 bench.command()(benchmark.diff)
 
 

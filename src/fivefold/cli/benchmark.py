@@ -32,7 +32,8 @@ SetOption = Annotated[
 ]
 KsOption = Annotated[str, typer.Option("--k", help="Depths to score at, comma separated")]
 UnitOption = Annotated[
-    Literal["turn", "session"] | None, typer.Option("--unit", help="What counts as found [default: as the data says]")
+    Literal["turn", "session"] | None,
+    typer.Option("--unit", help="What counts as found [default: as the data says; LongMemEval and BEAM: both]"),
 ]
 EmbedderOption = Annotated[
     str, typer.Option("--embedder", help="fivefold-minilm, minilm, wordllama, fastembed:NAME, openai:MODEL, …")
@@ -114,7 +115,7 @@ def longmemeval(
     options: BenchmarkOptions,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare recipes on LongMemEval: sessions with an assistant, questions answered by whole sessions."""
+    """Compare recipes on LongMemEval: sessions with an assistant, scored by turn and by session."""
 
     def load() -> Dataset:
         from fivefold.bench.longmemeval import load
@@ -133,7 +134,7 @@ def beam(
     options: BenchmarkOptions,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare recipes on BEAM: very long talks with an assistant, questions answered by single messages."""
+    """Compare recipes on BEAM: very long talks with an assistant, scored by turn and by session."""
 
     def load() -> Dataset:
         from fivefold.bench.beam import load
@@ -205,7 +206,7 @@ def diff(
 
 
 def _run(load: Callable[[], Dataset], options: BenchmarkOptions, as_json: bool) -> None:
-    depths, overrides = _depths(options.ks), overrides_of(options.overrides)
+    depths, overrides = whole_numbers(options.ks, "--k"), overrides_of(options.overrides)
     from fivefold.bench.benchmark import Options, run_benchmark
 
     settings = Options(**{**asdict(options), "ks": depths, "overrides": overrides})
@@ -218,8 +219,9 @@ def _run(load: Callable[[], Dataset], options: BenchmarkOptions, as_json: bool) 
     show_results(results, options.out, files)
 
 
-def _depths(text: str) -> tuple[int, ...]:
+def whole_numbers(text: str, option: str) -> tuple[int, ...]:
+    """The numbers that an option lists, in order and each once."""
     try:
         return tuple(sorted({int(part) for part in text.split(",")}))
     except ValueError:
-        raise InvalidInput(f"--k takes whole numbers separated by commas, not {text!r}") from None
+        raise InvalidInput(f"{option} takes whole numbers separated by commas, not {text!r}") from None

@@ -32,6 +32,21 @@ SPARED = frozenset({"recall@20", "all@10", "hit@5", "mrr", "p95 ms", *SPARED_FIR
 
 def show_results(results: Json, out: Path | None, files: Sequence[Path]) -> None:
     """All tables, then what to know about them, then where the files are."""
+    if results["by_session"]:
+        terminal.line("by turn", "bold")
+    _show_tables(results)
+    if results["by_session"]:
+        terminal.line("")
+        terminal.line("by session, each at the place of its first turn", "bold")
+        _show_tables(results["by_session"])
+    terminal.line("")
+    for note in tables.notes(results):
+        terminal.hang("", note, "dim")
+    if out is not None:
+        terminal.line(f"{terminal.counted(len(files), 'file', 'files')} in {out}")
+
+
+def _show_tables(results: Json) -> None:
     figure_table("recipe", *tables.overall(results))
     if results["measures"]:
         terminal.line("")
@@ -56,11 +71,6 @@ def show_results(results: Json, out: Path | None, files: Sequence[Path]) -> None
         for part in results["ablation"]["parts"]:
             if part["kept"]:
                 terminal.hang("", f"{part['part']} cannot go: {part['kept']}", "dim")
-    terminal.line("")
-    for note in tables.notes(results):
-        terminal.hang("", note, "dim")
-    if out is not None:
-        terminal.line(f"{terminal.counted(len(files), 'file', 'files')} in {out}")
 
 
 def figure_table(

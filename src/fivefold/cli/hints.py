@@ -21,6 +21,7 @@ OPTIONS = {
         name: f"--{name.replace('_', '-')}"
         for name in (
             "ablate",
+            "budgets",
             "dsn",
             "effort",
             "filter",
