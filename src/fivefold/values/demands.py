@@ -20,6 +20,7 @@ DemandKind = Literal[
     "count",
     "negation",
     "suggestion",
+    "request",
 ]
 """What a question may demand:
 
@@ -30,6 +31,7 @@ DemandKind = Literal[
 - `list`, `count`: everything that answers, not variants of one thing
 - `negation`: what is not so, or not wanted
 - `suggestion`: tastes, allergies and dislikes that matter to an advice
+- `request`: the assistant is asked to do something, so that the user's instructions and preferences apply
 """
 
 DEMAND_KINDS: tuple[DemandKind, ...] = get_args(DemandKind)

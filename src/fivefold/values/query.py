@@ -122,6 +122,8 @@ class Query(Value):
     reading: str = ""
     """The question as the models read it, where that is not its text: typing errors mended, pronouns replaced, another
     language in English words."""
+    parts: tuple[str, ...] = ()
+    """What a question of several parts puts side by side, to be searched one by one; empty if it has one part."""
 
     @property
     def to_read(self) -> str:
@@ -177,4 +179,6 @@ class Query(Value):
         lines += [f"  demands {demand.about}" for demand in self.demands]
         if self.reading:
             lines.append(f"  read as {self.reading!r}")
+        if self.parts:
+            lines.append("  searched in parts: " + ", ".join(map(repr, self.parts)))
         return lines

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from fivefold.retrieval.understand.demand_words import lower_case, phrases
+from fivefold.retrieval.understand.demand_words import phrases
 from fivefold.retrieval.understand.foreign import foreign_demands
 from fivefold.retrieval.understand.subject import subject_words
 from fivefold.retrieval.understand.windows import Time
+from fivefold.text.phrases import lower_case
 from fivefold.values.demands import Demand, DemandKind
 from fivefold.values.query import Window
 
@@ -25,7 +26,11 @@ _ABOUT: dict[DemandKind, str] = {
     "count": "everything that answers, to be counted",
     "negation": "what is not so, or not wanted",
     "suggestion": "tastes and dislikes that matter to an advice",
+    "request": "an instruction or preference that applies",
 }
+
+
+_SENTENCE = re.compile(r"[^\s.!?][^.!?\n]*[.!?]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +133,16 @@ def _of_completeness(asked: _Asked) -> Iterator[Demand]:
         yield _made("negation", match)
     if asked.advises:
         yield _made("suggestion", asked.find("suggestion"))
+    yield from _of_request(asked.text)
+
+
+def _of_request(text: str) -> Iterator[Demand]:
+    """What the user wants done, by the first sentence that asks for it and not for what was said or done before."""
+    for sentence in _SENTENCE.finditer(text):
+        match = phrases("request").search(sentence[0])
+        if match and not phrases("look back").search(sentence[0]):
+            yield replace(_made("request", match), start=sentence.start() + match.start())
+            return
 
 
 def _of_state(asked: _Asked, kinds: set[DemandKind]) -> Iterator[Demand]:

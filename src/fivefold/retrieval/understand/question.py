@@ -11,6 +11,7 @@ from fivefold.retrieval.understand.cues import find_cues, main_intent
 from fivefold.retrieval.understand.demands import find_demands
 from fivefold.retrieval.understand.entities import resolve
 from fivefold.retrieval.understand.follow_up import written_out
+from fivefold.retrieval.understand.parts import question_parts
 from fivefold.retrieval.understand.spelling import Mended, mend
 from fivefold.retrieval.understand.translation import translated
 from fivefold.retrieval.understand.windows import Clock, time_of
@@ -58,6 +59,7 @@ def understand(
         cues=tuple(_in_place(cue, question, mended) for cue in cues) if language else cues,
         demands=demands if language else tuple(_in_place(demand, question, mended) for demand in demands),
         reading=reading if reading != question else "",
+        parts=() if language else question_parts(asked),
     )
 
 

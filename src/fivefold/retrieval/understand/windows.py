@@ -8,11 +8,12 @@ from datetime import datetime, timedelta, tzinfo
 
 from fivefold.retrieval.understand.anchors import anchored_window
 from fivefold.retrieval.understand.conversations import last_talk
-from fivefold.retrieval.understand.demand_words import lower_case, phrases
+from fivefold.retrieval.understand.demand_words import phrases
 from fivefold.retrieval.understand.foreign import foreign_time, has_subject
 from fivefold.retrieval.understand.subject import subject_words
 from fivefold.settings import Settings
 from fivefold.stores.protocol import Reader
+from fivefold.text.phrases import lower_case
 from fivefold.text.time_grammar import Reach, find_window
 from fivefold.values.query import Window, Yesterday
 

@@ -12,6 +12,7 @@ from fivefold.values.memory import Record
 from fivefold.values.times import utc_now
 from fivefold.writing.extract import importance
 from fivefold.writing.extract.kinds import facets_of, type_of
+from fivefold.writing.extract.perspective import is_assistant
 from fivefold.writing.extract.relations import relations
 from fivefold.writing.extract.statements import predicate_of, refers_back, statements
 
@@ -25,7 +26,8 @@ class Rules:
         text = beginning(record.content)
         mentioned = mentions(text, record.speaker)
         facts = statements(text, record.speaker)
-        kind = record.type or type_of(text)
+        by_user = _by_user(record)
+        kind = record.type or type_of(text, by_user)
         return Extraction(
             type=kind,
             predicate=record.predicate or predicate_of(facts),
@@ -35,9 +37,16 @@ class Rules:
             statements=facts,
             relations=relations(text, record.speaker),
             dates=dates_in(text, record.event_at or utc_now(), _zone(record)),
-            facets=facets_of(text),
+            facets=facets_of(text, by_user),
             refers_back=refers_back(text),
         )
+
+
+def _by_user(record: Record) -> str | None:
+    """The part of a record that the user says, or None if nobody else speaks in it."""
+    if record.assistant_text:
+        return beginning(record.user_text or "")
+    return "" if is_assistant(record.speaker) else None
 
 
 def _zone(record: Record) -> tzinfo:
