@@ -1,11 +1,12 @@
-"""Fit the weights of the default recipe's additive model, cross-validated over conversations.
+"""Fit the weights of the default recipe's ranker on lives, talk between people and chats with an assistant together.
 
-    python -m training.fusion.fit --lives --locomo locomo.json --longmemeval longmemeval.json
+    python -m training.fusion.fit --lives --locomo locomo.json --haystacks longmemeval_s.json \\
+        --pooled longmemeval_oracle.json --beam beam/ --stores stores/ --keep terms.pickle
 
-Every question is asked once, and the features of its candidates are recorded. For each fold the weights are fitted on
-the other folds and scored on this one: that is what they are worth on conversations they have not seen. Then they are
-fitted on all and printed as a recipe has them. A fold is a conversation or a life; LongMemEval is cut into folds by
-question.
+Every question is asked once, and the terms of its candidates are recorded. The weights start from what fusion alone
+does and may move from there as far as the questions pay for it. Printed are: fusion alone; the weights at the start;
+the fit scored on conversations and people it has not seen; the fit scored on a kind of data it has not seen at all,
+which is what counts for the next user; what leaving out each term costs; and the weights as a recipe has them.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ from __future__ import annotations
 import argparse
 import pickle
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from training.fusion.listwise import Lists, fit, scores_of
+from training.fusion.listwise import Array, Lists, fit
 
 from fivefold.bench import beam, locomo, longmemeval
 from fivefold.bench.cache import cached
-from fivefold.bench.data import Dataset, Question
+from fivefold.bench.data import Dataset
 from fivefold.bench.everyday.lives import load_lives, shipped_lives
 from fivefold.engine import Engine
 from fivefold.models.embedders import embedder
@@ -30,131 +31,201 @@ from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages import additive
 from fivefold.retrieval.stages.base import Pool
-from fivefold.retrieval.stages.features import FEATURES, feature_table
+from fivefold.retrieval.stages.terms import TERMS, term_table
 from fivefold.stores import open_store
 from fivefold.text.progress import bar
 from fivefold.values.vectors import Matrix
 
-FOLDS = 5
-"""LongMemEval's folds."""
+FOLDS = 6
+"""Into how many parts people and conversations are cut."""
 
-LEAST = 0.005
-"""Weights nearer to zero are left out of the recipe."""
+KINDS = {
+    "everyday": "lives",
+    "locomo": "talk",
+    "haystacks": "chats",
+    "pooled": "chats",
+    "beam": "projects",
+}
+"""Which data sets are of one kind, to be left out together."""
+
+SHARES = {"everyday": 1.5, "locomo": 1.2, "haystacks": 1.0, "pooled": 0.5, "beam": 1.0}
+"""How much each data set counts."""
+
+START = {
+    "alike": 1.0,
+    "words": 0.4,
+    "late_in_talk": 1.0,
+    "beside": 0.8,
+    "session": 1.0,
+    "statement": 0.8,
+    "length": 0.5,
+    "detail": 1.0,
+    "kind": 0.5,
+    "turns": 6.4,
+    "window_only": 6.4,
+    "window": 0.4,
+    "order": 1.0,
+    "holds": 0.8,
+    "successor": 1.2,
+    "newest": 0.5,
+    "held_then": 0.8,
+    "side": 0.5,
+    "person": 0.8,
+    "applies": 0.8,
+}
+"""Where the fit starts: what fusion alone gives to likeness, turns and windows, and small values for the rest."""
+
+PENALTY = {"alike": 1e-3, "in time": 4e-3, "still true": 4e-3, "about whom": 4e-3}
+"""What moving away from the start costs; demands of a question are rare in most data, so little is known of them."""
+
+FREE = frozenset({"late_in_talk", "beside", "session", "statement", "length", "detail"})
+"""Terms of talk between people, which no other kind of data has: they may move as they like."""
+
+FREE_PENALTY = 2e-4
+
+MEASURES = ("hit@1", "R@5", "R@10", "nDCG@10", "all@10")
 
 
 @dataclass(frozen=True)
-class Sample:
-    """A question with the features of its candidates, which of them are relevant, and what they are counted by."""
+class Question:
+    """A question with the terms of its candidates, the order of fusion alone, and which candidates are relevant."""
 
     data: str
     fold: str
     category: str
     table: Matrix
-    keys: tuple[str, ...]
+    fused: Array
+    ids: tuple[str, ...]
     relevant: frozenset[str]
 
 
-def samples_of(data: Dataset, store: str, model: str) -> list[Sample]:
-    """Store the memories, ask every question, and keep what the additive model sees."""
-    seen: list[tuple[Matrix, list[tuple[str, str | None]]]] = []
+def record(name: str, data: Dataset, store: Path) -> list[Question]:
+    """Store the memories unless they are there already, ask every question, and keep what the ranker sees."""
+    seen: list[tuple[Matrix, Pool]] = []
 
-    def record(pool: Pool, context: SearchContext) -> Matrix:
-        table = feature_table(pool, context)
-        seen.append((table, [(one.memory.id, one.memory.session_id) for one in pool.candidates]))
+    def recorded(pool: Pool, context: SearchContext) -> Matrix:
+        table = term_table(pool, context)
+        seen.append((table, pool))
         return table
 
-    additive.feature_table = record  # type: ignore[attr-defined]
-    opened, reader = open_store(store), cached(embedder(model))
-    recipe = load_recipe("default", {"unit": data.unit})
-    samples = []
-    with bar(f"Asking {data.name}", len(data.questions), show=True) as advance:
-        engines = {}
-        for name, records in data.memories.items():
-            engines[name] = Engine(opened, f"{data.name}-{name}", reader)
-            engines[name].remember_many(records)
-        for number, question in enumerate(data.questions):
-            engines[question.namespace].recall(
-                question.text, k=10, recipe=recipe, now=question.now, history=question.history
+    additive.term_table = recorded  # type: ignore[attr-defined]
+    opened, reader, recipe = open_store(str(store)), cached(embedder("fivefold-minilm")), load_recipe("default")
+    recipe = replace(recipe, rerank=recipe.rerank[:1])  # the ranker alone: nothing is read
+    engines = {space: Engine(opened, space, reader) for space in data.memories}
+    with bar(f"Storing {name}", len(engines), show=True) as advance:
+        for space, records in data.memories.items():
+            if not engines[space].exists():
+                engines[space].remember_many(records)
+            advance(1)
+    questions = [question for question in data.questions if question.relevant]
+    found = []
+    with bar(f"Asking {name}", len(questions), show=True) as advance:
+        for number, asked in enumerate(questions):
+            engines[asked.namespace].recall(asked.text, recipe=recipe, now=asked.now, history=asked.history)
+            table, pool = seen.pop()
+            fused = np.array([candidate.score for candidate in pool.candidates], np.float32)
+            ids = tuple(candidate.memory.id for candidate in pool.candidates)
+            fold = asked.namespace if len(engines) >= FOLDS - 1 else str(number % FOLDS)
+            found.append(
+                Question(name, f"{name} {fold}", asked.category, table, fused, ids, frozenset(asked.relevant))
             )
-            sample = _sample(data, question, number, *seen.pop())
-            samples += [sample] if question.relevant else []
             advance(1)
     opened.close()
-    return samples
-
-
-def _sample(
-    data: Dataset, question: Question, number: int, table: Matrix, found: list[tuple[str, str | None]]
-) -> Sample:
-    by_session = data.unit == "session"
-    fold = question.namespace if len(data.memories) >= FOLDS else str(number % FOLDS)
-    keys = tuple((session or id) if by_session else id for id, session in found)
-    return Sample(data.name, f"{data.name} {fold}", question.category, table, keys, frozenset(question.relevant))
-
-
-def measured(sample: Sample, weights: Matrix) -> tuple[float, float, float, float]:
-    """Recall at 5 and 10, nDCG at 10, and whether all that is relevant is among the first five."""
-    order = np.argsort(-scores_of(sample.table, weights), kind="stable")
-    ranked = list(dict.fromkeys(sample.keys[i] for i in order))[:10]
-    gold = sample.relevant
-    gain = sum(1 / np.log2(place + 2) for place, key in enumerate(ranked) if key in gold)
-    ideal = sum(1 / np.log2(place + 2) for place in range(min(10, len(gold))))
-    five = set(ranked[:5])
-    return len(gold & five) / len(gold), len(gold & set(ranked)) / len(gold), gain / ideal, float(gold <= five)
-
-
-def cross_validated(
-    samples: Sequence[Sample], active: Matrix, penalty: float, shares: Mapping[str, float]
-) -> dict[int, tuple[float, ...]]:
-    """The measures of every question under weights that were fitted without its fold."""
-    found: dict[int, tuple[float, ...]] = {}
-    for fold in sorted({sample.fold for sample in samples}):
-        weights = fit(Lists.of([s for s in samples if s.fold != fold], shares), active, penalty)
-        found |= {i: measured(sample, weights) for i, sample in enumerate(samples) if sample.fold == fold}
     return found
 
 
-def print_table(samples: Sequence[Sample], found: dict[int, tuple[float, ...]]) -> None:
-    for name in dict.fromkeys(sample.data for sample in samples):
-        mine = [i for i, sample in enumerate(samples) if sample.data == name]
-        mean = np.mean([found[i] for i in mine], axis=0)
-        print(f"{name:12s} R@5 {mean[0]:.3f}  R@10 {mean[1]:.3f}  nDCG@10 {mean[2]:.3f}  all@5 {mean[3]:.3f}")
-        for category in sorted({samples[i].category for i in mine}):
-            part = [found[i][1] for i in mine if samples[i].category == category]
-            print(f"    {category:28s} R@10 {np.mean(part):.3f}  ({len(part)})")
+def measured(question: Question, scores: Array) -> tuple[float, ...]:
+    """A value for each of `MEASURES`."""
+    order = np.argsort(-scores, kind="stable")[:10]
+    ranked, gold = [question.ids[i] for i in order], question.relevant
+    gain = sum(1 / np.log2(place + 2) for place, id in enumerate(ranked) if id in gold)
+    ideal = sum(1 / np.log2(place + 2) for place in range(min(10, len(gold))))
+    five, ten = set(ranked[:5]), set(ranked)
+    return float(ranked[0] in gold), len(gold & five) / len(gold), len(gold & ten) / len(gold), gain / ideal, gold <= ten
+
+
+Score = Callable[[Question], Array]
+
+
+def means(questions: Sequence[Question], score: Score) -> dict[str, Array]:
+    """The mean measures of each data set."""
+    found: dict[str, list[tuple[float, ...]]] = {}
+    for question in questions:
+        found.setdefault(question.data, []).append(measured(question, score(question)))
+    return {name: np.mean(values, axis=0) for name, values in found.items()}
+
+
+def print_means(label: str, values: Mapping[str, Array]) -> None:
+    for name, mean in values.items():
+        print(f"{label:14s} {name:10s}", *(f"{measure} {value:.3f}" for measure, value in zip(MEASURES, mean, strict=True)))
+
+
+def by_weights(weights: Array) -> Score:
+    return lambda question: question.table @ weights
+
+
+def fitted_without(questions: Sequence[Question], left_out: Callable[[Question], bool]) -> Array:
+    start = np.array([START[term.name] for term in TERMS], np.float32)
+    penalty = np.array(
+        [FREE_PENALTY if term.name in FREE else PENALTY[term.heading] for term in TERMS], np.float32
+    )
+    return fit(Lists.of([question for question in questions if not left_out(question)], SHARES), start, penalty)
+
+
+def cross_validated(questions: Sequence[Question], group: Mapping[str, object]) -> dict[str, Array]:
+    """The measures of every question under weights that were fitted without its group; `group` is by fold."""
+    weights = {part: fitted_without(questions, lambda one, part=part: group[one.fold] == part) for part in set(group.values())}  # type: ignore[misc]
+    return means(questions, lambda question: question.table @ weights[group[question.fold]])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lives", action="store_true", help="the six everyday lives to choose by")
     parser.add_argument("--locomo", type=Path)
-    parser.add_argument("--longmemeval", type=Path)
+    parser.add_argument("--haystacks", type=Path, help="LongMemEval-S")
+    parser.add_argument("--pooled", type=Path, help="LongMemEval's oracle file, all sessions in one namespace")
     parser.add_argument("--beam", type=Path, help="the folder of BEAM's files")
-    parser.add_argument("--beam-share", type=float, default=0.1, help="how much BEAM counts against 1 of the others")
-    parser.add_argument("--embedder", default="fivefold-minilm")
-    parser.add_argument("--penalty", type=float, default=2e-4, help="how much large weights cost")
-    parser.add_argument("--keep", type=Path, help="a file in which the recorded features are kept between runs")
-    parser.add_argument("--without", nargs="*", default=[], help="features to leave out")
+    parser.add_argument("--stores", type=Path, help="a folder in which the stores are kept between runs")
+    parser.add_argument("--keep", type=Path, help="a file in which the recorded terms are kept between runs")
     given = parser.parse_args()
     if given.keep and given.keep.exists():
-        samples = pickle.loads(given.keep.read_bytes())
+        questions = pickle.loads(given.keep.read_bytes())
     else:
-        sets = [load_lives(shipped_lives("choose"))] if given.lives else []
-        sets += [locomo.load(given.locomo)] if given.locomo else []
-        sets += [longmemeval.load(given.longmemeval, True)] if given.longmemeval else []
-        sets += [beam.load(given.beam)] if given.beam else []
-        with tempfile.TemporaryDirectory() as folder:
-            samples = [s for data in sets for s in samples_of(data, str(Path(folder) / "fit.db"), given.embedder)]
+        questions = asked_of(given)
         if given.keep:
-            given.keep.write_bytes(pickle.dumps(samples))
-    active = np.array([name not in given.without for name in FEATURES], dtype=np.float32)
-    shares = {"everyday": 2.0, "longmemeval": 1.5, "locomo": 1.2, "beam": given.beam_share}
-    print_table(samples, cross_validated(samples, active, given.penalty, shares))
-    weights = fit(Lists.of(samples, shares), active, given.penalty)
+            given.keep.write_bytes(pickle.dumps(questions))
+    folds = sorted({question.fold for question in questions})
+    print_means("fusion alone", means(questions, lambda question: question.fused))
+    print_means("start", means(questions, by_weights(np.array([START[term.name] for term in TERMS], np.float32))))
+    print_means("unseen people", cross_validated(questions, {fold: place % FOLDS for place, fold in enumerate(folds)}))
+    print_means("unseen kind", cross_validated(questions, {fold: KINDS[fold.split()[0]] for fold in folds}))
+    weights = fitted_without(questions, lambda question: False)
+    whole = means(questions, by_weights(weights))
+    print_means("fitted", whole)
+    print("\nWithout a term, nDCG@10 changes by:")
+    for place, term in enumerate(TERMS):
+        less = weights.copy()
+        less[place] = 0
+        changed = means(questions, by_weights(less))
+        print(f"{term.name:14s} {weights[place]:5.2f}", *(f"{name} {changed[name][3] - whole[name][3]:+.3f}" for name in whole))
     print('\n[[rerank]]\nname = "additive"')
-    print(
-        "\n".join(f"{name} = {value:.2f}" for name, value in zip(FEATURES, weights, strict=True) if abs(value) > LEAST)
-    )
+    print("\n".join(f"{term.name} = {value:.2f}" for term, value in zip(TERMS, weights, strict=True)))
+
+
+def asked_of(given: argparse.Namespace) -> list[Question]:
+    """The questions of all data that was given."""
+    sets: dict[str, Dataset] = {"everyday": load_lives(shipped_lives("choose"))} if given.lives else {}
+    if given.locomo:
+        sets["locomo"] = locomo.load(given.locomo)
+    if given.haystacks:
+        sets["haystacks"] = longmemeval.load(given.haystacks, False, "turn")
+    if given.pooled:
+        sets["pooled"] = longmemeval.load(given.pooled, True, "turn")
+    if given.beam:
+        sets["beam"] = beam.load(given.beam)
+    with tempfile.TemporaryDirectory() as folder:
+        stores = given.stores or Path(folder)
+        return [question for name, data in sets.items() for question in record(name, data, stores / f"{name}.db")]
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from fivefold.retrieval.routes.graph import Graph
 from fivefold.retrieval.routes.late import Late
 from fivefold.retrieval.routes.lexical import Lexical
 from fivefold.retrieval.routes.signals import Frequency, Recency
+from fivefold.retrieval.routes.standing import STANDING, Standing
 from fivefold.retrieval.routes.temporal import Temporal
 from fivefold.retrieval.routes.turns import Turns
 from fivefold.retrieval.routes.window import InWindow
@@ -22,6 +23,7 @@ _BUILTIN: dict[str, Route] = {
     "temporal": Temporal(),
     "window": InWindow(),
     "turns": Turns(),
+    STANDING: Standing(),
     "associative": Associative(),
     "recency": Recency(),
     "frequency": Frequency(),

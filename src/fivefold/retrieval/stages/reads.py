@@ -16,7 +16,7 @@ from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.routes.late_scores import late_scores
 from fivefold.retrieval.stages.additive import SOFTNESS
 from fivefold.retrieval.stages.base import Pool, best_first
-from fivefold.retrieval.stages.demand_features import inherited, stand_ins
+from fivefold.retrieval.stages.changes import inherited, stand_ins
 from fivefold.retrieval.stages.overtaken import overtaken
 from fivefold.text.passages import LONGEST, passage_span
 from fivefold.values.field_types import About, Between
