@@ -74,6 +74,9 @@ class Settings(TimeSettings):
     recent_turns: Annotated[
         RecentTurns, About("How many of the last turns of the conversation a recall adds to its answer; 0 for none")
     ] = 0
+    unlikely_memories: Annotated[
+        RecentTurns, About("How many memories a block for a prompt has if nothing seems to answer; 0 for none")
+    ] = 3
     answer_with: Annotated[
         Literal["sessions", "turns"],
         About("Whether recipe `memsense` answers with whole sessions, or with turns and the turns around them (M5)"),

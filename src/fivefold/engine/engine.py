@@ -23,7 +23,7 @@ from fivefold.learning.training import train_reranker
 from fivefold.models.embedders import DEFAULT, Embedder
 from fivefold.namespace import Namespace
 from fivefold.retrieval import pipeline
-from fivefold.retrieval.prompt import Context, compose
+from fivefold.retrieval.prompt import Context, compose, hits_for
 from fivefold.retrieval.prompt_block import Count
 from fivefold.retrieval.request import RecallOptions, RecipeChoice, checked_request
 from fivefold.settings import Settings
@@ -233,7 +233,7 @@ class Engine(Upkeep):
     def context(
         self,
         question: str,
-        k: int = 10,
+        k: int | None = None,
         *,
         token_budget: int = 1000,
         count: Count = tokens,
@@ -241,11 +241,12 @@ class Engine(Upkeep):
     ) -> Context:
         """What `recall` finds as a block for a prompt within the budget; `count` says how many tokens a text takes.
 
-        `options` are the keywords of `recall`.
+        As many memories come as fit, or at most `k`. `options` are the keywords of `recall`.
         """
         budget = checked_count(token_budget, "token_budget", 1, MAX_TOKENS)
-        answer = self.recall(question, k, **options)
-        return compose(answer, budget, count, self.settings.zone)
+        answer = self.recall(question, hits_for(budget) if k is None else k, **options)
+        settings = self.settings
+        return compose(answer, budget, count, settings.zone, settings.unlikely_memories)
 
     def plan(
         self,

@@ -8,7 +8,7 @@ from itertools import islice
 from fivefold.engine import Engine
 from fivefold.hooks.state import HookSettings
 from fivefold.retrieval.prompt import compose
-from fivefold.retrieval.prompt_block import Block, Item
+from fivefold.retrieval.prompt_block import Block, Item, pack
 from fivefold.text.fence import quote
 from fivefold.text.tokens import tokens
 from fivefold.values.limits import MAX_TEXT
@@ -45,7 +45,7 @@ def session_block(engine: Engine, settings: HookSettings) -> str:
     block = Block(utc_now(), tokens, len(turns) + len(memories), zone=engine.settings.zone)
     everything = [*turns, *memories]
     if tokens(block.text(everything)) > settings.session_tokens:
-        everything = block.choose_fitting(turns, memories, settings.session_tokens)
+        everything = pack(block, turns, memories, settings.session_tokens)
     return block.text(everything) if everything else ""
 
 
@@ -71,4 +71,4 @@ def _rank(memory: Memory) -> tuple[float, float]:
 
 
 def _item(memory: Memory, recent: bool) -> Item:
-    return Item(memory, None, recent, quote(memory.content))
+    return Item(memory, recent=recent, text=quote(memory.content))

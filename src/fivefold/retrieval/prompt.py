@@ -1,8 +1,8 @@
 """A recall as a block for a prompt: numbered sources with their dates and speakers, cut to a number of tokens.
 
-The best memories are chosen by score, then listed in the order in which they happened: a model that reads "I moved"
-after "I live in Leeds" needs no rule to see which of them holds. The last turns of the conversation come first, since
-they say what the question is about. The text of memories stands inside a fence, since it may come from anyone.
+A long memory is shown by its sentences that matter, so that many memories fit. They are chosen by worth, then listed in
+the order in which they happened: a model that reads "I moved" after "I live in Leeds" needs no rule to see which of
+them holds. The last turns of the conversation come first, since they say what the question is about. The text of memories stands inside a fence, since it may come from anyone.
 """
 
 from __future__ import annotations
@@ -12,18 +12,33 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from functools import cache
 
-from fivefold.retrieval.prompt_block import TOKEN_LENGTH, Block, Count, Item
+from fivefold.retrieval.prompt_block import TOKEN_LENGTH, Block, Count, Item, pack
+from fivefold.retrieval.routes.standing import STANDING
+from fivefold.retrieval.stages.memory_words import words_of
 from fivefold.text.fence import INDENT, quote
+from fivefold.text.lexemes import lexemes
 from fivefold.values.explain import NOT_FOUND
 from fivefold.values.html_parts import Html, Part, html_bar, html_lines, html_quiet, html_text
-from fivefold.values.reading import Span
+from fivefold.values.memory import Memory
 from fivefold.values.recall import Hit, Recall
 from fivefold.values.serialize import Value
 
 LIKELY = 0.05
-"""Where nothing seems to answer, a memory below this chance stays out: nineteen in twenty of such would mislead."""
+"""A memory below this chance is not worth a line of its own in a chat."""
 
-FRAME_SHARE = 3
+UNLIKELY = 3
+"""How many memories a block has if nothing seems to answer: the model is the better judge."""
+
+TOKENS_A_HIT, MIN_HITS, MAX_HITS = 20, 10, 80
+"""Tokens of a short memory with its line, and how many memories are recalled for a block."""
+
+BEST_OF_PART = 2
+"""How many memories for each part of a question come before all others."""
+
+SAME_WORDS = 0.8
+"""The share of common words from which an assistant's statement repeats the user's."""
+
+FRAME_SHARE = 6
 """The long opening and the headings are used where they take at most one part in this many of the budget."""
 
 
@@ -85,14 +100,16 @@ class Context(Value):
         return html_lines(Html(f"{share} {html_quiet('; '.join([title, *left_out]))}"), text or self.reason)
 
 
-def compose(recall: Recall, budget: int, count: Count, zone: tzinfo = UTC) -> Context:
-    """The block for a recall, with times in `zone`; `count(text)` is never above `budget`."""
+def compose(recall: Recall, budget: int, count: Count, zone: tzinfo = UTC, unlikely: int = UNLIKELY) -> Context:
+    """The block for a recall, with times in `zone`; `count(text)` is never above `budget`.
+
+    If nothing seems to answer, only the best `unlikely` memories come, marked as such.
+    """
     any_length, count = count, _count_once(count, budget)
-    last = _turns(recall)
+    last = [_turn(turn, recall) for turn in recall.recent]
     seen = {item.memory.id for item in last}
-    memories = [_memory(hit) for hit in recall if hit.memory.id not in seen]
-    far = [] if recall.found else [item for item in memories if item.chance is not None and item.chance < LIKELY]
-    best = [item for item in memories if recall.found or item.chance is None or item.chance >= LIKELY]
+    ranked, repeats = _by_worth([hit for hit in recall if hit.memory.id not in seen], recall)
+    best, far = (ranked, []) if recall.found else (ranked[:unlikely], ranked[unlikely:])
     notice = NOT_FOUND if not recall.found and count(NOT_FOUND) <= budget else ""
     block, selection = _select(Block(recall.query.now, count, len(last) + len(best), notice, zone), last, best, budget)
     text = block.text(selection, left=len(last) + len(best) - len(selection))
@@ -100,44 +117,102 @@ def compose(recall: Recall, budget: int, count: Count, zone: tzinfo = UTC) -> Co
         text = block.text(selection)
     sources = [_source(number, item) for number, item in enumerate(block.in_order(selection), 1)]
     ids = {item.memory.id for item in selection}
-    full, unlikely = f"no room left in {budget} tokens", f"a chance below {LIKELY:g} where nothing seems to answer"
-    cut = [*_cut(last, ids, full), *_cut(best, ids, full), *_cut(far, ids, unlikely)]
+    cut = [
+        *_cut(last, ids, f"no room left in {budget} tokens"),
+        *_cut(best, ids, f"no room left in {budget} tokens"),
+        *_cut(far, ids, f"beyond the best {unlikely}, and nothing seems to answer"),
+        *_cut(repeats, ids, "says what another source says"),
+    ]
     reason = "" if sources else _reason(replace(block, count=any_length), last, best, budget)
     return Context(
         text, tuple(sources), count(text), budget, tuple(cut), recall.id, recall.query.text, recall.found, reason
     )
 
 
+def hits_for(budget: int) -> int:
+    """How many memories a block of so many tokens may have use for."""
+    return max(MIN_HITS, min(MAX_HITS, budget // TOKENS_A_HIT))
+
+
+def _by_worth(hits: Sequence[Hit], recall: Recall) -> tuple[list[Item], list[Item]]:
+    """The memories in the order in which they deserve room, and those that only repeat others.
+
+    That is by rank, but the best of each part of the question comes first, what replaced a memory comes with it, and
+    of two that say the same the user's own words stay.
+    """
+    items = [_memory(hit, recall) for hit in hits]
+    early = _best_of_parts(items, recall.query.parts)
+    ordered = list(dict.fromkeys([*range(min(1, len(items))), *early, *range(len(items))]))
+    place = {item.memory.id: i for i, item in enumerate(items)}
+    with_heirs: dict[int, None] = {}
+    for i in ordered:
+        with_heirs[i] = None
+        heir = place.get(items[i].memory.superseded_by or "")
+        if heir is not None:
+            with_heirs.setdefault(heir)
+    return _without_echoes([items[i] for i in with_heirs])
+
+
+def _best_of_parts(items: Sequence[Item], parts: Sequence[str]) -> list[int]:
+    """The places of the best few memories for each part of the question, in turn."""
+    words = [words_of(item.memory.content) for item in items]
+    found: list[list[int]] = []
+    for part in parts:
+        rarity = {word: 1 / (1 + sum(word in known for known in words)) for word in set(lexemes(part))}
+        value = [sum(rarity[word] for word in rarity.keys() & known) for known in words]
+        order = sorted((i for i in range(len(items)) if value[i] > 0), key=lambda i: (-value[i], i))
+        found.append(order[:BEST_OF_PART])
+    return [places[turn] for turn in range(BEST_OF_PART) for places in found if turn < len(places)]
+
+
+def _without_echoes(items: Sequence[Item]) -> tuple[list[Item], list[Item]]:
+    """Without what an assistant or a tool says again in nearly the same words."""
+    stays: list[Item] = []
+    echoes: list[Item] = []
+    said = [(item, words_of(item.memory.content)) for item in items]
+    by_user = [words for item, words in said if not _is_echo(item)]
+    for item, words in said:
+        repeated = _is_echo(item) and any(len(words & known) >= SAME_WORDS * len(words | known) for known in by_user)
+        (echoes if repeated else stays).append(item)
+    return stays, echoes
+
+
+def _is_echo(item: Item) -> bool:
+    return (item.memory.speaker or "").casefold() in ("assistant", "tool")
+
+
 def _select(block: Block, last: list[Item], best: list[Item], budget: int) -> tuple[Block, list[Item]]:
-    """As much as fits, under the long opening where that leaves most of the room to the memories."""
-    everything = last + best
+    """As much as fits, under the long opening if that leaves most of the room to the memories."""
+    if not last and not best:
+        return block, []
+    everything = [item.whole() for item in (*last, *best)]
     if block.count(block.text(everything)) <= budget:
         return block, everything
-    if FRAME_SHARE * block.frame(last, best) <= budget and (selection := block.choose_fitting(last, best, budget)):
+    if FRAME_SHARE * block.frame(everything) <= budget and (selection := pack(block, last, best, budget)):
         return block, selection
     brief = block.briefly()
-    if brief.count(brief.text(everything)) <= budget:
-        return brief, everything
-    return brief, brief.choose_fitting(last, best, budget)
+    return brief, pack(brief, last, best, budget)
 
 
 def _reason(block: Block, last: list[Item], best: list[Item], budget: int) -> str:
     if not last and not best:
         return NOT_FOUND
-    return f"not even the beginning of one memory fits into {budget} tokens; {block.least(last, best)} are enough"
+    enough = block.min_tokens((best or last[-1:])[0])
+    return f"not even the beginning of one memory fits into {budget} tokens; {enough} are enough"
 
 
-def _turns(recall: Recall) -> list[Item]:
-    scores = {hit.memory.id: hit.score for hit in recall}
-    chances = {hit.memory.id: hit.chance for hit in recall}
-    return [
-        Item(turn, scores.get(turn.id), True, quote(turn.content), chance=chances.get(turn.id))
-        for turn in recall.recent
-    ]
+def _turn(turn: Memory, recall: Recall) -> Item:
+    hit = next((hit for hit in recall if hit.memory.id == turn.id), None)
+    return Item(
+        turn, hit.score if hit else None, recent=True, text=quote(turn.content), chance=hit.chance if hit else None
+    )
 
 
-def _memory(hit: Hit) -> Item:
-    return Item(hit.memory, hit.score, False, quote(hit.memory.content), _passage(hit), chance=hit.chance)
+def _memory(hit: Hit, recall: Recall) -> Item:
+    standing = any(item.route == STANDING for item in hit.candidate.evidence)
+    asked = frozenset(recall.query.lexemes)
+    text = quote(hit.memory.content)
+    return Item(hit.memory, hit.score, False, standing, text, hit.passage, asked, chance=hit.chance)
 
 
 def _count_once(count: Count, budget: int) -> Count:
@@ -169,8 +244,3 @@ def _cut(items: Sequence[Item], selected: set[str], why: str) -> list[Cut]:
         return []
     ids = tuple(item.memory.id for item in missing)
     return [Cut(missing[0].recent, len(missing), why, ids)]
-
-
-def _passage(hit: Hit) -> Span:
-    found = hit.passage
-    return (found.start, found.end) if found is not None and found.parts > 1 else (0, 0)
