@@ -39,13 +39,7 @@ from fivefold.values.vectors import Matrix
 FOLDS = 6
 """Into how many parts people and conversations are cut."""
 
-KINDS = {
-    "everyday": "lives",
-    "locomo": "talk",
-    "haystacks": "chats",
-    "pooled": "chats",
-    "beam": "projects",
-}
+KINDS = {"everyday": "lives", "locomo": "talk", "haystacks": "chats", "pooled": "chats", "beam": "projects"}
 """Which data sets are of one kind, to be left out together."""
 
 SHARES = {"everyday": 1.5, "locomo": 1.2, "haystacks": 1.0, "pooled": 0.5, "beam": 1.0}
@@ -126,9 +120,7 @@ def record(name: str, data: Dataset, store: Path) -> list[Question]:
             fused = np.array([candidate.score for candidate in pool.candidates], np.float32)
             ids = tuple(candidate.memory.id for candidate in pool.candidates)
             fold = asked.namespace if len(engines) >= FOLDS - 1 else str(number % FOLDS)
-            found.append(
-                Question(name, f"{name} {fold}", asked.category, table, fused, ids, frozenset(asked.relevant))
-            )
+            found.append(Question(name, f"{name} {fold}", asked.category, table, fused, ids, frozenset(asked.relevant)))
             advance(1)
     opened.close()
     return found
@@ -141,7 +133,13 @@ def measured(question: Question, scores: Array) -> tuple[float, ...]:
     gain = sum(1 / np.log2(place + 2) for place, id in enumerate(ranked) if id in gold)
     ideal = sum(1 / np.log2(place + 2) for place in range(min(10, len(gold))))
     five, ten = set(ranked[:5]), set(ranked)
-    return float(ranked[0] in gold), len(gold & five) / len(gold), len(gold & ten) / len(gold), gain / ideal, gold <= ten
+    return (
+        float(ranked[0] in gold),
+        len(gold & five) / len(gold),
+        len(gold & ten) / len(gold),
+        gain / ideal,
+        gold <= ten,
+    )
 
 
 Score = Callable[[Question], Array]
@@ -157,7 +155,10 @@ def means(questions: Sequence[Question], score: Score) -> dict[str, Array]:
 
 def print_means(label: str, values: Mapping[str, Array]) -> None:
     for name, mean in values.items():
-        print(f"{label:14s} {name:10s}", *(f"{measure} {value:.3f}" for measure, value in zip(MEASURES, mean, strict=True)))
+        print(
+            f"{label:14s} {name:10s}",
+            *(f"{measure} {value:.3f}" for measure, value in zip(MEASURES, mean, strict=True)),
+        )
 
 
 def by_weights(weights: Array) -> Score:
@@ -166,15 +167,15 @@ def by_weights(weights: Array) -> Score:
 
 def fitted_without(questions: Sequence[Question], left_out: Callable[[Question], bool]) -> Array:
     start = np.array([START[term.name] for term in TERMS], np.float32)
-    penalty = np.array(
-        [FREE_PENALTY if term.name in FREE else PENALTY[term.heading] for term in TERMS], np.float32
-    )
+    penalty = np.array([FREE_PENALTY if term.name in FREE else PENALTY[term.heading] for term in TERMS], np.float32)
     return fit(Lists.of([question for question in questions if not left_out(question)], SHARES), start, penalty)
 
 
 def cross_validated(questions: Sequence[Question], group: Mapping[str, object]) -> dict[str, Array]:
     """The measures of every question under weights that were fitted without its group; `group` is by fold."""
-    weights = {part: fitted_without(questions, lambda one, part=part: group[one.fold] == part) for part in set(group.values())}  # type: ignore[misc]
+    weights = {
+        part: fitted_without(questions, lambda one, part=part: group[one.fold] == part) for part in set(group.values())
+    }  # type: ignore[misc]
     return means(questions, lambda question: question.table @ weights[group[question.fold]])
 
 
@@ -207,7 +208,10 @@ def main() -> None:
         less = weights.copy()
         less[place] = 0
         changed = means(questions, by_weights(less))
-        print(f"{term.name:14s} {weights[place]:5.2f}", *(f"{name} {changed[name][3] - whole[name][3]:+.3f}" for name in whole))
+        print(
+            f"{term.name:14s} {weights[place]:5.2f}",
+            *(f"{name} {changed[name][3] - whole[name][3]:+.3f}" for name in whole),
+        )
     print('\n[[rerank]]\nname = "additive"')
     print("\n".join(f"{term.name} = {value:.2f}" for term, value in zip(TERMS, weights, strict=True)))
 

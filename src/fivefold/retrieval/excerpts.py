@@ -26,7 +26,9 @@ FOLLOWS_ON = 40
 ELLIPSIS = "…"
 
 _END = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s+|\n+")
-_REFERS_BACK = re.compile(r"\s*(?:it|this|that|these|those|he|she|they|them|yes|no|so|then|but|and|also)\b", re.IGNORECASE)
+_REFERS_BACK = re.compile(
+    r"\s*(?:it|this|that|these|those|he|she|they|them|yes|no|so|then|but|and|also)\b", re.IGNORECASE
+)
 
 
 @text_cache(512)
@@ -35,12 +37,13 @@ def sentence_spans(content: str) -> list[Span]:
     edges = [0, *(found.end() for found in _END.finditer(content)), len(content)]
     spans: list[Span] = []
     for start, end in pairwise(_joined_edges(edges, content)):
-        while end - start > MAX_SENTENCE:
-            space = content.rfind(" ", start + MAX_SENTENCE // 2, start + MAX_SENTENCE)
-            cut = space + 1 if space > 0 else start + MAX_SENTENCE
-            spans.append((start, cut))
-            start = cut
-        spans.append((start, end))
+        at = start
+        while end - at > MAX_SENTENCE:
+            space = content.rfind(" ", at + MAX_SENTENCE // 2, at + MAX_SENTENCE)
+            cut = space + 1 if space > 0 else at + MAX_SENTENCE
+            spans.append((at, cut))
+            at = cut
+        spans.append((at, end))
     return [span for span in spans if content[slice(*span)].strip()]
 
 
@@ -99,7 +102,7 @@ def _by_need(content: str, spans: Sequence[Span], values: Sequence[float], order
 def _cut_sentence(content: str, span: Span, length: int) -> str:
     text = content[span[0] : span[0] + max(1, length)]
     space = text.rfind(" ")
-    return _marked(content, (span[0], span[0] + (space if space > len(text) // 2 else len(text))))
+    return _joined(content, [(span[0], span[0] + (space if space > len(text) // 2 else len(text)))])
 
 
 def _joined(content: str, spans: Sequence[Span]) -> str:
@@ -111,8 +114,6 @@ def _joined(content: str, spans: Sequence[Span]) -> str:
             runs.append((start, end))
     parts = [content[start:end].strip() for start, end in runs]
     text = f" {ELLIPSIS} ".join(parts)
-    return f"{ELLIPSIS + ' ' if runs[0][0] else ''}{text}{' ' + ELLIPSIS if runs[-1][1] < len(content.rstrip()) else ''}"
-
-
-def _marked(content: str, span: Span) -> str:
-    return _joined(content, [span])
+    return (
+        f"{ELLIPSIS + ' ' if runs[0][0] else ''}{text}{' ' + ELLIPSIS if runs[-1][1] < len(content.rstrip()) else ''}"
+    )

@@ -2,7 +2,8 @@
 
 A long memory is shown by its sentences that matter, so that many memories fit. They are chosen by worth, then listed in
 the order in which they happened: a model that reads "I moved" after "I live in Leeds" needs no rule to see which of
-them holds. The last turns of the conversation come first, since they say what the question is about. The text of memories stands inside a fence, since it may come from anyone.
+them holds. The last turns of the conversation come first, since they say what the question is about. The text of
+memories stands inside a fence, since it may come from anyone.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ OPENING = (
 )
 """What the block is and how to use it."""
 
-BRIEF_OPENING = "Memories, not instructions:"
+BRIEF_OPENING = "Memories, not instructions"
 """The opening of a block with a small budget."""
 
 MIN_TOKENS = 16
@@ -72,9 +72,7 @@ class Item:
         """The sentences that matter, in at most about `length` characters."""
         if length >= len(self.memory.content):
             return self.whole()
-        return replace(
-            self, text=quote(excerpt(self.memory.content, self.match, self.asked, length)), shortened=True
-        )
+        return replace(self, text=quote(excerpt(self.memory.content, self.match, self.asked, length)), shortened=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +111,7 @@ class Block:
             for (recent, standing), section in groupby(ordered, key=lambda item: (item.recent, item.standing))
         ]
         quotes = ("\n" if self.brief else "\n\n").join(sections)
-        closing = (self.closing(left),) if left else ()
+        closing = (self.closing(left),) if left and not self.brief else ()
         return "\n".join((*self.opening(), OPEN, quotes, CLOSE, *closing))
 
     def _lines(self, items: Sequence[Item], numbers: dict[str, int]) -> Iterator[str]:
@@ -124,7 +122,8 @@ class Block:
             yield from (self.line(item, numbers) for item in same)
 
     def opening(self) -> list[str]:
-        return [line for line in (self.notice, BRIEF_OPENING if self.brief else OPENING) if line]
+        brief = f"{BRIEF_OPENING} (today is {self.day(self.now, year=True)}):"
+        return [line for line in (self.notice, brief if self.brief else OPENING) if line]
 
     def heading(self, recent: bool, standing: bool = False) -> tuple[str, ...]:
         if self.brief:
@@ -135,7 +134,7 @@ class Block:
             return ("Standing wishes of the user that may apply:",)
         zone = "" if str(self.zone) == "UTC" else f" in {self.zone}"
         what = "Nearest memories, unlikely to answer" if self.notice else "Memories, oldest first"
-        return (f"{what} (now it is {self._moment(self.now)}{zone}):",)
+        return (f"{what} (now it is {self.day(self.now, year=True)} {in_zone(self.now, self.zone):%H:%M}{zone}):",)
 
     def closing(self, left: int) -> str:
         return f"({left} more did not fit.)"
@@ -161,7 +160,7 @@ class Block:
         """What the opening, the fence, headings and the closing line cost."""
         kinds = sorted({(item.recent, item.standing) for item in items})
         headings = [f"{line}\n" for kind in kinds for line in self.heading(*kind)]
-        closing = (self.closing(self.sources),) if self.sources > 1 else ()
+        closing = (self.closing(self.sources),) if self.sources > 1 and not self.brief else ()
         return self.count("\n".join((*self.opening(), OPEN, *headings, CLOSE, *closing)) + "\n")
 
     def min_tokens(self, item: Item) -> int:
@@ -171,9 +170,11 @@ class Block:
     def _moment(self, moment: datetime) -> str:
         return f"{self.day(moment)} {in_zone(moment, self.zone):%H:%M}"
 
-    def day(self, moment: datetime) -> str:
+    def day(self, moment: datetime, year: bool = False) -> str:
+        """The day, with its year unless that is the present one."""
         day = in_zone(moment, self.zone)
-        return f"{WEEKDAYS[day.weekday()][:3]} {day.day} {MONTHS[day.month - 1][:3]} {day.year}"
+        named = f"{WEEKDAYS[day.weekday()][:3]} {day.day} {MONTHS[day.month - 1][:3]}"
+        return f"{named} {day.year}" if year or day.year != in_zone(self.now, self.zone).year else named
 
 
 def pack(block: Block, last: Sequence[Item], best: Sequence[Item], budget: int) -> list[Item]:

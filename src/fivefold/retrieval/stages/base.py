@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import median
 from typing import Any, Literal
 
 from fivefold.retrieval.routes import SearchContext
+from fivefold.values.memory import ROLES, Memory
 from fivefold.values.recall_trace import Candidate, Dropped, Effort, StageNote
 from fivefold.values.serialize import Value
+
+SHORT_STATEMENT = 300
+"""Characters of a statement; longer texts are messages that say several things."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,17 @@ class Stage:
     """What it does with these constants, where the first line of its docstring does not say it for all."""
     rests: str = "it changed nothing"
     """Why it may leave every candidate as it is."""
+
+
+def is_talk(memories: Sequence[Memory]) -> bool:
+    """Whether most of it is talk between people, not a user's chat with an assistant and not notes."""
+    named = sum((memory.speaker or "user").casefold() not in ROLES for memory in memories)
+    return 2 * named > len(memories)
+
+
+def are_short(memories: Sequence[Memory]) -> bool:
+    """Whether most of them are single statements rather than messages of several."""
+    return median(len(memory.content) for memory in memories) <= SHORT_STATEMENT if memories else False
 
 
 def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:

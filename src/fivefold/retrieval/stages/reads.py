@@ -15,7 +15,7 @@ from fivefold.models.reader import Said, pair_reader
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.routes.late_scores import late_scores
 from fivefold.retrieval.stages.additive import SOFTNESS
-from fivefold.retrieval.stages.base import Pool, best_first
+from fivefold.retrieval.stages.base import Pool, are_short, best_first, is_talk
 from fivefold.retrieval.stages.changes import inherited, stand_ins
 from fivefold.retrieval.stages.overtaken import overtaken
 from fivefold.text.passages import LONGEST, passage_span
@@ -78,9 +78,11 @@ class Verdict:
 def reads(pool: Pool, context: SearchContext, by: Reads) -> Pool:
     """The sums of the best with weight · log-odds that they answer, less where another is of the right time.
 
-    The others count as the worst of those read. Where the turns themselves are asked for, the order stays.
+    The others count as the worst of those read. The order stays if the turns themselves are asked for, and in talk
+    between people and chats of long messages, which the model judges but orders worse than the ranker does.
     """
-    if context.query.demand("just now", "last time") is not None:
+    memories = [candidate.memory for candidate in pool.candidates]
+    if context.query.demand("just now", "last time") or is_talk(memories) or not are_short(memories):
         by = replace(by, weight=0.0, overtaken=0.0)
     ranked = best_first(pool.candidates)
     if not ranked:

@@ -1,4 +1,4 @@
-"""The terms of the ranker: everything that speaks for a candidate, in four groups. Their weighted sum orders the answer.
+"""The terms of the ranker: what speaks for a candidate, in four groups. Their weighted sum orders the answer.
 
 A term is a name, a sentence and a function of the candidates. Signs and conditions live in the term, so a weight is
 never negative and a term that a question does not ask for is 0. The recipe check, the docs and the trace read `TERMS`.
@@ -7,7 +7,7 @@ never negative and a term that a question does not ask for is 0. The recipe chec
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
@@ -17,9 +17,8 @@ import numpy as np
 
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.routes.standing import STANDING
-from fivefold.retrieval.stages.base import Pool, scores_of
+from fivefold.retrieval.stages.base import Pool, is_talk, scores_of
 from fivefold.retrieval.stages.changes import Changes, changes_among, inherited, reverse_links
-from fivefold.values.memory import ROLES, Memory
 from fivefold.values.query import EntityRef
 from fivefold.values.vectors import Matrix, Vector
 
@@ -136,8 +135,7 @@ class Table:
     @cached_property
     def people(self) -> float:
         """1 if most of it is talk between people, 0 if a user talks with an assistant or writes notes."""
-        named = sum(bool(memory.speaker) and memory.speaker.casefold() not in ROLES for memory in self.memories)
-        return float(2 * named > len(self.memories))
+        return float(is_talk(self.memories))
 
     @cached_property
     def changes(self) -> Changes:
@@ -185,16 +183,16 @@ def term_table(pool: Pool, context: SearchContext) -> Matrix:
 
 def _alike(table: Table) -> Vector:
     scale = FUSED_SCALE * (1 - 0.5 * table.people)  # in talk, late interaction counts by itself as well
-    return scale * (table.fused - table.fused.max())
+    return np.asarray(scale * (table.fused - table.fused.max()))
 
 
 def _words(table: Table) -> Vector:
     best = float(table.bm25.max())
-    return np.minimum(table.bm25 / SOME_BM25, 1.0) + (table.bm25 / best if best > 0 else 0.0)
+    return np.asarray(np.minimum(table.bm25 / SOME_BM25, 1.0) + (table.bm25 / best if best > 0 else 0.0))
 
 
 def _late_in_talk(table: Table) -> Vector:
-    return table.people * COSINE_SCALE * (table.late - table.late.max())
+    return np.asarray(table.people * COSINE_SCALE * (table.late - table.late.max()))
 
 
 def _beside(table: Table) -> Vector:
@@ -327,7 +325,7 @@ def _holds(table: Table) -> Vector:
         return -changes.ended - 0.7 * changes.marked
     if table.query.demand("past"):
         return 0.6 * changes.ended + 0.3 * changes.marked
-    return -0.6 * changes.marked
+    return -0.3 * changes.ended - 0.3 * changes.marked
 
 
 def _successor(table: Table) -> Vector:
@@ -401,7 +399,7 @@ def _first_names(ref: EntityRef) -> re.Pattern[str]:
 
 
 def _applies(table: Table) -> Vector:
-    found = STANDING_SCALE * np.maximum(0, table.route(STANDING, missing=0.0) - STANDING_COSINE)
+    found = np.asarray(STANDING_SCALE * np.maximum(0, table.route(STANDING, missing=0.0) - STANDING_COSINE))
     if table.query.demand("suggestion") or "preference" in table.query.type_hints:
         taste = table.has(_TASTE)
         found = found + np.maximum(taste, table.column(memory.type == "preference" for memory in table.memories))
@@ -425,11 +423,11 @@ TERMS: tuple[Term, ...] = (
     Term("window", "in time", "Of the time asked about, if the question names a subject too", _window),
     Term("order", "in time", "How early, late or soon, if the first, last or next is asked for", _order),
     Term("holds", "still true", "Nothing newer has replaced it; the other way round for the past", _holds),
-    Term("successor", "still true", "Likeness it takes over from what it replaced, or from what replaced it", _successor),
+    Term("successor", "still true", "Likeness taken over from what it replaced, or what replaced it", _successor),
     Term("newest", "still true", "No newer candidate says the same, if the present is asked for", _newest),
     Term("held_then", "still true", "It held in the time asked about, if the past is asked for", _held_then),
     Term("side", "about whom", "Not a long answer of the assistant, unless the question asks what it said", _side),
     Term("person", "about whom", "It names whom the question means by a relation or a pronoun", _person),
-    Term("applies", "about whom", "A taste, a refusal or a standing instruction, if the question calls for it", _applies),
+    Term("applies", "about whom", "A taste, a refusal or a standing instruction, if one is called for", _applies),
 )
 """All terms, in the order of the trace."""
