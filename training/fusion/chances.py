@@ -1,28 +1,33 @@
-"""Fit the chances of the default recipe on the six lives to choose by, cross-validated by life.
+"""Fit the chances of the default recipe on lives, talk and chats together, cross-validated by person and conversation.
 
-    python -m training.fusion.chances
+    python -m training.fusion.chances --lives --locomo locomo.json --haystacks longmemeval_s.json --beam beam/ \\
+        --stores stores/ --keep chances.pickle
 
 A hit is right when its question expects it; a question that nothing answers has no right hit. Prints the calibration
-error, how many never answered questions are recognised at a given share of wrong refusals, and the constants.
+error of each data set, how many never answered questions are recognised at a given share of wrong refusals, and the
+constants.
 """
 
 from __future__ import annotations
 
+import argparse
+import pickle
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from training.fusion.fit import add_data_options, data_sets
 
 from fivefold.bench.cache import cached
-from fivefold.bench.everyday.lives import load_lives, shipped_lives
+from fivefold.bench.data import Dataset
 from fivefold.engine import Engine
 from fivefold.models.embedders import embedder
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages import chance
-from fivefold.retrieval.stages.chance import RECALL_SIGNALS, SIGNALS, recall_signals
+from fivefold.retrieval.stages.chance import HIT_TERMS, RECALL_TERMS, recall_terms
 from fivefold.stores import open_store
 from fivefold.text.progress import bar
 from fivefold.values.recall_trace import Candidate
@@ -36,25 +41,33 @@ JUDGED = 5
 NEVER = 0.35
 """How much all questions without an answer count against all with one."""
 
+MAX_ASKED = 600
+"""Questions of a data set; of more, every second or third is asked."""
+
+HIT_SHARES = {"everyday": 10.0, "locomo": 1.0, "haystacks": 1.0, "pooled": 1.0, "beam": 1.0}
+RECALL_SHARES = {"everyday": 3.0, "locomo": 1.0, "haystacks": 1.0, "pooled": 1.0, "beam": 1.0}
+"""How much each data set counts. The lives count most: only they have enough questions that nothing answers."""
+
 PENALTY = 1e-4
 STEPS = 40
-REFUSED = (0.03, 0.05, 0.1, 0.15)
+REFUSED = (0.02, 0.03, 0.05, 0.1)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question: its life, what its best hits have, and which of them are right."""
+    """A question: its data set and fold, what its best hits have, and which of them are right."""
 
-    life: str
+    data: str
+    fold: str
     table: Array
     right: Array
     answered: bool
 
 
-def ask_all() -> list[Asked]:
-    """Every question of the lives, with the signals that the stage reads."""
+def ask_all(name: str, data: Dataset, store: Path) -> list[Asked]:
+    """Every question with the terms that the stage reads."""
     seen: list[tuple[Matrix, list[str]]] = []
-    table_of = chance.signal_table
+    table_of = chance.chance_table
 
     def record(
         candidates: Sequence[Candidate], context: SearchContext, answers: Mapping[int, float] | None = None
@@ -63,43 +76,60 @@ def ask_all() -> list[Asked]:
         seen.append((table, [one.memory.id for one in candidates]))
         return table
 
-    chance.signal_table = record
-    data, reader, asked = load_lives(shipped_lives("choose")), cached(embedder("fivefold-minilm")), []
-    with tempfile.TemporaryDirectory() as folder, bar("Asking", len(data.questions), show=True) as advance:
-        store = open_store(str(Path(folder) / "fit.db"))
-        engines = {name: Engine(store, name, reader) for name in data.memories}
-        for name, records in data.memories.items():
-            engines[name].remember_many(records)
-        for question in data.questions:
+    chance.chance_table = record
+    opened, reader, asked = open_store(str(store)), cached(embedder("fivefold-minilm")), []
+    engines = {space: Engine(opened, space, reader) for space in data.memories}
+    for space, records in data.memories.items():
+        if not engines[space].exists():
+            engines[space].remember_many(records)
+    questions = data.questions[:: 1 + len(data.questions) // MAX_ASKED]
+    with bar(f"Asking {name}", len(questions), show=True) as advance:
+        for question in questions:
             engines[question.namespace].recall(question.text, k=10, now=question.now, history=question.history)
             table, ids = seen.pop()
             right = np.array([float(id in question.relevant) for id in ids])
-            asked.append(Asked(question.namespace, table.astype(float), right, bool(question.relevant)))
+            asked.append(
+                Asked(name, f"{name} {question.namespace}", table.astype(float), right, bool(question.relevant))
+            )
             advance(1)
-        store.close()
+    opened.close()
+    chance.chance_table = table_of
     return asked
 
 
+def shares_of(asked: Sequence[Asked], shares: Mapping[str, float]) -> Array:
+    """How much each question counts, so that a data set counts by its share."""
+    counts = {name: sum(one.data == name for one in asked) for name in {one.data for one in asked}}
+    share = np.array([shares[one.data] / counts[one.data] for one in asked])
+    return share * len(asked) / share.sum()
+
+
 def fit_hits(asked: Sequence[Asked]) -> Array:
+    counts = np.repeat(shares_of(asked, HIT_SHARES), [len(one.table[:JUDGED]) for one in asked])
     return logistic(
-        np.concatenate([one.table[:JUDGED] for one in asked]), np.concatenate([one.right[:JUDGED] for one in asked])
+        np.concatenate([one.table[:JUDGED] for one in asked]),
+        np.concatenate([one.right[:JUDGED] for one in asked]),
+        counts,
     )
 
 
 def fit_recalls(asked: Sequence[Asked], weights: Array) -> Array:
-    answered = np.array([float(one.answered) for one in asked])
-    share = NEVER * answered.sum() / max(1.0, (1 - answered).sum())
-    return logistic(recall_table(asked, weights), answered, np.where(answered > 0, 1.0, share))
+    """Questions that nothing answers count together as a share of those of their data set that something answers."""
+    counts, answered = shares_of(asked, RECALL_SHARES), np.array([one.answered for one in asked])
+    for name in {one.data for one in asked}:
+        mine = np.array([one.data == name for one in asked])
+        never = mine & ~answered
+        counts[never] *= NEVER * (mine & answered).sum() / max(1, never.sum())
+    return logistic(recall_table(asked, weights), answered.astype(float), counts)
 
 
 def recall_table(asked: Sequence[Asked], weights: Array) -> Array:
     tables = [(one.table.astype(np.float32), (one.table @ weights).astype(np.float32)) for one in asked]
-    return np.array([recall_signals(table, odds) for table, odds in tables], dtype=float)
+    return np.array([recall_terms(table, odds) for table, odds in tables], dtype=float)
 
 
-def logistic(table: Array, right: Array, share: Array | None = None) -> Array:
+def logistic(table: Array, right: Array, counts: Array) -> Array:
     """Weights of the greatest likelihood by Newton's method, with a small penalty."""
-    counts = np.ones(len(right)) if share is None else share
     weights, cost = np.zeros(table.shape[1]), np.eye(table.shape[1]) * PENALTY * len(right)
     for _ in range(STEPS):
         chances = probabilities(table @ weights)
@@ -118,34 +148,52 @@ def calibration_error(chances: Array, right: Array, bins: int = 10) -> float:
     return float(sum(part.mean() * abs(chances[part].mean() - right[part].mean()) for part in chosen))
 
 
-def constants(asked: Sequence[Asked]) -> tuple[Array, Array]:
-    weights = fit_hits(asked)
-    return weights, fit_recalls(asked, weights)
-
-
-def of_recall(asked: Sequence[Asked], weights: Array, recall: Array) -> Array:
-    return probabilities(recall_table(asked, weights) @ recall)
+def constants(asked: Sequence[Asked], left_out: Set[str] = frozenset()) -> tuple[Array, Array]:
+    """The weights of the hits and of the recall, fitted on all folds but these."""
+    rest = [one for one in asked if one.fold not in left_out]
+    weights = fit_hits(rest)
+    return weights, fit_recalls(rest, weights)
 
 
 def main() -> None:
-    asked = ask_all()
-    hits, right, whole, answered = [], [], [], []
-    for life in sorted({one.life for one in asked}):
-        rest, part = ([one for one in asked if (one.life == life) is same] for same in (False, True))
-        weights, recall = constants(rest)
-        hits.append(probabilities(np.concatenate([one.table[:JUDGED] for one in part]) @ weights))
-        right.append(np.concatenate([one.right[:JUDGED] for one in part]))
-        whole.append(of_recall(part, weights, recall))
-        answered.append(np.array([one.answered for one in part]))
-    print(f"calibration error {calibration_error(np.concatenate(hits), np.concatenate(right)):.4f}")
-    chances, said = np.concatenate(whole), np.concatenate(answered)
-    for share in REFUSED:
-        limit = np.quantile(chances[said], share)
-        print(
-            f"refused {share:.2f}: from {limit:.2f} on, never answered recognised {(chances[~said] < limit).mean():.2f}"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_data_options(parser)
+    given = parser.parse_args()
+    if given.keep and given.keep.exists():
+        asked = pickle.loads(given.keep.read_bytes())
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            stores = given.stores or Path(folder)
+            asked = [
+                one for name, data in data_sets(given).items() for one in ask_all(name, data, stores / f"{name}.db")
+            ]
+        if given.keep:
+            given.keep.write_bytes(pickle.dumps(asked))
+    folds = sorted({one.fold for one in asked})
+    whole, hits = np.zeros(len(asked)), [np.zeros(0)] * len(asked)
+    for part in range(6):
+        left_out = set(folds[part::6])
+        weights, recall = constants(asked, left_out)
+        for i, one in enumerate(asked):
+            if one.fold in left_out:
+                hits[i] = probabilities(one.table[:JUDGED] @ weights)
+                whole[i] = probabilities(recall_table([one], weights) @ recall)[0]
+    answered = np.array([one.answered for one in asked])
+    for name in dict.fromkeys(one.data for one in asked):
+        mine = [i for i, one in enumerate(asked) if one.data == name]
+        error = calibration_error(
+            np.concatenate([hits[i] for i in mine]), np.concatenate([asked[i].right[:JUDGED] for i in mine])
         )
+        said, never = whole[[i for i in mine if answered[i]]], whole[[i for i in mine if not answered[i]]]
+        print(f"{name:10s} calibration error {error:.4f}")
+        for share in REFUSED if len(never) else ():
+            limit = float(np.quantile(said, share))
+            print(f"  refused {share:.2f}: from {limit:.2f} on, never answered recognised {(never < limit).mean():.2f}")
+        for limit in (0.25, 0.3, 0.35, 0.4, 0.45, 0.5):
+            recognised = f", never answered recognised {(never < limit).mean():.2f}" if len(never) else ""
+            print(f"  from {limit:.2f} on: refused {(said < limit).mean():.3f}{recognised}")
     weights, recall = constants(asked)
-    for name, names, values in (("weights", SIGNALS, weights), ("recall", RECALL_SIGNALS, recall)):
+    for name, names, values in (("weights", HIT_TERMS, weights), ("recall", RECALL_TERMS, recall)):
         print(f"{name} = {{ {', '.join(f'{key} = {value:.2f}' for key, value in zip(names, values, strict=True))} }}")
 
 

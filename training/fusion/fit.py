@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import pickle
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -165,29 +165,25 @@ def by_weights(weights: Array) -> Score:
     return lambda question: question.table @ weights
 
 
-def fitted_without(questions: Sequence[Question], left_out: Callable[[Question], bool]) -> Array:
+def fitted_without(questions: Sequence[Question], left_out: Set[str]) -> Array:
+    """The weights fitted on all folds but these."""
     start = np.array([START[term.name] for term in TERMS], np.float32)
     penalty = np.array([FREE_PENALTY if term.name in FREE else PENALTY[term.heading] for term in TERMS], np.float32)
-    return fit(Lists.of([question for question in questions if not left_out(question)], SHARES), start, penalty)
+    return fit(Lists.of([question for question in questions if question.fold not in left_out], SHARES), start, penalty)
 
 
 def cross_validated(questions: Sequence[Question], group: Mapping[str, object]) -> dict[str, Array]:
     """The measures of every question under weights that were fitted without its group; `group` is by fold."""
     weights = {
-        part: fitted_without(questions, lambda one, part=part: group[one.fold] == part) for part in set(group.values())
-    }  # type: ignore[misc]
+        part: fitted_without(questions, {fold for fold, other in group.items() if other == part})
+        for part in set(group.values())
+    }
     return means(questions, lambda question: question.table @ weights[group[question.fold]])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lives", action="store_true", help="the six everyday lives to choose by")
-    parser.add_argument("--locomo", type=Path)
-    parser.add_argument("--haystacks", type=Path, help="LongMemEval-S")
-    parser.add_argument("--pooled", type=Path, help="LongMemEval's oracle file, all sessions in one namespace")
-    parser.add_argument("--beam", type=Path, help="the folder of BEAM's files")
-    parser.add_argument("--stores", type=Path, help="a folder in which the stores are kept between runs")
-    parser.add_argument("--keep", type=Path, help="a file in which the recorded terms are kept between runs")
+    add_data_options(parser)
     given = parser.parse_args()
     if given.keep and given.keep.exists():
         questions = pickle.loads(given.keep.read_bytes())
@@ -200,7 +196,7 @@ def main() -> None:
     print_means("start", means(questions, by_weights(np.array([START[term.name] for term in TERMS], np.float32))))
     print_means("unseen people", cross_validated(questions, {fold: place % FOLDS for place, fold in enumerate(folds)}))
     print_means("unseen kind", cross_validated(questions, {fold: KINDS[fold.split()[0]] for fold in folds}))
-    weights = fitted_without(questions, lambda question: False)
+    weights = fitted_without(questions, frozenset())
     whole = means(questions, by_weights(weights))
     print_means("fitted", whole)
     print("\nWithout a term, nDCG@10 changes by:")
@@ -216,8 +212,18 @@ def main() -> None:
     print("\n".join(f"{term.name} = {value:.2f}" for term, value in zip(TERMS, weights, strict=True)))
 
 
-def asked_of(given: argparse.Namespace) -> list[Question]:
-    """The questions of all data that was given."""
+def add_data_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--lives", action="store_true", help="the six everyday lives to choose by")
+    parser.add_argument("--locomo", type=Path)
+    parser.add_argument("--haystacks", type=Path, help="LongMemEval-S")
+    parser.add_argument("--pooled", type=Path, help="LongMemEval's oracle file, all sessions in one namespace")
+    parser.add_argument("--beam", type=Path, help="the folder of BEAM's files")
+    parser.add_argument("--stores", type=Path, help="a folder in which the stores are kept between runs")
+    parser.add_argument("--keep", type=Path, help="a file in which what was recorded is kept between runs")
+
+
+def data_sets(given: argparse.Namespace) -> dict[str, Dataset]:
+    """The data that was given, by turn."""
     sets: dict[str, Dataset] = {"everyday": load_lives(shipped_lives("choose"))} if given.lives else {}
     if given.locomo:
         sets["locomo"] = locomo.load(given.locomo)
@@ -227,9 +233,18 @@ def asked_of(given: argparse.Namespace) -> list[Question]:
         sets["pooled"] = longmemeval.load(given.pooled, True, "turn")
     if given.beam:
         sets["beam"] = beam.load(given.beam)
+    return sets
+
+
+def asked_of(given: argparse.Namespace) -> list[Question]:
+    """The questions of all data that was given."""
     with tempfile.TemporaryDirectory() as folder:
         stores = given.stores or Path(folder)
-        return [question for name, data in sets.items() for question in record(name, data, stores / f"{name}.db")]
+        return [
+            question
+            for name, data in data_sets(given).items()
+            for question in record(name, data, stores / f"{name}.db")
+        ]
 
 
 if __name__ == "__main__":

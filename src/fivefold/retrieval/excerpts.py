@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
+from functools import cached_property
 from itertools import pairwise
 
 from fivefold.text.lexemes import lexemes
@@ -15,17 +16,23 @@ MAX_SENTENCE = 300
 """Characters of a sentence; a longer one is cut into pieces between words."""
 
 MIN_SENTENCE = 16
-"""Characters of a sentence that can stand alone."""
+"""Characters of a sentence that can stand alone, and of the beginning of one that is worth to be shown."""
 
 WORD_VALUE = 0.5
 """What a word of the question is worth in a sentence, against 1 for a word that late interaction has matched."""
 
+PASSAGE_VALUE = 0.1
+"""What a sentence of the passage that matched is worth more than others."""
+
 FOLLOWS_ON = 40
 """A sentence with fewer characters mostly needs the one before it."""
 
+MAX_READ = 40_000
+"""Characters of a memory whose sentences are compared with the question; the rest of a longer one is not read."""
+
 ELLIPSIS = "…"
 
-_END = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s+|\n+")
+_END = re.compile(r"[.!?][\"'”’)\]]*\s+|[。！？][」』”’）]*\s*|\n+")
 _REFERS_BACK = re.compile(
     r"\s*(?:it|this|that|these|those|he|she|they|them|yes|no|so|then|but|and|also)\b", re.IGNORECASE
 )
@@ -48,72 +55,130 @@ def sentence_spans(content: str) -> list[Span]:
 
 
 def _joined_edges(edges: Sequence[int], content: str) -> list[int]:
-    """Without the edges behind scraps such as the number of a list's entry, which belong to what follows."""
+    """Without the edges of scraps such as the number of a list's entry: they belong to what follows, or to the end."""
     joined = [edges[0]]
     for edge in edges[1:]:
-        if edge == len(content) or len(content[joined[-1] : edge].strip()) >= MIN_SENTENCE:
+        if len(content[joined[-1] : edge].strip()) >= MIN_SENTENCE:
             joined.append(edge)
-    return joined
+    return [*(joined[:-1] if len(joined) > 1 else joined), edges[-1]]
+
+
+@text_cache(512)
+def _sentence_words(content: str) -> list[frozenset[str]]:
+    """The lexemes of each sentence."""
+    return [frozenset(lexemes(content[start:end])) for start, end in sentence_spans(content)]
 
 
 def excerpt(content: str, match: PassageMatch | None, asked: Set[str], length: int) -> str:
-    """At most about `length` characters: the sentences that matter most in their order, an ellipsis for each gap.
-
-    The best sentence is always there, cut if it is longer than that.
-    """
-    if len(content) <= length:
-        return content
-    spans = sentence_spans(content)
-    values = _values(content, spans, match, asked)
-    order = sorted(range(len(spans)), key=lambda i: (-values[i], i))
-    best = order[0]
-    chosen, room = {best}, length - (spans[best][1] - spans[best][0])
-    if room < 0:
-        return _cut_sentence(content, spans[best], length)
-    for i in _by_need(content, spans, values, order):
-        size = spans[i][1] - spans[i][0]
-        if i not in chosen and size <= room:
-            chosen.add(i)
-            room -= size
-    return _joined(content, [spans[i] for i in sorted(chosen)])
+    """At most about `length` characters: the sentences that matter most in their order, an ellipsis for each gap."""
+    return Excerpts(content, match, asked).text(length)
 
 
-def _values(content: str, spans: Sequence[Span], match: PassageMatch | None, asked: Set[str]) -> list[float]:
-    """What each sentence is worth: the words of the question that it has or that late interaction met in it."""
-    met = [word for word in match.words if word.start >= 0] if match is not None else []
-    inside = (match.start, match.end) if match is not None else (0, 0)
-    values = []
-    for start, end in spans:
-        value = sum(word.similarity for word in met if start <= word.start < end)
-        value += WORD_VALUE * len(asked & set(lexemes(content[start:end]))) if asked else 0.0
-        values.append(value + (0.1 if inside[0] <= start < inside[1] else 0.0))
-    return values
+class Excerpts:
+    """The excerpts of one memory, of any length; its sentences are compared with the question once."""
+
+    def __init__(self, content: str, match: PassageMatch | None = None, asked: Set[str] = frozenset()) -> None:
+        self.content, self._match, self._asked = content, match, asked
+
+    def text(self, length: int, fill: bool = False) -> str:
+        """At most about `length` characters: the sentences that matter most in their order, an ellipsis for each gap.
+
+        The best sentence is always there, cut if it is longer than that. With `fill`, the beginning of one sentence
+        more takes the room that is left.
+        """
+        if len(self.content) <= length:
+            return self.content
+        best, *others = self._by_need
+        room = length - _size(best)
+        if room < 0:
+            return _joined(self.content, [self._cut(best, length)])
+        chosen, left = [best], list[Span]()
+        for span in others:
+            if _size(span) <= room:
+                chosen.append(span)
+                room -= _size(span)
+            else:
+                left.append(span)
+        if fill and left and room >= MIN_SENTENCE:
+            chosen.append(self._cut(left[0], room))
+        return _joined(self.content, sorted(chosen))
+
+    @cached_property
+    def _by_need(self) -> list[Span]:
+        """All sentences in the order in which they come in.
+
+        The best is followed by what it refers back to, by the others that matter, then by those beside it.
+        """
+        spans, values = self._spans, self._values
+        order = sorted(range(len(spans)), key=lambda i: (-values[i], i))
+        best = order[0]
+        refers = _size(spans[best]) < FOLLOWS_ON or _REFERS_BACK.match(self.content, spans[best][0]) is not None
+        before = [best - 1] if refers and best > 0 else []
+        beside = sorted(range(len(spans)), key=lambda i: (abs(i - best), i))
+        needed = dict.fromkeys([best, *before, *(i for i in order if values[i] >= 1.0), *beside])
+        return [spans[i] for i in needed]
+
+    @cached_property
+    def _read(self) -> tuple[int, str]:
+        """What is compared with the question, and where it begins: of a very long text the part that matched."""
+        if len(self.content) <= MAX_READ:
+            return 0, self.content
+        start = max(0, self._match.start - MAX_READ // 2) if self._match is not None else 0
+        return start, self.content[start : start + MAX_READ]
+
+    @cached_property
+    def _spans(self) -> list[Span]:
+        offset, text = self._read
+        spans = [(offset + start, offset + end) for start, end in sentence_spans(text)]
+        return spans or [(0, min(MAX_SENTENCE, len(self.content)))]
+
+    @cached_property
+    def _values(self) -> list[float]:
+        """What each sentence is worth: the words of the question that it has or that late interaction met in it."""
+        match, asked = self._match, self._asked
+        values = [0.0] * len(self._spans)
+        if asked:
+            for i, words in enumerate(_sentence_words(self._read[1])):
+                values[i] = WORD_VALUE * len(asked & words)
+        if match is not None:
+            for i, (start, end) in enumerate(self._spans):
+                values[i] += sum(word.similarity for word in match.words if start <= word.start < end)
+                values[i] += PASSAGE_VALUE if match.start <= start < match.end else 0.0
+        return values
+
+    def _cut(self, span: Span, length: int) -> Span:
+        """A part of a sentence, between words: its beginning, or where words met if they come later."""
+        start, length = span[0], max(1, length)
+        met = [(word.start, word.end) for word in self._match.words] if self._match is not None else []
+        inside = [(first, last) for first, last in met if span[0] <= first and last <= span[1]]
+        if inside and max(last for _, last in inside) > start + length:
+            first, last = min(first for first, _ in inside), max(last for _, last in inside)
+            start = min(first, last - length)
+            space = self.content.find(" ", start, first)
+            start = space + 1 if space >= 0 else first
+        end = min(span[1], start + length)
+        space = self.content.rfind(" ", start, end)
+        return start, space if end < span[1] and space > start + length // 2 else end
 
 
-def _by_need(content: str, spans: Sequence[Span], values: Sequence[float], order: Sequence[int]) -> list[int]:
-    """What comes next: what the best sentence refers back to, the others that matter, then those beside the best."""
-    best = order[0]
-    refers = spans[best][1] - spans[best][0] < FOLLOWS_ON or _REFERS_BACK.match(content, spans[best][0]) is not None
-    before = [best - 1] if refers and best > 0 else []
-    beside = sorted(range(len(spans)), key=lambda i: (abs(i - best), i))
-    return [*before, *(i for i in order[1:] if values[i] >= 1.0), *beside]
-
-
-def _cut_sentence(content: str, span: Span, length: int) -> str:
-    text = content[span[0] : span[0] + max(1, length)]
-    space = text.rfind(" ")
-    return _joined(content, [(span[0], span[0] + (space if space > len(text) // 2 else len(text)))])
+def _size(span: Span) -> int:
+    return span[1] - span[0]
 
 
 def _joined(content: str, spans: Sequence[Span]) -> str:
-    runs: list[Span] = []
-    for start, end in spans:
-        if runs and runs[-1][1] == start:
-            runs[-1] = (runs[-1][0], end)
-        else:
-            runs.append((start, end))
-    parts = [content[start:end].strip() for start, end in runs]
-    text = f" {ELLIPSIS} ".join(parts)
-    return (
-        f"{ELLIPSIS + ' ' if runs[0][0] else ''}{text}{' ' + ELLIPSIS if runs[-1][1] < len(content.rstrip()) else ''}"
-    )
+    """The texts of the spans, with an ellipsis for each gap before, between and after them."""
+    runs = list(_runs(spans))
+    text = f" {ELLIPSIS} ".join(content[start:end].strip() for start, end in runs)
+    before = f"{ELLIPSIS} " if content[: runs[0][0]].strip() else ""
+    return f"{before}{text}{f' {ELLIPSIS}' if content[runs[-1][1] :].strip() else ''}"
+
+
+def _runs(spans: Sequence[Span]) -> Iterator[Span]:
+    """Spans that follow each other without a gap, as one."""
+    start, end = spans[0]
+    for first, last in spans[1:]:
+        if first != end:
+            yield start, end
+            start = first
+        end = last
+    yield start, end

@@ -116,7 +116,7 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
     runs = name_top_hits(runs, fused.candidates)
     watch.stage("fuse")
     passed: set[int] = set()
-    pool = drop_not_yet_known(Pool(fused.candidates, supporting=fused.supporting), request.now)
+    pool = drop_not_yet_known(Pool(fused.candidates, supporting=fused.supporting), query.now)
     pool = drop_unmatched(run_stages(pool, context, recipe.boosts), request.filter, request.now, passed)
     watch.stage("boost")
     pool = drop_unmatched(run_stages(pool, context, recipe.rerank), request.filter, request.now, passed)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from itertools import groupby
 
-from fivefold.retrieval.excerpts import excerpt
+from fivefold.retrieval.excerpts import Excerpts
 from fivefold.text.fence import CLOSE, OPEN, quote, quote_name
 from fivefold.values.memory import Memory
-from fivefold.values.recall_trace import PassageMatch
 from fivefold.values.times import MONTHS, WEEKDAYS, in_zone
 
 Count = Callable[[str], int]
@@ -59,20 +58,19 @@ class Item:
     standing: bool = False
     """Whether it is a standing instruction or preference that applies to a request."""
     text: str = ""
-    match: PassageMatch | None = None
-    asked: Set[str] = field(default_factory=frozenset)
-    """The lexemes of the question, by which sentences are chosen."""
+    excerpts: Excerpts | None = None
     shortened: bool = False
     chance: float | None = None
 
     def whole(self) -> Item:
         return replace(self, text=quote(self.memory.content), shortened=False)
 
-    def cut(self, length: int) -> Item:
-        """The sentences that matter, in at most about `length` characters."""
+    def cut(self, length: int, fill: bool = False) -> Item:
+        """The sentences that matter, in at most about `length` characters; `fill` may cut the last that comes in."""
         if length >= len(self.memory.content):
             return self.whole()
-        return replace(self, text=quote(excerpt(self.memory.content, self.match, self.asked, length)), shortened=True)
+        excerpts = self.excerpts or Excerpts(self.memory.content)
+        return replace(self, text=quote(excerpts.text(length, fill)), excerpts=excerpts, shortened=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from fivefold.values.recall_trace import Candidate, Dropped
 
 
 def drop_not_yet_known(pool: Pool, now: datetime) -> Pool:
-    """Asked as of an earlier time, what was neither stored nor had happened by then is left out."""
+    """Drops what was neither stored by then nor is dated on that day or before, if asked as of an earlier time."""
     later = [
         (candidate, f"not yet known on {now:%d %b %Y}")
         for candidate in pool.candidates

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeAlias, TypedDict, get_args
 
 from fivefold.values.field_types import (
@@ -23,6 +23,7 @@ from fivefold.values.field_types import (
     VisibleContent,
 )
 from fivefold.values.serialize import Value, hidden
+from fivefold.values.times import in_zone
 
 Kind = Literal["turn", "session", "note"]
 Type = Literal["fact", "preference", "event", "entity", "procedure"]
@@ -197,8 +198,13 @@ class Memory(Value):
     row: int = hidden(default=0)
 
     def known_at(self, t: datetime) -> bool:
-        """Whether the memory had been stored or had happened by `t`."""
-        return self.event_at <= t or self.created_at <= t
+        """Whether the memory was stored by `t`, or is dated on the day of `t` or before, by the clock of `t`.
+
+        A memory often has the hour of a conversation, or none at all: a day is all that its date says for sure.
+        """
+        if self.event_at <= t or self.created_at <= t:
+            return True
+        return in_zone(self.event_at, t.tzinfo or UTC).date() == t.date()
 
     def is_current(self, t: datetime) -> bool:
         """Whether the memory still holds at `t`."""

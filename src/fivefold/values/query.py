@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal
 
 from fivefold.values.demands import Demand, DemandKind
 from fivefold.values.memory import Type
 from fivefold.values.serialize import Value
+from fivefold.values.times import in_zone
 from fivefold.values.visible_text import one_line, shown_name
 
 NamePrior = Literal["memories", "questions"]
@@ -109,6 +110,7 @@ class Query(Value):
 
     text: str
     now: datetime
+    """When it was asked, by the clock of the namespace: what is dated on that day is known."""
     lexemes: tuple[str, ...]
     history: tuple[str, ...] = ()
     window: Window | None = None
@@ -165,7 +167,7 @@ class Query(Value):
 
     def describe(self) -> list[str]:
         """What was read out of the question, a line each."""
-        lines = [f"  asked {self.now:%Y-%m-%d %H:%M} UTC, intent {self.shown_intent}"]
+        lines = [f"  asked {in_zone(self.now, UTC):%Y-%m-%d %H:%M} UTC, intent {self.shown_intent}"]
         lines += [
             f"  {ref.text!r} may mean "
             + ", ".join(meaning.describe() for meaning in ref.meanings)

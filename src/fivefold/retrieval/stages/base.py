@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import median
 from typing import Any, Literal
 
 from fivefold.retrieval.routes import SearchContext
@@ -86,8 +85,8 @@ def is_talk(memories: Sequence[Memory]) -> bool:
 
 
 def are_short(memories: Sequence[Memory]) -> bool:
-    """Whether most of them are single statements rather than messages of several."""
-    return median(len(memory.content) for memory in memories) <= SHORT_STATEMENT if memories else False
+    """Whether they are single statements on average rather than messages that say several things."""
+    return sum(len(memory.content) for memory in memories) <= SHORT_STATEMENT * len(memories)
 
 
 def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:

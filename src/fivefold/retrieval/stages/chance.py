@@ -1,8 +1,8 @@
 """A chance for each hit that it answers, and one for the recall that anything stored does.
 
 Scores order candidates of one question; a chance can be compared between questions. It is a logistic model over what
-is known about a hit in absolute terms, first of all what the reader says of it, fitted on everyday lives and checked on
-others (`training/fusion/chances.py`).
+is known about a hit in absolute terms, first of all what the reader says of it. It was fitted on lives, talk and chats
+together (`training/fusion/chances.py`). A lower place never has a higher chance.
 """
 
 from __future__ import annotations
@@ -15,149 +15,104 @@ from typing import Annotated
 import numpy as np
 
 from fivefold.retrieval.routes import SearchContext
-from fivefold.retrieval.stages.base import Pool, best_first, scores_of
-from fivefold.retrieval.stages.memory_words import words_of
+from fivefold.retrieval.stages.base import Pool, are_short, best_first, is_talk, scores_of
 from fivefold.values.field_types import About, Between
-from fivefold.values.query import Query
 from fivefold.values.recall_trace import Candidate, StageNote
 from fivefold.values.serialize import Value
 from fivefold.values.vectors import Matrix, Vector
 
-RECALL_SIGNALS = ("one", "best", "second", "next")
-"""What the chance of a recall is read from: the log-odds of its two likeliest hits, and the second highest that the
-reader gives."""
+HIT_TERMS = ("one", "answers", "unread", "dense", "margin", "lead", "decided", "messages")
+"""What the chance of a hit is read from; `one` is 1 for every hit.
 
-SIGNALS = (
-    "one",
-    "answers",
-    "further",
-    "late",
-    "dense",
-    "words",
-    "margin",
-    "lead",
-    "decided",
-    "undecided",
-    "window",
-    "person",
-    "stranger",
-    "several",
-    "advice",
-    "state",
-    "ended",
-)
-"""What a chance is read from, in its order; `one` is 1 for every hit."""
+- `answers`: the log-odds that the reader gives; `unread`: 1 if it has not read the hit
+- `dense`: the cosine; `margin`: how far its sum is below the best; `lead`: of the best, how far it is ahead
+- `decided`: 1 if it meets a time that alone decides, −1 if it does not
+- `messages`: 1 for long messages and talk between people, of which the reader knows little; then it is not asked
+"""
 
-JUDGED = 10
-"""How many hits get a chance at least."""
-
-READ = 2_000
-"""Characters of a memory whose words are compared."""
+RECALL_TERMS = ("one", "best", "next", "messages")
+"""What the chance of a recall is read from: the log-odds of its likeliest hit, and the reader's second best."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChanceConstants(Value):
     """The weights of the logistic model, and from which chance on something counts as found."""
 
-    weights: Annotated[Mapping[str, float], Between(-100, 100), About("The weight of each signal of a hit")] = field(
+    weights: Annotated[Mapping[str, float], Between(-100, 100), About("The weight of each term of a hit")] = field(
         default_factory=dict
     )
     recall: Annotated[
-        Mapping[str, float], Between(-100, 100), About("For the whole recall: the weight of each of its signals")
+        Mapping[str, float], Between(-100, 100), About("For the whole recall: the weight of each of its terms")
     ] = field(default_factory=dict)
     found: Annotated[float, Between(0, 1), About("The least chance of a recall that counts as found")] = 0.5
 
 
 def chance(pool: Pool, context: SearchContext, by: ChanceConstants) -> Pool:
-    """The best hits with their chances; the note has that of the recall."""
+    """The candidates with their chances; the note has that of the recall."""
     ranked = best_first(pool.candidates)
-    judged = ranked[: max(JUDGED, context.k)]
-    if not judged:
+    if not ranked:
         return replace(pool, chance=0.0, found=False)
-    signals = signal_table(judged, context, pool.answers)
-    odds = signals @ np.array([by.weights.get(name, 0.0) for name in SIGNALS])
-    whole = probability(
-        float(recall_signals(signals, odds) @ np.array([by.recall.get(name, 0.0) for name in RECALL_SIGNALS]))
-    )
+    table = chance_table(ranked, context, pool.answers)
+    odds = table @ np.array([by.weights.get(name, 0.0) for name in HIT_TERMS])
+    weights = np.array([by.recall.get(name, 0.0) for name in RECALL_TERMS])
+    whole = probability(float(recall_terms(table, odds) @ weights))
     note = f"{whole:.0%} that one of them answers, and from {by.found:.0%} on it counts as found"
-    each = _bounded([probability(value) for value in odds.tolist()], whole)
-    chances = [one.with_chance(value) for one, value in zip(judged, each, strict=True)]
-    return replace(
-        pool.with_candidates([*chances, *ranked[len(judged) :]]), chance=whole, found=whole >= by.found
-    ).with_note(StageNote("chance", "done", note))
+    each = _falling([probability(value) for value in odds.tolist()], whole)
+    chances = [one.with_chance(value) for one, value in zip(ranked, each, strict=True)]
+    found = replace(pool.with_candidates(chances), chance=whole, found=whole >= by.found)
+    return found.with_note(StageNote("chance", "done", note))
 
 
-def _bounded(each: Sequence[float], whole: float) -> list[float]:
-    """No hit is likelier than that any one answers; a hit that is alone is as likely as that."""
-    return [whole] if len(each) == 1 else [min(whole, value) for value in each]
+def _falling(each: Sequence[float], whole: float) -> list[float]:
+    """Chances that never rise from one place to the next, by averaging those that do; none is above the recall's.
+
+    If a recall has one candidate, its chance is the recall's.
+    """
+    if len(each) == 1:
+        return [whole]
+    runs: list[tuple[float, int]] = []
+    for value in each:
+        mean, size = value, 1
+        while runs and runs[-1][0] < mean:
+            before, count = runs.pop()
+            mean, size = (before * count + mean * size) / (count + size), count + size
+        runs.append((mean, size))
+    return [min(whole, mean) for mean, size in runs for _ in range(size)]
 
 
 def probability(odds: float) -> float:
     return 1 / (1 + exp(-max(-30.0, min(30.0, odds))))
 
 
-def recall_signals(table: Matrix, odds: Vector) -> Vector:
-    """A value for each of `RECALL_SIGNALS`, from the signals of the hits and their log-odds."""
-    ordered = np.sort(odds)[::-1]
-    heard = np.sort(table[table[:, SIGNALS.index("further")] == 0, SIGNALS.index("answers")])[::-1]
-    return np.array([1.0, ordered[0], ordered[:2][-1], heard[:2][-1] if heard.size else 0.0])
+def recall_terms(table: Matrix, odds: Vector) -> Vector:
+    """A value for each of `RECALL_TERMS`, from the terms of the hits and their log-odds."""
+    unread, messages = table[:, HIT_TERMS.index("unread")], table[:, HIT_TERMS.index("messages")]
+    read = np.sort(table[(unread == 0) & (messages == 0), HIT_TERMS.index("answers")])[::-1]
+    return np.array([1.0, odds.max(), read[:2][-1] if read.size else 0.0, messages[0]])
 
 
-def signal_table(
+def chance_table(
     candidates: Sequence[Candidate], context: SearchContext, answers: Mapping[int, float] | None = None
 ) -> Matrix:
-    """A row for each candidate, best first, a column for each of `SIGNALS`; `answers` is what the reader says."""
-    heard = answers or {}
-    query = context.query
-    late, dense = _scores(candidates, "late"), _scores(candidates, "dense")
+    """A row for each candidate, best first, a column for each of `HIT_TERMS`; `answers` is what the reader says."""
+    memories = [one.memory for one in candidates]
+    messages = is_talk(memories) or not are_short(memories)
+    read = {} if messages else answers or {}
+    found = scores_of(candidates, "dense")
+    floor = min((score for score in found if score is not None), default=0.0)
     sums = np.array([3 * log(max(one.score, 1e-9)) for one in candidates])
-    demand = query.demand("window", "just now", "last time")
-    meets = np.array([float(any(item.route in ("window", "turns") for item in one.evidence)) for one in candidates])
-    decides = float(demand is not None and demand.decides)
-    named = _mentions(candidates, query)
+    demand = context.query.demand("window", "just now", "last time")
+    decides = demand is not None and demand.decides
+    meets = [any(item.route in ("window", "turns") for item in one.evidence) for one in candidates]
+    best, second = (sums.max(), np.sort(sums)[-2]) if len(sums) > 1 else (sums[0], sums[0])
     columns = {
         "one": np.ones(len(candidates)),
-        "answers": np.array([heard.get(one.memory.row, 0.0) for one in candidates]),
-        "further": np.array([float(one.memory.row not in heard) for one in candidates]),
-        "late": late,
-        "dense": dense,
-        "words": _words(candidates, query),
-        "margin": sums - sums.max(),
-        "lead": np.full(len(candidates), sums[0] - sums[1] if len(sums) > 1 else 0.0) * (sums == sums.max()),
-        "decided": decides * meets,
-        "undecided": decides * (1 - meets),
-        "window": meets * (1 - decides),
-        "person": np.maximum(named, 0),
-        "stranger": np.maximum(-named, 0),
-        "several": np.full(len(candidates), float(query.demand("list", "count", "negation") is not None)),
-        "advice": np.full(len(candidates), float(query.demand("suggestion") is not None)),
-        "state": np.full(len(candidates), float(query.demand("current", "past") is not None)),
-        "ended": np.array([float(not one.memory.is_current(query.now)) for one in candidates])
-        * float(query.demand("current") is not None),
+        "answers": np.array([read.get(one.memory.row, 0.0) for one in candidates]),
+        "unread": np.array([float(not messages and one.memory.row not in read) for one in candidates]),
+        "dense": np.array([floor if score is None else score for score in found]),
+        "margin": sums - best,
+        "lead": (best - second) * (sums == best),
+        "decided": np.array([(1.0 if met else -1.0) if decides else 0.0 for met in meets]),
+        "messages": np.full(len(candidates), float(messages)),
     }
-    return np.stack([columns[name] for name in SIGNALS], axis=1)
-
-
-def _scores(candidates: Sequence[Candidate], route: str) -> Vector:
-    found = scores_of(candidates, route)
-    floor = min((score for score in found if score is not None), default=0.0)
-    return np.array([floor if score is None else score for score in found], dtype=np.float32)
-
-
-def _words(candidates: Sequence[Candidate], query: Query) -> Vector:
-    """The share of the question's words that a memory has."""
-    asked = set(query.lexemes)
-    if not asked:
-        return np.zeros(len(candidates), dtype=np.float32)
-    shares = [len(asked & words_of(one.memory.content[:READ])) / len(asked) for one in candidates]
-    return np.array(shares, dtype=np.float32)
-
-
-def _mentions(candidates: Sequence[Candidate], query: Query) -> Vector:
-    """1 where a memory has all names of the question, −1 where it has none of them, 0 without names."""
-    names = [[meaning.name.casefold().split()[0] for meaning in ref.meanings[:3]] for ref in query.entities]
-    if not names:
-        return np.zeros(len(candidates), dtype=np.float32)
-    texts = [f"{one.memory.speaker or ''} {one.memory.content[:READ]}".casefold() for one in candidates]
-    shares = [sum(any(name in text for name in ref) for ref in names) / len(names) for text in texts]
-    return 2 * np.array(shares, dtype=np.float32) - 1
+    return np.stack([columns[name] for name in HIT_TERMS], axis=1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fivefold.retrieval.routes import SearchContext
-from fivefold.retrieval.stages.base import Pool, best_first
+from fivefold.retrieval.stages.base import Pool, are_short, best_first
 from fivefold.retrieval.stages.memory_words import words_of
 from fivefold.values.field_types import About, Between
 from fivefold.values.recall_trace import Candidate
@@ -43,9 +43,12 @@ class Coverage(Value):
 def coverage(pool: Pool, context: SearchContext, by: Coverage) -> Pool:
     """A list wants many things rather than many variants of one: a turn that adds nothing steps back.
 
-    It adds nothing where it only asks, or where its words are those of the question and of better turns of its session.
+    It adds nothing if it only asks, or if its words are those of the question and of better turns of its session.
+    Long messages say several things each, so there the order stays.
     """
     if context.unit == "session" or context.query.demand("list", "count") is None:
+        return pool
+    if not are_short([candidate.memory for candidate in pool.candidates]):
         return pool
     empty = {candidate.memory.id: why for candidate, why in _without_news(pool, context, by)}
     if not empty:

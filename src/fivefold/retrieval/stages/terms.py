@@ -69,7 +69,7 @@ _WHEN = re.compile(r"\s*(?:when|(?:what|which) (?:date|day|year|month))\b", re.I
 _HOW_MANY = re.compile(r"\bhow (?:many|much|long|old|often|far)\b", re.IGNORECASE)
 _YOURS = re.compile(r"\byour?s?\b", re.IGNORECASE)
 _POLITE = re.compile(
-    r"\b(?:(?:can|could|would|will|do|did) you(?: please| kindly)?(?: (?:help|tell|remind|show|give|list|summari[sz]e"
+    r"\b(?:(?:can|could|would|will|do) you(?: please| kindly)?(?: (?:help|tell|remind|show|give|list|summari[sz]e"
     r"|explain|walk|provide|recommend|suggest|write|describe|share|remember|recall|advise))?|thank you|you think)\b",
     re.IGNORECASE,
 )

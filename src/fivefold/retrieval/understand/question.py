@@ -21,6 +21,7 @@ from fivefold.text.languages import language_of
 from fivefold.text.lexemes import lexemes
 from fivefold.values.demands import Demand
 from fivefold.values.query import Cue, EntityRef, NamePrior, Query
+from fivefold.values.times import in_zone
 
 Part = TypeVar("Part", EntityRef, Demand, Cue)
 
@@ -50,7 +51,7 @@ def understand(
     demands = find_demands(asked, time, language)
     return Query(
         text=question,
-        now=clock.now,
+        now=in_zone(clock.now, clock.zone),
         lexemes=_lexemes(question, reading, further),
         history=tuple(history),
         window=time.window if time else None,
