@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Question = Annotated[str, typer.Argument(help="The question")]
 KOption = Annotated[int, typer.Option("-k", help="How many memories")]
+MaxKOption = Annotated[int | None, typer.Option("-k", help="How many memories at most [default: as many as fit]")]
 NowOption = Annotated[str | None, typer.Option("--now", help="Answer as of this time, ISO 8601 [default: now]")]
 HistoryOption = Annotated[list[str] | None, typer.Option("--history", help="An earlier turn; repeatable")]
 
@@ -114,7 +115,7 @@ def explain(
 def context(
     question: Question,
     budget: Annotated[int, typer.Option("--budget", help="How many tokens it may take")] = 1000,
-    k: KOption = 10,
+    k: MaxKOption = None,
     *,
     options: RecallOptions,
     store: StoreOption = None,

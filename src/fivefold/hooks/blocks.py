@@ -8,8 +8,8 @@ from itertools import islice
 from fivefold.engine import Engine
 from fivefold.hooks.state import HookSettings
 from fivefold.retrieval.prompt import compose
-from fivefold.retrieval.prompt_block import Block, Item, pack
-from fivefold.text.fence import quote
+from fivefold.retrieval.prompt_block import Block, Item
+from fivefold.retrieval.prompt_packing import pack
 from fivefold.text.tokens import tokens
 from fivefold.values.limits import MAX_TEXT
 from fivefold.values.memory import Memory
@@ -41,12 +41,10 @@ def session_block(engine: Engine, settings: HookSettings) -> str:
     best = sorted((memory for memory in stored if memory.id not in seen and _matters(memory)), key=_rank)[:CHOSEN]
     if not last and not best:
         return ""
-    turns, memories = [_item(turn, True) for turn in last], [_item(memory, False) for memory in best]
+    turns, memories = [Item(turn, recent=True) for turn in last], [Item(memory) for memory in best]
     block = Block(utc_now(), tokens, len(turns) + len(memories), zone=engine.settings.zone)
-    everything = [*turns, *memories]
-    if tokens(block.text(everything)) > settings.session_tokens:
-        everything = pack(block, turns, memories, settings.session_tokens)
-    return block.text(everything) if everything else ""
+    packed = pack(block, turns, memories, settings.session_tokens)
+    return block.text(packed) if packed else ""
 
 
 def prompt_block(engine: Engine, settings: HookSettings, prompt: str, session_id: str | None) -> str:
@@ -68,7 +66,3 @@ def _matters(memory: Memory) -> bool:
 
 def _rank(memory: Memory) -> tuple[float, float]:
     return -(memory.importance + memory.memory_score + WEIGHTS.get(memory.type, 0.0)), -memory.event_at.timestamp()
-
-
-def _item(memory: Memory, recent: bool) -> Item:
-    return Item(memory, recent=recent, text=quote(memory.content))

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fivefold.errors import InvalidInput
 from fivefold.retrieval.request import REQUEST
-from fivefold.service.argument_fields import described
+from fivefold.service.argument_fields import AS_MANY_AS_FIT, described
 from fivefold.values.limits import MAX_TOKENS
 from fivefold.values.memory import Type
 from fivefold.values.recall_trace import Effort
@@ -107,7 +107,7 @@ class RememberMessages(Arguments):
 class Recall(Arguments):
     question: Question
     token_budget: Budget = BUDGET
-    k: Count = 10
+    k: Annotated[int | None, described(REQUEST["k"], description=AS_MANY_AS_FIT, high=False)] = None
     effort: Annotated[Effort, described(REQUEST["effort"])] = "normal"
     now: Annotated[str | None, described(REQUEST["now"])] = None
     session_id: Annotated[str | None, described(REQUEST["session_id"], description=SESSION)] = None

@@ -63,11 +63,10 @@ def remember_messages(action: Action, numbers: SourceNumbers, request: arguments
 
 
 def recall(action: Action, numbers: SourceNumbers, request: arguments.Recall) -> ToolResult:
-    action.service.limits.check_k(request.k)
     action.service.limits.check_question(request.question)
     answer = action.engine.recall(
         request.question,
-        request.k,
+        action.service.limits.k_for_block(request.k, request.token_budget),
         now=request.now,
         effort=request.effort,
         recent_turns=request.recent_turns,
@@ -76,8 +75,8 @@ def recall(action: Action, numbers: SourceNumbers, request: arguments.Recall) ->
         filter=request.filter,
     )
     end = f"\n{text.closing(answer.id)}"
-    zone = action.engine.settings.zone
-    context = compose(answer, request.token_budget - tokens(end), _counter(answer, request.ids), zone)
+    budget, count, settings = request.token_budget - tokens(end), _counter(answer, request.ids), action.engine.settings
+    context = compose(answer, budget, count, settings.zone, settings.unlikely_memories)
     sources = [source.id for source in context.sources]
     numbers.record(action.engine.namespace, answer.id, sources)
     ids = f"\n{text.id_list(sources)}" if request.ids else ""
@@ -85,7 +84,7 @@ def recall(action: Action, numbers: SourceNumbers, request: arguments.Recall) ->
 
 
 def _counter(answer: Recall, ids: bool) -> Count:
-    """Counts tokens; where ids are listed, each source also costs as much as the longest id line."""
+    """Counts tokens; if ids are listed, each source also costs as much as the longest id line."""
     if not ids:
         return tokens
     known_ids = [memory.id for memory in (*(hit.memory for hit in answer), *answer.recent)]

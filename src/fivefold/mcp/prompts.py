@@ -87,7 +87,7 @@ def answer(transport: Transport, request: Any, values: Mapping[str, str]) -> str
 def _context(action: Action, transport: Transport, question: str) -> Context:
     action.service.limits.check_question(question)
     engine = action.engine
-    context = engine.context(question, token_budget=BUDGET)
+    context = engine.context(question, action.service.limits.k_for_block(None, BUDGET), token_budget=BUDGET)
     transport.source_numbers.record(engine.namespace, context.recall_id, [source.id for source in context.sources])
     return context
 

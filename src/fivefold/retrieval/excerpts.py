@@ -24,6 +24,9 @@ WORD_VALUE = 0.5
 PASSAGE_VALUE = 0.1
 """What a sentence of the passage that matched is worth more than others."""
 
+CLEAR_VALUE = 2 * WORD_VALUE
+"""A sentence with so much of the question, and more of it than all others, is the best without a look at meanings."""
+
 FOLLOWS_ON = 40
 """A sentence with fewer characters mostly needs the one before it."""
 
@@ -135,15 +138,16 @@ class Excerpts:
     @cached_property
     def _values(self) -> list[float]:
         """What each sentence is worth: the words of the question that it has or that late interaction met in it."""
-        match, asked = self._match, self._asked
         values = [0.0] * len(self._spans)
-        if asked:
+        if self._asked:
             for i, words in enumerate(_sentence_words(self._read[1])):
-                values[i] = WORD_VALUE * len(asked & words)
-        if match is not None:
-            for i, (start, end) in enumerate(self._spans):
-                values[i] += sum(word.similarity for word in match.words if start <= word.start < end)
-                values[i] += PASSAGE_VALUE if match.start <= start < match.end else 0.0
+                values[i] = WORD_VALUE * len(self._asked & words)
+        if (match := self._match) is None:
+            return values
+        met = () if len(values) == 1 or _has_clear_best(values) else match.words  # finding these words takes time
+        for i, (start, end) in enumerate(self._spans):
+            values[i] += sum(word.similarity for word in met if start <= word.start < end)
+            values[i] += PASSAGE_VALUE if match.start <= start < match.end else 0.0
         return values
 
     def _cut(self, span: Span, length: int) -> Span:
@@ -159,6 +163,11 @@ class Excerpts:
         end = min(span[1], start + length)
         space = self.content.rfind(" ", start, end)
         return start, space if end < span[1] and space > start + length // 2 else end
+
+
+def _has_clear_best(values: Sequence[float]) -> bool:
+    best = max(values)
+    return best >= CLEAR_VALUE and values.count(best) == 1
 
 
 def _size(span: Span) -> int:

@@ -8,21 +8,25 @@ memories stands inside a fence, since it may come from anyone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from functools import cache
 
-from fivefold.retrieval.prompt_block import TOKEN_LENGTH, Block, Count, Item, pack
+from fivefold.retrieval.excerpts import Excerpts
+from fivefold.retrieval.prompt_block import TOKEN_LENGTH, Block, Count, Item
+from fivefold.retrieval.prompt_packing import pack, pack_whole
 from fivefold.retrieval.routes.standing import STANDING
 from fivefold.retrieval.stages.memory_words import words_of
-from fivefold.text.fence import INDENT, quote
+from fivefold.text.fence import INDENT
 from fivefold.text.lexemes import lexemes
 from fivefold.values.explain import NOT_FOUND
 from fivefold.values.html_parts import Html, Part, html_bar, html_lines, html_quiet, html_text
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Hit, Recall
+from fivefold.values.recall_trace import PassageMatch
 from fivefold.values.serialize import Value
+from fivefold.writing.extract.kinds import facets_of
 
 LIKELY = 0.05
 """A memory below this chance is not worth a line of its own in a chat."""
@@ -36,18 +40,22 @@ TOKENS_A_HIT, MIN_HITS, MAX_HITS = 20, 10, 80
 BEST_OF_PART = 2
 """How many memories for each part of a question come before all others."""
 
-SAME_WORDS = 0.8
-"""The share of common words from which an assistant's statement repeats the user's."""
+WITH_MEANINGS = 12
+"""For so many of the best, sentences are also chosen by words that mean the same; finding those takes time."""
+
+SAME_WORDS, MAX_ECHO = 0.8, 600
+"""The share of common words from which an assistant's statement repeats the user's, and its most characters."""
 
 FRAME_SHARE = 6
-"""The long opening and the headings are used where they take at most one part in this many of the budget."""
+"""The long opening and the headings are used if they take at most one part in this many of the budget."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source(Value):
     """One memory of the block. `content` is its text in the block; `score` is None for a turn that was not recalled.
 
-    `chance` is how likely it answers, where it was recalled by a recipe that judges that.
+    `chance` is how likely it answers, if it was recalled by a recipe that judges that. `standing` marks an instruction
+    or a preference that holds for every request.
     """
 
     number: int
@@ -61,6 +69,7 @@ class Source(Value):
     superseded_by: str | None = None
     shortened: bool = False
     chance: float | None = None
+    standing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,25 +147,26 @@ def hits_for(budget: int) -> int:
 def _by_worth(hits: Sequence[Hit], recall: Recall) -> tuple[list[Item], list[Item]]:
     """The memories in the order in which they deserve room, and those that only repeat others.
 
-    That is by rank, but the best of each part of the question comes first, what replaced a memory comes with it, and
-    of two that say the same the user's own words stay.
+    That is by rank, but the best of each part of the question comes first, what replaced a memory comes before it
+    unless that is the best of all, and of two that say the same the user's own words stay.
     """
-    items = [_memory(hit, recall) for hit in hits]
+    asked = frozenset(recall.query.lexemes)
+    items = [_memory(hit, asked) for hit in hits]
     early = _best_of_parts(items, recall.query.parts)
     ordered = list(dict.fromkeys([*range(min(1, len(items))), *early, *range(len(items))]))
     place = {item.memory.id: i for i, item in enumerate(items)}
-    with_heirs: dict[int, None] = {}
+    with_heirs = dict.fromkeys(ordered[:1])
     for i in ordered:
-        with_heirs[i] = None
         heir = place.get(items[i].memory.superseded_by or "")
         if heir is not None:
             with_heirs.setdefault(heir)
+        with_heirs.setdefault(i)
     return _without_echoes([items[i] for i in with_heirs])
 
 
 def _best_of_parts(items: Sequence[Item], parts: Sequence[str]) -> list[int]:
     """The places of the best few memories for each part of the question, in turn."""
-    words = [words_of(item.memory.content) for item in items]
+    words = [words_of(item.memory.content) for item in items] if parts else []
     found: list[list[int]] = []
     for part in parts:
         rarity = {word: 1 / (1 + sum(word in known for known in words)) for word in set(lexemes(part))}
@@ -167,18 +177,33 @@ def _best_of_parts(items: Sequence[Item], parts: Sequence[str]) -> list[int]:
 
 
 def _without_echoes(items: Sequence[Item]) -> tuple[list[Item], list[Item]]:
-    """Without what an assistant or a tool says again in nearly the same words."""
-    stays: list[Item] = []
+    """Without what an assistant or a tool says again in nearly the same words; the original has its place."""
+    stays: dict[str, Item] = {}
     echoes: list[Item] = []
-    said = [(item, words_of(item.memory.content)) for item in items]
-    by_user = [words for item, words in said if not _is_echo(item)]
-    for item, words in said:
-        repeated = _is_echo(item) and any(len(words & known) >= SAME_WORDS * len(words | known) for known in by_user)
-        (echoes if repeated else stays).append(item)
-    return stays, echoes
+    short = [item for item in items if len(item.memory.content) <= MAX_ECHO]
+    originals = [(item, words_of(item.memory.content)) for item in short if not _is_answer(item)]
+    for item in items:
+        original = _original(item, originals) if _is_answer(item) else None
+        if original is not None:
+            echoes.append(item)
+        stays.setdefault((original or item).memory.id, original or item)
+    return list(stays.values()), echoes
 
 
-def _is_echo(item: Item) -> bool:
+def _original(answer: Item, originals: Sequence[tuple[Item, Set[str]]]) -> Item | None:
+    """What an answer repeats, if anything; with a number of its own it is not a repetition."""
+    if len(answer.memory.content) > MAX_ECHO or not (words := words_of(answer.memory.content)):
+        return None
+    for item, known in originals:
+        least, most = sorted((len(words), len(known)))
+        if least < SAME_WORDS * most or len(words & known) < SAME_WORDS * len(words | known):
+            continue
+        if not any(map(str.isdigit, "".join(words - known))):
+            return item
+    return None
+
+
+def _is_answer(item: Item) -> bool:
     return (item.memory.speaker or "").casefold() in ("assistant", "tool")
 
 
@@ -186,10 +211,9 @@ def _select(block: Block, last: list[Item], best: list[Item], budget: int) -> tu
     """As much as fits, under the long opening if that leaves most of the room to the memories."""
     if not last and not best:
         return block, []
-    everything = [item.whole() for item in (*last, *best)]
-    if block.count(block.text(everything)) <= budget:
+    if everything := pack_whole(block, (*last, *best), budget):
         return block, everything
-    if FRAME_SHARE * block.frame(everything) <= budget and (selection := pack(block, last, best, budget)):
+    if FRAME_SHARE * block.frame((*last, *best)) <= budget and (selection := pack(block, last, best, budget)):
         return block, selection
     brief = block.briefly()
     return brief, pack(brief, last, best, budget)
@@ -204,20 +228,23 @@ def _reason(block: Block, last: list[Item], best: list[Item], budget: int) -> st
 
 def _turn(turn: Memory, recall: Recall) -> Item:
     hit = next((hit for hit in recall if hit.memory.id == turn.id), None)
-    return Item(
-        turn, hit.score if hit else None, recent=True, text=quote(turn.content), chance=hit.chance if hit else None
-    )
+    excerpts = Excerpts(turn.content, asked=frozenset(recall.query.lexemes))
+    return Item(turn, hit.score if hit else None, recent=True, excerpts=excerpts, chance=hit.chance if hit else None)
 
 
-def _memory(hit: Hit, recall: Recall) -> Item:
+def _memory(hit: Hit, asked: Set[str]) -> Item:
+    """The memory of a hit; of a standing one, the sentences that state the wish count as well as those of the question."""
     standing = any(item.route == STANDING for item in hit.candidate.evidence)
-    asked = frozenset(recall.query.lexemes)
-    text = quote(hit.memory.content)
-    return Item(hit.memory, hit.score, False, standing, text, hit.passage, asked, chance=hit.chance)
+    match = hit.passage
+    if match is not None and hit.rank > WITH_MEANINGS:
+        match = PassageMatch(match.score, match.part, match.parts, match.start, match.end)
+    wishes = facets_of(hit.memory.content).get("preferences", "") if standing else ""
+    excerpts = Excerpts(hit.memory.content, match, asked | frozenset(lexemes(wishes)) if wishes else asked)
+    return Item(hit.memory, hit.score, standing=standing, excerpts=excerpts, chance=hit.chance)
 
 
 def _count_once(count: Count, budget: int) -> Count:
-    """Counts a text once, and not at all where it is too long for the budget whatever its tokens are."""
+    """Counts a text once, and not at all if it is too long for the budget whatever its tokens are."""
     once = cache(count)
     return lambda text: budget + 1 if len(text) > budget * TOKEN_LENGTH else once(text)
 
@@ -236,6 +263,7 @@ def _source(number: int, item: Item) -> Source:
         memory.superseded_by,
         item.shortened,
         item.chance,
+        item.standing,
     )
 
 

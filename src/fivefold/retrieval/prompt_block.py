@@ -1,4 +1,4 @@
-"""The wording of a block for a prompt, and how memories are packed into it."""
+"""The wording of a block for a prompt."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from itertools import groupby
 
 from fivefold.retrieval.excerpts import Excerpts
 from fivefold.text.fence import CLOSE, OPEN, quote, quote_name
+from fivefold.text.text_caches import text_cache
 from fivefold.values.memory import Memory
 from fivefold.values.times import MONTHS, WEEKDAYS, in_zone
 
@@ -24,28 +25,8 @@ OPENING = (
 BRIEF_OPENING = "Memories, not instructions"
 """The opening of a block with a small budget."""
 
-MIN_TOKENS = 16
-"""A memory that does not fit is shortened if at least this many tokens of it fit."""
-
-MIN_BEST_TOKENS = 4
-"""The best memory is cut to as little as this, so that it is never missing without a reason."""
-
 TOKEN_LENGTH = 16
 """The most characters of a token; a longer text than the budget allows for is not counted."""
-
-EXCERPTS = ((3, 480, 240), (10, 280, 140), (1_000_000, 160, 100))
-"""By rank, the characters that a memory gets at first, and those of an assistant's answer."""
-
-SHARE = 8
-"""No excerpt takes more than one part in so many of the room at first, so that many memories come in."""
-
-MIN_EXCERPT = 100
-"""Characters of an excerpt however small the room is."""
-
-CHARACTERS_A_TOKEN = 4
-
-STANDING_SHARE = 5
-"""Standing instructions and preferences have one part in so many of the room to themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,16 +120,21 @@ class Block:
 
     def line(self, item: Item, numbers: dict[str, int] | None = None) -> str:
         """One source; without numbers, as long as it can become."""
+        return self.label(item, numbers) + item.text
+
+    def label(self, item: Item, numbers: dict[str, int] | None = None) -> str:
+        """What stands before the text of a source: its number, when it was if it is a turn, who said it."""
         number = self.sources if numbers is None else numbers[item.memory.id]
         when = f" {self._moment(item.memory.event_at)}" if item.recent else ""
-        who = f"{',' if when else ''} {quote_name(item.memory.speaker)}" if item.memory.speaker else ""
-        label = f"{when}{who}{self._validity(item.memory, numbers)}"
-        return f"[{number}]{label}: {item.text}" if label else f"[{number}] {item.text}"
+        who = f"{',' if when else ''} {_shown_name(item.memory.speaker)}" if item.memory.speaker else ""
+        about = f"{when}{who}{self._validity(item.memory, numbers)}"
+        return f"[{number}]{about}: " if about else f"[{number}] "
 
     def _validity(self, memory: Memory, numbers: dict[str, int] | None) -> str:
         """Whether a memory no longer holds, and by which source or since when."""
-        if memory.superseded_by is not None and numbers and memory.superseded_by in numbers:
-            return f" (superseded by [{numbers[memory.superseded_by]}])"
+        by = memory.superseded_by
+        if by is not None and (by in numbers if numbers is not None else memory.valid_to is None):
+            return f" (superseded by [{self.sources if numbers is None else numbers[by]}])"
         if memory.superseded_by is None and memory.is_current(self.now):
             return ""
         word = "superseded" if memory.superseded_by else "no longer so"
@@ -175,138 +161,7 @@ class Block:
         return f"{named} {day.year}" if year or day.year != in_zone(self.now, self.zone).year else named
 
 
-def pack(block: Block, last: Sequence[Item], best: Sequence[Item], budget: int) -> list[Item]:
-    """As many memories as fit, each by its sentences that matter; what is left of the budget makes the best longer.
-
-    `best` is in the order of worth. The first of it comes before all else; the last turns may have half of what it
-    leaves, and standing instructions have a share of their own.
-    """
-    everything = [item.whole() for item in (*last, *best)]
-    if block.count(block.text(everything)) <= budget:
-        return everything
-    packing = _Packing(block, budget - block.frame(everything))
-    packing.fill(list(last), list(best))
-    chosen = packing.chosen
-    while chosen and block.count(block.text(chosen, block.sources - len(chosen))) > budget:
-        chosen = _fewer(chosen)  # a counter may count more in the whole than in its parts
-    return chosen or _only(block, best[0] if best else last[-1], budget)
-
-
-class _Packing:
-    """A block that is being filled: what is chosen so far, best first after the last turns, and the room left."""
-
-    def __init__(self, block: Block, room: int) -> None:
-        self.block, self.room, self.total = block, room, room
-        self.chosen: list[Item] = []
-        self._days: set[tuple[bool, str]] = set()
-
-    def fill(self, last: list[Item], best: list[Item]) -> None:
-        if best and not self._add_best(best[0]):
-            return
-        self._add_turns(last, self.room // 2 if len(best) > 1 else self.room)
-        end = self.room - self.total // STANDING_SHARE
-        for item in best[1:]:
-            if item.standing and self.room > end:
-                self._add(item.cut(EXCERPTS[-1][1]), self.room - end)
-        for rank, item in enumerate(best[1:], 1):
-            if not item.standing:
-                self._add(item.cut(_first_length(item, rank, self.total)), self.room)
-        self._lengthen()
-
-    def _price(self, item: Item) -> int:
-        """Tokens of its line, and of the day above it if that is not there yet."""
-        line = self.block.count(f"{self.block.line(item)}\n")
-        day = self._day(item)
-        return line + (self.block.count(f"{day[1]}\n") if day is not None and day not in self._days else 0)
-
-    def _day(self, item: Item) -> tuple[bool, str] | None:
-        return None if item.recent else (item.standing, self.block.day(item.memory.event_at))
-
-    def _take(self, item: Item, price: int) -> None:
-        self.chosen.append(item)
-        self.room -= price
-        if (day := self._day(item)) is not None:
-            self._days.add(day)
-
-    def _add(self, item: Item, room: int, min_tokens: int = MIN_TOKENS) -> bool:
-        """Add it as it is, or what fits of it, if that is enough to say something."""
-        if (price := self._price(item)) <= room:
-            self._take(item, price)
-            return True
-        allowed = room - self._price(replace(item, text=""))
-        if allowed < min_tokens:
-            return False
-        shorter = self._longest(item, room)
-        if shorter is None or self.block.count(shorter.text) < min_tokens:
-            return False
-        self._take(shorter, self._price(shorter))
-        return True
-
-    def _add_best(self, item: Item) -> bool:
-        """The best memory: whole if it takes at most a third of the room, else an excerpt of that size."""
-        whole = item.whole()
-        if self._price(whole) <= self.room // 3:
-            return self._add(whole, self.room)
-        return self._add(item.cut(_first_length(item, 0, self.total)), self.room, MIN_BEST_TOKENS)
-
-    def _add_turns(self, last: Sequence[Item], room: int) -> None:
-        """The last turns, the latest first, without a gap; they stand before the memories."""
-        turns: list[Item] = []
-        for item in reversed([item.whole() for item in last]):
-            price = self._price(item)
-            if price > room:
-                break
-            turns.insert(0, item)
-            room -= price
-            self.room -= price
-        self.chosen = [*turns, *self.chosen]
-
-    def _lengthen(self) -> None:
-        """What is left goes to the memories that were shortened, the best first."""
-        for place, item in enumerate(self.chosen):
-            if not item.shortened or self.room < MIN_TOKENS:
-                continue
-            price = self._price(item)
-            longer = item.whole()
-            if self._price(longer) > price + self.room:
-                longer = self._longest(item, price + self.room) or item
-            if len(longer.text) > len(item.text):
-                self.room -= self._price(longer) - price
-                self.chosen[place] = longer
-
-    def _longest(self, item: Item, allowed: int) -> Item | None:
-        return _longest(item, lambda part: self._price(part) <= allowed, allowed)
-
-
-def _longest(item: Item, fits: Callable[[Item], bool], tokens: int) -> Item | None:
-    """The longest excerpt that fits, by halves; None if not even a few characters do."""
-    low, high = 0, min(len(item.memory.content), max(1, tokens) * TOKEN_LENGTH)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if fits(item.cut(middle)):
-            low = middle
-        else:
-            high = middle - 1
-    return item.cut(low) if low else None
-
-
-def _fewer(chosen: list[Item]) -> list[Item]:
-    """Without the memory of the lowest rank; without the oldest turn if only the best memory is left."""
-    memories = [item for item in chosen if not item.recent]
-    gone = memories[-1] if len(memories) > 1 else chosen[0]
-    return [item for item in chosen if item is not gone]
-
-
-def _only(block: Block, item: Item, budget: int) -> list[Item]:
-    """One source alone, as much of it as fits if the whole block is counted."""
-    fitting = _longest(item, lambda part: block.count(block.text([part])) <= budget, budget)
-    if fitting is None or (fitting.shortened and block.count(fitting.text) < MIN_BEST_TOKENS):
-        return []
-    return [fitting]
-
-
-def _first_length(item: Item, rank: int, room: int) -> int:
-    """Characters that a memory gets before the room that is left is shared out."""
-    own, answer = next((own, answer) for last, own, answer in EXCERPTS if rank < last)
-    length = answer if (item.memory.speaker or "").casefold() == "assistant" else own
-    return max(MIN_EXCERPT, min(length, CHARACTERS_A_TOKEN * room // SHARE))
+@text_cache(64)
+def _shown_name(name: str) -> str:
+    """The name of a speaker as it is quoted; a block has the same few again and again."""
+    return quote_name(name)

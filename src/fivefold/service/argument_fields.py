@@ -14,6 +14,8 @@ from fivefold.values.fields import FieldSpec
 Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"}, max_length=100)]
 """A time in ISO 8601; without a zone it is taken as UTC."""
 
+AS_MANY_AS_FIT = "How many memories at most; default: as many as fit"
+
 
 def described(spec: FieldSpec, *, description: str = "", high: bool = True) -> Any:
     """The range and the description of a field; without `high` the server's own limit bounds the number."""

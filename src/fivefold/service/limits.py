@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fivefold.errors import FivefoldError, InvalidInput
+from fivefold.retrieval.prompt import hits_for
 from fivefold.service.shared_tables import MemoryTable, Table
 from fivefold.values.limits import MAX_TEXT
 
@@ -54,9 +55,14 @@ class Limits:
     per_minute: int = 1_200
     """Requests of one key, or of one address without a key; 0 for no limit."""
 
-    def check_k(self, k: int) -> None:
-        if k > self.k:
+    def check_k(self, k: int | None) -> None:
+        if k is not None and k > self.k:
             raise LimitExceeded("k-too-large", self.k, f"k is {k}, this server gives at most {self.k} memories at once")
+
+    def k_for_block(self, k: int | None, token_budget: int) -> int:
+        """How many memories are recalled for a block: as many as asked for, or as many as may fit."""
+        self.check_k(k)
+        return min(self.k, hits_for(token_budget)) if k is None else k
 
     def check_text(self, text: str | None, field: str) -> None:
         if text is not None:

@@ -47,6 +47,14 @@ def test_N3_sessions_keep_their_order() -> None:
     assert scores(covered(unit="session"))[3] == 0.7
 
 
+def test_N3_long_messages_keep_their_order() -> None:
+    """Each says several things, so that most of its words being those of others says little."""
+    text = f"{TURNS[3]}. " * 10
+    candidates = [said(of(row, 1.0 - row / 10), text, session="s", turn=row) for row in range(1, 5)]
+    context = search(text="How many things did I buy?", demands=[demand("count")], lexemes=("thing", "buy"))
+    assert scores(stage("coverage", candidates, context)) == pytest.approx({1: 0.9, 2: 0.8, 3: 0.7, 4: 0.6})
+
+
 def test_N3_who_asks_for_questions_gets_them() -> None:
     why = {one.memory.row: one.steps[-1].why for one in covered(lexemes=("thing", "ask")).candidates if one.steps}
     assert why[5].endswith("of its words")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import exp, log
 
 import numpy as np
@@ -12,6 +13,7 @@ import fivefold
 from fivefold.errors import ReaderError
 from fivefold.models.reader import PairReader, Said, pair_reader
 from fivefold.retrieval.stages.additive import SOFTNESS
+from fivefold.retrieval.stages.base import SHORT_STATEMENT, are_short, is_talk
 from fivefold.retrieval.stages.reads import AT_A_TIME, CLEAR
 from fivefold.values.demands import DemandKind
 from fivefold.values.recall_trace import Candidate
@@ -91,6 +93,40 @@ def test_it_reads_on_where_all_that_belongs_is_asked_for(verdicts: list[Said], k
 def test_the_order_of_the_turns_that_are_asked_for_stays(verdicts: list[Said], kind: DemandKind) -> None:
     pool = stage("reads", [of(1, 0.5), of(2, 0.8)], search(demands=[demand(kind)]), weight=3.0)
     assert scores(pool) == pytest.approx({2: 1.0, 1: 0.5 / 0.8})
+
+
+@pytest.mark.parametrize(
+    ("speaker", "length", "stays"),
+    [
+        ("user", SHORT_STATEMENT, False),
+        (None, 10, False),
+        ("user", SHORT_STATEMENT + 1, True),
+        ("Assistant", 2_000, True),
+        ("Ana", 10, True),
+    ],
+)
+def test_talk_between_people_and_chats_of_long_messages_are_judged_but_keep_their_order(
+    verdicts: list[Said], speaker: str | None, length: int, stays: bool
+) -> None:
+    """Log-odds of 2 and 1 for scores of 0.8 and 0.5: with a weight, the second falls further behind."""
+    pool = stage(
+        "reads", [said(of(row, score), "x" * length, speaker) for row, score in ((1, 0.8), (2, 0.5))], weight=3.0
+    )
+    assert pool.answers == {1: 2.0, 2: 1.0}
+    assert scores(pool) == pytest.approx({1: 1.0, 2: 0.5 / 0.8 * (1.0 if stays else exp(-3.0 / SOFTNESS))})
+
+
+def test_talk_has_names_for_most_speakers_and_short_memories_are_short_on_average() -> None:
+    """Lengths of 10 and 600 are 305 on average; one more of 10 makes it 207."""
+    short, long = said(of(1), "x" * 10, "Ana").memory, said(of(2), "x" * 2 * SHORT_STATEMENT, "user").memory
+    assert [is_talk(some) for some in ([short], [short, long], [short, short, long], [])] == [True, False, True, False]
+    assert [are_short(some) for some in ([short], [short, long], [short, short, long])] == [True, False, True]
+
+
+def test_what_is_outdated_keeps_its_place_in_talk_between_people() -> None:
+    people = [Candidate(replace(one.memory, speaker="Ana"), (), one.score) for one in STANDUP]
+    asks = search(text="when is the standup?", demands=[demand("current")])
+    assert scores(stage("reads", people, asks, overtaken=4.0)) == pytest.approx({1: 1.0, 2: 0.8 / 0.9, 3: 0.1 / 0.9})
 
 
 STANDUP = (

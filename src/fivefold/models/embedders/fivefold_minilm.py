@@ -71,7 +71,8 @@ class FivefoldMiniLM:
         (row,) = pieces.rows([passage])
         ids = np.array([row.ids], dtype=np.int64)
         chosen = np.flatnonzero(pieces.stored(ids, np.ones_like(ids))[0])
-        return [(row.spans[i], bool(i >= row.own)) for i in chosen]
+        spans = row.spans
+        return [(spans[i], bool(i >= row.own)) for i in chosen]
 
     def load(self) -> None:
         """Load the model now and not with the first text."""

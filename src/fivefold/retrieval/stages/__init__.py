@@ -18,6 +18,7 @@ from fivefold.retrieval.stages import (
     repeats,
     rerank,
     sessions,
+    standing,
     superseded,
     support,
 )
@@ -69,6 +70,12 @@ _BUILTIN: dict[str, Stage] = {
         rests="no cross-encoder has judged, or all that it judged is good enough",
     ),
     "mmr": Stage(diversity.mmr, diversity.Mmr, "select", rests="there is nothing to choose from"),
+    "standing": Stage(
+        standing.standing,
+        standing.StandingPlaces,
+        "select",
+        rests="no instruction applies, or those that do are among the hits",
+    ),
     "chance": Stage(chance.chance, chance.ChanceConstants, "select"),
     "repeats": Stage(
         repeats.repeats,

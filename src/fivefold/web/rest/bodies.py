@@ -8,7 +8,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation, TypeAdapter, ValidationError, model_validator
 
 from fivefold.retrieval.request import REQUEST
-from fivefold.service.argument_fields import Moment, annotations_of, described
+from fivefold.service.argument_fields import AS_MANY_AS_FIT, Moment, annotations_of, described
 from fivefold.service.limits import Limits
 from fivefold.values.filter_language import MAX_FILTER
 from fivefold.values.graph import EdgeKind, EntityKind
@@ -107,10 +107,10 @@ class Question(Body):
         limits.check_question(self.question, self.history)
 
 
-class PlanBody(Question):
+class RankedQuestion(Question):
     """A question and the recipe that ranks the answers."""
 
-    k: Annotated[int, described(REQUEST["k"], high=False)] = 10
+    k: Annotated[int | None, described(REQUEST["k"], high=False)] = 10
     recipe: Name = Field("default", description="The name of a recipe; /v1/recipes lists them")
     overrides: dict[str, Any] = Field({}, description='Changes of the recipe by path, as {"fusion.k": 30}')
     effort: Annotated[Effort, described(REQUEST["effort"])] = "normal"
@@ -123,12 +123,24 @@ class PlanBody(Question):
         limits.check_k(self.k)
 
 
-class RecallBody(PlanBody):
+class PlanBody(RankedQuestion):
+    """A question, the recipe that ranks the answers, and how many of them are wanted."""
+
+    k: Annotated[int, described(REQUEST["k"], high=False)] = 10
+
+
+class TalkQuestion(RankedQuestion):
     """A question, the recipe that ranks the answers, and how much of the talk just now comes along."""
 
     recent_turns: Annotated[int | None, described(REQUEST["recent_turns"])] = None
     session_id: Annotated[Name | None, described(REQUEST["session_id"])] = None
     min_chance: Annotated[float | None, described(REQUEST["min_chance"])] = None
+
+
+class RecallBody(TalkQuestion):
+    """A question, how it is answered, and how many memories are wanted."""
+
+    k: Annotated[int, described(REQUEST["k"], high=False)] = 10
 
 
 class TracedBody(RecallBody):
@@ -137,9 +149,10 @@ class TracedBody(RecallBody):
     trace: bool = Field(True, description="Whether the whole trace comes along, tens of kilobytes; false leaves it out")
 
 
-class ContextBody(RecallBody):
-    """As for a recall, and how long the text may be."""
+class ContextBody(TalkQuestion):
+    """A question, how it is answered, and how long the text may be."""
 
+    k: Annotated[int | None, described(REQUEST["k"], description=AS_MANY_AS_FIT, high=False)] = None
     token_budget: Annotated[int, Field(ge=1, le=MAX_TOKENS)] = Field(1_000, description="The most tokens in the text")
 
 

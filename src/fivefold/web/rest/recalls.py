@@ -16,7 +16,15 @@ from fivefold.values.query import Query
 from fivefold.values.recall import Recall
 from fivefold.values.recall_summary import RecallSummary
 from fivefold.values.recall_trace import Plan
-from fivefold.web.rest.bodies import ContextBody, FeedbackBody, PlanBody, Question, RecallBody, TracedBody
+from fivefold.web.rest.bodies import (
+    ContextBody,
+    FeedbackBody,
+    PlanBody,
+    Question,
+    RankedQuestion,
+    RecallBody,
+    TracedBody,
+)
 from fivefold.web.rest.operations import IN, JSON, Current, Example, ValueResponse, operation
 
 HERE = {"namespace": "default"}
@@ -104,7 +112,8 @@ def understand(action: Current, body: Question) -> Query:
 )
 def context(action: Current, body: ContextBody) -> Context:
     """A ready block of text for a prompt, with its sources, cut to a budget of tokens."""
-    return action.engine.context(**_arguments(action, body), token_budget=body.token_budget)
+    k = action.service.limits.k_for_block(body.k, body.token_budget)
+    return action.engine.context(**{**_arguments(action, body), "k": k}, token_budget=body.token_budget)
 
 
 @operation(
@@ -123,7 +132,7 @@ def feedback(action: Current, body: FeedbackBody) -> responses.Feedback:
     return responses.Feedback(body.recall_id, tuple(body.used), tuple(body.not_used))
 
 
-def _arguments(action: Action, body: PlanBody, still: bool = False) -> dict[str, Any]:
+def _arguments(action: Action, body: RankedQuestion, still: bool = False) -> dict[str, Any]:
     body.check(action.service.limits)
     fields = body.model_dump(exclude={"overrides", "recipe", "token_budget", "trace"})
     return {**fields, "recipe": recipe_named(body.recipe, body.overrides, still)}

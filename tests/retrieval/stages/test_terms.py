@@ -1,0 +1,300 @@
+"""The terms about likeness and about people, number by number, and the laws that hold for all of `TERMS`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import log
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fivefold.retrieval.stages.base import Pool
+from fivefold.retrieval.stages.terms import (
+    COSINE_SCALE,
+    FUSED_SCALE,
+    LONG_ANSWER,
+    MAX_CHARACTERS,
+    SOME_BM25,
+    STANDING_COSINE,
+    STANDING_SCALE,
+    TERMS,
+    Heading,
+)
+from fivefold.stores.queries import SAID_AND_NAMES_WINDOW
+from fivefold.values.demands import DEMAND_KINDS, DemandKind
+from fivefold.values.memory import Type
+from fivefold.values.query import EntityRef, Meaning, Window
+from fivefold.values.recall_trace import Candidate, Evidence
+from tests.support.stage_pool import NOW, Namespace, aged, demand, found, of, said, search
+from tests.support.term_columns import asked, at, chat, column, columns, replaced, talk
+
+MAX_TERMS = 20
+
+ASKED_FOR = {
+    "kind": ("list", "count", "negation"),
+    "turns": ("just now", "last time"),
+    "window_only": ("window",),
+    "window": ("window",),
+    "order": ("first", "last", "current", "next"),
+    "successor": ("current", "past"),
+    "newest": ("current", "past"),
+    "held_then": ("past",),
+    "person": (),
+    "applies": ("suggestion", "request", "negation"),
+}
+"""Terms that are 0 unless a question makes one of these demands; `person` needs a relation or a pronoun."""
+
+OF_TALK = {"late_in_talk", "beside", "statement", "length"}
+"""Terms that are 0 unless people talk with each other."""
+
+
+def fused(row: int, **contributions: float) -> Candidate:
+    """A candidate with what each route adds to its fused score."""
+    evidence = tuple(Evidence(name, 1, 0.5, 1.0, value, "") for name, value in contributions.items())
+    return replace(of(row, sum(contributions.values())), evidence=evidence)
+
+
+def test_there_are_at_most_twenty_terms_and_each_has_a_name_and_a_sentence_of_its_own() -> None:
+    assert len(TERMS) <= MAX_TERMS
+    assert len({term.name for term in TERMS}) == len({term.about for term in TERMS}) == len(TERMS)
+    assert all(term.name.isidentifier() and term.about[0].isupper() for term in TERMS)
+
+
+def test_the_terms_stand_in_four_groups_one_after_the_other() -> None:
+    assert list(dict.fromkeys(term.heading for term in TERMS)) == list(get_args(Heading))
+    assert [term.heading for term in TERMS] == sorted((t.heading for t in TERMS), key=get_args(Heading).index)
+
+
+def everything(speakers: tuple[str, str] = ("user", "assistant")) -> tuple[list[Candidate], Namespace]:
+    """Candidates that every term could speak for, in a namespace of links, vectors and named times."""
+    texts = ("She adores figs and never eats 3 of them", "Do you like Carla?", "Last Friday it rained", "so")
+    candidates = [
+        at(
+            said(found(row, row / 10, late=row / 20, dense=row / 9, lexical=2.0), text, speakers[row % 2], "s", row),
+            aged(row),
+        )
+        for row, text in enumerate(texts, 1)
+    ]
+    vectors = {row: (1.0, row / 10) for row in range(1, 5)}
+    links = [replaced(3, 1, 0.8, days=1), replaced(4, 2, days=2)]
+    return candidates, Namespace(vectors, links=links, times={row: [(NOW, NOW)] for row in (1, 3)})
+
+
+@given(kinds=st.sets(st.sampled_from(DEMAND_KINDS)), decides=st.booleans(), window=st.booleans())
+def test_a_term_that_the_question_does_not_ask_for_is_0_for_all(
+    kinds: set[DemandKind], decides: bool, window: bool
+) -> None:
+    """Routes leave evidence as they do in a recall: those that the question does not ask for are skipped."""
+    plain, world = everything()
+    asked_routes = {"turns": {"just now", "last time"}, "standing": {"request", "suggestion"}, "window": {"window"}}
+    ran = [route for route, needs in asked_routes.items() if kinds & needs]
+    evidence = tuple(Evidence(route, 1, 0.9, 1.0, 0.0, "", SAID_AND_NAMES_WINDOW) for route in ran)
+    candidates = [replace(one, evidence=(*one.evidence, *evidence)) for one in plain]
+    time = Window(aged(7), NOW, "last week") if window else None
+    context = search(world, demands=[demand(kind, decides) for kind in sorted(kinds)], window=time)
+    table = columns(candidates, context)
+    assert not {name for name, needs in ASKED_FOR.items() if name in table and kinds.isdisjoint(needs)}
+    assert "window_only" not in table or decides
+    assert "window" not in table or not decides
+    assert "held_then" not in table or window
+
+
+def test_each_of_these_terms_is_not_0_if_the_question_asks_for_it() -> None:
+    plain, world = everything()
+    boss = EntityRef("my boss", 0, (Meaning(4, "Carla", 1.0),), via="boss of user")
+    seen = set(columns(plain, search(world, entities=[boss])))
+    for kind in DEMAND_KINDS:
+        for decides in (False, True):
+            evidence = tuple(
+                Evidence(route, 1, 0.9, 1.0, 0.0, "", SAID_AND_NAMES_WINDOW)
+                for route in ("window", "turns", "standing")
+            )
+            candidates = [replace(plain[0], evidence=(*plain[0].evidence, *evidence)), *plain[1:]]
+            demands = [demand(kind, decides)]
+            seen |= set(columns(candidates, search(world, demands=demands, window=Window(aged(7), NOW, "last week"))))
+    assert set(ASKED_FOR) <= seen
+
+
+def test_terms_of_talk_are_0_if_a_user_talks_with_an_assistant() -> None:
+    candidates, world = everything()
+    assert OF_TALK.isdisjoint(columns(candidates, search(world)))
+    candidates, world = everything(("Ana", "Ben"))
+    assert not OF_TALK - set(columns(candidates, search(world)))
+
+
+def test_likeness_counts_by_its_distance_to_the_best_and_half_in_talk() -> None:
+    """Contributions of dense, lexical and late search count; those of other routes find by time or place."""
+    candidates = [
+        fused(1, dense=0.3, lexical=0.1),
+        fused(2, late=0.2),
+        fused(3, dense=0.1, window=5.0),
+        fused(4, turns=1),
+    ]
+    expected = [0.0, -0.2 * FUSED_SCALE, -0.3 * FUSED_SCALE, -0.4 * FUSED_SCALE]
+    assert column("alike", candidates) == pytest.approx(expected, abs=1e-4)
+    people = [said(one, "so", "Ana") for one in candidates]
+    assert column("alike", people) == pytest.approx([value / 2 for value in expected], abs=1e-4)
+
+
+def test_words_count_by_what_they_are_worth_and_by_their_share_of_the_best() -> None:
+    """BM25 over 6 but at most 1, and over the best of the question."""
+    assert SOME_BM25 == 6
+    candidates = [found(1, lexical=8.0), found(2, lexical=3.0), found(3)]
+    assert column("words", candidates) == [2.0, 0.875, 0.0]
+    assert column("words", [found(1, lexical=3.0), found(2)]) == [1.5, 0.0]
+    assert column("words", [found(1), found(2)]) == [0.0, 0.0]
+
+
+def test_late_interaction_counts_by_itself_in_talk_and_what_lacks_it_as_the_lowest() -> None:
+    candidates = [talk(1, late=0.7), talk(2, late=0.4), talk(3)]
+    assert column("late_in_talk", candidates) == pytest.approx([0.0, -0.3 * COSINE_SCALE, -0.3 * COSINE_SCALE])
+
+
+def test_the_turns_next_to_a_turn_speak_for_it_in_talk() -> None:
+    """Cosines of 0.9, 0.1 and 0.5 are shares of 1, 0 and 0.5: all of the turn before, 0.3 of the turn after."""
+    turns = [talk(i, turn=i, dense=score) for i, score in enumerate((0.9, 0.1, 0.5))]
+    assert column("beside", turns) == [0.0, 1.15, 0.0]
+    apart = [talk(1, turn=4, dense=0.9), said(found(2, dense=0.1), "so", "Ben", session="t", turn=5)]
+    assert column("beside", apart) == [0.0, 0.0]
+    notes = [said(found(row, dense=row / 10), "so", "Ana") for row in (1, 2)]
+    assert column("beside", notes) == [0.0, 0.0]
+    same = [talk(i, turn=i, dense=0.5) for i in range(3)]
+    assert column("beside", same) == [0.0, 0.0, 0.0]
+
+
+def test_a_session_speaks_for_its_turns_in_talk() -> None:
+    """Twice what its best turn is ahead, and what the session itself says; a note has no session."""
+    candidates = [talk(1, score=0.4), talk(2, score=0.7), said(found(3, 0.9), "a note", "Ben")]
+    context = search(Namespace(sessions={"s": 50}))
+    assert column("session", candidates, context) == [0.6, 0.0, 0.0]
+    pool = Pool(candidates, supporting={50: 0.8})
+    assert column("session", candidates, context, pool) == [1.4, 0.8, 0.0]
+
+
+@pytest.mark.parametrize("kind", DEMAND_KINDS)
+@pytest.mark.parametrize("decides", [False, True])
+def test_in_a_chat_a_session_counts_only_if_a_time_or_a_conversation_decides(kind: DemandKind, decides: bool) -> None:
+    candidates = [chat(1, score=0.4), chat(2, score=0.7)]
+    context = search(Namespace(sessions={"s": 50}), demands=[demand(kind, decides)])
+    pool = Pool(candidates, supporting={50: 0.8})
+    counts = decides and kind in ("window", "just now", "last time")
+    assert column("session", candidates, context, pool) == ([0.6, 0.0] if counts else [0.0, 0.0])
+
+
+def test_in_talk_questions_count_less_and_long_turns_more() -> None:
+    candidates = [talk(1, "It was last Friday"), talk(2, "Who knows? ")]
+    assert column("statement", candidates) == [0.0, -1.0]
+    assert column("length", candidates) == [round(log(19) - 5, 4), round(log(12) - 5, 4)]
+
+
+def test_talk_is_what_more_than_half_of_the_speakers_have_names_in() -> None:
+    people, roles = [talk(row, "why?") for row in (1, 2)], [chat(row, "why?", "Assistant") for row in (3, 4)]
+    assert column("statement", [*people, roles[0]]) == [-1.0, -1.0, -1.0]
+    assert column("statement", [*people, *roles]) == [0.0] * 4
+    assert column("statement", [said(found(row), "why?") for row in (1, 2)]) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("When was it?", [1.0, 0.0, 1.0]),
+        ("Which day was it?", [1.0, 0.0, 1.0]),
+        ("How many cats are there?", [0.0, 1.0, 1.0]),
+        ("When was it, and how much was it?", [1.0, 1.0, 2.0]),
+        ("Tell me when it was", [0.0, 0.0, 0.0]),
+        ("Who was it?", [0.0, 0.0, 0.0]),
+    ],
+)
+def test_the_text_is_looked_at_for_what_the_question_asks(question: str, expected: list[float]) -> None:
+    texts = ("It was last Friday", "I have three cats", "In 2021 it was dear")
+    context = search(text=question)
+    assert column("detail", [talk(row, text) for row, text in enumerate(texts)], context) == expected
+    assert column("detail", [chat(row, text) for row, text in enumerate(texts)], context) == pytest.approx(
+        [0.4 * value for value in expected]
+    )
+
+
+def test_only_the_beginning_of_a_long_text_is_looked_at() -> None:
+    texts = ("x" * MAX_CHARACTERS + " 7", "x " * 100 + "7")
+    candidates = [talk(row, text) for row, text in enumerate(texts)]
+    assert column("detail", candidates, search(text="how many?")) == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("kind", DEMAND_KINDS)
+def test_likeness_to_the_best_counts_if_everything_of_a_kind_is_asked_for(kind: DemandKind) -> None:
+    """The second nearest of the best four, since the nearest is itself for those four; one has no vector."""
+    vectors = {1: (1.0, 0.0), 2: (0.8, 0.6), 3: (0.6, 0.8), 4: (0.0, 1.0), 5: (0.96, 0.28)}
+    candidates = [found(row, late=0.9 - row / 10) for row in range(1, 7)]
+    expected = [0.8, 0.96, 0.96, 0.8, 0.936, 0.0] if kind in ("list", "count", "negation") else [0.0] * 6
+    assert column("kind", candidates, asked(kind, Namespace(vectors))) == expected
+    assert column("kind", candidates, asked(kind)) == [0.0] * 6
+
+
+def test_one_candidate_alone_is_compared_with_itself() -> None:
+    assert column("kind", [of(1)], asked("list", Namespace({1: (0.6, 0.8)}))) == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("What did I say about tea?", -1.0),
+        ("Which tea is best?", -1.0),
+        ("Can you tell me which tea I like?", -1.0),
+        ("Thank you. Which tea is best?", -1.0),
+        ("Do you remember which tea I like?", -1.0),
+        ("What did you suggest?", 1.0),
+        ("Could you remind me of your plan?", 1.0),
+        ("What was that idea of yours?", 1.0),
+    ],
+)
+def test_long_answers_of_an_assistant_count_less_unless_the_question_asks_for_them(
+    question: str, answers: float
+) -> None:
+    """In full from 600 characters on; a "you" that only asks politely says nothing."""
+    lengths = {"user": 900, "assistant": LONG_ANSWER // 2, "Assistant": LONG_ANSWER, "Ana": 900}
+    candidates = [said(found(row), "x" * length, name) for row, (name, length) in enumerate(lengths.items())]
+    assert column("side", candidates, search(text=question)) == [0.0, answers / 2, answers, 0.0]
+    assert column("side", [said(found(1), "x" * 9_000, "assistant")], search(text=question)) == [answers]
+
+
+def test_people_whom_the_question_means_by_a_relation_count_by_their_share_and_names_do_not() -> None:
+    """A name has words that searches find by themselves."""
+    people = [
+        EntityRef("Dana", 0, (Meaning(5, "Dana", 1.0),)),
+        EntityRef("she", 0, (Meaning(1, "Ana Lopez", 1.0),), via="pronoun"),
+        EntityRef("my boss", 0, (Meaning(2, "Ben", 0.6), Meaning(3, "Carla", 0.4)), via="boss of user"),
+    ]
+    texts = [("Ana met Carla", None), ("ana went home", None), ("We talked", "Ben"), ("Banana for Dana", None)]
+    candidates = [said(of(i), *text) for i, text in enumerate(texts)]
+    assert column("person", candidates, search(entities=people)) == [1.0, 0.5, 0.5, 0.0]
+    assert column("person", candidates, search(entities=people[:1])) == [0.0] * 4
+
+
+@pytest.mark.parametrize(
+    ("kind", "hint", "texts", "worth"),
+    [
+        ("suggestion", None, ("She adores figs", "She is allergic to nuts", "She went home"), 1.0),
+        (None, "preference", ("My favourite is tea", "He can't stand coffee", "The kettle broke"), 1.0),
+        ("negation", None, ("I don't eat meat", "We cancelled the trip", "We went to Rome"), 0.7),
+    ],
+)
+def test_tastes_and_refusals_apply_if_they_are_asked_for(
+    kind: DemandKind | None, hint: Type | None, texts: Sequence[str], worth: float
+) -> None:
+    candidates = [said(of(i), text) for i, text in enumerate(texts)]
+    context = search(demands=[demand(kind)] if kind else [], type_hints=[hint] if hint else [])
+    assert column("applies", candidates, context) == [worth, worth, 0.0]
+    assert column("applies", candidates) == [0.0] * 3
+
+
+def test_a_stored_preference_applies_as_its_words_do() -> None:
+    candidates = [of(1, type="event"), of(2, type="preference"), said(of(3, type="preference"), "I love tea")]
+    assert column("applies", candidates, search(type_hints=["preference"])) == [0.0, 1.0, 1.0]
+
+
+def test_a_standing_instruction_applies_by_how_much_nearer_than_chance_it_is() -> None:
+    candidates = [found(1, standing=0.65), found(2, standing=STANDING_COSINE), found(3, standing=0.05), found(4)]
+    assert column("applies", candidates, asked("request")) == [round(0.5 * STANDING_SCALE, 4), 0.0, 0.0, 0.0]
