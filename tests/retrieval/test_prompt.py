@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
-from fivefold.retrieval.prompt import LIKELY, Context, compose
-from fivefold.retrieval.prompt_block import BRIEF_OPENING, OPENING, SHORTEST_FIRST
+from fivefold.retrieval.prompt import MAX_HITS, MIN_HITS, Context, compose, hits_for
+from fivefold.retrieval.prompt_block import BRIEF_OPENING, OPENING
+from fivefold.retrieval.prompt_packing import MIN_BEST_TOKENS
 from fivefold.testing.store_pair import NOW, Clock
 from fivefold.testing.vectors import WordVectors
 from fivefold.text.fence import CLOSE, OPEN
 from fivefold.text.tokens import tokens
 from fivefold.values.explain import NOT_FOUND
+from fivefold.values.recall import Recall
 from tests.support.hostile import HOSTILE, SPEAKER, assert_fenced, assert_harmless
 
 TEXTS = (
@@ -92,13 +94,14 @@ def assert_in_order(block: Context, recent: list[str]) -> None:
     assert re.findall(r"^\[(\d+)\] ", block.text, re.MULTILINE) == [str(source.number) for source in block.sources]
     turns = [source.id for source in block.sources if source.recent]
     assert turns == recent[len(recent) - len(turns) :]
-    memories = [source.event_at for source in block.sources if not source.recent]
-    assert memories == sorted(memories)
+    for standing in (True, False):
+        times = [source.event_at for source in block.sources if not source.recent and source.standing is standing]
+        assert times == sorted(times)
     if block.sources:
         assert_fenced(block.text)
     for source in block.sources:
         assert source.content.splitlines()[0] in block.text
-        assert source.shortened == source.content.endswith(" …")
+        assert not source.shortened or source.content.startswith("… ") or " …" in source.content
 
 
 def test_a_block_reads_as_one_would_write_it(sampled: Engine) -> None:
@@ -108,10 +111,11 @@ def test_a_block_reads_as_one_would_write_it(sampled: Engine) -> None:
     assert block.text.startswith(
         f"{OPENING}\n{OPEN}\n"
         "Last turns of the conversation:\n"
-        "[1] Fri 19 Dec 2025 16:12, assistant: Muito bem. Travel safely, and greet the hedgehog.\n"
-        "[2] Fri 19 Dec 2025 16:13, user: Until January. Thank you for the year, honestly.\n\n"
-        "Memories, oldest first (now it is Sat 20 Dec 2025 12:00):\n[3] "
+        "[1] Fri 19 Dec 16:12, assistant: Muito bem. Travel safely, and greet the hedgehog.\n"
+        "[2] Fri 19 Dec 16:13, user: Until January. Thank you for the year, honestly.\n\n"
+        "Memories, oldest first (now it is Sat 20 Dec 2025 12:00):\n"
     )
+    assert re.search(r"12:00\):\n[A-Z][a-z]{2} \d+ [A-Z][a-z]{2}\n\[3\] ", block.text), "a day, then its memories"
     by_id = {source.id: source for source in block.sources}
     assert (by_id["n10"].recent, by_id["n10"].score is not None) == (False, True)
     assert (block.sources[0].recent, block.sources[0].score) == (True, None)
@@ -128,10 +132,10 @@ def test_what_was_superseded_says_by_which_source_or_since_when() -> None:
         engine.remember("I live on toast", id="toast", event_at="2022-01-01T00:00:00Z", valid_to="2022-06-01T00:00:00Z")
         whole = engine.context("I live in", k=4, recipe="lexical", now=NOW).text
         part = engine.context("I live in", k=1, recipe="lexical", now=NOW, overrides={"routes.lexical.depth": 1}).text
-    assert "[1] Sat 1 Jan 2022 (no longer so since Wed 1 Jun 2022): I live on toast" in whole
-    assert "[2] Sun 1 Jan 2023 (superseded by [3]): I live in Leeds" in whole
-    assert whole.endswith(f"[4] Wed 1 Jan 2025: I live in Paris\n{CLOSE}")
-    assert "[1] Sun 1 Jan 2023 (superseded since Mon 1 Jan 2024): I live in Leeds" in part
+    assert "Sat 1 Jan 2022\n[1] (no longer so since Wed 1 Jun 2022): I live on toast" in whole
+    assert "Sun 1 Jan 2023\n[2] (superseded by [3]): I live in Leeds" in whole
+    assert whole.endswith(f"Wed 1 Jan\n[4] I live in Paris\n{CLOSE}"), "the present year is not named"
+    assert "Sun 1 Jan 2023\n[1] (superseded since Mon 1 Jan 2024): I live in Leeds" in part
 
 
 def test_a_turn_that_is_recent_and_a_hit_is_told_once() -> None:
@@ -170,40 +174,46 @@ def test_without_anything_found_the_block_says_so_in_a_line() -> None:
     assert (block.reason, narrow.reason) == (NOT_FOUND, NOT_FOUND)
 
 
+def unsure(engine: Engine, k: int = 8, **options: Any) -> Recall:
+    """A recall of which nothing seems to answer."""
+    answer = engine.recall("tea", k, overrides={"select.chance.found": 1.0}, **options)
+    assert not answer.found
+    return answer
+
+
 @pytest.mark.parametrize("budget", [5, 20, 60, 120, 1000])
-def test_where_nothing_seems_to_answer_only_likely_memories_come(budget: int, sampled: Engine) -> None:
-    answer = sampled.recall("tea", overrides={"select.chance.found": 1.0}, recent_turns=2)
-    chances = (0.1, 0.9, 0.3, 0.0, 0.2, 0.19)
-    hits = tuple(
-        replace(hit, candidate=replace(hit.candidate, chance=chance))
-        for hit, chance in zip(answer, chances, strict=False)
-    )
-    block = compose(replace(answer, hits=hits), budget, tokens)
+def test_if_nothing_seems_to_answer_the_best_few_come_and_are_marked(budget: int, sampled: Engine) -> None:
+    answer = unsure(sampled, recent_turns=2)
+    block = compose(answer, budget, tokens)
     assert block.tokens <= budget
     assert not block.found
-    assert (NOT_FOUND in block.text) is (tokens(NOT_FOUND) <= budget)
-    assert all(source.recent or (source.chance or 0) >= LIKELY for source in block.sources)
+    assert block.text.startswith(NOT_FOUND) is (tokens(NOT_FOUND) <= budget), "the first line says so"
     turns = {turn.id for turn in answer.recent}
-    below = {hit.memory.id for hit in hits if (hit.chance or 0) < LIKELY and hit.memory.id not in turns}
-    assert below
-    assert below <= {id for cut in block.cut for id in cut.ids}
+    hits = [hit.memory.id for hit in answer if hit.memory.id not in turns]
+    memories = [source.id for source in block.sources if not source.recent]
+    assert set(memories) <= set(hits[:3])
+    assert budget < 1_000 or set(memories) == set(hits[:3])
+    assert budget < 1_000 or "\nNearest memories, unlikely to answer (now it is " in block.text
+    beyond = next(cut for cut in block.cut if cut.why == "beyond the best 3, and nothing seems to answer")
+    assert beyond.ids == tuple(hits[3:])
 
 
-def test_the_notice_stands_before_the_memories_and_the_cut_says_why(sampled: Engine) -> None:
-    answer = sampled.recall("tea", k=2, overrides={"select.chance.found": 1.0})
-    far, near = (
-        replace(hit, candidate=replace(hit.candidate, chance=chance))
-        for hit, chance in zip(answer, (0.04, 0.05), strict=True)
-    )
-    block = compose(replace(answer, hits=(far, near)), 2_000, tokens)
-    assert block.text.startswith(f"{OPENING}\n{NOT_FOUND}\n{OPEN}\nMemories, oldest first")
-    assert [source.id for source in block.sources] == [near.memory.id]
-    assert [(cut.ids, cut.why) for cut in block.cut] == [
-        ((far.memory.id,), "a chance below 0.05 where nothing seems to answer")
-    ]
-    sure = compose(replace(answer, hits=(far, near), found=True), 2_000, tokens)
+def test_a_setting_says_how_many_come_if_nothing_seems_to_answer() -> None:
+    with fivefold.open(":memory:") as engine:
+        told = [f"the {thing} is broken" for thing in ("kettle", "lamp", "gate", "clock", "stove", "pump")]
+        engine.remember_many([{"content": text, "event_at": NOW} for text in told])
+        asked: dict[str, Any] = {"overrides": {"select.chance.found": 1.0}, "now": NOW}
+        usual = engine.context("tea", **asked)
+        engine.configure(unlikely_memories=1)
+        one = engine.context("tea", **asked)
+        engine.configure(unlikely_memories=0)
+        none = engine.context("tea", **asked)
+        sure = engine.context("tea", overrides={"select.chance.found": 0.0}, now=NOW)
+    assert [len(block.sources) for block in (usual, one, none)] == [3, 1, 0]
+    assert (none.text, none.reason) == (NOT_FOUND, NOT_FOUND)
+    assert sum(cut.count for cut in none.cut) == 6
     assert NOT_FOUND not in sure.text
-    assert len(sure.sources) == 2
+    assert len(sure.sources) == 6
 
 
 def test_from_the_budget_that_is_said_to_be_enough_on_the_memory_is_cut_and_never_missing() -> None:
@@ -214,17 +224,17 @@ def test_from_the_budget_that_is_said_to_be_enough_on_the_memory_is_cut_and_neve
     enough = int(re.findall(r"; (\d+) are enough", empty[-1].reason)[0])
     assert {block.text for block in empty} == {""}
     assert all(block.sources for block in blocks[enough - 1 :])
-    assert all(tokens(block.sources[0].content) >= SHORTEST_FIRST for block in blocks[len(empty) :])
+    assert all(tokens(block.sources[0].content) >= MIN_BEST_TOKENS for block in blocks[len(empty) :])
     assert empty[-1].budget >= enough - 10, "what is said to be enough is not far more than that"
 
 
-def test_sixty_tokens_hold_most_of_a_memory_of_twenty_words() -> None:
+def test_seventy_five_tokens_hold_most_of_a_memory_of_twenty_words() -> None:
     said = "The spare key of the shed is under the third flower pot behind the green door next to the gate"
     with fivefold.open(":memory:", embedder=WordVectors()) as engine:
         engine.remember(said, speaker="user", event_at=Clock()())
-        block = engine.context("where is the spare key?", token_budget=60, now=NOW)
+        block = engine.context("where is the spare key?", token_budget=75, now=NOW)
     (source,) = block.sources
-    assert block.text.startswith(f"{BRIEF_OPENING}\n{OPEN}\n[1] ")
+    assert block.text.startswith(f"{BRIEF_OPENING} (today is Mon 10 Mar 2025):\n{OPEN}\nMon 10 Mar\n[1] user: ")
     assert said.startswith(source.content.removesuffix(" …"))
     assert len(source.content.split()) >= 15
 
@@ -275,10 +285,10 @@ def test_times_are_those_of_the_namespace() -> None:
         block = engine.context("tea", recipe="lexical", now=now, recent_turns=1)
         engine.configure(timezone="America/New_York")
         west = engine.context("tea", recipe="lexical", now=now, recent_turns=1)
-    assert "[1] Sat 1 Feb 2025 08:30: tea at midnight" in block.text
+    assert "[1] Sat 1 Feb 08:30: tea at midnight" in block.text
     assert "(now it is Sun 2 Feb 2025 05:00 in Asia/Tokyo)" in block.text
-    assert "[1] Fri 31 Jan 2025 18:30: tea at midnight" in west.text
-    assert "[2] Mon 1 Jan 1: tea with the dinosaurs" in west.text, "New York has no day before the first"
+    assert "[1] Fri 31 Jan 18:30: tea at midnight" in west.text
+    assert "Mon 1 Jan 1\n[2] tea with the dinosaurs" in west.text, "New York has no day before the first"
 
 
 def test_a_long_memory_is_cut_to_the_passage_that_matched() -> None:
@@ -291,7 +301,7 @@ def test_a_long_memory_is_cut_to_the_passage_that_matched() -> None:
     texts = [next(source for source in block.sources if source.id == "long") for block in blocks]
     assert [said in source.content for source in texts] == [True, True, True]
     assert [source.shortened for source in texts] == [True, True, False]
-    assert texts[0].content.startswith(f"… {said}")
+    assert texts[0].content.startswith("… ")
     assert texts[0].content.endswith(" …")
-    assert not texts[1].content.startswith(f"… {said}"), "with more room, what stands before it is there too"
+    assert len(texts[0].content) < len(texts[1].content) < len(texts[2].content), "more room is used"
     assert [block.tokens <= block.budget for block in blocks] == [True, True, True]
