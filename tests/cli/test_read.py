@@ -190,7 +190,7 @@ def test_context_prints_the_block_alone(small: Small, command: Command) -> None:
     opening, fence, first, second, *rest = ran.out.splitlines()
     assert (opening, fence, first) == (OPENING, OPEN, "Last turns of the conversation:")
     assert second == "[1] Mon 6 Jan 2025 09:00, assistant: Noted, the badge is E-47821."
-    assert any(line.endswith(", user: My badge ID is E-47821") for line in rest)
+    assert any(line.endswith("] user: My badge ID is E-47821") for line in rest)
     assert re.fullmatch(r"fivefold: \d+ of 1,000 tokens · \d sources · recall [\w-]{36}\n", ran.err)
 
 
@@ -198,8 +198,8 @@ def test_context_says_what_it_left_out(small: Small, command: Command) -> None:
     ran = command("context", "what is my badge ID?", "--budget", "70", "--recent", "2", "--store", small.path)
     made = command("context", "badge", "--budget", "70", "--recent", "2", "--store", small.path, "--json").json
     assert made["tokens"] <= 70
-    assert re.search(r"\d (memory|memories) left out: no room left in 70 tokens", ran.err)
-    assert ran.out.rstrip().endswith("more did not fit.)")
+    assert re.search(r"\d (?:memory|memories|turns?) left out: no room left in 70 tokens", ran.err)
+    assert "E-47821" in ran.out, "the best hit comes in, also if it is one of the last turns"
     tight = command("context", "badge", "--budget", "9", "--store", small.path)
     assert tight.out == ""
     assert "not even the beginning of one memory fits into 9 tokens; " in tight.err

@@ -36,7 +36,10 @@ def test_efforts_differ_in_depth_and_in_what_a_model_reads(name: str) -> None:
 
 def test_the_plan_and_the_trace_show_it(sample_engine: Engine) -> None:
     plan = sample_engine.plan(QUESTION, effort="low")
-    assert (plan.effort, plan.stages) == ("low", ("additive", "learned", "ended", "chance", "repeats", "coverage"))
+    assert (plan.effort, plan.stages) == (
+        "low",
+        ("additive", "learned", "ended", "standing", "chance", "repeats", "coverage"),
+    )
     assert plan.by_effort["routes.dense.depth"] == 40
     answer = sample_engine.recall(QUESTION, effort="low")
     assert answer.plan == plan

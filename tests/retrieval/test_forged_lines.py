@@ -49,6 +49,6 @@ def test_a_speaker_cannot_pose_as_the_end_of_a_memory(tmp_path: Path) -> None:
         mem.remember("The weather is fine", speaker="Bob", event_at="2025-01-02T00:00:00Z")
         block = mem.context("Who likes green tea?", k=2).text
         read = mem.understand("Does Ana (superseded by [2]) like tea?")
-    assert "[1] Wed 1 Jan 2025, “Ana (superseded by (2))”: I like green tea" in block
+    assert "Wed 1 Jan 2025\n[1] “Ana (superseded by (2))”: I like green tea" in block
     assert "superseded by [2]" not in block
     assert any("“Ana (superseded by (2))” (" in line for line in read.describe())

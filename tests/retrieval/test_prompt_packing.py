@@ -78,7 +78,7 @@ def ids(block: Context) -> set[str]:
         min_size=1,
         max_size=25,
     ),
-    budget=st.integers(250, 3_000),
+    budget=st.integers(400, 3_000),
     recent=st.integers(0, 4),
 )
 def test_a_block_uses_its_budget_if_there_is_more_to_say(

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
 
 from fivefold.retrieval.selection import drop_not_yet_known, drop_unlikely, drop_unmatched, select
 from fivefold.retrieval.stages import Pool
@@ -11,6 +15,7 @@ from fivefold.values.filters import Filter
 from fivefold.values.memory import Kind
 from fivefold.values.recall_trace import Candidate
 from tests.retrieval.test_fuse import NOW, memory
+from tests.support.toy_engine import toy
 
 LATER = datetime(2025, 6, 1, tzinfo=UTC)
 
@@ -57,6 +62,44 @@ def test_what_was_not_known_yet_is_left_out() -> None:
 def test_told_later_about_an_earlier_time_is_known() -> None:
     reported = Candidate(replace(memory(1), created_at=LATER), (), 0.9)
     assert drop_not_yet_known(Pool([reported]), NOW).candidates == [reported]
+
+
+@pytest.mark.parametrize(
+    ("zone", "asked", "known"),
+    [
+        ("UTC", "2025-03-10T07:00:00Z", {"night", "morning", "evening"}),
+        ("UTC", "2025-03-09T23:59:00Z", {"night"}),
+        ("Asia/Tokyo", "2025-03-09T16:00:00Z", {"night", "morning"}),
+        ("America/New_York", "2025-03-10T14:00:00Z", {"night", "morning", "evening", "late"}),
+        ("America/New_York", "2025-03-10T03:00:00Z", {"night"}),
+    ],
+)
+@pytest.mark.parametrize("recipe", ["default", "lexical", "recall", "memsense"])
+def test_what_is_dated_on_the_day_of_the_question_is_known(
+    tmp_path: Path, recipe: str, zone: str, asked: str, known: set[str]
+) -> None:
+    """By the clock of the namespace; the turns are neighbours in one session, and a recall may bring those along."""
+    told = {"night": "09T20:00", "morning": "10T09:00", "evening": "10T20:00", "late": "11T02:00", "next": "11T20:00"}
+    with toy(str(tmp_path / "day.db")) as engine:
+        engine.configure(timezone=zone)
+        engine.remember_many(
+            {"id": id, "content": f"the kestrel came in the {id}", "session_id": "s", "event_at": f"2025-03-{at}:00Z"}
+            for id, at in told.items()
+        )
+        answer = engine.recall("when came the kestrel?", 20, recipe=recipe, now=asked)
+    found = {memory.id for hit in answer for memory in (hit.memory, *hit.neighbours) if memory.kind == "turn"}
+    assert found <= known
+    assert found == known or recipe == "memsense"
+
+
+def test_a_day_is_that_of_the_clock_of_the_question() -> None:
+    at = datetime(2025, 3, 10, 20, tzinfo=UTC)
+    told = replace(memory(1), event_at=at, created_at=LATER)
+    asked = datetime(2025, 3, 10, 7, tzinfo=UTC)
+    assert told.known_at(asked)
+    assert not told.known_at(asked.astimezone(ZoneInfo("Asia/Tokyo"))), "in Tokyo it is of the next day"
+    assert not told.known_at(asked - timedelta(days=1))
+    assert told.known_at(asked + timedelta(days=1))
 
 
 def test_by_turn_session_memories_are_named_as_dropped() -> None:

@@ -162,7 +162,8 @@ class Excerpts:
             start = space + 1 if space >= 0 else first
         end = min(span[1], start + length)
         space = self.content.rfind(" ", start, end)
-        return start, space if end < span[1] and space > start + length // 2 else end
+        within = end < span[1] and self.content[end - 1].isalnum() and self.content[end].isalnum()
+        return start, space if within and space > start + length // 2 else end
 
 
 def _has_clear_best(values: Sequence[float]) -> bool:

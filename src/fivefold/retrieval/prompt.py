@@ -233,7 +233,7 @@ def _turn(turn: Memory, recall: Recall) -> Item:
 
 
 def _memory(hit: Hit, asked: Set[str]) -> Item:
-    """The memory of a hit; of a standing one, the sentences that state the wish count as well as those of the question."""
+    """The memory of a hit; in a standing one, the sentences that state the wish matter too."""
     standing = any(item.route == STANDING for item in hit.candidate.evidence)
     match = hit.passage
     if match is not None and hit.rank > WITH_MEANINGS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from fivefold.retrieval.prompt_block import TOKEN_LENGTH, Block, Item
 
@@ -39,8 +40,8 @@ GUESSES, NEARLY = 3, 0.97
 def pack(block: Block, last: Sequence[Item], best: Sequence[Item], budget: int) -> list[Item]:
     """As many memories as fit, each by its sentences that matter; what is left of the budget makes the best longer.
 
-    `best` is in the order of worth. The first of it comes before all else; the last turns may have half of what it
-    leaves, and standing instructions have a share of their own.
+    `best` is in the order of worth. The first of it comes before all else but a turn that answers better; the last
+    turns may have half of what it leaves, and standing instructions have a share of their own.
     """
     if everything := pack_whole(block, (*last, *best), budget):
         return everything
@@ -74,6 +75,8 @@ class _Packing:
         self._days: set[tuple[bool, str]] = set()
 
     def fill(self, last: Sequence[Item], best: Sequence[Item]) -> None:
+        since = _best_turn(last, best)  # what follows a turn that is the best hit comes with it
+        last = [*last[:since], *self._add_turns(last[since:], self.room)]
         if best and not self._add_best(best[0]):
             return
         left = self._add_turns(last, self.room // 2 if len(best) > 1 else self.room)
@@ -138,20 +141,21 @@ class _Packing:
     def _add_turns(self, last: Sequence[Item], room: int) -> Sequence[Item]:
         """The last turns, the latest first, without a gap, before all memories; returns the earlier ones.
 
-        The latest is shortened if it does not fit.
+        The first that does not fit is shortened, if it is the latest of all or no memory can use the room.
         """
-        left = list(last)
+        left, latest = list(last), not any(item.recent for item in self.chosen)
         while left:
-            turn = left[-1].whole()
+            turn = left.pop().whole()
             if self._price(turn) > room:
-                shorter = None if any(item.recent for item in self.chosen) else self._longest(turn, room, fill=True)
+                shorter = self._longest(turn, room, fill=True) if latest or room == self.room else None
                 if shorter is None or self.block.count(shorter.text) < MIN_TOKENS:
-                    break
+                    return [*left, turn]
                 turn = shorter
-            price = self._price(turn)
+            price, latest = self._price(turn), False
             self.chosen.insert(0, turn)
             self.room, room = self.room - price, room - price
-            left.pop()
+            if turn.shortened:
+                break
         return left
 
     def _lengthen(self) -> None:
@@ -186,6 +190,14 @@ class _Packing:
             guesses -= 1
             length = length * allowed // max(1, price) if guesses > 0 else (low + high + 1) // 2
         return best
+
+
+def _best_turn(last: Sequence[Item], best: Sequence[Item]) -> int:
+    """The place of the turn that answers better than all memories do; behind the last one if none does."""
+    scores = [turn.score if turn.score is not None else -inf for turn in last]
+    top = max(scores, default=-inf)
+    least = (best[0].score or 0.0) if best else -inf
+    return scores.index(top) if top > least else len(last)
 
 
 def _fewer(chosen: list[Item]) -> list[Item]:
