@@ -273,6 +273,19 @@ def test_room_that_no_memory_needs_goes_to_earlier_turns(engine: Engine) -> None
     assert turns[-1].content.startswith("step 7")
 
 
+@pytest.mark.parametrize(
+    "later", ["thank you", "thank you for that, and now I have to go and look after the cat " * 30]
+)
+@pytest.mark.parametrize("budget", [60, 70, 100, 200, 400])
+def test_a_turn_that_is_the_best_hit_comes_before_memories(engine: Engine, budget: int, later: str) -> None:
+    talk(engine, ["hello", "the tea tin is blue", later])
+    engine.remember_many([{"content": f"the kettle {i} is full of tea", "event_at": NOW} for i in range(9)])
+    block = engine.context("blue tin tea", token_budget=budget, recipe="lexical", now=NOW, recent_turns=3)
+    assert "the tea tin is blue" in {source.content for source in block.sources}
+    turns = [source.content for source in block.sources if source.recent]
+    assert turns == ["hello", "the tea tin is blue", later][3 - len(turns) :] or "…" in turns[0]
+
+
 def test_a_last_turn_that_is_too_long_is_shortened(engine: Engine) -> None:
     talk(engine, ["go on", "I want to tell you about the gate. " * 200])
     engine.remember_many([{"content": f"tea {i}", "event_at": NOW} for i in range(2)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
 
 from fivefold.retrieval.prompt_block import TOKEN_LENGTH, Block, Item
@@ -45,12 +46,14 @@ def pack(block: Block, last: Sequence[Item], best: Sequence[Item], budget: int) 
     """
     if everything := pack_whole(block, (*last, *best), budget):
         return everything
-    packing = _Packing(block, budget - block.frame((*last, *best)))
-    packing.fill(last, best)
+    as_memories = [replace(turn, recent=False) for turn in last if turn.score is not None]
+    packing = _Packing(block, budget - block.frame((*last, *best, *as_memories)))
+    left, ordered = packing.place_best_turn(last, best)
+    packing.fill(left, ordered)
     chosen = packing.chosen
     while chosen and block.count(block.text(chosen, block.sources - len(chosen))) > budget:
         chosen = _fewer(chosen)  # a counter may count more in the whole than in its parts
-    return chosen or _only(block, best[0] if best else last[-1], budget)
+    return chosen or _only(block, (*ordered, *reversed(last))[0], budget)
 
 
 def pack_whole(block: Block, items: Sequence[Item], budget: int) -> list[Item]:
@@ -74,9 +77,16 @@ class _Packing:
         self.chosen: list[Item] = []
         self._days: set[tuple[bool, str]] = set()
 
+    def place_best_turn(self, last: Sequence[Item], best: Sequence[Item]) -> tuple[Sequence[Item], Sequence[Item]]:
+        """If one of the last turns is the best hit, it comes first: with the turns after it, or else as a memory."""
+        since = _best_turn(last, best)
+        if since == len(last):
+            return last, best
+        if sum(self._price(turn.whole()) for turn in last[since:]) <= self.room // 2:
+            return self._add_turns(last, self.room // 2), best
+        return last[since + 1 :], [replace(last[since], recent=False), *best]
+
     def fill(self, last: Sequence[Item], best: Sequence[Item]) -> None:
-        since = _best_turn(last, best)  # what follows a turn that is the best hit comes with it
-        last = [*last[:since], *self._add_turns(last[since:], self.room)]
         if best and not self._add_best(best[0]):
             return
         left = self._add_turns(last, self.room // 2 if len(best) > 1 else self.room)
