@@ -19,6 +19,7 @@ _BY_ROUTE = {
     "graph": "is linked to whom or what is asked about",
     "temporal": "is from that time",
     "window": "is from that time",
+    "parts": "answers a part of the question",
     "standing": "applies to what is asked for",
     "turns": "was said next to a turn that matches",
     "recency": "is recent",

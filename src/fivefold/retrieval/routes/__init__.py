@@ -8,6 +8,7 @@ from fivefold.retrieval.routes.dense import Dense
 from fivefold.retrieval.routes.graph import Graph
 from fivefold.retrieval.routes.late import Late
 from fivefold.retrieval.routes.lexical import Lexical
+from fivefold.retrieval.routes.parts import Parts
 from fivefold.retrieval.routes.signals import Frequency, Recency
 from fivefold.retrieval.routes.standing import STANDING, Standing
 from fivefold.retrieval.routes.temporal import Temporal
@@ -23,6 +24,7 @@ _BUILTIN: dict[str, Route] = {
     "temporal": Temporal(),
     "window": InWindow(),
     "turns": Turns(),
+    "parts": Parts(),
     STANDING: Standing(),
     "associative": Associative(),
     "recency": Recency(),
