@@ -90,6 +90,25 @@ def test_what_a_limit_allows_passes_and_one_more_does_not() -> None:
         limits.check_text("abcd", "content")
 
 
+def test_a_block_has_as_many_memories_as_fit_and_as_the_server_gives(tmp_path: Path) -> None:
+    limits = Limits(k=30)
+    assert [limits.k_for_block(k, budget) for k, budget in ((None, 100), (None, 10_000), (4, 10_000))] == [10, 30, 4]
+    with pytest.raises(LimitExceeded, match="at most 30"):
+        limits.k_for_block(31, 1_000)
+    service = open_service(str(tmp_path / "memory.db"), limits=limits)
+    try:
+        with asking(service) as client:
+            here, question = "/v1/namespaces/default", {"question": "tea", "recipe": "lexical", "token_budget": 4_000}
+            records = [{"content": f"the tea number {number} is sold"} for number in range(40)]
+            assert client.post(f"{here}/memories/batch", json={"records": records}).status_code == 201
+            asked: tuple[dict[str, int | None], ...] = ({}, {"k": 4}, {"k": None}, {"k": 31})
+            answers = [client.post(f"{here}/context", json={**question, **more}) for more in asked]
+        assert [len(answer.json()["sources"]) for answer in answers[:3]] == [30, 4, 30]
+        assert answers[3].json()["type"] == "urn:fivefold:problem:k-too-large"
+    finally:
+        service.close()
+
+
 def test_too_many_requests_are_told_when_to_come_back(tmp_path: Path) -> None:
     """Each key has its own; without a key the address counts, also for keys that are not known."""
     service = open_service(str(tmp_path / "memory.db"), limits=Limits(per_minute=3))
