@@ -14,13 +14,13 @@ MIN_TOKENS = 16
 MIN_BEST_TOKENS = 4
 """The best memory is cut to as little as this, so that it is never missing without a reason."""
 
-EXCERPTS = ((3, 480, 240), (10, 280, 140), (1_000_000, 160, 100))
+EXCERPTS = ((3, 480, 240), (8, 200, 120), (1_000_000, 110, 90))
 """By rank, the characters that a memory gets at first, and those of an assistant's answer."""
 
-SHARE = 8
+SHARE = 10
 """No excerpt takes more than one part in so many of the room at first, so that many memories come in."""
 
-MIN_EXCERPT = 100
+MIN_EXCERPT = 90
 """Characters of an excerpt however small the room is."""
 
 CHARACTERS_A_TOKEN = 4
