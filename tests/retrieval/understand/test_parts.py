@@ -48,6 +48,7 @@ PARTS = {
     "How much more did the bike cost than the helmet?": ("the bike cost", "the helmet"),
     "How much older is my brother than my sister?": ("my brother", "my sister"),
     "Which was more expensive, the flight or the hotel, and by how much?": ("the flight", "the hotel"),
+    "What did I spend on the flights and the hotel in total?": ("spend on the flights", "spend on the hotel"),
     "What's the difference in price between the red sofa and the blue sofa?": ("the red sofa", "the blue sofa"),
     # the time between
     "How many days passed between my dentist appointment and the concert?": ("my dentist appointment", "the concert"),

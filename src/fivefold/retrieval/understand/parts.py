@@ -261,7 +261,7 @@ _TOTAL = r",? ?\b(?:in total|altogether|combined(?! \w+ (?:of|for)\b)|in all|all
 _SUMS = (
     rf".*\b(?:total|sum)\b.*? {_PRONOUN}(?:['’]ve| have| had)? (?P<items>.+ and .+)",
     r".*\b(?:total|sum|combined)\b(?: [\w'’-]+){0,3}? (?:of|for|on|from) (?P<items>.+ and .+)",
-    rf"how (?:much|many|long|far)\b.*? {_AUXILIARY} (?:{_PRONOUN}|{_CAPITAL}[\w'’-]+) (?P<items>.+ and .+)",
+    rf"(?:how (?:much|many|long|far)|what)\b.*? {_AUXILIARY} (?:{_PRONOUN}|{_CAPITAL}[\w'’-]+) (?P<items>.+ and .+)",
     rf"how (?:much|many|long|far|heavy|old)\b.*? {_AUXILIARY} (?P<items>(?:{_DET}|{_CAPITAL}).* and .+?)"
     r"(?P<verb> (?:cost|weigh|take|last|earn|make|spend|pay|eat|drink|run|read))?",
     rf"how (?:many|much) (?P<items>.+ and .+?) {_AUXILIARY} (?P<verb>.+)",
