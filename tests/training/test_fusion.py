@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from training.fusion.fit import FREE, KINDS, MEASURES, PENALTY, SHARES, START, Question, measured
+from training.fusion.fit import FREE, KINDS, MEASURES, SHARES, START, Question, measured
 from training.fusion.listwise import Array, Lists, fit, gradient
 
 from fivefold.retrieval.stages.terms import TERMS
@@ -110,7 +110,6 @@ def test_sets_count_by_their_share() -> None:
 def test_every_term_has_a_start_and_every_data_set_a_kind_and_a_share() -> None:
     assert list(START) == [term.name for term in TERMS]
     assert all(value > 0 for value in START.values())
-    assert set(PENALTY) == {term.heading for term in TERMS}
     assert set(START) > FREE
     assert set(KINDS) == set(SHARES)
 

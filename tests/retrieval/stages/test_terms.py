@@ -134,7 +134,8 @@ def test_likeness_counts_by_its_distance_to_the_best_and_half_in_talk() -> None:
         fused(4, turns=1),
     ]
     expected = [0.0, -0.2 * FUSED_SCALE, -0.3 * FUSED_SCALE, -0.4 * FUSED_SCALE]
-    assert column("alike", candidates) == pytest.approx(expected, abs=1e-4)
+    messages = [said(one, "so " * 150, "user") for one in candidates]
+    assert column("alike", messages) == pytest.approx(expected, abs=1e-4)
     people = [said(one, "so", "Ana") for one in candidates]
     assert column("alike", people) == pytest.approx([value / 2 for value in expected], abs=1e-4)
 
@@ -176,12 +177,25 @@ def test_a_session_speaks_for_its_turns_in_talk() -> None:
 
 @pytest.mark.parametrize("kind", DEMAND_KINDS)
 @pytest.mark.parametrize("decides", [False, True])
-def test_in_a_chat_a_session_counts_only_if_a_time_or_a_conversation_decides(kind: DemandKind, decides: bool) -> None:
-    candidates = [chat(1, score=0.4), chat(2, score=0.7)]
+def test_among_long_messages_a_session_counts_only_if_a_time_decides(kind: DemandKind, decides: bool) -> None:
+    candidates = [chat(1, "so " * 150, score=0.4), chat(2, "so " * 150, score=0.7)]
     context = search(Namespace(sessions={"s": 50}), demands=[demand(kind, decides)])
     pool = Pool(candidates, supporting={50: 0.8})
     counts = decides and kind in ("window", "just now", "last time")
     assert column("session", candidates, context, pool) == ([0.6, 0.0] if counts else [0.0, 0.0])
+
+
+def test_a_session_speaks_for_its_short_statements() -> None:
+    assert column("session", [chat(1, score=0.4), chat(2, score=0.7)]) == [0.6, 0.0]
+
+
+def test_short_statements_are_alike_by_cosine_too() -> None:
+    """9.3 times the distance of the cosine; long messages count by the fused score alone."""
+    near, far = found(1, 0.5, None, dense=0.7), found(2, 0.5, None, dense=0.2)
+    statements = [said(one, "so", "user", "s", 0) for one in (near, far)]
+    messages = [said(one, "so " * 150, "user", "s", 0) for one in (near, far)]
+    of_statements, of_messages = column("alike", statements), column("alike", messages)
+    assert of_statements[1] == pytest.approx(of_messages[1] * 3.4 / 8 - 9.3 * 0.5, abs=1e-3)
 
 
 def test_in_talk_questions_count_less_and_long_turns_more() -> None:

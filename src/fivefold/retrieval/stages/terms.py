@@ -17,7 +17,7 @@ import numpy as np
 
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.routes.standing import STANDING
-from fivefold.retrieval.stages.base import Pool, is_talk, scores_of
+from fivefold.retrieval.stages.base import Pool, are_short, is_talk, scores_of
 from fivefold.retrieval.stages.changes import Changes, changes_among, inherited, reverse_links
 from fivefold.values.query import EntityRef
 from fivefold.values.vectors import Matrix, Vector
@@ -30,6 +30,9 @@ COSINE_SCALE = 10.0
 
 FUSED_SCALE = 8.0
 """Fused scores differ by tenths too."""
+
+STATEMENT_SCALES = 3.4, 9.3
+"""What fused score and cosine count among short statements, which often share no word with the question."""
 
 SOME_BM25 = 6.0
 """BM25 of a memory that shares some words of a question."""
@@ -138,6 +141,11 @@ class Table:
         return float(is_talk(self.memories))
 
     @cached_property
+    def statements(self) -> bool:
+        """Whether most of it is short statements, as notes are, outside of talk between people."""
+        return not self.people and are_short(self.memories)
+
+    @cached_property
     def changes(self) -> Changes:
         return changes_among(self.memories, self.context)
 
@@ -182,8 +190,12 @@ def term_table(pool: Pool, context: SearchContext) -> Matrix:
 
 
 def _alike(table: Table) -> Vector:
+    fused = table.fused - table.fused.max()
+    if table.statements:
+        of_fused, of_cosine = STATEMENT_SCALES
+        return np.asarray(of_fused * fused + of_cosine * (table.dense - table.dense.max()))
     scale = FUSED_SCALE * (1 - 0.5 * table.people)  # in talk, late interaction counts by itself as well
-    return np.asarray(scale * (table.fused - table.fused.max()))
+    return np.asarray(scale * fused)
 
 
 def _words(table: Table) -> Vector:
@@ -214,10 +226,10 @@ def _beside(table: Table) -> Vector:
 def _session(table: Table) -> Vector:
     """How much better the best candidate of its session does, and in talk between people what the session says.
 
-    In a chat with an assistant one turn says little about the others, unless a time or a conversation is asked for.
+    Among long messages one says little about the others, unless a time or a conversation is asked for.
     """
     asked = table.query.demand("window", "just now", "last time")
-    if not table.people and (asked is None or not asked.decides):
+    if not table.people and not table.statements and (asked is None or not asked.decides):
         return table.zeros()
     best: dict[str, float] = {}
     for candidate in table.candidates:
@@ -409,11 +421,11 @@ def _applies(table: Table) -> Vector:
 
 
 TERMS: tuple[Term, ...] = (
-    Term("alike", "alike", "Eight times the fused likeness, by its distance to the best", _alike),
+    Term("alike", "alike", "Fused likeness, among short statements cosine too, by the distance to the best", _alike),
     Term("words", "alike", "BM25: the rare words of the question it has", _words),
     Term("late_in_talk", "alike", "Late interaction, if people talk with each other", _late_in_talk),
     Term("beside", "alike", "Likeness of the turns next to it, if people talk with each other", _beside),
-    Term("session", "alike", "Likeness of the best candidate of its session", _session),
+    Term("session", "alike", "Likeness of the best candidate of its session, unless messages are long", _session),
     Term("statement", "alike", "It is not a question itself, if people talk with each other", _statement),
     Term("length", "alike", "How much it says, if people talk with each other", _length),
     Term("detail", "alike", "It has a time or a number, if the question asks when or how many", _detail),
