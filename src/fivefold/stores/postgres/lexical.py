@@ -5,8 +5,8 @@ content. Lexemes are kept as 64-bit keys made of namespace, corpus and lexeme, i
 count of one is found by halving.
 
 Few documents are scored. A first search takes those that hold the rarest lexemes and pairs of lexemes, up to about
-`FEW`; the score of its last hit is the bar. A lexeme cannot add more than its bound, idf · (k1 + 1), or four times that if predicates multiply, so a second search
-takes only lexemes whose bound alone is above the bar, and pairs whose bounds together with those of all commoner
+`FEW`; the score of its last hit is the bar. A lexeme cannot add more than its bound, idf · (k1 + 1), or four times that if predicates multiply, so a
+second search takes only lexemes whose bound alone is above the bar, and pairs whose bounds together with those of all commoner
 lexemes are. What neither search looks at cannot be among the best.
 """
 
@@ -130,8 +130,8 @@ def _scored(name: str, places: range, types: str, pairs: str, alone: str, multip
 
 def _scored_of(name: str, places: range, source: str, multiplied: bool) -> str:
     return (
-        f"SELECT d.memory, {' + '.join(_share(name, i, multiplied) for i in places)} AS score FROM {name}_weights w CROSS JOIN "
-        f"(SELECT d.memory, d.length, d.keys, d.counts, "
+        f"SELECT d.memory, {' + '.join(_share(name, i, multiplied) for i in places)} AS score "
+        f"FROM {name}_weights w CROSS JOIN (SELECT d.memory, d.length, d.keys, d.counts, "
         f"{', '.join(f'width_bucket(:{name}_key{i}, d.keys) AS at{i}' for i in places)} {source}) d"
     )
 
