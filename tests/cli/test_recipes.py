@@ -93,7 +93,7 @@ def test_show_says_whether_a_cross_encoder_replaces_the_score_or_adds_to_it(comm
 
 def test_show_folds_what_is_off(command: Command) -> None:
     out = command("recipes", "show", "engram").out
-    assert re.search(r"dense +dense, depth 20, weight 1, 3 off", out)
+    assert re.search(r"dense +dense, field full, depth 20, weight 1, 3 off", out)
     assert "typed" not in out
 
 
