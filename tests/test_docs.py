@@ -314,7 +314,7 @@ def test_the_recipes_page_tells_of_every_recipe_and_its_file_is_one() -> None:
         ("five-stage", "fusion.pool", "{:g} kept"),
         ("engram", "routes.associative.depth", "we take {:g}"),
         ("engram", "routes.associative.weight", "({:g}: it looks"),
-        ("engram", "boosts.episodic.half_life_days", "({:g} days)"),
+        ("engram", "rerank.episodic.half_life_days", "half-life of {:g} days"),
         ("engram", "select.noise.sigma", "σ {:g}"),
         ("recall", "routes.graph.depth", "we take {:g}"),
     ],

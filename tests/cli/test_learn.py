@@ -111,7 +111,7 @@ def test_a_reranker_is_trained_shown_and_forgotten(used: str, command: Command) 
     learned = command("stats", "--store", used, "--json").json["learned"]
     assert learned["reranker"] == verdict
     said = command("stats", "--store", used).out
-    told = r"on, learned-1\.\w+: nDCG 0\.\d+ → 0\.\d+ on the newest 48 of 120 recalls; \+0\.\d+ nDCG"
+    told = r"on, learned-2\.\w+: nDCG 0\.\d+ → 0\.\d+ on the newest 48 of 120 recalls; \+0\.\d+ nDCG"
     assert re.search(rf"^learned reranker +{told}", said, re.MULTILINE)
     forgotten = command("train", "reset", "--store", used, "--json").json
     assert forgotten["forgotten"]["reranker"] == verdict

@@ -38,14 +38,16 @@ def test_list_as_json_counts_the_stages(command: Command) -> None:
 
 
 @pytest.mark.parametrize("name", known_recipes())
-def test_show_draws_every_part_with_every_constant(name: str, command: Command) -> None:
+def test_show_draws_every_part_with_every_constant_that_does_something(name: str, command: Command) -> None:
     recipe = load_recipe(name)
     out = command("recipes", "show", name).out
     flat = " ".join(re.sub(r"[│├┘┬─▷]", " ", out).split())
-    wanted = {key: value for route in recipe.routes for key, value in route_constants(route).items()}
     stages = (*recipe.boosts, *recipe.rerank, *recipe.select)
-    wanted |= {key: value for stage in stages for key, value in constants(stage.constants).items()}
-    for key in set(wanted) - {"name", "search", "ids", "by_intent"}:
+    given = [*map(route_constants, recipe.routes), *(constants(stage.constants) for stage in stages)]
+    wanted = {
+        key for each in given for key, value in each.items() if value and not (key == "weight" and "alone" in each)
+    }
+    for key in wanted - {"name", "search", "ids", "by_intent"}:
         assert re.search(rf"\b{key} \S", flat), key
     order = ["question", "understand", "plan", *(route.name for route in recipe.routes), "fuse"]
     order += [stage.name for stage in stages] + ["answer"]
@@ -85,6 +87,14 @@ def test_show_says_whether_a_cross_encoder_replaces_the_score_or_adds_to_it(comm
     assert "Its score in 0..1 replaces the fused one of the best" in shown["engram"]
     assert "+ weight · log-odds that it answers" in shown["default"]
     assert "+ weight · log-odds" not in shown["engram"]
+    assert "weight 0.15" not in shown["engram"]
+    assert "weight 0.15" in shown["default"]
+
+
+def test_show_folds_what_is_off(command: Command) -> None:
+    out = command("recipes", "show", "engram").out
+    assert re.search(r"dense +dense, field full, depth 20, weight 1, 3 off", out)
+    assert "typed" not in out
 
 
 @pytest.mark.parametrize("name", known_recipes())

@@ -85,7 +85,7 @@ def test_N1_a_stage_that_rests_says_so(many: Engine) -> None:
         "cross_encoder": "it runs from normal effort on",
         "learned": "no model that learned from use is switched on",
         "noise": "its width is 0",
-        "threshold": "no cross-encoder has judged, or all that it judged is good enough",
+        "threshold": "no cross-encoder has judged, or the best that it read is good enough",
     }
     assert re.search(r"\n  access +idle ", answer.explain())
 

@@ -51,7 +51,7 @@ def must_have(connection: apsw.Connection, stored: dict[int, Document]) -> None:
     """The index has exactly these documents, in blocks that follow each other."""
     expected: dict[str, list[tuple[int, ...]]] = {}
     for row in sorted(stored):
-        for lexeme, count in stored[row].weights().items():
+        for lexeme, count in stored[row].counts().items():
             expected.setdefault(lexeme, []).append((row, count, stored[row].length))
     terms = rows(connection, "SELECT lexeme, term, documents FROM terms")
     found = {lexeme: postings.unpack(postings.read(connection, 1, term)).tolist() for lexeme, term, _ in terms}
@@ -80,19 +80,20 @@ def test_a_term_that_grows_one_by_one_lies_in_few_blocks() -> None:
     assert postings.read_latest(connection, 1, term, 3)[:3] == [500, 499, 498]
 
 
+@pytest.mark.parametrize("multiplied", [False, True])
 @pytest.mark.parametrize("spread", [1, 50])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_search_that_stops_early_gives_the_exhaustive_answer(seed: int, spread: int) -> None:
+def test_the_search_that_stops_early_gives_the_exhaustive_answer(seed: int, spread: int, multiplied: bool) -> None:
     """Also where rows lie far apart, and among the rows of a filter."""
     chance = random.Random(seed)
     found = [document(spread * (number + 1), chance) for number in range(3_000)]
     corpus = Corpus(len(found), sum(item.length for item in found))
     read = Counter[str]()
-    terms = {word: term_of(word, found, corpus, read) for word in WORDS}
+    terms = {word: term_of(word, found, corpus, read, multiplied) for word in WORDS}
     for asked in (WORDS[:3], WORDS[8:], WORDS[::-1], [WORDS[0]], [WORDS[11], WORDS[0]]):
         for kept in (None, np.arange(spread, 3_000 * spread, 7 * spread)):
             allowed = None if kept is None else set(kept.tolist())
-            expected = exhaustive(found, asked, corpus, terms, allowed)
+            expected = exhaustive(found, asked, corpus, terms, allowed, multiplied)
             for depth in (1, 10, 160):
                 best, scores = bm25.best([terms[word] for word in asked], depth, kept)
                 assert list(zip(best.tolist(), scores.tolist(), strict=True)) == expected[:depth]
@@ -117,18 +118,28 @@ def test_documents_that_cannot_be_among_the_best_are_not_summed(monkeypatch: pyt
     assert summed == [100]
 
 
-def term_of(word: str, found: list[Document], corpus: Corpus, read: Counter[str]) -> bm25.Term:
-    packed = [(item.memory, item.weights()[word], item.length) for item in found if item.weights()[word]]
+def term_of(
+    word: str, found: list[Document], corpus: Corpus, read: Counter[str], multiplied: bool = False
+) -> bm25.Term:
+    counts = [item.counts().get(word, 0) for item in found]
+    packed = [(item.memory, count, item.length) for item, count in zip(found, counts, strict=True) if count]
     parts = bm25.Postings.of(np.array(packed, dtype=np.uint32).reshape(-1, 3))
-    return bm25.Term(bm25.Weight(corpus.idf(len(packed)), corpus), len(packed), lambda: parts)
+    return bm25.Term(bm25.Weight(corpus.idf(len(packed)), corpus, multiplied), len(packed), lambda: parts)
 
 
 def exhaustive(
-    found: list[Document], asked: list[str], corpus: Corpus, terms: dict[str, bm25.Term], allowed: set[int] | None
+    found: list[Document],
+    asked: list[str],
+    corpus: Corpus,
+    terms: dict[str, bm25.Term],
+    allowed: set[int] | None,
+    multiplied: bool,
 ) -> list[tuple[int, float]]:
     scores = {}
     for item in found:
-        counts = item.weights()
-        if (allowed is None or item.memory in allowed) and any(counts[word] for word in asked):
-            scores[item.memory] = sum(corpus.share(terms[word].weight.idf, counts[word], item.length) for word in asked)
+        counts = item.counts()
+        if (allowed is None or item.memory in allowed) and any(counts.get(word) for word in asked):
+            scores[item.memory] = sum(
+                corpus.share(terms[word].weight.idf, counts.get(word, 0), item.length, multiplied) for word in asked
+            )
     return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))

@@ -36,6 +36,17 @@ def chain(engine: Engine) -> Engine:
     return engine
 
 
+def test_R7_adding_a_known_name_gives_the_entity_that_is_there(engine: Engine) -> None:
+    engine.remember("Sarah Chen works at Northwind", id="work")
+    known = engine.graph.entity("Sarah Chen")
+    again = engine.graph.add("sarah chen", "person", aliases=["Sari"])
+    assert (again.id, again.name) == (known.id, "Sarah Chen")
+    assert engine.graph.add("Northwind").id == engine.graph.entity("Northwind").id
+    engine.graph.relate("Sarah Chen", "reports to", "Northwind")
+    engine.forget("work")
+    assert engine.graph.entity("Sari").id == known.id
+
+
 def test_a_direct_mention_scores_one(chain: Engine) -> None:
     hit = hits(chain, "Alpha")["Alpha"]
     assert (hit.score, hit.factor, hit.note) == (1.0, 1.0, "mentions Alpha")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
@@ -28,6 +28,9 @@ PLAIN = 80
 WIDEST = 100
 LEAST_ROOM = 24
 """With fewer columns than this next to the names, the constants go under them."""
+
+UNTOLD = frozenset({"name", "search", "ids"})
+"""Fields that stand elsewhere in the drawing."""
 
 _ID = re.compile(rf"[{''.join(SOURCES)}]\d+")
 _ID_LIST = re.compile(r" ?\([A-Z]\d+(?:, [A-Z]\d+)*\)")
@@ -113,7 +116,7 @@ def _rows(recipe: Recipe) -> Iterator[Row]:
     if recipe.fusion.method != "composite":
         del fusion["weights"]  # those of the routes are all there are
     how = "in one statement of the store" if recipe.fusion.store else "from the routes' lists, run in parallel"
-    yield Row("  ", "  │ ", "fuse", (_pairs(fusion), how), recipe.fusion.ids, "bold")
+    yield Row("  ", "  │ ", "fuse", (_told(fusion, recipe.fusion), how), recipe.fusion.ids, "bold")
     yield gap
     for title, stages in (("boost", recipe.boosts), ("rerank", recipe.rerank), ("select", recipe.select)):
         if stages:
@@ -144,7 +147,7 @@ def _routes(routes: Sequence[RouteSpec]) -> Iterator[Row]:
     for number, route in enumerate(routes):
         values = route_constants(route)
         by_intent = values.pop("by_intent")
-        details = [f"{route.search}, {_pairs(values)}"]
+        details = [", ".join(filter(None, (route.search, _told(values, route, route.options))))]
         if by_intent:
             details.append("by_intent " + ", ".join(f"{key}{_NBSP}×{_NBSP}{by_intent[key]:g}" for key in by_intent))
         lead = "  ├── " if not last else "  ├─┬ " if not number else "  ├─┘ " if number == last else "  │ ├ "
@@ -160,13 +163,29 @@ def _stages(title: str, stages: Sequence[StageSpec]) -> Iterator[Row]:
     for stage in stages:
         kind = STAGES[stage.name]
         does = kind.does(stage.constants) if kind.does else (kind.run.__doc__ or "").strip().partition("\n")[0]
-        details = (_pairs(constants(stage.constants)), _ID_LIST.sub("", does).rstrip("."))
+        values = constants(stage.constants)
+        if values.get("alone"):
+            del values["weight"]  # its score replaces the fused one
+        details = (_told(values, stage.constants), _ID_LIST.sub("", does).rstrip("."))
         yield Row("  ├▷ ", "  │  ", stage.name, tuple(filter(None, details)), stage.ids, "yellow")
+
+
+def _told(values: Mapping[str, Any], record: Any, options: Any = None) -> str:
+    """The constants that do something, and how many are off as they are when left out."""
+    left_out = {field.name: _default(field) for each in (record, options) if each for field in fields(each)}
+    told = {key: value for key, value in values.items() if key not in UNTOLD}
+    shown = {key: value for key, value in told.items() if value or value != left_out.get(key, MISSING)}
+    off = len(told) - len(shown)
+    return ", ".join(filter(None, (_pairs(shown), f"{off}{_NBSP}off" if off else "")))
+
+
+def _default(field: Field[Any]) -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()
 
 
 def _pairs(values: Mapping[str, Any]) -> str:
     """Constants by the names by which `--set` changes them."""
-    left = {key: value for key, value in values.items() if key not in {"name", "search", "ids"}}
+    left = {key: value for key, value in values.items() if key not in UNTOLD}
     return ", ".join(f"{key}{_NBSP}{_text_of(value)}" for key, value in left.items())
 
 

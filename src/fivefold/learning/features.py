@@ -18,19 +18,19 @@ from fivefold.values.vectors import Matrix
 STEP = "learned"
 """The name of the step by which a candidate shows that the learned reranker has moved it."""
 
-SHARES = ("dense", "lexical", "graph", "temporal")
-"""The kinds of search whose share of the fused score is a feature."""
+NAMES = ("cosine", "importance", "access count", "age", "retention", *TYPES)
+"""The ten features of E5, where its layer is the memory's type."""
 
-NAMES = ("cosine", "importance", "access count", "age", "retention", *TYPES, *(f"{kind} share" for kind in SHARES))
-"""The ten features of E5, where its layer is the memory's type, and the shares of the routes."""
-
-VERSION = 1
-"""Of the features' meaning and order; a log or a model of another version is not used."""
+VERSION = 2
+"""Of the features' meaning and order; a model of another version is not used."""
 
 HALF_LIFE_DAYS = 30.0
 """Days after which an unused memory is half forgotten."""
 
 _WIDTH = 1 + len(NAMES)
+_LOGGED = {1: _WIDTH + 4, VERSION: _WIDTH}
+"""Numbers of a hit in the log, by version; the first version ended in the shares of four routes."""
+
 _TYPES = {kind: tuple(float(kind == other) for other in TYPES) for kind in TYPES}
 
 
@@ -58,10 +58,11 @@ def pack_features(recall: Recall) -> bytes:
 
 
 def unpack_features(blob: bytes | None) -> Matrix | None:
-    """The rows of a logged recall; None where the log has none, or another version."""
-    if not blob or blob[0] != VERSION or (len(blob) - 1) % (4 * _WIDTH):
+    """The rows of a logged recall; None where the log has none, or one of an unknown version."""
+    width = _LOGGED.get(blob[0]) if blob else None
+    if not blob or not width or (len(blob) - 1) % (4 * width):
         return None
-    return np.frombuffer(blob, dtype="<f4", offset=1).astype(np.float32).reshape(-1, _WIDTH)
+    return np.frombuffer(blob, dtype="<f4", offset=1).astype(np.float32).reshape(-1, width)[:, :_WIDTH]
 
 
 def retention(memory: Memory, now: datetime) -> float:
@@ -73,15 +74,9 @@ def retention(memory: Memory, now: datetime) -> float:
 def _row(candidate: Candidate, now: datetime, kinds: Mapping[str, str]) -> tuple[float, ...]:
     """Without a cosine the feature is NaN; the reranker then takes it as average."""
     memory = candidate.memory
-    cosine = nan
-    parts = dict.fromkeys(SHARES, 0.0)
-    for item in candidate.evidence:
-        kind = kinds.get(item.route, item.route)
-        if kind == "dense" and not item.score <= cosine:
-            cosine = item.score
-        if kind in parts:
-            parts[kind] += item.contribution
-    total = candidate.fused or 1.0
+    cosine = max(
+        (item.score for item in candidate.evidence if kinds.get(item.route, item.route) == "dense"), default=nan
+    )
     return (
         base_score(candidate),
         cosine,
@@ -90,5 +85,4 @@ def _row(candidate: Candidate, now: datetime, kinds: Mapping[str, str]) -> tuple
         log1p(max(0.0, age_in_days(memory.event_at, now))),
         retention(memory, now),
         *_TYPES[memory.type],
-        *(part / total for part in parts.values()),
     )

@@ -144,16 +144,16 @@ def load_reranker(data: bytes, namespace: str) -> tuple[Ranker | None, Verdict]:
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
             tensors = {name: file[name] for name in file.files}
         header = json.loads(str(tensors.pop("header")))
-        _check_header(header, namespace)
+        _check_header(header, namespace, bool(tensors))
         return _ranker(tensors), _verdict(header["verdict"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
         raise BadModel(f"the learned reranker's file is damaged ({type(error).__name__})") from None
 
 
-def _check_header(header: Mapping[str, Any], namespace: str) -> None:
+def _check_header(header: Mapping[str, Any], namespace: str, has_model: bool) -> None:
     if header["format"] != FORMAT:
         raise BadModel(f"the learned reranker's file has format {header['format']}, this fivefold reads {FORMAT}")
-    if (header["version"], tuple(header["features"])) != (VERSION, NAMES):
+    if has_model and (header["version"], tuple(header["features"])) != (VERSION, NAMES):
         raise BadModel("the learned reranker was trained on other features than this fivefold uses; train it again")
     if header["namespace"] != namespace:
         raise BadModel(f"the learned reranker's file belongs to namespace {header['namespace']!r}, not {namespace!r}")

@@ -127,8 +127,9 @@ def _stages(table: Mapping[str, Any], group: str) -> tuple[StageSpec, ...]:
 
 def _stage(group: str, item: dict[str, Any], at: str) -> StageSpec:
     name, ids = item.pop("name", None), item.pop("ids", ())
-    if not isinstance(name, str) or name not in STAGES or STAGES[name].group != group:
-        known = [key for key in STAGES.names() if STAGES[key].group == group]
+    groups = {group, "boosts"} if group == "rerank" else {group}  # a boost may raise what a model said, too
+    if not isinstance(name, str) or name not in STAGES or STAGES[name].group not in groups:
+        known = [key for key in STAGES.names() if STAGES[key].group in groups]
         raise refusal(f"{at}.name", f"{short_repr(name)} is unknown; it is one of {', '.join(known)}")
     effort = item.pop("effort", STAGES[name].effort)
     constants = build(STAGES[name].constants, item, at)

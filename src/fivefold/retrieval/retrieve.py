@@ -20,6 +20,7 @@ from fivefold.retrieval.route_line import RouteLine
 from fivefold.retrieval.routes import ROUTES, SearchContext
 from fivefold.stores.protocol import DensePreparation
 from fivefold.values.filters import EVERYTHING
+from fivefold.values.memory import Type
 from fivefold.values.recall_trace import Plan, RouteHit, RoutePlan, RouteRun
 
 _log = logging.getLogger("fivefold")
@@ -70,7 +71,29 @@ def retrieve(
     }
     patient = {route for route, done in prepared.items() if done.scans}
     runs = _runs(plan, context, pool, fusion, patient, known)
+    if few := _too_few(plan, runs, context):
+        wide = replace(plan, routes=tuple(replace(part, types=()) for part in plan.routes))
+        narrowed = {part.route for part in plan.routes if _types_of(part, context)}
+        runs = [
+            replace(run, reason=few) if run.route in narrowed and run.status == "hits" else run
+            for run in _runs(wide, context, pool, fusion, patient, Begun())
+        ]
     return [_with_note(run, prepared[run.route].note) if run.route in prepared else run for run in runs]
+
+
+def _too_few(plan: Plan, runs: Sequence[RouteRun], context: SearchContext) -> str:
+    """Why the whole search runs once more over all types: a route found too few of the implied ones (R9)."""
+    for part, run in zip(plan.routes, runs, strict=True):
+        types = _types_of(part, context)
+        if types and run.status == "hits" and run.found < context.settings.widen_below:
+            return f"only {run.found} of type {' or '.join(types)} by {part.route}, so all types were searched"
+    return ""
+
+
+def _types_of(part: RoutePlan, context: SearchContext) -> tuple[Type, ...]:
+    """The implied types that the filter allows. A route that only supports others' hits brings no candidates."""
+    allowed = EVERYTHING if part.supports else context.keep
+    return tuple(type for type in part.types if not allowed.types or type in allowed.types)
 
 
 def _prepare(part: RoutePlan, context: SearchContext) -> DensePreparation:
@@ -188,19 +211,11 @@ def _run(part: RoutePlan, context: SearchContext) -> RouteRun:
 
 
 def _search(part: RoutePlan, context: SearchContext) -> tuple[list[RouteHit], str]:
-    """Search among the implied types first; too few of those, and all types that the filter allows are searched (R9).
-
-    A route that only supports other routes' hits is not narrowed: it brings no candidates.
-    """
-    route = ROUTES[part.search]
+    """Search among the implied types, or among all that the filter allows."""
     allowed = EVERYTHING if part.supports else context.keep
-    implied = tuple(type for type in part.types if not allowed.types or type in allowed.types)
-    narrowed = replace(allowed, types=implied) if implied else allowed
-    hits = route.search(context, part.depth, narrowed, part.options)
-    if not implied or len(hits) >= context.settings.widen_below:
-        return hits, part.reason
-    wide = route.search(context, part.depth, allowed, part.options)
-    return wide, f"only {len(hits)} of type {' or '.join(part.types)}, so all types were searched"
+    types = _types_of(part, context)
+    narrowed = replace(allowed, types=types) if types else allowed
+    return ROUTES[part.search].search(context, part.depth, narrowed, part.options), part.reason
 
 
 def _ms(start: float) -> float:

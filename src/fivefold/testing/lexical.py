@@ -143,6 +143,20 @@ class LexicalLaws(StoreFixtures):
             {"content": "oil", "id": "g"},
         )
         _ranked_alike(pair, ["tea", "milk tea", "tea sugar salt"])
+        _ranked_alike(pair, ["tea", "milk tea", "tea sugar salt"], multiplied=True)
+
+    def test_R4_a_predicate_multiplies_the_score_by_four(self, pair: StorePair) -> None:
+        pair.remember(
+            {"content": "lamp shade", "predicate": "badge", "id": "predicate"},
+            {"content": "badge lamp shade", "id": "content"},
+            {"content": "badge badge lamp", "id": "twice"},
+            *({"content": f"lamp number {i}", "id": f"other{i}"} for i in range(6)),
+        )
+        found = dict(words(pair.tested, "badge", multiplied=True))
+        assert found["predicate"] == pytest.approx(4 * found["content"], rel=1e-12)
+        counted = dict(words(pair.tested, "badge"))
+        assert counted["content"] < counted["predicate"] < 2 * counted["content"]
+        assert (found["content"], found["twice"]) == (counted["content"], counted["twice"])
 
     def test_a_word_of_nearly_every_memory_still_counts_a_little(self, pair: StorePair) -> None:
         """An inverse frequency below zero is floored, so that no word ever speaks against a memory."""
@@ -207,16 +221,21 @@ class LexicalLaws(StoreFixtures):
         assert some == [word for word in every if word.startswith(whole[0][0])]
 
 
-def _ranked_alike(pair: StorePair, questions: Sequence[str], sessions: bool = False, depth: int = 100) -> None:
+def _ranked_alike(
+    pair: StorePair, questions: Sequence[str], sessions: bool = False, depth: int = 100, multiplied: bool = False
+) -> None:
     for question in questions:
-        expected, actual = (_ranked(engine, question, depth, sessions) for engine in (pair.reference, pair.tested))
+        expected, actual = (
+            _ranked(engine, question, depth, sessions, multiplied) for engine in (pair.reference, pair.tested)
+        )
         assert [score for _, score in actual] == pytest.approx([score for _, score in expected], rel=ROUNDING), question
         assert _settled(actual, expected) == [id for id, _ in expected], question
 
 
-def _ranked(engine: Engine, question: str, depth: int, sessions: bool) -> Ranking:
+def _ranked(engine: Engine, question: str, depth: int, sessions: bool, multiplied: bool) -> Ranking:
     names = session_names(engine)
-    return [(names.get(id, id), score) for id, score in words(engine, question, depth, sessions=sessions)]
+    found = words(engine, question, depth, sessions=sessions, multiplied=multiplied)
+    return [(names.get(id, id), score) for id, score in found]
 
 
 def _settled(actual: Ranking, expected: Ranking) -> list[str]:

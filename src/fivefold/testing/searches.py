@@ -22,11 +22,13 @@ def dense(engine: Engine, text: str, depth: int = 50, keep: Filter = ALL, where:
     return _by_id(engine, reader.search.dense(space, where, vector, depth, keep))
 
 
-def words(engine: Engine, text: str, depth: int = 50, keep: Filter = ALL, sessions: bool = False) -> Ranking:
+def words(
+    engine: Engine, text: str, depth: int = 50, keep: Filter = ALL, sessions: bool = False, multiplied: bool = False
+) -> Ranking:
     """What shares words with a text, by id."""
     reader = engine.store.reader(engine.namespace)
     asked = list(dict.fromkeys(lexemes(text)))
-    return _by_id(engine, reader.search.lexical(asked, depth, keep, sessions=sessions))
+    return _by_id(engine, reader.search.lexical(asked, depth, keep, sessions=sessions, multiplied=multiplied))
 
 
 def _by_id(engine: Engine, hits: list[RouteHit]) -> Ranking:

@@ -71,13 +71,18 @@ class Graph:
         return page_of(items, limit, "memories", lambda memory: (to_micros(memory.event_at), memory.row))
 
     def add(self, name: str, kind: str = "name", aliases: Sequence[str] = ()) -> Entity:
-        """Add an entity; it stays even when no memory mentions it."""
+        """Add an entity, or give the one of that name; it stays even when no memory mentions it."""
         name = checked_name(name, "an entity's name")
         others = [checked_name(alias, "an alias") for alias in aliases]
         if kind not in ("person", "name", "identifier", "topic"):
             raise InvalidInput(f"{kind!r} is unknown; it is one of person, name, identifier, topic", field="kind")
+        known = next((item for item in self.entities(name) if folded(item.name) == folded(name)), None)
         with self._namespace.transaction() as txn:
-            key = txn.entities.add(Mention(name, kind), by_hand=True)  # type: ignore[arg-type]
+            if known is None:
+                key = txn.entities.add(Mention(name, kind), by_hand=True)  # type: ignore[arg-type]
+            else:
+                key = known.id
+                txn.entities.rename(key, known.name)  # it is there by hand now
             for alias in others:
                 txn.entities.add_alias(key, folded(alias))
         return self.entity(key)

@@ -123,8 +123,23 @@ def test_the_type_a_question_implies_narrows_dense_and_lexical(typed: Engine) ->
 def test_too_few_of_the_type_and_the_filter_is_dropped(typed: Engine) -> None:
     typed.remember_many([{"content": f"coffee was bought on day {i}", "type": "fact"} for i in range(8)])
     answer = typed.recall("coffee settings", recipe="recall", k=20)
-    assert run_of(answer, "lexical").reason == "only 0 of type preference, so all types were searched"
+    assert run_of(answer, "lexical").reason == "only 0 of type preference by lexical, so all types were searched"
     assert "fact" in {hit.memory.type for hit in answer}
+
+
+def test_R9_the_whole_search_widens_and_not_one_route(typed: Engine) -> None:
+    typed.remember_many([{"content": f"coffee was bought on day {i}", "type": "fact"} for i in range(8)])
+    answer = typed.recall("coffee settings", recipe="recall", k=20)
+    found = {route: run_of(answer, route) for route in ("dense", "lexical")}
+    assert {run.reason for run in found.values()} == {
+        "only 0 of type preference by lexical, so all types were searched"
+    }
+    assert found["dense"].found == 24
+
+
+@pytest.mark.parametrize("question", ["tea that I might like", "the tea people want"])
+def test_R2_like_and_want_imply_preferences(typed: Engine, question: str) -> None:
+    assert typed.recall(question, recipe="recall").query.type_hints == ("preference",)
 
 
 def test_a_type_the_namespace_hardly_holds_is_no_hint(engine: Engine) -> None:

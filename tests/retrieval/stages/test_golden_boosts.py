@@ -43,12 +43,27 @@ def test_d12_the_future_is_new_and_the_floor_never_goes() -> None:
     assert Decay("linear", None).left(10_000) == 1.0
 
 
-def test_f4_five_stage_halves_a_score_at_90_days() -> None:
+@pytest.mark.parametrize(
+    ("changes", "left"),
+    [({}, {0: 1.0, 10: 2 ** (-1 / 9), 90: 0.8, 3_650: 0.8}), ({"floor": 0.0}, {0: 1.0, 90: 0.5, 180: 0.25})],
+    ids=["as shipped", "unbounded"],
+)
+def test_F4_five_stage_boosts_what_is_recent_by_a_bounded_factor(
+    changes: dict[str, float], left: dict[int, float]
+) -> None:
+    recipe = load_recipe("five-stage", {f"boosts.decay.all.{name}": value for name, value in changes.items()})
+    spec = next(spec for spec in recipe.boosts if spec.name == "decay")
+    candidates = [of(days, 0.8, event_at=aged(days)) for days in left]
+    found = scores(STAGES["decay"].run(Pool(candidates), search(), spec.constants))
+    assert found == pytest.approx({days: 0.8 * share for days, share in left.items()})
+
+
+def test_F4_age_alone_never_undoes_what_both_searches_found_first() -> None:
+    """The best of one list, brand new, stays behind the best of both lists, however old that is."""
     spec = next(spec for spec in load_recipe("five-stage").boosts if spec.name == "decay")
-    candidates = [of(1, 0.8, event_at=NOW), of(2, 0.8, event_at=aged(90)), of(3, 0.8, event_at=aged(180))]
-    assert scores(STAGES["decay"].run(Pool(candidates), search(), spec.constants)) == pytest.approx(
-        {1: 0.8, 2: 0.4, 3: 0.2}
-    )
+    candidates = [of(1, 2 / 61, event_at=aged(10_000)), of(2, 1 / 61, event_at=NOW)]
+    found = scores(STAGES["decay"].run(Pool(candidates), search(), spec.constants))
+    assert found[1] > found[2]
 
 
 def test_f4_a_type_may_have_a_curve_of_its_own() -> None:

@@ -53,7 +53,7 @@ def test_m6_jaccard() -> None:
 @pytest.mark.parametrize(("cosine", "kept"), [(0.9399, True), (0.9401, False)])
 def test_m6_a_duplicate_is_dropped_at_0_94(cosine: float, kept: bool) -> None:
     vectors = {1: [1.0, 0.0], 2: [cosine, (1 - cosine**2) ** 0.5]}
-    chosen = stage("mmr", [of(1, 1.0), of(2, 0.9)], search(Namespace(vectors)))
+    chosen = stage("mmr", [of(1, 1.0), of(2, 0.9), of(9, 0.8)], search(Namespace(vectors), k=2))
     assert (2 in scores(chosen)) is kept
     if not kept:
         assert [(item.id, item.stage) for item in chosen.dropped] == [("m00002", "mmr")]
@@ -61,8 +61,15 @@ def test_m6_a_duplicate_is_dropped_at_0_94(cosine: float, kept: bool) -> None:
 
 
 def test_m6_a_duplicate_names_the_one_it_repeats() -> None:
-    chosen = stage("mmr", [of(3, 1.0), of(1, 0.9), of(4, 0.8)], search(Namespace(VECTORS)))
+    chosen = stage("mmr", [of(3, 1.0), of(1, 0.9), of(4, 0.8)], search(Namespace(VECTORS), k=2))
     assert chosen.dropped[0].reason.startswith("says what m00001 says")
+
+
+def test_M6_duplicates_fill_the_list_behind_all_others_when_nothing_else_is_left() -> None:
+    chosen = stage("mmr", [of(1, 1.0), of(4, 0.9), of(3, 0.1)], search(Namespace(VECTORS), k=3))
+    assert [candidate.memory.row for candidate in best_first(chosen.candidates)] == [1, 3, 4]
+    assert chosen.candidates[-1].steps[-1].why == "1.0000 redundancy; nothing else is left"
+    assert not chosen.dropped
 
 
 def test_m6_without_vectors_nothing_is_alike() -> None:

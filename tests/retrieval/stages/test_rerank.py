@@ -19,7 +19,8 @@ from fivefold.models.rerankers.cached import Scores
 from fivefold.retrieval.recipe import Recipe, recipe_data
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe, parse_recipe
 from fivefold.retrieval.stages import Pool, best_first, rerank
-from fivefold.retrieval.stages.rerank import FIRST_DEPTH, CrossEncoder, cross_encoder, log_odds
+from fivefold.retrieval.stages.noise import log_odds
+from fivefold.retrieval.stages.rerank import FIRST_DEPTH, CrossEncoder, cross_encoder
 from fivefold.values.reading import Passage
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import StageNote
@@ -206,16 +207,6 @@ def test_one_slow_moment_does_not_last() -> None:
         depth = rerank._depth("m", by)
         rerank._learn_pace("m", depth, 2.0 * depth)
     assert rerank._depth("m", by) == 20
-
-
-# With a threshold
-
-
-def test_a_threshold_holds_for_what_was_read_and_for_what_was_not(judge: Judge) -> None:
-    pool = stage("cross_encoder", [judged(1, 3.0, 0.9), judged(2, 2.0, 0.1), judged(3, 1.0, 0.9)], depth=2, weight=0.2)
-    kept = stage("threshold", pool.candidates, least=0.4)
-    assert scores(kept) == pytest.approx({1: 1 + 0.2 * math.log(9)})
-    assert [item.reason for item in kept.dropped] == ["below the least score of 0.4"] * 2
 
 
 # A failure leaves the order

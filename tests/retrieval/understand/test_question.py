@@ -123,7 +123,7 @@ def test_several_intents_hold_and_carry_their_words(engine: Engine) -> None:
         ("when did I sign it?", {"event"}),
         ("who is Sarah?", {"entity"}),
         ("when did I like it?", {"event", "preference"}),
-        ("what's that thing that's like an API?", set()),
+        ("what's that thing that's like an API?", {"preference"}),
         ("colour of the door", set()),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from math import log
 
 import numpy as np
@@ -10,9 +11,10 @@ import numpy as np
 from fivefold.bench.golden.figures import CHANNELS
 from fivefold.bench.golden.golden import Golden
 from fivefold.bench.golden.store import NOW, UNREAD, GoldenStore, WordVectors, factor_of
-from fivefold.learning.features import NAMES, SHARES
+from fivefold.learning.features import NAMES
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.routes.associative import attend
+from fivefold.retrieval.stages.noise import RERANKED
 from fivefold.stores.sql.kept_rows import ALL
 from fivefold.stores.sqlite.coded_vectors import CodedVectors
 from fivefold.stores.sqlite.scan import coded
@@ -20,6 +22,8 @@ from fivefold.stores.sqlite.sign_scan import CodeArrays, likely_nearest
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.stores.sqlite.vectors import knn
 from fivefold.values.recall import Recall
+
+QUIET = {"select.noise.sigma": 0, "select.threshold.on": False}
 
 VECTORS, DIMENSION = 18_000, 384
 """Enough vectors that signs are compared before codes (E8)."""
@@ -37,8 +41,8 @@ def _listed(weights: Iterable[float]) -> str:
     return "/".join(f"{weight:g}" for weight in weights)
 
 
-def _answer(store: GoldenStore, question: str) -> Recall:
-    changes = {**UNREAD, "select.noise.sigma": 0}
+def _answer(store: GoldenStore, question: str, half_life_days: float = 30.0) -> Recall:
+    changes = {**UNREAD, "select.noise.sigma": 0, "rerank.episodic.half_life_days": half_life_days}
     return store.engine("mill").recall(question, recipe="engram", now=NOW, overrides=changes)
 
 
@@ -57,6 +61,27 @@ def _constant(group: str, stage: str, name: str) -> float:
 
 def _stage(group: str, name: str) -> object:
     return next(stage.constants for stage in getattr(load_recipe("engram"), group) if stage.name == name)
+
+
+def _read_beyond(store: GoldenStore) -> int:
+    """How many of those read stand below the twentieth place of the fused ranks, with 40 asked for."""
+    answer = store.engine("apples").recall("apple crate", 40, recipe="engram", now=NOW, overrides=QUIET)
+    fused = sorted((hit.candidate.fused for hit in answer), reverse=True)
+    read = [hit for hit in answer if any(step.why.endswith("that it answers") for step in hit.candidate.steps)]
+    assert len(read) == 20
+    return sum(hit.candidate.fused < fused[19] for hit in read)
+
+
+def _gated(store: GoldenStore, above: float) -> int:
+    """How many are returned with a least score that is so far above the best that a cross-encoder gave."""
+    ask = partial(store.engine("weights").recall, "how hot is the kiln?", recipe="engram", now=NOW)
+    best = max(step.after for hit in ask(overrides=QUIET) for step in hit.candidate.steps if step.stage == RERANKED)
+    return len(ask(overrides={"select.noise.sigma": 0, "select.threshold.least": best + above}))
+
+
+def _sharpness() -> float:
+    (route,) = (route for route in load_recipe("engram").routes if route.search == "associative")
+    return float(route.options.sharpness)
 
 
 def _completes(store: GoldenStore) -> bool:
@@ -100,12 +125,8 @@ def _coded_recall(store: GoldenStore) -> float:
     return len({hit.row for hit in by_codes} & {hit.row for hit in exact}) / 3
 
 
-def _features() -> str:
-    return f"{len(NAMES) - len(SHARES)} + {len(SHARES)}"
-
-
 def _below_threshold(store: GoldenStore) -> int:
-    changes = {**UNREAD, "select.threshold.least": 1_000.0}
+    changes = {**UNREAD, "select.threshold.least": 1.0}
     answer = store.engine("mill").recall("mill", recipe="engram", now=NOW, overrides=changes)
     return sum(item.stage == "threshold" for item in answer.dropped)
 
@@ -119,7 +140,14 @@ GOLDEN = (
     Golden("E3", "factor of a memory of the day that is asked for", 2.0, _date_match),
     Golden(
         "E3",
-        "factor of an event a year old, with a half-life of a year",
+        "factor of an event 30 days old, with a half-life of 60 days",
+        0.5**0.5,
+        lambda store: factor_of(_answer(store, "mill wheel", 60.0), "month", "episodic"),
+    ),
+    Golden("E3", "half-life of an event in days", 30.0, lambda _: _constant("rerank", "episodic", "half_life_days")),
+    Golden(
+        "E3",
+        "factor of an event a year old",
         0.5,
         lambda store: factor_of(_answer(store, "mill wheel"), "year", "episodic"),
     ),
@@ -130,9 +158,13 @@ GOLDEN = (
         lambda store: factor_of(_answer(store, "mill wheel"), "month", "access"),
     ),
     Golden("E4", "how many the cross-encoder reads", 20.0, lambda _: _constant("rerank", "cross_encoder", "depth")),
-    Golden("E5", "features, and the shares of the routes next to them", "10 + 4", lambda _: _features()),
+    Golden("E4", "read by the cross-encoder and not of the best 20 by rank", 0, _read_beyond),
+    Golden("E5", "features of the learned reranker", 10, lambda _: len(NAMES)),
     Golden("E6", "width of the noise", 0.02, lambda _: _constant("select", "noise", "sigma")),
     Golden("E6", "dropped by the threshold where no cross-encoder ran", 0, _below_threshold),
+    Golden("E6", "returned with a least score just above that of the best memory read", 0, lambda s: _gated(s, 1e-6)),
+    Golden("E6", "returned with one just below it", 2, lambda s: _gated(s, -1e-6)),
+    Golden("E7", "sharpness", 8.0, lambda _: _sharpness()),
     Golden("E7", "a cue is completed to the pattern next to it", True, _completes),
     Golden("E8", f"found of the true ten nearest of {VECTORS:,} vectors, by signs and codes", 1.0, _index_recall),
     Golden("E8", "found of the three nearest by codes in the file of a namespace", 1.0, _coded_recall),

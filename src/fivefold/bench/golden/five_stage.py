@@ -19,8 +19,10 @@ def _found(store: GoldenStore, route: str) -> int:
     return next(run.found for run in _answer(store).routes if run.route == route)
 
 
-def _left(store: GoldenStore, id: str) -> float:
-    answer = store.engine("mill").recall("mill", recipe="five-stage", now="2025-06-01T12:00:00Z", overrides=UNREAD)
+def _left(store: GoldenStore, id: str, **changes: float) -> float:
+    """What age leaves; `changes` are of the curve."""
+    overrides = UNREAD | {f"boosts.decay.all.{name}": value for name, value in changes.items()}
+    answer = store.engine("mill").recall("mill", recipe="five-stage", now="2025-06-01T12:00:00Z", overrides=overrides)
     return factor_of(answer, id, "decay")
 
 
@@ -77,7 +79,8 @@ GOLDEN = (
     Golden("F2", "best by BM25", 50, lambda store: _found(store, "lexical")),
     Golden("F3", "candidates that go on", 25, lambda store: len(_answer(store).hits) + len(_answer(store).dropped)),
     Golden("F3", "share of a first place: 1 / (60 + 1)", 1 / 61, _first_share),
-    Golden("F4", "left of a score after 90 days", 0.5, lambda store: _left(store, "quarter")),
+    Golden("F4", "left of a score after a year", 0.8, lambda store: _left(store, "year")),
+    Golden("F4", "left after 90 days without the floor", 0.5, lambda store: _left(store, "quarter", floor=0.0)),
     Golden("F4", "left of a new one", 1.0, lambda store: _left(store, "new")),
     Golden("F5", "memories that the cross-encoder scores in 0..1", 10, _judged),
     Golden("F5", "how many it reads", 10.0, lambda _: _constant("depth")),

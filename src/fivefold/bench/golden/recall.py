@@ -83,6 +83,14 @@ def _ticket(store: GoldenStore) -> str:
     return store.ask("people", "JIRA-9921", "lexical")[0].memory.id
 
 
+def _times_in_predicate(store: GoldenStore) -> float:
+    """The BM25 of a word in the predicate, as a multiple of that of the same word in the content."""
+    (run,) = (run for run in store.ask("badges", "badge", "recall").routes if run.route == "lexical")
+    scores = {store.engine("badges").get(id).row: id for id in ("predicate", "content")}
+    found = {scores[hit.row]: hit.score for hit in run.hits if hit.row in scores}
+    return found["predicate"] / found["content"]
+
+
 def _graph_score(store: GoldenStore, id: str) -> float:
     run = next(run for run in store.ask("people", "Sarah Chen", "recall").routes if run.route == "graph")
     row = store.engine("people").get(id).row
@@ -122,6 +130,7 @@ GOLDEN = (
     Golden("R2", "one without", "preference dropped", lambda s: _types(s, "my setting for the kestrel timeout")),
     Golden("R3", "opening with another embedder", "EmbedderMismatch", _refusal),
     Golden("R4", "the memory that has an identifier", "ticket", _ticket),
+    Golden("R4", "score of a word in the predicate, in that of the same word in the content", 4.0, _times_in_predicate),
     Golden("R5", "lexemes that a check compares", 5_000, lambda _: drift.MOST),
     Golden("R5", "Jaccard index below which the index is rebuilt", 0.7, lambda _: drift.LEAST),
     Golden("R5", "Jaccard index of four lexemes and these with four more: 4 / 8", "0.5, rebuilt", _drift),

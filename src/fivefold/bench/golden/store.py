@@ -163,6 +163,13 @@ def _workshop(engine: Engine) -> None:
     engine.check_drift()
 
 
+def _badges(engine: Engine) -> None:
+    """A word in the predicate of one memory and in the content of another of the same length."""
+    engine.remember("lamp shade", predicate="badge", id="predicate", event_at=NOW)
+    engine.remember("badge lamp shade", id="content", event_at=NOW)
+    engine.remember_many({"content": f"lamp number {i}", "event_at": NOW} for i in range(6))
+
+
 def _names(engine: Engine) -> None:
     """Two people of one name, one of whom three questions were about."""
     engine.remember("Sam Whitfield climbs rocks", id="rocks", event_at=NOW)
@@ -208,6 +215,7 @@ FILLED: Mapping[str, Callable[[Engine], None]] = {
     "people": _people,
     "weights": _weights,
     "workshop": _workshop,
+    "badges": _badges,
     "names": _names,
     "trees": _trees,
     "purchases": _purchases,

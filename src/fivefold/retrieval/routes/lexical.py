@@ -22,11 +22,18 @@ _ASKING = "happen happened happening go going went do talk talked discuss discus
 
 @dataclass(frozen=True, slots=True)
 class LexicalOptions:
-    """Whether the words are looked for in turns and notes, or in whole sessions."""
+    """Where the words are looked for, and how one in the short predicate weighs four times one in the content (R4)."""
 
     of: Annotated[
         Literal["turns", "sessions"], About("Whether words are searched in turns and notes, or in whole sessions")
     ] = "turns"
+    predicate: Annotated[
+        Literal["count", "score"],
+        About(
+            "How a word in the predicate weighs four times one in the content: it counts as four places, or what it "
+            "adds to the score is multiplied (R4)"
+        ),
+    ] = "count"
 
 
 class Lexical(BaseRoute):
@@ -47,8 +54,13 @@ class Lexical(BaseRoute):
         return None if rest else f"the question asks for {query.window.text!r} and no subject"
 
     def search(self, context: SearchContext, depth: int, keep: Filter, options: LexicalOptions) -> list[RouteHit]:
-        sessions = options.of == "sessions"
-        return context.reader.search.lexical(words(context.query), depth, keep, sessions=sessions)
+        return context.reader.search.lexical(
+            words(context.query),
+            depth,
+            keep,
+            sessions=options.of == "sessions",
+            multiplied=options.predicate == "score",
+        )
 
     def normalize(self, scores: Sequence[float]) -> list[float]:
         best = max(scores, default=0.0)

@@ -67,7 +67,7 @@ _BUILTIN: dict[str, Stage] = {
         noise.threshold,
         noise.Threshold,
         "select",
-        rests="no cross-encoder has judged, or all that it judged is good enough",
+        rests="no cross-encoder has judged, or the best that it read is good enough",
     ),
     "mmr": Stage(diversity.mmr, diversity.Mmr, "select", rests="there is nothing to choose from"),
     "standing": Stage(

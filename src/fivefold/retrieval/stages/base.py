@@ -25,6 +25,8 @@ class Pool:
     """What memories that are not candidates add to others, by row."""
     answers: Mapping[int, float] = field(default_factory=dict)
     """The log-odds that a memory answers, by row, for those that a model has read."""
+    judge: str = ""
+    """The cross-encoder that read the best, as a recipe names it; empty if none did."""
     notes: tuple[StageNote, ...] = ()
     chance: float | None = None
     """How likely one of the candidates answers, where a stage has judged it."""

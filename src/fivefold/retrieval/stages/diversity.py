@@ -1,4 +1,4 @@
-"""Diversity: relevance against what is already chosen, duplicates dropped (M6); neighbours brought along (M7)."""
+"""Diversity: relevance against what is already chosen, duplicates last (M6); neighbours brought along (M7)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ class Mmr(Value):
 
     lam: Annotated[float, Between(0, 1), About("Weighs relevance against redundancy")] = 0.78
     tags: Annotated[float, Between(0, 1), About("How much shared tags count as redundancy, next to the cosine")] = 0.35
-    duplicate: Annotated[float, Between(0, 2), About("Redundancy from which on a candidate is dropped")] = 0.94
+    duplicate: Annotated[
+        float, Between(0, 2), About("Redundancy from which on a candidate is dropped unless the list has room left")
+    ] = 0.94
     pool: Annotated[int, Between(1, 4_096), About("How many of the best it looks at")] = 32
     pool_per_k: Annotated[int, Between(0, 100), About("At least this many for each of the k")] = 4
     scaled: Annotated[
@@ -43,21 +45,30 @@ def mmr(pool: Pool, context: SearchContext, by: Mmr) -> Pool:
     nearest = np.zeros(len(scores))
     twin = np.zeros(len(scores), dtype=int)
     selection: list[Candidate] = []
-    copies: list[tuple[Candidate, str]] = []
+    copies: list[tuple[int, float, int]] = []
     while left:
         value = by.lam * scores[left] - (1 - by.lam) * nearest[left]
         pick = left.pop(int(np.argmax(value)))
         candidate = pool.candidates[pick]
         if selection and nearest[pick] >= by.duplicate:
-            of = pool.candidates[twin[pick]].memory.id
-            copies.append((candidate, f"says what {of} says, redundancy {nearest[pick]:.4f}"))
+            copies.append((pick, float(nearest[pick]), int(twin[pick])))
             continue
         after = by.lam * candidate.score - (1 - by.lam) * float(nearest[pick])
         why = f"{by.lam:g} · {candidate.score:.4f} − {1 - by.lam:.4g} · {nearest[pick]:.4f} redundancy"
         selection.append(candidate.with_step("mmr", after, why))
         closer = alike[pick] > nearest
         nearest, twin = np.maximum(nearest, alike[pick]), np.where(closer, pick, twin)
-    return pool.without(copies, "mmr").with_candidates(selection)
+    room = max(0, context.k - len(selection))
+    last = min((candidate.score for candidate in selection), default=0.0)
+    for place, alike_to, _ in copies[:room]:
+        candidate = pool.candidates[place]
+        after = min(last, by.lam * candidate.score - (1 - by.lam) * alike_to)
+        selection.append(candidate.with_step("mmr", after, f"{alike_to:.4f} redundancy; nothing else is left"))
+    dropped = [
+        (pool.candidates[place], f"says what {pool.candidates[of].memory.id} says, redundancy {alike_to:.4f}")
+        for place, alike_to, of in copies[room:]
+    ]
+    return pool.without(dropped, "mmr").with_candidates(selection)
 
 
 def redundancy(candidates: list[Candidate], vectors: Matrix, tags: float) -> Matrix:

@@ -1,21 +1,33 @@
-"""Noise for variation, and a threshold that leaves out weak answers (E6)."""
+"""Noise for variation, and a threshold that gates out garbage (E6)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log
 from typing import Annotated
 
 import numpy as np
 
+from fivefold.errors import FivefoldError
+from fivefold.learning.features import search_kinds
+from fivefold.models.rerankers import reranker
+from fivefold.models.rerankers.cached import SCORES
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool
 from fivefold.values.field_types import About, Between
 from fivefold.values.ids import content_hash
-from fivefold.values.recall_trace import Candidate
+from fivefold.values.reading import Passage
+from fivefold.values.recall_trace import StageNote
 from fivefold.values.serialize import Value
 
 RERANKED = "cross-encoder"
 """The step by which a candidate shows that a cross-encoder has judged it."""
+
+WORDLESS = Passage("-", "")
+"""A memory that says nothing. Hosted models refuse a text without any character."""
+
+TIMEOUT_S = 2.0
+"""Seconds that a model may take for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +55,57 @@ def noise(pool: Pool, context: SearchContext, by: Noise) -> Pool:
 
 @dataclass(frozen=True, slots=True)
 class Threshold(Value):
-    """The least score of an answer."""
+    """What the best of the memories that a cross-encoder read must reach, so that anything is returned."""
 
     least: Annotated[
+        float, Between(0, 1), About("The least score of the best memory read; below it nothing is returned")
+    ] = 0.0
+    strange: Annotated[
         float,
-        Between(-1e6, 1e6),
-        About("The least score of an answer; applies only to what a cross-encoder has judged"),
+        Between(0, 1_000),
+        About(
+            "If no candidate shares a word with the question: how many times the odds of a memory without words the "
+            "best must have; 0 asks for nothing"
+        ),
     ] = 0.0
 
 
 def threshold(pool: Pool, context: SearchContext, by: Threshold) -> Pool:
-    """Only what a cross-encoder said is compared with it: fused scores are on another scale, and noise varies."""
-    weak = [candidate for candidate in pool.candidates if _judged(candidate, by.least) < by.least]
-    return pool.without([(candidate, f"below the least score of {by.least:g}") for candidate in weak], "threshold")
+    """All candidates or none, by the best score that a cross-encoder gave: fused scores are on another scale (E6).
+
+    It gives words that it does not know a middling score over any memory. Therefore a question that shares no word with
+    the candidates is compared with what the model says of a memory without words.
+    """
+    # what was not read has less than the worst that was, so that the maximum is of a memory that was read
+    read = [step.after for one in pool.candidates for step in one.steps if step.stage == RERANKED]
+    if not read or not pool.judge:
+        return pool
+    best, why = max(read), ""
+    if best < by.least:
+        why = f"the best memory read has {best:.4f}, below the least score of {by.least:g}"
+    elif by.strange and _is_strange(pool, context):
+        try:
+            (empty,), _ = SCORES.of(reranker(pool.judge), context.query.to_read, [WORDLESS], TIMEOUT_S)
+        except FivefoldError as error:
+            return pool.with_note(StageNote("threshold", "failed", f"{type(error).__name__}: {error}", pool.judge))
+        if log_odds(best) - log_odds(empty) < log(by.strange):
+            why = (
+                f"no word in common, and the best memory read has {best:.4f}, less than {by.strange:g} times the odds "
+                f"of a memory without words, {empty:.4f}"
+            )
+    return pool.without([(candidate, why) for candidate in pool.candidates], "threshold") if why else pool
 
 
-def _judged(candidate: Candidate, unjudged: float) -> float:
-    """The score that a cross-encoder gave, or `unjudged` where it did not judge."""
-    return next((step.after for step in reversed(candidate.steps) if step.stage == RERANKED), unjudged)
+def _is_strange(pool: Pool, context: SearchContext) -> bool:
+    """Whether the question has words that were searched for, and no candidate has any of them."""
+    kinds = search_kinds(context.plan)
+    routes = {item.route for one in pool.candidates for item in one.evidence}
+    return (
+        bool(context.query.lexemes) and "lexical" in kinds.values() and all(kinds[name] != "lexical" for name in routes)
+    )
+
+
+def log_odds(score: float) -> float:
+    """ln(p / (1 − p)), kept finite."""
+    chance = min(1 - 1e-6, max(1e-6, score))
+    return log(chance / (1 - chance))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
-from math import log
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Annotated
 
@@ -13,7 +12,7 @@ from fivefold.models.rerankers import reranker
 from fivefold.models.rerankers.cached import SCORES
 from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.stages.base import Pool, best_first
-from fivefold.retrieval.stages.noise import RERANKED
+from fivefold.retrieval.stages.noise import RERANKED, log_odds
 from fivefold.text import passages
 from fivefold.values.field_types import About, Between
 from fivefold.values.memory import Memory
@@ -74,7 +73,7 @@ def cross_encoder(pool: Pool, context: SearchContext, by: CrossEncoder) -> Pool:
         return pool.with_note(StageNote(RERANKED, "failed", why, by.model))
     _learn_pace(model.pin, computed, (perf_counter() - start) * 1000)
     note = StageNote(RERANKED, "done", f"read the best {len(best)}, {computed} of them for the first time", model.pin)
-    return pool.with_candidates(_blend(ranked, scores, by)).with_note(note)
+    return replace(pool.with_candidates(_blend(ranked, scores, by)), judge=by.model).with_note(note)
 
 
 def describe_use(by: CrossEncoder) -> str:
@@ -152,9 +151,3 @@ def _replace_scores(ranked: list[Candidate], scores: list[float], low: float, sp
             why = f"{fused:.4f} fused · {min(scores):.4f}, not read and so below the worst that was"
             out.append(candidate.with_step(RERANKED, fused * min(scores), why))
     return out
-
-
-def log_odds(score: float) -> float:
-    """ln(p / (1 − p)), kept finite."""
-    chance = min(1 - 1e-6, max(1e-6, score))
-    return log(chance / (1 - chance))

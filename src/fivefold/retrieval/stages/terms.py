@@ -19,6 +19,7 @@ from fivefold.retrieval.routes import SearchContext
 from fivefold.retrieval.routes.standing import STANDING
 from fivefold.retrieval.stages.base import Pool, are_short, is_talk, scores_of
 from fivefold.retrieval.stages.changes import Changes, changes_among, inherited, reverse_links
+from fivefold.retrieval.understand.cues import is_plain
 from fivefold.values.query import EntityRef
 from fivefold.values.vectors import Matrix, Vector
 
@@ -412,7 +413,8 @@ def _first_names(ref: EntityRef) -> re.Pattern[str]:
 
 def _applies(table: Table) -> Vector:
     found = np.asarray(STANDING_SCALE * np.maximum(0, table.route(STANDING, missing=0.0) - STANDING_COSINE))
-    if table.query.demand("suggestion") or "preference" in table.query.type_hints:
+    implied = "preference" in table.query.type_hints and not is_plain(table.query.cues, "preference")
+    if table.query.demand("suggestion") or implied:
         taste = table.has(_TASTE)
         found = found + np.maximum(taste, table.column(memory.type == "preference" for memory in table.memories))
     if table.query.demand("negation"):

@@ -27,7 +27,10 @@ TYPES: dict[Type, re.Pattern[str]] = {
     "event": re.compile(r"\b(?:when did|at what time|happen(?:s|ed|ing)?|occurred|was it|did i)\b", re.IGNORECASE),
     "entity": re.compile(r"\b[Ww]ho(?: is|'s|’s)\b|\b[Ww]hat is [A-Z]\w+|\b[Tt]ell me about [A-Z]\w+"),
 }
-"""The trigger words of each type. A plain 'like' is no preference: it stands in 'what is it like' as well."""
+"""The trigger words of each type."""
+
+PLAIN: dict[Type, re.Pattern[str]] = {"preference": re.compile(r"\b(?:like|want)\b", re.IGNORECASE)}
+"""Triggers that stand in other sentences too, such as “what is it like”; they count if there is no other."""
 
 _MANY_HOPS = re.compile(
     r"\bwho (?:does|do) .{2,60}? (?:work|know|live|report)\w* .{0,40}?\b(?:who|that|which)\b"
@@ -53,6 +56,13 @@ def implied_types(cues: tuple[Cue, ...]) -> tuple[Type, ...]:
     return tuple(name for name in TYPES if any(cue.kind == "type" and cue.value == name for cue in cues))
 
 
+def is_plain(cues: tuple[Cue, ...], type: Type) -> bool:
+    """Whether only a word implies the type that stands in other sentences too."""
+    return any(
+        cue.kind == "type" and cue.value == type and type in PLAIN and PLAIN[type].fullmatch(cue.text) for cue in cues
+    )
+
+
 def _cues(question: str) -> Iterator[Cue]:
     tables: tuple[tuple[CueKind, dict[str, re.Pattern[str]]], ...] = (
         ("intent", INTENTS),
@@ -60,8 +70,9 @@ def _cues(question: str) -> Iterator[Cue]:
         ("many hops", {"3": _MANY_HOPS}),
         ("recent", {"recent": _RECENT}),
     )
+    plain = {str(name): pattern for name, pattern in PLAIN.items()}
     for kind, table in tables:
         for value, pattern in table.items():
-            match = pattern.search(question)
+            match = pattern.search(question) or (plain[value].search(question) if value in plain else None)
             if match:
                 yield Cue(kind, value, match[0], match.start())

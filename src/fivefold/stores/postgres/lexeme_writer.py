@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from fivefold.stores.postgres.keys import lexeme_key
-from fivefold.stores.postgres.lexical import count_lexemes
 from fivefold.stores.protocol import Entry
-from fivefold.stores.sql.lexeme_writer import SqlLexemeWriter
+from fivefold.stores.sql.lexeme_writer import SqlLexemeWriter, packed_counts
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.values.memory import TYPES
 
@@ -24,7 +23,7 @@ class PostgresLexemeWriter(SqlLexemeWriter):
     def add(self, row: int, entry: Entry) -> None:
         memory = entry.memory
         sessions = memory.kind == "session"
-        counts = count_lexemes(entry.predicate_lexemes, entry.content_lexemes)
+        counts = packed_counts(entry.predicate_lexemes, entry.content_lexemes)
         keyed = sorted((lexeme_key(self._txn.key, sessions, lexeme), count) for lexeme, count in counts.items())
         length = len(entry.predicate_lexemes) + len(entry.content_lexemes)
         self._txn.run(

@@ -5,22 +5,19 @@ content. Lexemes are kept as 64-bit keys made of namespace, corpus and lexeme, i
 count of one is found by halving.
 
 Few documents are scored. A first search takes those that hold the rarest lexemes and pairs of lexemes, up to about
-`FEW`; the score of its last hit is the bar. A lexeme cannot add more than its bound, idf · (k1 + 1), so a second search
-takes only lexemes whose bound alone is above the bar, and pairs whose bounds together with those of all commoner
-lexemes are. What neither search looks at cannot be among the best.
+`FEW`; the score of its last hit is the bar. A lexeme cannot add more than its bound, idf · (k1 + 1), or four times
+that if predicates multiply, so a second search takes only lexemes whose bound alone is above the bar, and pairs whose
+bounds together with those of all commoner lexemes are. What neither search looks at cannot be among the best.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from fivefold.stores.postgres.keys import lexeme_key
 from fivefold.stores.sql.kept_rows import Kept
-
-PREDICATE_WEIGHT = 4
-"""A hit in the short predicate weighs four times one in the content (R4)."""
+from fivefold.stores.sql.lexeme_writer import COUNT_BITS, MAX_COUNT, PREDICATE_WEIGHT
 
 FEW = 1_000
 """About how many documents the first search scores."""
@@ -31,20 +28,18 @@ SIZES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 """Numbers of lexemes a statement is made for; a question with fewer fills up, so that few statements are planned."""
 
 
-def count_lexemes(predicate: Sequence[str], content: Sequence[str]) -> Counter[str]:
-    """Each lexeme's weighted count in a document."""
-    counts = Counter(content)
-    for lexeme in predicate:
-        counts[lexeme] += PREDICATE_WEIGHT
-    return counts
-
-
 def keys_of(namespace: int, sessions: bool, lexemes: Sequence[str]) -> list[int]:
     return [lexeme_key(namespace, sessions, lexeme) for lexeme in dict.fromkeys(lexemes)]
 
 
 def search(
-    name: str, lexemes: Sequence[str], namespace: int, depth: int, keep: Kept, sessions: bool = False
+    name: str,
+    lexemes: Sequence[str],
+    namespace: int,
+    depth: int,
+    keep: Kept,
+    sessions: bool = False,
+    multiplied: bool = False,
 ) -> tuple[str, dict[str, Any]]:
     """Common table expressions of which `name` holds the best as memory and score, and their parameters."""
     keys = _filled(keys_of(namespace, sessions, lexemes))
@@ -58,10 +53,10 @@ def search(
         types += f" AND d.memory = ANY(:{name}_kept::bigint[])"
         values[f"{name}_kept"] = keep.rows.listed
         if keep.rows.few:
-            return f"{_weights(name, places)},{_among_few(name, places, types, depth)}", values
-    first = _scored(name, places, types, "pair", f"SELECT array_agg(key) FROM {name}_term WHERE first")
+            return f"{_weights(name, places, multiplied)},{_among_few(name, places, types, depth, multiplied)}", values
+    first = _scored(name, places, types, "pair", f"SELECT array_agg(key) FROM {name}_term WHERE first", multiplied)
     alone = f"SELECT array_agg(key) FROM {name}_term WHERE NOT first AND bound > (SELECT score FROM {name}_bar)"
-    sql = f"""{_weights(name, places)},
+    sql = f"""{_weights(name, places, multiplied)},
 {name}_group AS MATERIALIZED (
   SELECT place, key, alone, sum(size) OVER best <= {FEW} OR row_number() OVER best = 1 AS first FROM (
     SELECT place, key, true AS alone, df::float8 AS size, idf AS worth FROM {name}_rare UNION ALL
@@ -80,7 +75,7 @@ def search(
   JOIN {name}_group g ON g.place = i.place AND g.key = j.key AND NOT g.alone
   WHERE NOT i.first AND NOT j.first AND NOT g.first AND i.bound <= bar.score AND i.bound + j.bound_on > bar.score),
 {name}_second AS (
-  SELECT memory, score FROM ({_scored(name, places, types, "more", alone)}) d
+  SELECT memory, score FROM ({_scored(name, places, types, "more", alone, multiplied)}) d
   WHERE score >= (SELECT score FROM {name}_bar)),
 {name} AS MATERIALIZED (
   SELECT memory, score FROM (SELECT * FROM {name}_first UNION SELECT * FROM {name}_second) d
@@ -88,8 +83,9 @@ def search(
     return sql, values
 
 
-def _weights(name: str, places: range) -> str:
+def _weights(name: str, places: range, multiplied: bool) -> str:
     """The lexemes that are known with their bounds, and what one place of each weighs."""
+    bound = (K1 + 1) * (PREDICATE_WEIGHT if multiplied else 1)
     return f"""
 {name}_known AS MATERIALIZED (
   SELECT u.place AS asked, t.key, t.documents AS df, c.documents::float8 AS n,
@@ -101,16 +97,16 @@ def _weights(name: str, places: range) -> str:
   JOIN terms t ON t.namespace = :ns AND t.key = u.key AND t.documents > 0
   JOIN corpora c ON c.namespace = :ns AND c.sessions = t.sessions),
 {name}_rare AS MATERIALIZED (
-  SELECT *, {K1 + 1}::float8 * idf AS bound, row_number() OVER (ORDER BY df, asked) AS place,
-         sum({K1 + 1}::float8 * idf) OVER (ORDER BY df DESC, asked DESC) AS bound_on FROM {name}_known),
+  SELECT *, {bound}::float8 * idf AS bound, row_number() OVER (ORDER BY df, asked) AS place,
+         sum({bound}::float8 * idf) OVER (ORDER BY df DESC, asked DESC) AS bound_on FROM {name}_known),
 {name}_weights AS MATERIALIZED (
   SELECT max(average) AS average,
          {", ".join(f"coalesce(max(idf) FILTER (WHERE asked = {i}), 0) AS idf{i}" for i in places)} FROM {name}_rare)"""
 
 
-def _among_few(name: str, places: range, kept: str, depth: int) -> str:
+def _among_few(name: str, places: range, kept: str, depth: int, multiplied: bool) -> str:
     """The best of a filter's rows, each of which is read and scored: no search among all documents is needed."""
-    scored = _scored_of(name, places, f"FROM lexicon d WHERE d.namespace = :ns{kept} OFFSET 0")
+    scored = _scored_of(name, places, f"FROM lexicon d WHERE d.namespace = :ns{kept} OFFSET 0", multiplied)
     best = f"SELECT memory, score FROM ({scored}) s WHERE score > 0 ORDER BY score DESC, memory LIMIT {depth}"
     return f"\n{name} AS MATERIALIZED ({best})"
 
@@ -121,7 +117,7 @@ def _filled(keys: list[int]) -> list[int]:
     return keys + [0] * (size - len(keys))
 
 
-def _scored(name: str, places: range, types: str, pairs: str, alone: str) -> str:
+def _scored(name: str, places: range, types: str, pairs: str, alone: str, multiplied: bool) -> str:
     """Documents with any of the lexemes that `alone` selects, or with one of the table `pairs`, and their scores."""
     conditions = [f"d.keys && ({alone})"] + [
         f"d.keys @> (SELECT ARRAY[key] FROM {name}_term WHERE place = {i}) "
@@ -129,20 +125,25 @@ def _scored(name: str, places: range, types: str, pairs: str, alone: str) -> str
         for i in places[:-1]
     ]
     source = f"FROM lexicon d WHERE d.namespace = :ns{types} AND (({') OR ('.join(conditions)})) OFFSET 0"
-    return _scored_of(name, places, source)
+    return _scored_of(name, places, source, multiplied)
 
 
-def _scored_of(name: str, places: range, source: str) -> str:
+def _scored_of(name: str, places: range, source: str, multiplied: bool) -> str:
     return (
-        f"SELECT d.memory, {' + '.join(_share(name, i) for i in places)} AS score FROM {name}_weights w CROSS JOIN "
-        f"(SELECT d.memory, d.length, d.keys, d.counts, "
+        f"SELECT d.memory, {' + '.join(_share(name, i, multiplied) for i in places)} AS score "
+        f"FROM {name}_weights w CROSS JOIN (SELECT d.memory, d.length, d.keys, d.counts, "
         f"{', '.join(f'width_bucket(:{name}_key{i}, d.keys) AS at{i}' for i in places)} {source}) d"
     )
 
 
-def _share(name: str, place: int) -> str:
+def _share(name: str, place: int, multiplied: bool) -> str:
     """What one lexeme adds to a document's score, computed in FTS5's order."""
     at = f"d.at{place}"
+    count, factor = f"(d.counts[{at}] & {MAX_COUNT})", ""
+    if multiplied:
+        named = f"(d.counts[{at}] >> {COUNT_BITS})"
+        count = f"({count} - {PREDICATE_WEIGHT - 1} * {named})"
+        factor = f" * CASE WHEN {named} > 0 THEN {PREDICATE_WEIGHT}::float8 ELSE 1 END"
     length = f"{K1}::float8 * ({1 - B}::float8 + {B}::float8 * d.length / w.average)"
-    share = f"w.idf{place} * (d.counts[{at}] * {K1 + 1}::float8 / (d.counts[{at}] + {length}))"
+    share = f"w.idf{place} * ({count} * {K1 + 1}::float8 / ({count} + {length})){factor}"
     return f"CASE WHEN d.keys[{at}] = :{name}_key{place} THEN {share} ELSE 0 END"

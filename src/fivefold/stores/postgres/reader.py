@@ -135,10 +135,12 @@ class PostgresSearchReader(SqlSearchReader):
                 found[start + place - 1].append(RouteHit(row, score, part=part))
         return found
 
-    def lexical(self, lexemes: Sequence[str], depth: int, keep: Filter, *, sessions: bool = False) -> list[RouteHit]:
+    def lexical(
+        self, lexemes: Sequence[str], depth: int, keep: Filter, *, sessions: bool = False, multiplied: bool = False
+    ) -> list[RouteHit]:
         if not lexemes:
             return []
-        sql, values = lexical.search("best", lexemes, self._ns, depth, self._scope.kept(keep), sessions)
+        sql, values = lexical.search("best", lexemes, self._ns, depth, self._scope.kept(keep), sessions, multiplied)
         rows = self._search(f"WITH {sql} SELECT memory, score FROM best ORDER BY score DESC, memory", values)
         return [RouteHit(row, score) for row, score in rows]
 

@@ -118,10 +118,13 @@ class SearchReader(Protocol):
     ) -> list[list[RouteHit]]:
         """What `dense` finds for each of these vectors without a filter, in their order."""
 
-    def lexical(self, lexemes: Sequence[str], depth: int, keep: Filter, *, sessions: bool = False) -> list[RouteHit]:
+    def lexical(
+        self, lexemes: Sequence[str], depth: int, keep: Filter, *, sessions: bool = False, multiplied: bool = False
+    ) -> list[RouteHit]:
         """The best by BM25 (k1 = 1.2, b = 0.75) over memories with any of the lexemes; a predicate weighs 4 (R4).
 
-        Turns and notes are searched, or `sessions`.
+        A place in the predicate counts as four in the content, or, if `multiplied`, as one, and the share of its lexeme
+        in the score is four times as large. Turns and notes are searched, or `sessions`.
         """
 
     def temporal(

@@ -1,11 +1,32 @@
-"""Writing the lexical index; how it is stored is each store's own."""
+"""Writing the lexical index; how it is stored is each store's own. How often a lexeme occurs is one number in all."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Sequence
 
 from fivefold.stores.protocol import Entry
 from fivefold.stores.sql.transaction import Transaction
+
+PREDICATE_WEIGHT = 4
+"""A hit in the short predicate weighs four times one in the content (R4)."""
+
+COUNT_BITS = 16
+"""The low bits of a count: places in the content, and four times those in the predicate. Above are the latter alone."""
+
+MAX_COUNT = (1 << COUNT_BITS) - 1
+MAX_NAMED = (1 << 15) - 1
+
+
+def packed_counts(predicate: Sequence[str], content: Sequence[str]) -> dict[str, int]:
+    """How often each lexeme occurs in a document, in both of its fields."""
+    named, counts = Counter(predicate), Counter(content)
+    return {
+        lexeme: min(counts[lexeme] + PREDICATE_WEIGHT * named[lexeme], MAX_COUNT)
+        | min(named[lexeme], MAX_NAMED) << COUNT_BITS
+        for lexeme in {**counts, **named}
+    }
 
 
 class SqlLexemeWriter(ABC):

@@ -1,6 +1,7 @@
 """The best documents of the lexical index by BM25, exactly, without scoring all that match.
 
-Lexemes are read from the rarest on. A lexeme adds less than its bound, idf · (k1 + 1). As soon as all that follow
+Lexemes are read from the rarest on. A lexeme adds less than its bound, idf · (k1 + 1),
+or four times that if predicates multiply. As soon as all that follow
 cannot lift a new document above the last of the best, only documents that were found so far are scored further, and of
 these only those that can still be among the best. The best are scored once more in the order of the question's
 lexemes, so that the sums are those of every other way to score, to the last bit.
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fivefold.stores.sql.lexeme_writer import COUNT_BITS, MAX_COUNT, PREDICATE_WEIGHT
 from fivefold.stores.sqlite.documents import K1, B, Corpus
 from fivefold.stores.sqlite.postings import Packed
 
@@ -56,7 +58,7 @@ class Postings:
 
     def shares(self, weight: Weight) -> Scores:
         """What the lexeme adds to the score of each document."""
-        return weight.shares(self.counts.astype(np.float64), self.lengths.astype(np.float64))
+        return weight.shares(self.counts, self.lengths.astype(np.float64))
 
     def shares_at(self, weight: Weight, rows: Rows) -> Scores:
         """What the lexeme adds to the score of each of these rows; 0 where it is not in it."""
@@ -65,7 +67,7 @@ class Postings:
             places = np.searchsorted(self.rows, rows)
             has = np.flatnonzero(self._has(places, rows))
             found = places[has]
-            shares[has] = weight.shares(self.counts[found].astype(np.float64), self.lengths[found].astype(np.float64))
+            shares[has] = weight.shares(self.counts[found], self.lengths[found].astype(np.float64))
         return shares
 
 
@@ -75,13 +77,20 @@ class Weight:
 
     idf: float
     corpus: Corpus
+    multiplied: bool = False
+    """Whether a place in the predicate multiplies the share of the lexeme, and counts no more than others do (R4)."""
 
     @property
     def bound(self) -> float:
-        return self.idf * (K1 + 1.0)
+        return self.idf * (K1 + 1.0) * (PREDICATE_WEIGHT if self.multiplied else 1)
 
-    def shares(self, counts: Scores, lengths: Scores) -> Scores:
-        return self.idf * ((counts * (K1 + 1.0)) / (counts + K1 * (1 - B + B * lengths / self.corpus.average)))
+    def shares(self, packed: npt.NDArray[np.uint32], lengths: Scores) -> Scores:
+        counts = (packed & MAX_COUNT).astype(np.float64)
+        named = packed >> COUNT_BITS if self.multiplied else None
+        if named is not None:
+            counts -= (PREDICATE_WEIGHT - 1.0) * named
+        shares = self.idf * ((counts * (K1 + 1.0)) / (counts + K1 * (1 - B + B * lengths / self.corpus.average)))
+        return shares if named is None else np.where(named > 0, PREDICATE_WEIGHT * shares, shares)
 
 
 @dataclass(frozen=True, slots=True)

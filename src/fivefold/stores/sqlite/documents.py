@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import NamedTuple
 
-PREDICATE_WEIGHT = 4
-"""A hit in the short predicate weighs four times one in the content (R4)."""
+from fivefold.stores.sql.lexeme_writer import COUNT_BITS, MAX_COUNT, PREDICATE_WEIGHT, packed_counts
 
 K1, B = 1.2, 0.75
 """The constants of BM25, those of SQLite's FTS5."""
@@ -27,14 +25,9 @@ class Document(NamedTuple):
     predicate: str
     content: str
 
-    def weights(self) -> Counter[str]:
-        """How often each of its lexemes occurs; once in the predicate counts as several times in the content (R4)."""
-        counts = Counter(self.content.split(" "))
-        if self.predicate:
-            for lexeme in self.predicate.split(" "):
-                counts[lexeme] += PREDICATE_WEIGHT
-        del counts[""]
-        return counts
+    def counts(self) -> dict[str, int]:
+        """How often each of its lexemes occurs, in both fields."""
+        return packed_counts(self.predicate.split(), self.content.split())
 
     def lexemes(self) -> set[str]:
         return {*self.predicate.split(" "), *self.content.split(" ")} - {""}
@@ -55,6 +48,9 @@ class Corpus(NamedTuple):
         """The weight of a lexeme, by the number of documents that have it."""
         return max(math.log((self.documents - matching + 0.5) / (matching + 0.5)), 0.0) or LEAST_IDF
 
-    def share(self, idf: float, count: float, length: float) -> float:
-        """What one lexeme adds to the score of a document."""
+    def share(self, idf: float, packed: int, length: float, multiplied: bool = False) -> float:
+        """What one lexeme adds to the score of a document; `multiplied` if its predicate multiplies that (R4)."""
+        count, named = packed & MAX_COUNT, packed >> COUNT_BITS
+        if multiplied and named:
+            return PREDICATE_WEIGHT * self.share(idf, count - (PREDICATE_WEIGHT - 1) * named, length)
         return idf * ((count * (K1 + 1.0)) / (count + K1 * (1 - B + B * length / self.average)))

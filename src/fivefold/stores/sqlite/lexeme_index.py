@@ -45,7 +45,7 @@ def add(connection: apsw.Connection, namespace: int, sessions: int, documents: S
     )
     new: dict[str, array[int]] = {}
     for item in documents:
-        for lexeme, count in item.weights().items():
+        for lexeme, count in item.counts().items():
             new.setdefault(lexeme, array("I")).extend((item.memory, count, item.length))
     _add_postings(connection, namespace, sessions, new)
     _count(connection, namespace, sessions, documents)

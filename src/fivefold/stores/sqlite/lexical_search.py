@@ -77,11 +77,13 @@ def search(
     depth: int,
     keep: Kept,
     sessions: bool = False,
+    multiplied: bool = False,
 ) -> list[RouteHit]:
     """The best by BM25, higher is better; any of the lexemes may match."""
     lexemes = list(dict.fromkeys(lexemes))
     with one_snapshot(connection):
-        found = _scored(connection, cache, namespace, lexemes, None if keep.types else depth, keep, sessions)
+        most = None if keep.types else depth
+        found = _scored(connection, cache, namespace, lexemes, most, keep, sessions, multiplied)
         found.sort(key=lambda hit: (-hit[1], hit[0]))
         if keep.types:
             found = _of_types(connection, found, depth, keep)
@@ -96,6 +98,7 @@ def _scored(
     depth: int | None,
     keep: Kept,
     sessions: bool,
+    multiplied: bool,
 ) -> Hits:
     """The best of the index and all others that match, each with its score."""
     recent = shared_lexemes.documents(connection, namespace, sessions)
@@ -106,7 +109,7 @@ def _scored(
     corpus = own if index is None else Corpus(*(one + other for one, other in zip(own, index.corpus, strict=True)))
     here = [sum(counts[place] > 0 for _, counts in matching) for place in range(len(lexemes))]
     idf = [corpus.idf(known.get(lexeme, (0, 0))[1] + count) for lexeme, count in zip(lexemes, here, strict=True)]
-    found = list(shared_lexemes.scores(matching, idf, corpus).items())
+    found = list(shared_lexemes.scores(matching, idf, corpus, multiplied).items())
     kept = None if keep.rows is None else keep.rows.rows
     if kept is not None:
         allowed = set(kept.tolist())
@@ -114,7 +117,9 @@ def _scored(
     if index is not None and known:
         terms = [
             bm25.Term(
-                bm25.Weight(weight, corpus), size, partial(cache.read, connection, namespace, term, index.version)
+                bm25.Weight(weight, corpus, multiplied),
+                size,
+                partial(cache.read, connection, namespace, term, index.version),
             )
             for weight, (term, size) in (
                 (idf[lexemes.index(lexeme)], known[lexeme]) for lexeme in lexemes if lexeme in known

@@ -99,13 +99,15 @@ class SqliteSearchReader(SqlSearchReader):
         with self._file.connections.reader() as connection:
             return self._file.vector_cache.search(connection, space, where, vector, depth, kept)
 
-    def lexical(self, lexemes: Sequence[str], depth: int, keep: Filter, *, sessions: bool = False) -> list[RouteHit]:
+    def lexical(
+        self, lexemes: Sequence[str], depth: int, keep: Filter, *, sessions: bool = False, multiplied: bool = False
+    ) -> list[RouteHit]:
         if not lexemes:
             return []
         kept = self._scope.kept(keep)
         return self._find(
             lambda connection, key: lexical_search.search(
-                connection, self._file.posting_cache, key, lexemes, depth, kept, sessions
+                connection, self._file.posting_cache, key, lexemes, depth, kept, sessions, multiplied
             )
         )
 

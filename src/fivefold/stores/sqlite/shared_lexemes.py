@@ -14,8 +14,9 @@ from itertools import accumulate
 import apsw
 
 from fivefold.stores.sql.kept_rows import Kept
+from fivefold.stores.sql.lexeme_writer import COUNT_BITS, PREDICATE_WEIGHT
 from fivefold.stores.sqlite.connection import rows
-from fivefold.stores.sqlite.documents import LAST_CHARACTER, PREDICATE_WEIGHT, Corpus, Document
+from fivefold.stores.sqlite.documents import LAST_CHARACTER, Corpus, Document
 
 MOST_MEMORIES = 1_000
 MOST_CHARACTERS = 300_000
@@ -62,18 +63,18 @@ def is_large(
     return bool(memories > MOST_MEMORIES or characters > MOST_CHARACTERS)
 
 
-def counts_of(found: Sequence[Document], lexemes: Sequence[str]) -> list[tuple[Document, list[float]]]:
-    """The documents with any of the lexemes, and how often each of these occurs.
+def counts_of(found: Sequence[Document], lexemes: Sequence[str]) -> list[tuple[Document, list[int]]]:
+    """The documents with any of the lexemes, and how often each of these occurs, packed.
 
-    Once in the predicate counts as several times in the content (R4). All documents are searched as one text.
+    All documents are searched as one text.
     """
-    counts: dict[int, list[float]] = {}
+    counts: dict[int, list[int]] = {}
     for weight, texts in (
-        (PREDICATE_WEIGHT, [item.predicate for item in found]),
+        (PREDICATE_WEIGHT + (1 << COUNT_BITS), [item.predicate for item in found]),
         (1, [item.content for item in found]),
     ):
         for place, document in _occurrences(texts, lexemes):
-            counts.setdefault(document, [0.0] * len(lexemes))[place] += weight
+            counts.setdefault(document, [0] * len(lexemes))[place] += weight
     return [(found[document], counts[document]) for document in sorted(counts)]
 
 
@@ -89,11 +90,15 @@ def _occurrences(texts: Sequence[str], lexemes: Sequence[str]) -> Iterator[tuple
             at = joined.find(wanted, at + len(wanted) - 1)
 
 
-def scores(matching: Sequence[tuple[Document, list[float]]], idf: Sequence[float], corpus: Corpus) -> dict[int, float]:
+def scores(
+    matching: Sequence[tuple[Document, list[int]]], idf: Sequence[float], corpus: Corpus, multiplied: bool = False
+) -> dict[int, float]:
     """BM25 of each document that matches."""
     return {
         item.memory: sum(
-            corpus.share(weight, count, item.length) for weight, count in zip(idf, counts, strict=True) if count
+            corpus.share(weight, count, item.length, multiplied)
+            for weight, count in zip(idf, counts, strict=True)
+            if count
         )
         for item, counts in matching
     }
