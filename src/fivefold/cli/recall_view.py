@@ -15,7 +15,7 @@ from fivefold.retrieval.prompt import Context
 from fivefold.text.display import SHOWN, brief, visible
 from fivefold.values.excerpt import mark_words, marked_line
 from fivefold.values.explain import NOT_FOUND, SHOWN_TEXT, percent, shown_score
-from fivefold.values.memory import Memory
+from fivefold.values.memory import WAYS, Memory
 from fivefold.values.query import Query
 from fivefold.values.recall import Hit, Recall
 from fivefold.values.recall_trace import Evidence, Plan, Step
@@ -27,9 +27,6 @@ BAR = 24
 SHORTEST_BAR = 4
 FIGURES = 13
 """Columns of a rank and a contribution."""
-
-WAYS = {"tool": "by a tool", "import": "imported"}
-"""How it is said by which way a memory came."""
 
 
 def recall(answer: Recall, full: bool = False, verbose: bool = False, zone: tzinfo = UTC) -> None:
@@ -85,7 +82,7 @@ def _origin(hit: Hit, zone: tzinfo, verbose: bool) -> Text:
 
 
 def _way(memory: Memory) -> Iterator[str]:
-    """By which way it came, where that is neither the user nor the assistant, and that it is pinned."""
+    """Shows the origin (tool, import) and the pin, if any."""
     if memory.origin in WAYS:
         yield WAYS[memory.origin]
     if memory.pinned:

@@ -19,6 +19,7 @@ from fivefold.service.problems import Problem
 from fivefold.service.session import Session
 from fivefold.text.display import visible
 from fivefold.values.explain import NOT_FOUND, percent, shown_score
+from fivefold.values.memory import WAYS
 from fivefold.values.query import Weights, whole_percents
 from fivefold.values.shorten import shorten as shorten_text
 from fivefold.values.times import utc_now
@@ -103,6 +104,7 @@ def environment() -> Environment:
     }
     environment.globals |= {"to": to, "static": static, "views": VIEWS, "version": VERSION}
     environment.globals["not_found"] = NOT_FOUND
+    environment.globals["ways"] = WAYS
     environment.globals["most_choices"] = MOST_CHOICES
     environment.globals["now"] = utc_now
     return environment
