@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -116,6 +117,19 @@ def test_a_piped_explanation_is_that_of_the_library(small: Small) -> None:
 def test_words_that_met_are_marked_in_a_terminal(name: str, small: Small) -> None:
     shown = terminal(name, "what is my badge ID?", "-k", "1", "--store", small.path, folder=small.folder)
     assert re.search("\x1b\\[1;4mbadge\x1b\\[0m", shown)
+
+
+def test_D10_a_composite_is_in_percent_and_each_signal_in_its_colour(small: Small) -> None:
+    args = ("what is my badge ID?", "-k", "1", "--recipe", "ditto", "--store", small.path)
+    (hit,) = json.loads(process("recall", *args, "--json", folder=small.folder).out)["hits"]
+    told = f"{100 * hit['score']:.1f} %"
+    assert f" 1. {told}  " in process("recall", *args, folder=small.folder).out
+    assert f"= {told}" in process("recall", *args, "--verbose", folder=small.folder).out
+    assert f"#1  {told}  " in process("explain", *args, folder=small.folder).out
+    shown = terminal("recall", *args, "--verbose", folder=small.folder, COLORTERM="truecolor")
+    assert re.findall("\x1b\\[38;2;(\\d+;\\d+;\\d+)m█+", shown) == ["47;111;237", "217;119;6", "15;155;116"], (
+        "blue, amber, emerald"
+    )
 
 
 @pytest.mark.parametrize("name", ["recall", "explain"])

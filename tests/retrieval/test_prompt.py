@@ -22,6 +22,7 @@ from fivefold.testing.vectors import WordVectors
 from fivefold.text.fence import CLOSE, OPEN
 from fivefold.text.tokens import tokens
 from fivefold.values.explain import NOT_FOUND
+from fivefold.values.memory import Origin
 from fivefold.values.recall import Recall
 from tests.support.hostile import HOSTILE, SPEAKER, assert_fenced, assert_harmless
 
@@ -103,6 +104,35 @@ def assert_in_order(block: Context, recent: list[str]) -> None:
     for source in block.sources:
         assert source.content.splitlines()[0] in block.text
         assert not source.shortened or source.content.startswith("… ") or " …" in source.content
+
+
+def test_N10_a_block_says_what_came_by_a_tool_or_an_import() -> None:
+    with fivefold.open(":memory:", embedder=WordVectors()) as engine:
+        engine.configure(find_changes=False)
+        said: tuple[tuple[Origin, str | None], ...] = (
+            ("user", "ana"),
+            ("assistant", None),
+            ("tool", "ana"),
+            ("tool", "tool"),
+            ("import", None),
+        )
+        for number, (origin, speaker) in enumerate(said):
+            text = f"tea of {origin} {speaker}"
+            engine.remember(text, origin=origin, speaker=speaker, event_at="2025-01-01", id=f"m{number}")
+        engine.supersede("m4", {"content": "the new tea", "speaker": "user", "event_at": "2025-01-02"})
+        block = engine.context("tea", token_budget=900, recipe="lexical", now=NOW)
+        brief = engine.context("tea", token_budget=110, recipe="lexical", now=NOW)
+    labels = {re.sub(r"^\[\d+\]", "", line) for line in block.text.splitlines() if line.startswith("[")}
+    assert labels == {
+        " ana: tea of user ana",
+        " tea of assistant None",
+        " ana (by a tool): tea of tool ana",
+        " tool: tea of tool tool",
+        " (imported, superseded by [6]): tea of import None",
+        " user: the new tea",
+    }
+    assert BRIEF_OPENING in brief.text
+    assert "(by a tool)" in brief.text or "(imported" in brief.text
 
 
 def test_a_block_reads_as_one_would_write_it(sampled: Engine) -> None:

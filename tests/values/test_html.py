@@ -68,6 +68,19 @@ def test_bars_are_as_long_as_the_figures_say(guests: Engine) -> None:
     assert [width for _, width in widths] == pytest.approx([width for _, width in expected], abs=0.011)
 
 
+def test_D10_a_composite_intent_and_weights_are_in_percent_in_their_colours(sample_engine: Engine) -> None:
+    answer = sample_engine.recall("How do I take my coffee these days?", k=2, recipe="ditto", now="2025-12-20T09:00:00")
+    weights = answer.query.weights
+    assert weights is not None
+    shown = html.unescape(answer._repr_html_())
+    assert f"intent {weights.intent} · {weights.describe()}" in shown
+    assert all(f"{100 * hit.score:.1f} %" in shown for hit in answer)
+    bars = re.findall(r'title="(\w+) #\d+: [\d.]+" style="[^"]*background:(#\w+)"', shown)
+    assert set(bars) == {("similarity", "#2f6fed"), ("recency", "#d97706"), ("frequency", "#0f9b74")}
+    assert f"#1  {100 * answer[0].score:.1f} %  " in answer.explain()
+    assert answer[0].explain().startswith(f"#1  {100 * answer[0].score:.1f} %  ")
+
+
 def test_a_block_shows_what_it_takes_and_what_was_left_out(guests: Engine) -> None:
     block = guests.context("tea", k=20, token_budget=200, recipe="lexical", now=NOW)
     shown = html.unescape(block._repr_html_())
@@ -80,5 +93,5 @@ def test_parts_are_escaped_unless_they_are_html() -> None:
     assert html_text("<i>\u202e") == "<bdi>&lt;i&gt;·</bdi>"
     assert html_text(Html("<i>")) == "<i>"
     assert "<bdi>&lt;x&gt;</bdi>" in html_table(["<x>"], [["<y>", Html("<u>z</u>")]])
-    assert 'title="&quot;&gt;"' in html_bar([Part('">', 2.0, 99)])
+    assert 'title="&quot;&gt;"' in html_bar([Part('">', 2.0)])
     assert "width:12.00em" in html_bar([Part("more than all", 2.0)])

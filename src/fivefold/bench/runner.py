@@ -194,7 +194,7 @@ def _explanations(hits: Mapping[str, Hit], gold: Sequence[str]) -> Iterator[tupl
     """The arithmetic of the first hits and of the gold, each with a glimpse of its text."""
     for place, (id, hit) in enumerate(hits.items()):
         if place < EXPLAINED or id in gold:
-            yield id, explain_hit(hit.rank, hit.candidate, SHOWN_TEXT)
+            yield id, explain_hit(hit.rank, hit.candidate, SHOWN_TEXT, hit.composite)
 
 
 def ask_all(

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
-from fivefold.cli.recall_view import marked_text, route_colours
+from fivefold.cli.recall_view import marked_text
 from fivefold.cli.terminal import QUOTED, hang
 from fivefold.retrieval.routes import ROUTES
 from fivefold.text.display import visible
-from fivefold.values.explain import explain_chance, explain_rest, explain_score, explain_search
+from fivefold.values.explain import explain_chance, explain_rest, explain_score, explain_search, shown_score
 from fivefold.values.recall import Recall
 
 _FAILED = re.compile(r"^  [\w-]+ +(failed|late) ")
@@ -23,7 +23,7 @@ def explain(answer: Recall, full: bool = False, still: bool = False) -> None:
 
     `still` says that noise was left out.
     """
-    colours = route_colours(answer)
+    colours = answer.plan.colours()
     question, *search = _lines(explain_search(answer.query, answer.plan, answer.routes, answer.notes))
     _print(question, colours, "bold cyan")
     for line in search:
@@ -32,7 +32,7 @@ def explain(answer: Recall, full: bool = False, still: bool = False) -> None:
         _print(line, colours, "bold" if answer.found else "yellow")
     _print("", colours)
     for hit in answer.hits:
-        heading = Text(f"#{hit.rank}  {hit.score:.4f}", style="bold")
+        heading = Text(f"#{hit.rank}  {shown_score(hit.score, hit.composite)}", style="bold")
         hang("", Text.assemble(heading, "  ", marked_text(hit, full)), further=QUOTED)
         for line in _lines(explain_score(hit.candidate)):
             _print(line, colours)

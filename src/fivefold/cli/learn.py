@@ -86,25 +86,22 @@ def weights_(
     logging.disable(logging.WARNING)  # the exporter logs its internal steps
     with chdir(root):
         code = import_module("training.weights.train")
-        result, never_seen = code.train(name, path, seed=seed, epochs=epochs, show=sys.stderr.isatty()).values()
+        found = code.train(name, path, seed=seed, epochs=epochs, show=sys.stderr.isatty())
     figures = {
-        "queries": result.count,
-        "dominant": result.dominant,
-        "four_way": result.four_way,
-        "kl": result.divergence,
-        "mae": result.error,
-        "dominant_never_looked_at": never_seen.dominant,
+        split: {
+            "queries": one.count,
+            "dominant": one.dominant,
+            "four_way": one.four_way,
+            "kl": one.divergence,
+            "mae": one.error,
+        }
+        for split, one in found.items()
     }
     if as_json:
-        print_json({"model": code.NAME, "embedder": model.pin, "path": str(path), **figures})
+        print_json({"model": code.NAME, "embedder": model.pin, "path": str(path), "splits": figures})
         return
     say(f"{code.NAME} for {model.pin} is in {path}")
-    say(
-        f"on {result.count:,} queries in wordings it has not seen, the strongest weight is right for "
-        f"{result.dominant:.1%} and the intent for {result.four_way:.1%}; KL {result.divergence:.4f}, mean error of a "
-        f"weight {result.error:.4f}"
-    )
-    say(f"in wordings that nobody looked at either ({never_seen.count:,} queries): {never_seen.dominant:.1%}")
+    code.print_table(found)
 
 
 def checkout() -> Path:

@@ -10,12 +10,12 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from fivefold.cli.app import complain
-from fivefold.cli.terminal import COLOURS, QUOTED, console, counted, hang, line, table
+from fivefold.cli.terminal import QUOTED, console, counted, hang, line, table
 from fivefold.retrieval.prompt import Context
 from fivefold.text.display import SHOWN, brief, visible
 from fivefold.values.excerpt import mark_words, marked_line
-from fivefold.values.explain import NOT_FOUND, SHOWN_TEXT, percent
-from fivefold.values.memory import Memory
+from fivefold.values.explain import NOT_FOUND, SHOWN_TEXT, percent, shown_score
+from fivefold.values.memory import WAYS, Memory
 from fivefold.values.query import Query
 from fivefold.values.recall import Hit, Recall
 from fivefold.values.recall_trace import Evidence, Plan, Step
@@ -28,9 +28,6 @@ SHORTEST_BAR = 4
 FIGURES = 13
 """Columns of a rank and a contribution."""
 
-WAYS = {"tool": "by a tool", "import": "imported"}
-"""How it is said by which way a memory came."""
-
 
 def recall(answer: Recall, full: bool = False, verbose: bool = False, zone: tzinfo = UTC) -> None:
     """The hits with when, who and a short reason; `verbose` adds ids, and a bar for every route that found one."""
@@ -38,7 +35,8 @@ def recall(answer: Recall, full: bool = False, verbose: bool = False, zone: tzin
         line(NOT_FOUND, "yellow")
     arithmetic = Arithmetic(answer) if verbose else None
     for hit in answer:
-        chance = "" if hit.chance is None else f"{percent(hit.chance):>4}  "
+        told = percent(hit.chance) if hit.chance is not None else shown_score(hit.score, True) if hit.composite else ""
+        chance = f"{told:>4}  " if told else ""
         hang(f"{hit.rank:>2}. {chance}", marked_text(hit, full), further=QUOTED)
         hang("    ", _origin(hit, zone, verbose))
         if arithmetic is not None:
@@ -56,15 +54,9 @@ def recall(answer: Recall, full: bool = False, verbose: bool = False, zone: tzin
     for note in answer.notes:
         if note.status == "failed":
             hang("", f"stage {note.stage} failed: {note.why}", "red")
-    if answer.query.weights is not None:
-        hang("", f"intent {answer.query.shown_intent} · {answer.query.weights.describe()}", "dim")
+    for text in answer.query.describe_weights():
+        hang("", text, "dim")
     hang("", _closing(answer, verbose), "dim")
-
-
-def route_colours(answer: Recall) -> dict[str, str]:
-    """The colour of each route of a recall, whatever the recipe calls it, and of stages that add evidence."""
-    stages = {name: COLOURS[name] for name in answer.plan.stages if name in COLOURS}
-    return stages | {part.route: COLOURS.get(part.search, "white") for part in answer.plan.routes}
 
 
 def marked_text(hit: Hit, full: bool) -> Text:
@@ -90,7 +82,7 @@ def _origin(hit: Hit, zone: tzinfo, verbose: bool) -> Text:
 
 
 def _way(memory: Memory) -> Iterator[str]:
-    """By which way it came, where that is neither the user nor the assistant, and that it is pinned."""
+    """Shows the origin (tool, import) and the pin, if any."""
     if memory.origin in WAYS:
         yield WAYS[memory.origin]
     if memory.pinned:
@@ -111,7 +103,7 @@ class Arithmetic:
         shares = [item.contribution for hit in answer for item in hit.candidate.evidence]
         self.best = max(shares, default=1.0) or 1.0
         self.room = min((_room(hit) for hit in answer), default=BAR)
-        self.colours = route_colours(answer)
+        self.colours = answer.plan.colours()
 
     def show(self, hit: Hit) -> None:
         if self.room >= SHORTEST_BAR:
@@ -128,7 +120,7 @@ def _parts(hit: Hit, best: float, room: int, colours: Mapping[str, str]) -> Iter
         yield part
     for step in hit.candidate.steps:
         yield Text(visible(f"{step.stage} {_reason(step)}"), style="yellow")
-    yield Text(f"= {hit.score:.3f}", style="bold")
+    yield Text(f"= {shown_score(hit.score, hit.composite, 3)}", style="bold")
 
 
 def _stacked(hit: Hit, best: float, colours: Mapping[str, str]) -> None:
@@ -144,7 +136,7 @@ def _stacked(hit: Hit, best: float, colours: Mapping[str, str]) -> None:
     for step in steps:
         text = Text(visible(f"{set_cell_size(step.stage, names)} {_reason(step)}"), style="yellow")
         hang("    ", text, further=min(names + 5, console.width // 2))
-    hang("    ", Text(f"{set_cell_size('=', names)} {hit.score:.3f}", style="bold"))
+    hang("    ", Text(f"{set_cell_size('=', names)} {shown_score(hit.score, hit.composite, 3)}", style="bold"))
 
 
 def _reason(step: Step) -> str:

@@ -12,9 +12,10 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from fivefold.cli.recipe_toml import constants, route_constants
-from fivefold.cli.terminal import COLOURS, PIPED, console, hang, line
+from fivefold.cli.terminal import PIPED, console, hang, line
 from fivefold.retrieval.recipe import Recipe, RouteSpec, StageSpec
 from fivefold.text.display import visible
+from fivefold.values.html_parts import COLOURS
 
 SOURCES = {"D": "Ditto", "M": "Memsense", "F": "five-stage", "E": "Engram", "R": "Recall"}
 """The five systems by the letter their requirements begin with."""

@@ -15,18 +15,6 @@ from rich.text import Text
 from fivefold.text.display import visible
 from fivefold.values.paging import Page
 
-COLOURS = {
-    "dense": "blue",
-    "lexical": "magenta",
-    "graph": "cyan",
-    "temporal": "bright_blue",
-    "recency": "yellow",
-    "frequency": "green",
-    "associative": "bright_cyan",
-    "late": "bright_red",
-}
-"""One colour for each kind of search, in every view (D10)."""
-
 PIPED = 1_000_000
 """Columns when the output goes to a program: lines are as long as they are."""
 

@@ -65,13 +65,13 @@ def _with_passage(
     start, end = passage_span(memory.content, found.part) if found.parts > 1 else (0, len(memory.content))
     passage = PassageMatch(found.score, found.part, found.parts, start, end, tokens=found.tokens)
     if words is None:
-        return Hit(hit.rank, replace(hit.candidate, passage=passage))
+        return replace(hit, candidate=replace(hit.candidate, passage=passage))
     met = later(words, memory, before, passage)
     match = PassageMatch(found.score, found.part, found.parts, start, end, met)
     evidence = tuple(
         replace(item, note=later(_note, match)) if item.route in names else item for item in hit.candidate.evidence
     )
-    return Hit(hit.rank, replace(hit.candidate, passage=match, evidence=evidence))
+    return replace(hit, candidate=replace(hit.candidate, passage=match, evidence=evidence))
 
 
 def _note(match: PassageMatch) -> str | None:

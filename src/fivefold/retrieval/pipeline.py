@@ -124,7 +124,7 @@ def recall(request: RecallRequest, namespace: Namespace, threads: ThreadPoolExec
     watch.stage("rerank")
     pool = drop_unmatched(run_stages(pool, context, recipe.select), request.filter, request.now, passed)
     pool = drop_unlikely(pool, request.min_chance)
-    hits, dropped = select(pool, request.k, recipe.unit)
+    hits, dropped = select(pool, request.k, recipe.unit, planned.is_composite)
     hits = with_matched_words(hits, context, namespace)
     watch.stage("select")
     turns = settings.recent_turns if request.recent_turns is None else request.recent_turns

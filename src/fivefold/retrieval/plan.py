@@ -10,7 +10,7 @@ from fivefold.settings import Settings
 from fivefold.values.filter_language import write_filter
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.query import Query
-from fivefold.values.recall_trace import Effort, Plan, RoutePlan
+from fivefold.values.recall_trace import COMPOSITE, Effort, Plan, RoutePlan
 
 
 def plan(
@@ -66,5 +66,5 @@ def _describe_fusion(fusion: FusionSpec) -> str:
     if fusion.method == "convex":
         return f"convex over {fusion.pool}"
     if fusion.method == "composite":
-        return "composite score in one statement"
+        return COMPOSITE
     return f"{fusion.method} k={fusion.k:g}" + (" in one statement" if fusion.store else "")

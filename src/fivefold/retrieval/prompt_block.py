@@ -10,7 +10,7 @@ from itertools import groupby
 from fivefold.retrieval.excerpts import Excerpts
 from fivefold.text.fence import CLOSE, OPEN, quote, quote_name
 from fivefold.text.text_caches import text_cache
-from fivefold.values.memory import Memory
+from fivefold.values.memory import WAYS, Memory, origin_of
 from fivefold.values.times import MONTHS, WEEKDAYS, in_zone
 
 Count = Callable[[str], int]
@@ -123,22 +123,23 @@ class Block:
         return self.label(item, numbers) + item.text
 
     def label(self, item: Item, numbers: dict[str, int] | None = None) -> str:
-        """What stands before the text of a source: its number, when it was if it is a turn, who said it."""
+        """What stands before the text of a source: its number, when it was if it is a turn, who said it, its origin."""
         number = self.sources if numbers is None else numbers[item.memory.id]
         when = f" {self._moment(item.memory.event_at)}" if item.recent else ""
         who = f"{',' if when else ''} {_shown_name(item.memory.speaker)}" if item.memory.speaker else ""
-        about = f"{when}{who}{self._validity(item.memory, numbers)}"
+        notes = ", ".join(filter(None, (_origin(item.memory), self._validity(item.memory, numbers))))
+        about = f"{when}{who}" + (f" ({notes})" if notes else "")
         return f"[{number}]{about}: " if about else f"[{number}] "
 
     def _validity(self, memory: Memory, numbers: dict[str, int] | None) -> str:
         """Whether a memory no longer holds, and by which source or since when."""
         by = memory.superseded_by
         if by is not None and (by in numbers if numbers is not None else memory.valid_to is None):
-            return f" (superseded by [{self.sources if numbers is None else numbers[by]}])"
+            return f"superseded by [{self.sources if numbers is None else numbers[by]}]"
         if memory.superseded_by is None and memory.is_current(self.now):
             return ""
         word = "superseded" if memory.superseded_by else "no longer so"
-        return f" ({word} since {self.day(memory.valid_to)})" if memory.valid_to else f" ({word})"
+        return f"{word} since {self.day(memory.valid_to)}" if memory.valid_to else word
 
     def frame(self, items: Iterable[Item]) -> int:
         """What the opening, the fence, headings and the closing line cost."""
@@ -159,6 +160,11 @@ class Block:
         day = in_zone(moment, self.zone)
         named = f"{WEEKDAYS[day.weekday()][:3]} {day.day} {MONTHS[day.month - 1][:3]}"
         return f"{named} {day.year}" if year or day.year != in_zone(self.now, self.zone).year else named
+
+
+def _origin(memory: Memory) -> str:
+    """Where the memory comes from, unless its speaker says so: a tool or an import (N10)."""
+    return "" if origin_of(memory.speaker) == memory.origin else WAYS.get(memory.origin, "")
 
 
 @text_cache(64)

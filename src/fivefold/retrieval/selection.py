@@ -68,7 +68,7 @@ def _unlikely(chance: float | None, least: float) -> str:
     return "too far down to have a chance" if chance is None else f"chance {chance:.3f}, below {least:g}"
 
 
-def select(pool: Pool, k: int, unit: Unit) -> tuple[list[Hit], list[Dropped]]:
+def select(pool: Pool, k: int, unit: Unit, composite: bool = False) -> tuple[list[Hit], list[Dropped]]:
     """The k best by score; by session, the best of each stands for it."""
     if unit == "turn":
         sessions = [
@@ -81,7 +81,7 @@ def select(pool: Pool, k: int, unit: Unit) -> tuple[list[Hit], list[Dropped]]:
     if unit == "session":
         pool = pool.without(_beyond_first(ranked), "select")
         ranked = best_first(pool.candidates)
-    hits = [Hit(rank, candidate) for rank, candidate in enumerate(ranked[:k], 1)]
+    hits = [Hit(rank, candidate, composite) for rank, candidate in enumerate(ranked[:k], 1)]
     beyond = [
         Dropped(
             candidate.memory.id, candidate.score, "select", f"rank {rank} of {len(ranked)}, beyond the {k} asked for"

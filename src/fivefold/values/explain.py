@@ -31,14 +31,15 @@ COLUMN = 10
 """The least width of the column of names."""
 
 
-def explain_hit(rank: int, candidate: Candidate, length: int | None = None) -> str:
+def explain_hit(rank: int, candidate: Candidate, length: int | None = None, composite: bool = False) -> str:
     """The memory and the arithmetic behind its score; what is longer than `length` is cut to where words met."""
     content = candidate.memory.content
     if length is None and len(content) > LONG:
         length = SHOWN_LONG
     text = content if length is None else excerpt(content, candidate.passage, length)
     text = INDENT.join(visible(text).split("\n"))
-    return "\n".join((f"#{rank}  {candidate.score:.4f}  {text}", *explain_score(candidate)))
+    score = shown_score(candidate.score, composite)
+    return "\n".join((f"#{rank}  {score}  {text}", *explain_score(candidate)))
 
 
 def explain_score(candidate: Candidate) -> list[str]:
@@ -90,6 +91,11 @@ def explain_chance(chance: float | None, found: bool) -> list[str]:
 def percent(chance: float) -> str:
     """A chance as people read it, never surer than 99 %."""
     return f"{min(99, round(100 * chance))} %"
+
+
+def shown_score(score: float, composite: bool, places: int = 4) -> str:
+    """A score as people read it: a composite in percent (D10), any other with its decimals."""
+    return f"{100 * score:.1f} %" if composite else f"{score:.{places}f}"
 
 
 def explain_rest(

@@ -8,8 +8,23 @@ from typing import NamedTuple
 
 from fivefold.values.visible_text import visible
 
-COLOURS = ("#3b82f6", "#a855f7", "#06b6d4", "#f97316", "#22c55e", "#eab308", "#ef4444", "#64748b")
-"""The colours of the parts of bars."""
+COLOURS = {
+    "dense": "#2f6fed",
+    "recency": "#d97706",
+    "frequency": "#0f9b74",
+    "turns": "#0f9b74",
+    "lexical": "#d6409f",
+    "graph": "#0b8fae",
+    "temporal": "#7c4ddb",
+    "window": "#7c4ddb",
+    "associative": "#7a8b14",
+    "late": "#cf3b2f",
+    "other": "#7b776f",
+}
+"""One colour for each kind of search, in every view: similarity blue, recency amber, frequency emerald (D10)."""
+
+ACCENT = "#2350c4"
+"""The colour of a bar that stands for a chance or a share."""
 
 _CELL = "text-align:left;vertical-align:top;padding:.15em .8em .15em 0"
 
@@ -30,11 +45,11 @@ def html_quiet(text: object) -> Html:
 
 
 class Part(NamedTuple):
-    """A part of a bar: what it stands for, its share of the whole bar, and the number of its colour."""
+    """A part of a bar: what it stands for, its share of the whole bar, and its colour."""
 
     name: str
     share: float
-    colour: int = 0
+    colour: str = ACCENT
 
 
 def html_bar(parts: Iterable[Part], width: float = 12.0) -> Html:
@@ -43,8 +58,8 @@ def html_bar(parts: Iterable[Part], width: float = 12.0) -> Html:
 
 
 def _piece(part: Part, width: float) -> str:
-    length, colour = width * min(1.0, max(0.0, part.share)), COLOURS[part.colour % len(COLOURS)]
-    style = f"display:inline-block;height:.7em;width:{length:.2f}em;background:{colour}"
+    length = width * min(1.0, max(0.0, part.share))
+    style = f"display:inline-block;height:.7em;width:{length:.2f}em;background:{part.colour}"
     return f'<span title="{escape(visible(part.name))}" style="{style}"></span>'
 
 

@@ -55,6 +55,10 @@ def origin_of(speaker: str | None) -> Origin:
     return _ORIGINS.get((speaker or "").lower(), "user")
 
 
+WAYS: Mapping[Origin | None, str] = {"tool": "by a tool", "import": "imported"}
+"""How every view says where a memory comes from, if that is neither the user nor the assistant (N10)."""
+
+
 def speakers_of(origin: Origin) -> tuple[str, ...]:
     """The names in small letters by which that origin speaks; none for the user, who is everybody else."""
     return tuple(name for name, known in _ORIGINS.items() if known == origin)

@@ -136,6 +136,10 @@ class Query(Value):
         """The intent that weighs the question: the predicted one (D10) where there is one, else that of its words."""
         return (self.weights.intent if self.weights is not None else "") or self.intent
 
+    def describe_weights(self) -> list[str]:
+        """The intent and the weights predicted for the question, in a line; none if nothing predicts them (D10)."""
+        return [] if self.weights is None else [f"intent {self.shown_intent} · {self.weights.describe()}"]
+
     def demand(self, *kinds: DemandKind) -> Demand | None:
         """The first demand of one of these kinds."""
         return next((demand for demand in self.demands if demand.kind in kinds), None)

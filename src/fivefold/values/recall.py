@@ -34,6 +34,8 @@ class Hit(Value):
 
     rank: int
     candidate: Candidate
+    composite: bool = hidden(default=False)
+    """Whether the score is a composite, which is shown in percent (D10)."""
 
     @property
     def memory(self) -> Memory:
@@ -91,7 +93,7 @@ class Hit(Value):
 
     def explain(self) -> str:
         """The arithmetic behind the score, one line for each route and each step."""
-        return explain_hit(self.rank, self.candidate)
+        return explain_hit(self.rank, self.candidate, composite=self.composite)
 
     @classmethod
     def shape(cls) -> dict[str, Any]:
@@ -174,7 +176,7 @@ class Recall(Value):
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        return recall_html(self.query.text, self.found, [hit.candidate for hit in self.hits])
+        return recall_html(self.query, self.plan, self.found, [hit.candidate for hit in self.hits])
 
     def explain(self) -> str:
         """The whole trace as text: the question as it was understood, the plan, every route, the arithmetic."""

@@ -9,10 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from fivefold.values.html_parts import Part, html_bar, html_lines, html_table
+from fivefold.values.html_parts import COLOURS, Part, html_bar, html_lines, html_table
 from fivefold.values.later import read_later
 from fivefold.values.memory import Memory, Type
 from fivefold.values.serialize import Value, hidden
+
+COMPOSITE = "composite score in one statement"
+"""How a plan names the fusion that weighs similarity, recency and frequency (D1)."""
 
 Effort = Literal["low", "normal", "high"]
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
@@ -68,6 +71,20 @@ class Plan(Value):
     type_hints: tuple[TypeHint, ...] = ()
     """The types that the question's words imply; those not kept narrow nothing."""
 
+    @property
+    def is_composite(self) -> bool:
+        """Whether scores are composites, which are shown in percent (D10)."""
+        return self.fusion == COMPOSITE
+
+    def kinds(self) -> dict[str, str]:
+        """The kind of search of each route, and of each stage, as it decides their colours."""
+        kinds = {name: name for name in self.stages} | {part.route: part.search for part in self.routes}
+        return {name: kind if kind in COLOURS else "other" for name, kind in kinds.items()}
+
+    def colours(self) -> dict[str, str]:
+        """The colour of each route and stage in every view (D10)."""
+        return {name: COLOURS[kind] for name, kind in self.kinds().items()}
+
     def describe_effort(self) -> str:
         """The effort in words; empty where it is the normal one."""
         return "" if self.effort == "normal" else f", {self.effort} effort"
@@ -75,12 +92,13 @@ class Plan(Value):
     def _repr_html_(self) -> str:
         """What a notebook shows: each route with a bar of its weight, and why it runs or not."""
         most = max((part.weight for part in self.routes if part.run), default=1.0) or 1.0
+        colours = self.colours()
         rows = [
             (
                 part.route,
                 "yes" if part.run else "no",
                 part.depth,
-                html_bar([Part(f"weight {part.weight:g}", part.weight / most if part.run else 0.0)]),
+                html_bar([Part(f"weight {part.weight:g}", part.weight / most * part.run, colours[part.route])]),
                 f"{part.weight:g}",
                 part.reason,
             )

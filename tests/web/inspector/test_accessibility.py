@@ -19,7 +19,7 @@ QUESTION = urlencode(
 VIEWS = (
     f"/ask?{QUESTION}&recent=2",
     f"/why?{QUESTION}&recipe=ditto",
-    f"/compare?{QUESTION}&left=recall",
+    f"/compare?{QUESTION}",
     "/memories?q=coffee",
     "/memories?show=near-duplicates",
     "/memories?show=stale",

@@ -14,8 +14,10 @@ from playwright.sync_api import Browser, Page, expect
 import fivefold
 from fivefold.models.embedders import Matrix
 from fivefold.values.explain import percent
+from fivefold.values.html_parts import ACCENT, COLOURS
+from fivefold.values.query import whole_percents
 from fivefold.values.recall import Hit, Recall
-from fivefold.web.inspector.rendering import environment, figure
+from fivefold.web.inspector.rendering import STATIC, environment, figure, score
 from tests.support.web_server import Served
 from tests.web.inspector.conftest import WatchedPage
 
@@ -24,7 +26,7 @@ NOW = "2025-12-20T09:00:00"
 
 
 def address(view: str, question: str, **state: object) -> str:
-    return f"/{view}?{urlencode({'q': question, 'now': NOW, **state})}"
+    return f"/{view}?{urlencode({'q': question, 'now': NOW, **state}, doseq=True)}"
 
 
 def recall_over_rest(served: Served, question: str, recipe: str, k: int) -> Recall:
@@ -102,7 +104,7 @@ def test_every_figure_is_read_off_the_recall(browser_page: Page, served: Served,
         assert [cells[3] for cells in rows[1 + found :]] == [
             figure(hit.candidate.fused),
             *(figure(step.after) for step in steps),
-            figure(hit.score),
+            score(hit.score, hit.composite),
         ]
 
 
@@ -146,7 +148,7 @@ def test_the_options_are_folded_and_say_what_is_chosen(browser_page: Page, wide:
 @pytest.mark.parametrize("view", ["ask", "why", "compare"])
 def test_every_chance_is_that_of_the_recall(served: Served, view: str) -> None:
     answer = recall_over_rest(served, COFFEE, "default", 4)
-    params = {"q": COFFEE, "now": NOW, "k": "4", "left": "default", "right": "lexical"}
+    params = {"q": COFFEE, "now": NOW, "k": "4", "recipes": ["default", "lexical"]}
     shown = served.client.get(f"/{view}", params=params).text.split('<span class="chance"')[1:]
     figures = [re.search(r'<span class="number">(.*?)</span>', part) for part in shown]
     assert [found and found[1] for found in figures] == [percent(hit.chance or 0) for hit in answer]
@@ -192,7 +194,33 @@ def test_each_signal_has_its_colour_and_its_length(browser_page: Page, served: S
     lengths = [float(bar.get_attribute("width") or 0) for bar in bars.all()]
     contributions = [item.contribution for item in answer[0].candidate.evidence]
     assert lengths == pytest.approx([100 * value / best for value in contributions], abs=0.01)
-    expect(browser_page.locator(".score").first).to_have_text(f"score {figure(answer[0].score)}")
+
+
+@pytest.mark.parametrize("view", ["ask", "why", "compare"])
+def test_D10_composite_intent_and_weights_are_shown_in_percent(served: Served, view: str) -> None:
+    answer = recall_over_rest(served, COFFEE, "ditto", 3)
+    weights = answer.query.weights
+    assert weights is not None
+    text = served.client.get(address(view, COFFEE, recipe="ditto", recipes=["ditto"], k=3)).text
+    for hit in answer:
+        assert f'<span class="number">{100 * hit.score:.1f} %</span>' in text
+        assert figure(hit.score, 3) not in re.sub(r"<details.*?</details>", "", text, flags=re.DOTALL)
+    shown = " ".join(re.sub(r"<[^>]+>", " ", text).split())
+    shares = whole_percents((weights.similarity, weights.recency, weights.frequency))
+    for name, share in zip(("similarity", "recency", "frequency"), shares, strict=True):
+        assert f"{name} {share} %" in shown
+    assert f"intent {weights.intent}" in shown
+
+
+def test_D10_one_colour_a_kind_on_pages_in_notebooks_and_terminals() -> None:
+    css = (STATIC / "style.css").read_text("utf-8")
+    tokens = dict(re.findall(r"--([a-z]+): light-dark\((#\w+),", css))
+    fills = [
+        (kind, token)
+        for kinds, token in re.findall(r"(\.fill-[^{]+) \{ fill: var\(--([a-z]+)\)", css)
+        for kind in re.findall(r"fill-([a-z]+)", kinds)
+    ]
+    assert {kind: tokens[token] for kind, token in fills} == {**COLOURS, "accent": ACCENT}
 
 
 def test_a_card_opens_to_the_turns_beside_it(browser_page: Page) -> None:
@@ -238,7 +266,7 @@ def test_what_cannot_be_used_is_told_at_the_form(served: Served, state: dict[str
 
 @pytest.mark.parametrize("view", ["ask", "why", "compare"])
 def test_a_question_without_an_answer_says_so(served: Served, view: str) -> None:
-    text = served.client.get(address(view, "xyzzyx", recipe="lexical", left="lexical", right="lexical")).text
+    text = served.client.get(address(view, "xyzzyx", recipe="lexical", recipes=["lexical"])).text
     assert re.search(r">No memories( found)?\.?<", text)
     assert "<article" not in text
     assert "No memories yet" not in text

@@ -32,7 +32,7 @@ LOOKS: dict[str, list[tuple[str, str | None]]] = {
     "/why": [],
     "/why?q=coffee&recipe=lexical": [("explain", None)],
     "/compare": [],
-    "/compare?q=coffee&left=lexical&right=lexical": [("recall", None), ("recall", None)],
+    "/compare?q=coffee&recipes=lexical&recipes=lexical": [("recall", None), ("recall", None)],
     "/memories": [("list", None)],
     "/memories/s01.05": [("get", "s01.05")],
     "/memories/s01.05/forget": [("get", "s01.05")],

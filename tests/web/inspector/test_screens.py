@@ -36,7 +36,7 @@ SHOTS = {
     "ask-phone": Shot(f"/ask?{urlencode({**BERLIN, 'k': 2})}", 844, 390, dark=True),
     "card": Shot(f"/ask?{urlencode({**BERLIN, 'k': 1})}", 1240, opened=1),
     "why": Shot(f"/why?{urlencode({**BERLIN, 'k': 3})}", 1240),
-    "compare": Shot(f"/compare?{urlencode({**KESTREL, 'left': 'default', 'right': 'five-stage'})}", 1160),
+    "compare": Shot(f"/compare?{urlencode(KESTREL)}", 1160, 1440),
     "memories": Shot("/memories?q=Berlin", 900),
     "memory": Shot("/memories/s21.01", 1000),
     "sessions": Shot("/sessions", 900),

@@ -55,7 +55,7 @@ def test_predicted_weights_are_shown_in_percent(browser_page: Page) -> None:
     section = browser_page.locator("section", has_text="Weights for this question")
     percents = [int(re.sub(r"\D", "", text)) for text in section.locator("dd.number").all_inner_texts()]
     assert len(percents) == 3
-    assert 99 <= sum(percents) <= 101
+    assert sum(percents) == 100
     expect(browser_page.get_by_text(re.compile("intent (semantic|temporal|frequency|mixed)"))).to_be_visible()
 
 

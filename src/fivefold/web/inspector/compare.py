@@ -1,12 +1,15 @@
-"""Compare: one question with two recipes, side by side, with sliders for their weights."""
+"""Compare: one question with several recipes, side by side, with sliders for their weights."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Annotated
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from fivefold.errors import InvalidInput
 from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.values.recall_trace import EFFORTS
 from fivefold.web.inspector.cards import make_legend
@@ -17,21 +20,36 @@ from fivefold.web.inspector.rendering import address, is_fragment, page
 
 router = APIRouter()
 
+RECIPES = ("default", "ditto", "memsense", "five-stage", "engram", "recall")
+"""The recipes on the page unless the address names others: ours and those of the five source systems (N2)."""
+
+MAX_RECIPES = 24
+
 
 @router.get("/compare")
 def compare(
-    request: Request, session: PageSession, question: PageQuestion, left: str = "default", right: str = "ditto"
+    request: Request,
+    session: PageSession,
+    question: PageQuestion,
+    recipes: Annotated[tuple[str, ...], Query()] = RECIPES,
+    further: str = "",
 ) -> Response:
-    params, recipes = dict(request.query_params), (("left", left), ("right", right))
-    sides = tuple(answer_side(name, recipe, params, question, session) for name, recipe in recipes)
-    plain = tuple(replace(side, overrides={}) for side in sides)
+    """A recipe may be there twice, to compare it with itself under other weights; one without a name is left out."""
+    named = [(number, name) for number, name in enumerate((*recipes, further), 1) if name]
+    if len(named) > MAX_RECIPES:
+        raise InvalidInput(f"compare at most {MAX_RECIPES} recipes at a time, not {len(named)}")
+    params = dict(request.query_params)
+    sides = [
+        answer_side(number, given, recipe, params, question, session) for number, (given, recipe) in enumerate(named, 1)
+    ]
+    plain = [replace(side, overrides={}) for side in sides]
     response = page(
         request,
         "compare.html",
-        max(side.status for side in sides),
+        max((side.status for side in sides), default=200),
         question=question,
         sides=sides,
-        other_ranks=other_ranks(sides),
+        places=places_of(sides),
         recipes=known_recipes(),
         efforts=EFFORTS,
         legend=make_legend([side.recall for side in sides if side.recall is not None]),
@@ -43,14 +61,18 @@ def compare(
     return response
 
 
-def state_of(question: Question, sides: tuple[Side, ...]) -> dict[str, object]:
-    """The state in the address: the question, both recipes, and only the weights that differ from the recipe's."""
+def state_of(question: Question, sides: Sequence[Side]) -> dict[str, object]:
+    """The state in the address: the question, the recipes, and only the weights that differ from the recipe's."""
     state = {name: value for name, value in question.state().items() if name != "recipe"}
-    state |= {side.name: side.recipe for side in sides}
-    return state | {f"{side.name[0]}.{path}": value for side in sides for path, value in side.overrides.items()}
+    named = [side.recipe for side in sides]
+    state |= {} if named == list(RECIPES) else {"recipes": named}
+    return state | {f"{side.number}.{path}": value for side in sides for path, value in side.overrides.items()}
 
 
-def other_ranks(sides: tuple[Side, ...]) -> dict[str, dict[str, int]]:
-    """For each side the ranks of memories on the other."""
-    ranks = [{card.hit.memory.id: card.hit.rank for card in side.cards} for side in sides]
-    return {sides[0].name: ranks[1], sides[1].name: ranks[0]}
+def places_of(sides: Sequence[Side]) -> dict[str, list[tuple[int, str, int]]]:
+    """For each memory the sides that have it: number, recipe, and its rank there."""
+    places: dict[str, list[tuple[int, str, int]]] = {}
+    for side in sides:
+        for card in side.cards:
+            places.setdefault(card.hit.memory.id, []).append((side.number, side.recipe, card.hit.rank))
+    return places

@@ -35,7 +35,7 @@ class Slider:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    name: str
+    number: int
     recipe: str
     overrides: Mapping[str, object] = field(default_factory=dict)
     sliders: Sequence[Slider] = ()
@@ -51,12 +51,14 @@ class Side:
         return self.overrides.get(WEIGHTS) == "fixed"
 
 
-def answer_side(name: str, recipe: str, params: Mapping[str, str], question: Question, session: Session) -> Side:
-    """The side as the address describes it; parameters of its overrides begin with the first letter of its name."""
+def answer_side(
+    number: int, given: int, recipe: str, params: Mapping[str, str], question: Question, session: Session
+) -> Side:
+    """The side as the address describes it; parameters of its overrides begin with the number `given` there."""
     try:
         with session.act("recall", audit_success=bool(question.q)) as act:
             base = recipe_named(recipe, still=True)
-            overrides = overrides_of(base, name[0], params)
+            overrides = overrides_of(base, given, params)
             changed = load_recipe(base, overrides)
             recall = question.recall(act.engine, session.service.limits, changed) if question.q else None
             settings = act.engine.settings
@@ -64,9 +66,9 @@ def answer_side(name: str, recipe: str, params: Mapping[str, str], question: Que
         raise
     except FivefoldError as error:
         problem = problem_of(error)
-        return Side(name, recipe, error=problem.detail, status=problem.status)
+        return Side(number, recipe, error=problem.detail, status=problem.status)
     return Side(
-        name,
+        number,
         recipe,
         overrides,
         make_sliders(base, overrides, recall, settings),
@@ -76,16 +78,18 @@ def answer_side(name: str, recipe: str, params: Mapping[str, str], question: Que
     )
 
 
-def overrides_of(recipe: Recipe, letter: str, params: Mapping[str, str]) -> dict[str, object]:
-    """Weights only, and only those that differ from the recipe's own; weights of other routes are ignored."""
+def overrides_of(recipe: Recipe, number: int, params: Mapping[str, str]) -> dict[str, object]:
+    """Weights only, and only those that differ from the recipe's own; weights of another recipe are ignored."""
     overrides: dict[str, object] = {}
+    if params.get(f"{number}.recipe", recipe.name) != recipe.name:
+        return {}
     if recipe.fusion.weights == "learned":
-        if params.get(f"{letter}.{WEIGHTS}") != "fixed":
+        if params.get(f"{number}.{WEIGHTS}") != "fixed":
             return {}
         overrides[WEIGHTS] = "fixed"
     for route in recipe.routes:
         path = f"routes.{route.name}.weight"
-        text = params.get(f"{letter}.{path}", "")
+        text = params.get(f"{number}.{path}", "")
         if text and (value := _number(text, path)) != route.weight:
             overrides[path] = value
     return overrides

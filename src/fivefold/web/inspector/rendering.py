@@ -18,7 +18,9 @@ from starlette.responses import HTMLResponse
 from fivefold.service.problems import Problem
 from fivefold.service.session import Session
 from fivefold.text.display import visible
-from fivefold.values.explain import NOT_FOUND, percent
+from fivefold.values.explain import NOT_FOUND, percent, shown_score
+from fivefold.values.memory import WAYS
+from fivefold.values.query import Weights, whole_percents
 from fivefold.values.shorten import shorten as shorten_text
 from fivefold.values.times import utc_now
 from fivefold.version import VERSION
@@ -61,7 +63,7 @@ def address(path: str, namespace: str | None, state: Mapping[str, object]) -> st
     params = {name: value for name, value in state.items() if value is not None and value is not False and value != ""}
     if namespace not in (None, "", "default"):
         params = {"namespace": namespace, **params}
-    return f"{path}?{urlencode(params)}" if params else path
+    return f"{path}?{urlencode(params, doseq=True)}" if params else path
 
 
 def problem_page(request: Request, problem: Problem) -> HTMLResponse:
@@ -94,11 +96,15 @@ def environment() -> Environment:
         "visible": lambda text: visible(str(text)),
         "segment": lambda text: quoted(str(text)),
         "iso": _iso,
-        **{format.__name__: format for format in (day, moment, pct, percent, figure, ms, plural, shorten, stack)},
+        **{
+            format.__name__: format
+            for format in (day, moment, pct, percent, figure, score, ms, plural, shorten, stack, signals)
+        },
         **{shown.__name__: shown for shown in SHOWN_TEXT},
     }
     environment.globals |= {"to": to, "static": static, "views": VIEWS, "version": VERSION}
     environment.globals["not_found"] = NOT_FOUND
+    environment.globals["ways"] = WAYS
     environment.globals["most_choices"] = MOST_CHOICES
     environment.globals["now"] = utc_now
     return environment
@@ -150,6 +156,10 @@ def figure(value: float, places: int = 4) -> str:
     return f"{value:.{places}f}".replace("-", "−")
 
 
+def score(value: float, composite: bool = False, places: int = 4) -> str:
+    return shown_score(value, composite, places).replace("-", "−")
+
+
 def ms(value: float) -> str:
     return f"{value:.1f} ms" if value < 100 else f"{value:,.0f} ms"
 
@@ -158,9 +168,15 @@ def plural(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def stack(shares: Iterable[tuple[str, float]]) -> list[tuple[str, float, float]]:
+def signals(weights: Weights) -> list[tuple[str, str, int]]:
+    """The three signals of a composite: kind, name and weight in percent (D10)."""
+    shares = whole_percents((weights.similarity, weights.recency, weights.frequency))
+    return list(zip(("dense", "recency", "frequency"), ("similarity", "recency", "frequency"), shares, strict=True))
+
+
+def stack(shares: Iterable[tuple[str, float]], begin: float = 0.0) -> list[tuple[str, float, float]]:
     """The parts of a bar, one after the other: kind, start and width in percent."""
-    parts, start = [], 0.0
+    parts, start = [], 100 * begin
     for kind, share in shares:
         width = 100 * min(max(share, 0.0), 1.0)
         parts.append((kind, start, width))

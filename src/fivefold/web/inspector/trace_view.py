@@ -10,7 +10,6 @@ from typing import Literal
 
 from fivefold.values.query import Query
 from fivefold.values.recall import Recall
-from fivefold.web.inspector.cards import kinds_of
 
 Mark = Literal["", "entity", "window", "cue"]
 
@@ -65,7 +64,7 @@ def make_waterfall(recall: Recall) -> list[TimingBar]:
 
 
 def _timing_bars(recall: Recall, scale: float) -> Iterator[TimingBar]:
-    kinds, start = kinds_of(recall.plan), 0.0
+    kinds, start = recall.plan.kinds(), 0.0
     for timing in recall.timings:
         yield TimingBar(timing.stage, start * scale, timing.ms * scale, timing.ms, "accent")
         if timing.stage == "retrieve":

@@ -9,7 +9,7 @@ from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import EFFORTS
 from fivefold.web.inspector import trace_view
-from fivefold.web.inspector.cards import kinds_of, make_cards
+from fivefold.web.inspector.cards import make_cards
 from fivefold.web.inspector.page_session import PageSession
 from fivefold.web.inspector.question import PageQuestion, answer_question
 from fivefold.web.inspector.rendering import address, page, push_address
@@ -42,7 +42,7 @@ def _trace(recall: Recall) -> dict[str, object]:
     return {
         "pieces": trace_view.split_question(recall.query),
         "timings": trace_view.make_waterfall(recall),
-        "kinds": kinds_of(recall.plan),
+        "kinds": recall.plan.kinds(),
         "dropped_counts": trace_view.count_dropped(recall),
         "dropped": dropped[: trace_view.MOST_DROPPED],
         "dropped_in_all": len(dropped),

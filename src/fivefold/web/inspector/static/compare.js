@@ -1,4 +1,4 @@
-// Lines from a memory on the left to the same memory on the right. Without them the page shows the ranks as text.
+// Lines from a memory to the same memory in the next column. Without them the page shows the ranks as text.
 "use strict";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -14,32 +14,36 @@ function curve(from, to, frame) {
   return `M${x1} ${y1} C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
 }
 
-let lines = new Map();
+let groups = new Map();
 
 function draw() {
-  lines = new Map();
+  groups = new Map();
   const pairs = document.querySelector("[data-pairs]");
   if (!pairs) return;
-  const drawing = pairs.querySelector(".joins");
-  const [left, right] = [...pairs.querySelectorAll(".column")].map(cardsOf);
-  const frame = pairs.getBoundingClientRect();
-  drawing.setAttribute("width", frame.width);
-  drawing.setAttribute("height", frame.height);
+  const drawing = pairs.querySelector(".joins"), frame = pairs.getBoundingClientRect();
   drawing.replaceChildren();
-  const across = pairs.querySelectorAll(".column")[1].getBoundingClientRect().top === frame.top;
-  if (!across) return;
-  for (const [id, card] of left) {
-    const other = right.get(id);
-    if (!other) continue;
-    const line = document.createElementNS(SVG, "path");
-    line.setAttribute("d", curve(card.getBoundingClientRect(), other.getBoundingClientRect(), frame));
-    drawing.append(line);
-    lines.set(card, line).set(other, line);
+  let before = new Map();
+  for (const column of pairs.querySelectorAll(".column")) {
+    const cards = cardsOf(column);
+    for (const [id, card] of cards) {
+      const group = groups.get(id) ?? [];
+      groups.set(id, group);
+      group.push(card);
+      if (!before.has(id)) continue;
+      const line = document.createElementNS(SVG, "path");
+      line.setAttribute("d", curve(before.get(id).getBoundingClientRect(), card.getBoundingClientRect(), frame));
+      drawing.append(line);
+      group.push(line);
+    }
+    before = cards;
   }
 }
 
 for (const [event, on] of [["mouseover", true], ["focusin", true], ["mouseout", false], ["focusout", false]]) {
-  document.addEventListener(event, ({ target }) => lines.get(target.closest("[data-id]"))?.classList.toggle("highlight", on));
+  document.addEventListener(event, ({ target }) => {
+    const group = groups.get(target.closest("[data-id]")?.dataset.id) ?? [];
+    if (group.length > 1) group.forEach((part) => part.classList.toggle("highlight", on));
+  });
 }
 
 new ResizeObserver(draw).observe(document.body);
