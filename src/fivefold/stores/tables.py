@@ -86,9 +86,7 @@ VECTORS = _table(
 )
 """Vectors with the token vectors that belong to them; None where a vector has none."""
 LEARNED = _table("learned", "name value", "name")
-FORGOTTEN = _table(
-    "forgotten", "memory_hash:bytes content_hash:bytes said_hash:bytes session_hash:bytes", "memory_hash"
-)
+FORGOTTEN = _table("forgotten", "memory_mark text_mark said_mark session_mark", "memory_mark")
 TABLES = (
     NAMESPACES,
     SPACES,

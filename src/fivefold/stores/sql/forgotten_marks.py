@@ -19,9 +19,9 @@ WIDTH = 16
 """Bytes of a mark."""
 
 _ADD = (
-    "INSERT INTO forgotten (namespace, memory_hash, content_hash, said_hash, session_hash) VALUES (?, ?, ?, ?, ?) "
-    "ON CONFLICT (namespace, memory_hash) DO UPDATE SET content_hash = excluded.content_hash, "
-    "said_hash = excluded.said_hash, session_hash = excluded.session_hash"
+    "INSERT INTO forgotten (namespace, memory_mark, text_mark, said_mark, session_mark) VALUES (?, ?, ?, ?, ?) "
+    "ON CONFLICT (namespace, memory_mark) DO UPDATE SET text_mark = excluded.text_mark, "
+    "said_mark = excluded.said_mark, session_mark = excluded.session_mark"
 )
 
 
@@ -36,14 +36,14 @@ class SqlForgottenMarks:
         self._txn = txn
         self._key: bytes | None = None
         self._looked_up: set[str] = set()
-        self._found: set[bytes] = set()
+        self._found: set[str] = set()
 
     def add(self, memory: Memory, content_hash: bytes) -> None:
         """Mark a memory as forgotten."""
         key = self._read_key() or self._make_key()
         marks = _marks(key, memory, content_hash)
         session = None if memory.session_id is None else _mark(key, "session", memory.session_id)
-        self._txn.run(_ADD, self._txn.key, marks["memory"], marks["content"], marks["said"], session)
+        self._txn.run(_ADD, self._txn.key, marks["memory"], marks["text"], marks["said"], session)
         self._found.update(marks.values())
 
     def look_up(self, memories: Sequence[tuple[Memory, bytes]]) -> None:
@@ -55,10 +55,10 @@ class SqlForgottenMarks:
         marks = [_marks(key, memory, content_hash) for memory, content_hash in memories]
         for name in ("memory", "said"):
             values = self._txn.sql.as_list([each[name] for each in marks])
-            among = self._txn.sql.among(f"{name}_hash", "?")
-            sql = f"SELECT memory_hash, content_hash, said_hash FROM forgotten WHERE namespace = ? AND {among}"
+            among = self._txn.sql.among(f"{name}_mark", "?")
+            sql = f"SELECT memory_mark, text_mark, said_mark FROM forgotten WHERE namespace = ? AND {among}"
             for row in self._txn.rows(sql, self._txn.key, values):
-                self._found.update(map(bytes, row))
+                self._found.update(row)
 
     def has(self, memory: Memory, content_hash: bytes) -> bool:
         """Whether a memory was forgotten here before."""
@@ -68,14 +68,14 @@ class SqlForgottenMarks:
             return False
         marks = _marks(self._key, memory, content_hash)
         by_source = memory.kind == "turn" or memory.origin == "import"
-        return any(marks[name] in self._found for name in (("memory", "said") if by_source else ("content",)))
+        return any(marks[name] in self._found for name in (("memory", "said") if by_source else ("text",)))
 
     def lift(self, id: str) -> int:
         """Take away the mark of a memory, or those of a session; gives how many there were."""
         key = self._read_key()
         if key is None:
             return 0
-        sql = "DELETE FROM forgotten WHERE namespace = ? AND (memory_hash = ? OR session_hash = ?) RETURNING 1"
+        sql = "DELETE FROM forgotten WHERE namespace = ? AND (memory_mark = ? OR session_mark = ?) RETURNING 1"
         return len(self._txn.rows(sql, self._txn.key, _mark(key, "memory", id), _mark(key, "session", id)))
 
     def _read_key(self) -> bytes | None:
@@ -91,7 +91,7 @@ class SqlForgottenMarks:
         return self._key
 
 
-def _marks(key: bytes, memory: Memory, content_hash: bytes) -> dict[str, bytes]:
+def _marks(key: bytes, memory: Memory, content_hash: bytes) -> dict[str, str]:
     """The marks of a memory by the name of their column."""
     text = content_hash.hex()
     said = ("note", text)
@@ -99,10 +99,10 @@ def _marks(key: bytes, memory: Memory, content_hash: bytes) -> dict[str, bytes]:
         said = ("turn", "\x1f".join((memory.session_id, text, str(to_micros(memory.event_at)))))
     return {
         "memory": _mark(key, "memory", memory.id),
-        "content": _mark(key, "content", memory.id, text),
+        "text": _mark(key, "text", memory.id, text),
         "said": _mark(key, *said),
     }
 
 
-def _mark(key: bytes, *parts: str) -> bytes:
-    return blake2b("\x1f".join(parts).encode(), digest_size=WIDTH, key=key).digest()
+def _mark(key: bytes, *parts: str) -> str:
+    return blake2b("\x1f".join(parts).encode(), digest_size=WIDTH, key=key).hexdigest()

@@ -45,7 +45,7 @@ class SqliteDialect:
         return json.dumps([item.hex() if isinstance(item, bytes) else item for item in values], ensure_ascii=False)
 
     def among(self, column: str, parameter: str) -> str:
-        value = "unhex(value)" if column.endswith("_hash") else "value"
+        value = "unhex(value)" if column == "content_hash" else "value"
         return f"{column} IN (SELECT {value} FROM json_each({parameter}))"
 
     def many_rows(self, name: str, rows: npt.NDArray[np.int64]) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def show_newest(connection: apsw.Connection) -> None:
     version = int(connection.pragma("user_version"))
     if version < FORGOTTEN:
         connection.execute(
-            "CREATE TEMP TABLE forgotten (namespace INTEGER, memory_hash, content_hash, said_hash, session_hash)"
+            "CREATE TEMP TABLE forgotten (namespace INTEGER, memory_mark, text_mark, said_mark, session_mark)"
         )
     if version < QUEUE:
         connection.execute(
