@@ -39,7 +39,7 @@ def test_only_what_is_stored_is_left_in_the_file(tmp_path: Path, page_size: int)
     path = tmp_path / "t.db"
     with closing(shuffled(path, page_size)) as used:
         stored = used.execute("SELECT * FROM t").fetchall()
-        left = {text.encode()[:10] for _, text in stored}
+        left = {str(text).encode()[:10] for _, text in stored}
         with closing(apsw.Connection(str(path))) as other:
             assert set(TEXT.findall(path.read_bytes())) > left, "SQLite alone leaves copies"
             assert clear_remains(other, str(path))
@@ -56,7 +56,7 @@ def test_only_what_is_stored_is_left_in_the_file(tmp_path: Path, page_size: int)
 def test_a_reader_or_a_writer_keeps_the_file_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "t.db"
     with closing(shuffled(path, 1_024)) as used, closing(apsw.Connection(str(path))) as other:
-        stored = {text.encode()[:10] for (text,) in used.execute("SELECT text FROM t").fetchall()}
+        stored = {str(text).encode()[:10] for (text,) in used.execute("SELECT text FROM t").fetchall()}
         used.execute("BEGIN IMMEDIATE; INSERT INTO t VALUES (-1, 'new')")
         assert not clear_remains(other, str(path))
         used.execute("COMMIT; BEGIN; SELECT count(*) FROM t")

@@ -270,8 +270,8 @@ class LifeLaws(StoreFixtures):
         assert (report.stored, len(report.merged)) == ((), 3)
         assert "was forgotten and is not stored again" in report.merged[1].why
         same = {"content": "Step 1", "speaker": "user", "session_id": "s", "event_at": NOW}
-        assert engine.remember(**same, id="under another id").stored == ()
-        assert engine.remember(**same | {"event_at": LATER}, id="said again later").stored
+        assert engine.remember_many([same | {"id": "under another id"}]).stored == ()
+        assert engine.remember_many([same | {"event_at": LATER, "id": "said again later"}]).stored
         assert engine.reinstate("s:m1") is None
         assert engine.remember_messages(chat, session_id="s").stored == ("s:m1",)
         with pytest.raises(NotFound):
@@ -288,13 +288,13 @@ class LifeLaws(StoreFixtures):
 
     def test_a_note_may_be_remembered_anew_but_an_import_may_not_bring_it_back(self, engine: Engine) -> None:
         imported = {"content": "The gate code is 4711", "id": "notes:1", "origin": "import"}
-        engine.remember(**imported)
+        engine.remember_many([imported])
         engine.remember("Tom likes cake", id="mine")
         for id in ("notes:1", "mine"):
             engine.forget(id)
-        assert engine.remember(**imported).stored == ()
-        assert engine.remember(**imported | {"content": "The gate code is 4712"}).stored == ()
-        assert engine.remember(**imported | {"id": "copy:9"}).stored == ()
+        assert engine.remember_many([imported]).stored == ()
+        assert engine.remember_many([imported | {"content": "The gate code is 4712"}]).stored == ()
+        assert engine.remember_many([imported | {"id": "copy:9"}]).stored == ()
         assert engine.remember("Tom likes cake", id="mine").stored == ()
         assert engine.remember("Tom likes tea", id="mine").stored == ("mine",)
         assert engine.remember("Tom likes cake").stored, "said by somebody, not brought by a source"
