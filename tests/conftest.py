@@ -74,6 +74,7 @@ BY_FILE = {
         "tests/hooks/test_resident.py",
         "tests/cli/test_keys.py",
         "tests/cli/test_lazy.py",
+        "tests/cli/test_forgotten_everywhere.py",
         "tests/cli/test_learn.py",
         "tests/cli/test_maintain.py",
         "tests/cli/test_migrate.py",

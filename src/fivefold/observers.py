@@ -79,6 +79,13 @@ def recalled(store: Store, recall: Recall) -> None:
         _notify(lambda observer: observer.recalled(store, recall, ended))
 
 
+def deleted(store: Store, namespace: str, began_ns: int) -> None:
+    """A namespace was deleted."""
+    if _observers:
+        ended = Write("delete_namespace", namespace, began_ns, time.time_ns())
+        _notify(lambda observer: observer.wrote(store, ended))
+
+
 def write(method: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P], R]:
     """Marks a method of the engine as a write."""
 

@@ -102,3 +102,22 @@ def test_unknown_words_are_refused(home: Path, command: Callable[..., Ran], word
     done = command("hook", *words)
     assert done.code == 1
     assert said in done.err
+
+
+def test_retry_stores_what_waits_and_status_says_what_that_is(
+    home: Path, command: Callable[..., Ran], tmp_path: Path
+) -> None:
+    assert "nothing waits" in command("hook", "retry").out
+    spool = home / ".fivefold" / "spool"
+    payload = json.dumps({"session_id": "s", "transcript_path": None, "prompt": "We deploy the shop on Fridays"})
+    event = spool / "01795031530645912915-1641.event"
+    event.write_text(f"codex\nUserPromptSubmit\nshop-1\n1.0\n{payload}", "utf-8")
+    (spool / "notes.txt").write_text("mine", "utf-8")
+    (home / ".fivefold" / "late").write_bytes(b"...")
+    found = json.loads(command("hook", "codex", "status", "--json").out)
+    assert (found["waiting"], found["foreign"], found["late"]) == (1, ["notes.txt"], 3)
+    assert "the oldest since" in command("hook", "codex", "status").out
+    done = json.loads(command("hook", "retry", "--json").out)
+    assert (done["stored"], done["new"], done["waiting"]) == (1, 1, 0)
+    assert not event.exists()
+    assert "'' is unknown; it is one of install" in command("hook", "codex").err

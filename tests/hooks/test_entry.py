@@ -8,12 +8,14 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from fivefold.hooks import entry
+from fivefold.hooks.state import HookSettings
 from tests.support.hook_events import Hooks, new_hooks, wait_for
 
 SLOW = ["json", "re", "socket", "subprocess", "pathlib", "typing", "enum", "contextlib", "fivefold"]
@@ -101,6 +103,34 @@ def test_a_submodule_is_a_repository_of_its_own(tmp_path: Path) -> None:
     assert entry.namespace_of(str(whole / "part")) != entry.namespace_of(str(whole))
 
 
+def fake_worktree(folder: Path, to: Path) -> Path:
+    folder.mkdir()
+    (folder / ".git").write_text(f"gitdir: {os.path.relpath(to, folder)}\n", "utf-8")
+    return folder
+
+
+def test_a_git_file_that_the_repository_does_not_name_back_takes_no_memories(tmp_path: Path) -> None:
+    bank, tree = tmp_path / "bank", tmp_path / "fix"
+    git("init", bank)
+    git("-C", bank, "commit", "--allow-empty", "-m", "first")
+    git("-C", bank, "worktree", "add", tree)
+    own = bank / ".git" / "worktrees" / "fix"
+    name = entry.namespace_of(str(bank))
+    assert entry.namespace_of(str(tree)) == name
+    plain, stolen = fake_worktree(tmp_path / "plain", bank / ".git"), fake_worktree(tmp_path / "stolen", own)
+    forged = fake_worktree(tmp_path / "forged", tmp_path / "forged" / "worktrees" / "x")
+    inner = forged / "worktrees" / "x"
+    inner.mkdir(parents=True)
+    (inner / "commondir").write_text(str(bank / ".git"), "utf-8")
+    (inner / "gitdir").write_text(str(forged / ".git"), "utf-8")
+    module = fake_worktree(tmp_path / "module", tmp_path / "module" / "link")
+    (module / "link").symlink_to(bank / ".git")
+    for folder in (plain, stolen, forged, module):
+        assert entry.namespace_of(str(folder)) != name
+        (folder / "deep").mkdir()
+        assert entry.namespace_of(str(folder / "deep")) == entry.namespace_of(str(folder))
+
+
 def test_a_folder_without_a_repository_has_a_namespace_too(tmp_path: Path) -> None:
     (tmp_path / "my notes\n").mkdir()
     name = entry.namespace_of(str(tmp_path / "my notes\n"))
@@ -154,15 +184,6 @@ def test_what_is_to_be_stored_waits_in_the_spool(hooks: Hooks, listener: list[by
     assert hooks.state.events()[0].stat().st_mode & 0o077 == 0
 
 
-def test_a_block_that_is_ready_is_printed_as_the_agent_takes_it(hooks: Hooks, listener: list[bytes]) -> None:
-    block = 'Memories:\n"quoted" – ünicode'
-    hooks.state.block(entry.namespace_of(str(hooks.project))).write_text(json.dumps(block), "utf-8")
-    for agent in ("claude-code", "codex"):
-        said = json.loads(hooks.run(agent, "SessionStart").output)
-        assert said == {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": block}}
-    assert json.loads(hooks.run("cursor", "sessionStart").output) == {"additional_context": block}
-
-
 @pytest.mark.parametrize("payload", [b"", b"{", b"[]", b"\xff\xfe", b'{"workspace_roots": 7}', b"null"])
 @pytest.mark.parametrize(
     ("agent", "event"),
@@ -179,3 +200,35 @@ def test_a_missing_state_folder_breaks_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-I", "-S", entry.__file__, "codex", "Stop", str(tmp_path / "nowhere")]
     done = subprocess.run(command, input=b"{}", capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_prompt_is_kept_only_if_no_transcript_has_it(hooks: Hooks, listener: list[bytes]) -> None:
+    hooks.run("codex", "UserPromptSubmit", wait="20")
+    assert hooks.state.events() == []
+    said = 'a "transcript_path": "/x" in a prompt'
+    hooks.run("codex", "UserPromptSubmit", wait="20", transcript_path=None, prompt=said)
+    (path,) = hooks.state.events()
+    assert json.loads(path.read_bytes().split(b"\n", 4)[4])["prompt"] == said
+
+
+def test_late_answers_are_counted_and_the_wait_is_a_setting(hooks: Hooks, listener: list[bytes]) -> None:
+    hooks.state.save_settings(HookSettings(store="memory.db", wait_ms=77, start_wait_ms=55))
+    for event, limit in (("UserPromptSubmit", 0.077), ("SessionStart", 0.055)):
+        before = time.time()
+        hooks.run("claude-code", event, wait="")
+        wait_for(lambda: bool(listener))
+        assert float(listener.pop().split(b"\n")[1]) <= before + limit + 0.2
+    assert hooks.state.late == 2
+
+
+def test_an_event_is_on_the_disk_before_the_hook_ends(hooks: Hooks, listener: list[bytes]) -> None:
+    code = (
+        f"import os, sys; sys.path.insert(0, {str(Path(entry.__file__).parent)!r}); import entry\n"
+        "real = os.fsync, os.rename; done = []\n"
+        "os.fsync = lambda file: (done.append('sync'), real[0](file))[1]\n"
+        "os.rename = lambda *names: (done.append('name'), real[1](*names))[1]\n"
+        f"entry.main({['codex', 'Stop', str(hooks.state.folder)]!r}); print(done)"
+    )
+    command = [sys.executable, "-I", "-S", "-c", code]
+    done = subprocess.run(command, input=hooks.payload("codex", "Stop"), capture_output=True, check=True)
+    assert done.stdout.decode().strip() == "['sync', 'name', 'sync']"

@@ -287,10 +287,10 @@ def test_a_killed_process_leaves_its_request_to_be_done(location: str, store: St
 def test_a_forgotten_memory_is_in_no_kept_answer(answers: IdempotencyStore, store: Store, others: int) -> None:
     """Alone, or with all the turns of its session."""
     engine = on(store, "work")
-    told = 'she said "no" — née Ångström'
-    engine.remember("The code of the safe is 4711", id=told, session_id="safe")
+    told = f'she said "no" — née Ångström {others}'
+    engine.remember("The code of the safe is 4711", id=told, session_id=f"safe{others}")
     for number in range(others):
-        engine.remember(f"And so on, {number}", session_id="safe")
+        engine.remember(f"And so on, {number}", session_id=f"safe{others}")
     engine.remember("The safe is blue", id="stays")
     for key, body in {
         "plain": f'{{"id": {_json(told)}, "content": "The code of the safe is 4711"}}',
@@ -300,7 +300,7 @@ def test_a_forgotten_memory_is_in_no_kept_answer(answers: IdempotencyStore, stor
         answers.finish(begun(answers, f"{key}{others}"), StoredResponse(200, body))
     answers.finish(begun(answers, f"plain{others}", namespace="home"), StoredResponse(200, f'{{"id": {_json(told)}}}'))
     if others:
-        engine.forget_session("safe")
+        engine.forget_session(f"safe{others}")
     else:
         engine.forget(told)
     assert answers.begin("work", SCOPE, f"plain{others}", b"digest") == StoredResponse(200, None)

@@ -66,3 +66,18 @@ def test_a_closed_feed_hears_nothing(engine: Engine) -> None:
     feed.close()
     engine.remember("Nobody watches")
     assert feed.after(0, "default") == []
+
+
+def test_an_event_goes_with_the_memories_it_names(store: SharedStore, engine: Engine, feed: LiveFeed) -> None:
+    engine.remember_many([{"content": f"The spare key number {n} lies there", "id": f"key{n}"} for n in range(5)])
+    engine.recall("where is the spare key?", recipe="lexical")
+    engine.forget("key4")
+    assert [event.action for event in feed.after(0, "default")] == ["forget"]
+    engine.recall("where is the spare key?", recipe="lexical")
+    with fivefold.open(store.location) as other:
+        other.forget("key3")
+    assert [event.action for event in feed.after(0, "default")] == ["forget"], "forgotten by another process too"
+    engine.recall("where is the spare key?", recipe="lexical")
+    store.delete_namespace("default")
+    store.namespace("default").remember("Something new", id="new")
+    assert [event.action for event in feed.after(0, "default")] == ["forget", "delete_namespace", "remember"]

@@ -117,6 +117,21 @@ def test_events_of_all_processes_are_in_one_order(both: tuple[SharedTables, Shar
         assert events[0].number < events[1].number
 
 
+def test_no_file_has_an_event_of_what_was_forgotten(both: tuple[SharedTables, SharedTables], tmp_path: Path) -> None:
+    with fivefold.open(":memory:", embedder="wordllama") as mem:
+        feeds = [LiveFeed(mem.store, table=tables.table("events", 500)) for tables in both]
+        try:
+            mem.remember("Zyxquince lives in Xanthopolis", id="zyx")
+            mem.recall("where does Zyxquince live?", recipe="lexical")
+            assert any(b"Zyxquince" in file.read_bytes() for file in tmp_path.iterdir())
+            mem.forget("zyx")
+        finally:
+            for feed in feeds:
+                feed.close()
+        assert not any(b"Zyxquince" in file.read_bytes() for file in tmp_path.iterdir())
+        assert {event.action for event in feeds[1].after(0, "default")} == {"forget"}
+
+
 def test_numbers_of_sources_are_known_to_all_processes(both: tuple[SharedTables, SharedTables]) -> None:
     first, second = (SourceNumbers(tables.table("sources", 10)) for tables in both)
     first.record("default", "r", ["a", "b"])

@@ -93,6 +93,34 @@ def filled(
         yield engine, vectors
 
 
+def reword(engine: Engine) -> None:
+    harmless = dict.fromkeys(("user_text", "assistant_text", "task_tag"))
+    for id in ("secretid", "other secretid"):
+        engine.update(id, content="It is kept elsewhere", speaker="user", tags=(), metadata={}, **harmless)
+
+
+def test_no_file_has_a_text_that_was_replaced(filled: tuple[Engine, list[bytes]], tmp_path: Path) -> None:
+    engine, vectors = filled
+    reword(engine)
+    left = {word for _, word in left_in(tmp_path, vectors)}
+    assert left <= {"secretid", "xanthopol", "marmalad"}, (
+        "the ids stay, and the question of a recall that returned them"
+    )
+
+
+def test_a_recall_that_waits_in_another_process_brings_nothing_back(tmp_path: Path) -> None:
+    with toy(str(tmp_path / "memory.db")) as engine, toy(str(tmp_path / "memory.db")) as other:
+        engine.remember_many([{"content": "The boiler is old", "id": "kept"}, SECRET])
+        other.recall("Where does Marmaladov live in Xanthopolis?", recipe="lexical")
+        engine.forget("secretid")
+        other.recall("How old is the boiler?", recipe="lexical")
+        store = other.store
+        assert isinstance(store, SqliteStore)
+        store.recalls.flush()
+        assert other.stats().recalls == 1
+        assert left_in(tmp_path, []) == []
+
+
 @pytest.mark.parametrize("forget", [forget_both, forget_session, forget_namespace, sweep_all])
 def test_no_file_has_what_was_forgotten(
     filled: tuple[Engine, list[bytes]], tmp_path: Path, forget: Callable[[Engine], None]

@@ -435,7 +435,9 @@ def test_an_update_ends_and_releases_statements(engine: Engine) -> None:
 def test_reinstate_undoes_a_wrong_supersession(engine: Engine) -> None:
     engine.remember("I live in Leeds", id="old", event_at="2025-01-01T00:00:00Z")
     engine.remember("I live in Bristol", id="new", event_at="2025-06-01T00:00:00Z")
-    assert engine.reinstate("old").superseded_by is None
+    back = engine.reinstate("old")
+    assert back is not None
+    assert back.superseded_by is None
     assert engine.recall("where do I live, Leeds?")[0].memory.id == "old"
 
 

@@ -146,16 +146,13 @@ def _fill(project: _Project, size: int, progress: bool) -> None:
 
 
 def _start(project: _Project) -> None:
-    """Start the resident process as the first session does, and wait until it has made the block for the next one."""
-    agent = AGENTS["claude-code"]
-    project.run(agent, "SessionStart", "")
-    end = time.monotonic() + START_S
-    block = project.state.block(namespace_of(str(project.folder)))
-    while not block.exists() and time.monotonic() < end:
+    """Start the resident process as the first session does, and wait until it answers prompts."""
+    agent, end = AGENTS["claude-code"], time.monotonic() + START_S
+    block = project.run(agent, "SessionStart", "")
+    while not (block and is_running(project.state)) and time.monotonic() < end:
         time.sleep(0.1)
-        if is_running(project.state):
-            project.run(agent, "SessionStart", "")
-    if not block.exists():
+        block = project.run(agent, "SessionStart", "")
+    if not block:
         raise StoreError("the resident process did not start; its log is in the state folder")
     project.times.clear()
 

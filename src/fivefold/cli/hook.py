@@ -14,15 +14,18 @@ from fivefold.errors import InvalidInput
 if TYPE_CHECKING:
     from fivefold.hooks.configuration import FileChange
     from fivefold.hooks.manage import HookStatus
+    from fivefold.hooks.writer import Drain
 
 Action = Literal["install", "uninstall", "status"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
+RETRY = "retry"
+"""Stands in the place of the agent, since the spool is that of all agents."""
 
 
 @app.command()
 def hook(
-    agent: Annotated[str, typer.Argument(help="claude-code, codex or cursor")],
-    action: Annotated[str, typer.Argument(help="install, uninstall or status")],
+    agent: Annotated[str, typer.Argument(help="claude-code, codex or cursor; or retry, to store what waits")],
+    action: Annotated[str, typer.Argument(help="install, uninstall or status")] = "",
     project: Annotated[
         bool, typer.Option("--project", help="The configuration of the project in this folder, not of the user")
     ] = False,
@@ -39,6 +42,9 @@ def hook(
     from fivefold.hooks.agents import agent_named
     from fivefold.hooks.state import default_state
 
+    if (agent, action) == (RETRY, ""):
+        _tell(manage.retry(default_state()), as_json)
+        return
     if action not in ACTIONS:
         raise InvalidInput(f"{action!r} is unknown; it is one of {', '.join(ACTIONS)}", field="action")
     known, state = agent_named(agent), default_state()
@@ -56,6 +62,16 @@ def hook(
         print_json({"file": change.file, "changed": change.changes, "dry_run": dry_run, "diff": change.diff()})
     else:
         _changed(change, known.title, action, dry_run, state.settings().store)
+
+
+def _tell(done: Drain, as_json: bool) -> None:
+    if as_json:
+        print_json(done.to_dict())
+        return
+    said = f"{done.stored} events are done with, {done.new} of them brought something new"
+    say(said if done.stored or done.waiting else "nothing waits to be stored")
+    if done.error is not None:
+        say(f"{done.waiting} still wait; {done.error}")
 
 
 def _location(store: str | None, settings_file: Path) -> str | None:
@@ -91,7 +107,16 @@ def _show(found: HookStatus, title: str) -> None:
         ("store", found.settings.store),
         ("namespace here", found.namespace),
         ("resident process", "running" if found.running else "not running; the next event starts it"),
-        ("waiting to be stored", f"{found.waiting}" + (f", {found.failed} failed" if found.failed else "")),
+        ("waiting to be stored", _waiting(found)),
+        *((("left in the spool", f"{', '.join(found.foreign)}; not events"),) if found.foreign else ()),
+        ("answers too late", str(found.late)),
         *((("last error", found.last_error),) if found.last_error else ()),
     ]
     terminal.table((title, ""), rows)
+
+
+def _waiting(found: HookStatus) -> str:
+    if found.waiting_since is None:
+        return "0"
+    since = f"{found.waiting_since:%Y-%m-%d %H:%M} UTC"
+    return f"{found.waiting}, the oldest since {since}; tried again by itself, or now by fivefold hook retry"

@@ -156,10 +156,12 @@ def reinstate(
     namespace: NamespaceOption = "default",
     as_json: JsonOption = False,
 ) -> None:
-    """Make a superseded memory hold again."""
+    """Make a superseded memory hold again, or let a forgotten memory or session be stored again."""
     with reading(store, namespace) as engine:
         memory = engine.reinstate(id)
-    if as_json:
+    if memory is None:
+        print_json(None) if as_json else say(f"{id} was forgotten; it may be stored again now")
+    elif as_json:
         print_json(memory.to_dict())
     else:
         from fivefold.cli import memory_view

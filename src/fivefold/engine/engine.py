@@ -146,10 +146,12 @@ class Engine(Upkeep):
         return edit.supersede(self._namespace, old_id, record_of(new_record))
 
     @observers.write
-    def reinstate(self, id: str) -> Memory:
-        """Make a superseded memory current again, where a statement was read wrongly."""
-        edit.reinstate(self._namespace, id)
-        return self.get(id)
+    def reinstate(self, id: str) -> Memory | None:
+        """Make a superseded memory current again, or let a forgotten one be stored again when its source brings it.
+
+        `id` may be a session that was forgotten. Returns the memory; None if it was forgotten.
+        """
+        return self.get(id) if edit.reinstate(self._namespace, id) else None
 
     @observers.write
     def forget(self, id: str) -> Memory:

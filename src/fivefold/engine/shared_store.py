@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
+from fivefold import observers
 from fivefold.engine.engine import Engine
 from fivefold.engine.idle_check import IdleCheck
 from fivefold.errors import NotFound
@@ -82,6 +84,7 @@ class SharedStore:
 
     def remove_namespace(self, name: str) -> int:
         """As `delete_namespace`, for callers that write the audit log themselves."""
+        began = time.time_ns()
         with self._lock:
             self._engines.pop(name, None)
         drop_reranker(self.store, name)
@@ -89,6 +92,7 @@ class SharedStore:
         empty_text_caches()
         if count is None:
             raise NotFound(f"there is no namespace {name!r} to delete")
+        observers.deleted(self.store, name, began)
         return count
 
     def close(self) -> None:

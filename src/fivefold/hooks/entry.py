@@ -1,8 +1,9 @@
 """The command that a coding agent runs at each event: python entry.py AGENT EVENT STATE, the payload on standard input.
 
 The agent waits for it, so that it loads no module that takes time, not even `socket` or `json`, and nothing else of
-fivefold. What a session begins with is a file that is ready; a prompt is passed to the resident process, whose answer
-must come in time; what is to be stored goes to the spool. Whatever fails, the agent sees nothing of it.
+fivefold. What a session begins with and what a prompt recalls is asked of the resident process, whose answer must come
+in time; what is to be stored goes to the spool. No memory lies in a file here, so that a forgotten one is in none.
+Whatever fails, the agent sees nothing of it.
 """
 
 from __future__ import annotations
@@ -11,19 +12,24 @@ import os
 import sys
 import time
 
-LIMIT_S = 0.046
-"""From the start of the process to its answer, at most: one that comes later is dropped."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import _socket
 
-WAIT_S = 0.030
-"""How long an answer is waited for where the start of the process is not known."""
+WAIT_MS, START_WAIT_MS = 300, 2_000
+"""The defaults of how long a prompt, and the start of a session, wait for their answer from the start of the hook."""
 
-BLOCKS, SPOOL, KEPT, SOCKET = "blocks", "spool", "kept", "hooks.sock"
+CONNECT_S = 0.02
+"""Between two attempts to reach a resident process that has only just been started."""
+
+SPOOL, LATE, SETTINGS, SOCKET = "spool", "late", "hooks.json", "hooks.sock"
+KEPT, FLAG = "kept", "any"
+"""The folder and the name of a file that is there while the resident process keeps an answer for Cursor."""
+
 EVENT_FILE = ".event"
-FLAG = "any"
-"""A file among the answers that are kept, as long as there is one."""
 
-READY = {"SessionStart": "additionalContext", "sessionStart": "additional_context"}
-"""Events that get what lies ready, and the field in which each agent takes it."""
+STARTING = {"SessionStart": "additionalContext", "sessionStart": "additional_context"}
+"""Events that get the block of a session, and the field in which each agent takes it."""
 
 ASKING = ("UserPromptSubmit",)
 """Events that wait for an answer."""
@@ -41,14 +47,17 @@ def main(arguments: list[str]) -> None:
     namespace = namespace_of(project_folder(agent, payload))
     os.chdir(state)  # the path of a socket may only be short
     header = f"{agent}\n{event}\n{namespace}\n{time.time()!r}\n".encode()
-    if event in READY:
-        _print_ready(event, namespace)
-        _call(state, b"warm\n" + header)
+    if event in STARTING:
+        _ask(state, b"begin", header, _time_left("start_wait_ms", START_WAIT_MS), starts=True)
     elif event in ASKING:
-        wait = _time_left()
-        _call(state, f"ask\n{time.time() + wait!r}\n".encode() + header + payload, wait)
+        try:
+            if not _has_transcript(payload):
+                spool(header + payload)
+        except OSError:
+            pass  # a full disk keeps no prompt from its answer
+        _ask(state, b"ask", header + payload, _time_left("wait_ms", WAIT_MS))
     elif event == TAKING:
-        _print_kept(payload)
+        _ask(state, b"take", header + payload, _time_left("wait_ms", WAIT_MS))
     else:
         spool(header + payload)
         _call(state, b"keep\n" + header + payload if event == KEEPING else b"drain\n" + header)
@@ -91,84 +100,131 @@ def repository(folder: str) -> str:
 
 
 def _common_folder(path: str, git: str) -> str:
-    """A worktree names its folder in the repository, in which a file names the common one; a submodule has none."""
-    folder = os.path.join(path, _read(git).removeprefix("gitdir:").strip())
+    """The folder that a `.git` file stands for; `path` itself unless that folder names the file back, as git checks.
+
+    Otherwise anyone who makes a folder could have it take the memories of another project.
+    """
+    folder = os.path.realpath(os.path.join(path, _first_line(git).removeprefix("gitdir:").strip()))
     common = os.path.join(folder, "commondir")
     if os.path.isfile(common):
-        folder = os.path.join(folder, _read(common).strip())
-    return os.path.realpath(folder)
+        shared = os.path.realpath(os.path.join(folder, _first_line(common)))
+        named, place = os.path.join(folder, "gitdir"), os.path.join(shared, "worktrees")
+        known = os.path.dirname(folder) == place and os.path.isfile(named)
+        return shared if known and _is_same(os.path.join(folder, _first_line(named)), git) else path
+    tree = _worktree_setting(os.path.join(folder, "config"))
+    return folder if tree and _is_same(os.path.join(folder, tree), path) else path
+
+
+def _is_same(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _worktree_setting(config: str) -> str:
+    """Where the configuration of a submodule's repository says that its files are; empty if it does not."""
+    if not os.path.isfile(config):
+        return ""
+    for line in _read(config).splitlines():
+        name, _, value = line.partition("=")
+        if name.strip().lower() == "worktree":
+            return value.strip().strip('"')
+    return ""
 
 
 def spool(event: bytes) -> None:
-    """Leave an event for the resident process; it has its name only when it is whole."""
+    """Leave an event for the resident process, on the disk before it has its name."""
     name = f"{SPOOL}/{time.time_ns():020d}-{os.getpid()}"
     file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        _write_all(file, event)
+        try:
+            _write_all(file, event)
+            os.fsync(file)
+        finally:
+            os.close(file)
+        os.rename(name, name + EVENT_FILE)
+    except BaseException:
+        os.unlink(name)
+        raise
+    _sync(SPOOL)
+
+
+def _sync(folder: str) -> None:
+    """A new name is on the disk once its folder is."""
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(file)
     finally:
         os.close(file)
-    os.rename(name, name + EVENT_FILE)
 
 
-def _print_ready(event: str, namespace: str) -> None:
-    """The block is stored as a JSON text, so that it can be put into the answer as it is."""
-    try:
-        with open(f"{BLOCKS}/{namespace}.json", "rb") as file:
-            block = file.read()
-    except FileNotFoundError:
+def _has_transcript(payload: bytes) -> bool:
+    """Whether the payload names a transcript, which has the prompt too; a parser would take time to load."""
+    _, found, rest = payload.partition(b'"transcript_path"')
+    return bool(found) and rest.lstrip(b" \t\r\n:").startswith(b'"')
+
+
+def _ask(state: str, what: bytes, event: bytes, wait: float, starts: bool = False) -> None:
+    """Print the answer of the resident process; one that does not come in time is counted."""
+    request = what + f"\n{time.time() + wait!r}\n".encode() + event
+    if _call(state, request, max(wait, 0.001), starts):
         return
-    field = READY[event].encode()
-    if event == "SessionStart":
-        answer = b'{"hookSpecificOutput": {"hookEventName": "SessionStart", "%s": %s}}\n' % (field, block)
-    else:
-        answer = b'{"%s": %s}\n' % (field, block)
-    _write_all(1, answer)
-
-
-def kept_file(conversation: str) -> str:
-    """Where the answer to the last prompt of a conversation is kept."""
-    return f"{KEPT}/{''.join(sign for sign in conversation if sign.isalnum() or sign == '-')[:100]}.json"
-
-
-def _print_kept(payload: bytes) -> None:
-    """The answer to the prompt, once; without any, the agent does not even start this process."""
-    import json
-
-    path = kept_file(json.loads(payload)["conversation_id"])
+    file = os.open(LATE, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
-        with open(path, "rb") as file:
-            block = file.read()
-        os.unlink(path)
-        _write_all(1, b'{"additional_context": %s}\n' % block)
+        os.write(file, b".")
     finally:
-        if not any(name.endswith(".json") for name in os.listdir(KEPT)):
-            os.unlink(f"{KEPT}/{FLAG}")
+        os.close(file)
 
 
-def _call(state: str, message: bytes, wait: float = 0.0) -> None:
-    """Send a message to the resident process and print its answer if one comes in time; start it if it is not there."""
+def _call(state: str, message: bytes, wait: float = 0.0, starts: bool = False) -> bool:
+    """Send a message to the resident process and print its answer; start it if it is not there.
+
+    False if no answer came in time. With `starts`, a process that was only just started is waited for too.
+    """
     import _socket
 
-    with_limit = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    end = time.monotonic() + wait
+    client = _connected(state, end, starts)
+    if client is None:
+        return False
     try:
-        with_limit.settimeout(max(wait, 0.002))
-        try:
-            with_limit.connect(SOCKET)
-        except (FileNotFoundError, ConnectionRefusedError):
-            start_resident(state)
-            return
-        with_limit.sendall(message)
-        with_limit.shutdown(_socket.SHUT_WR)
-        answer, end = b"", time.monotonic() + wait
+        client.settimeout(max(end - time.monotonic(), 0.002))
+        client.sendall(message)
+        client.shutdown(_socket.SHUT_WR)
+        answer = b""
         while wait and (left := end - time.monotonic()) > 0:
-            with_limit.settimeout(left)
-            part = with_limit.recv(65_536)
+            client.settimeout(left)
+            part = client.recv(65_536)
             if not part:
                 _write_all(1, answer)
-                return
+                return True
             answer += part
+    except TimeoutError:
+        pass
     finally:
-        with_limit.close()
+        client.close()
+    return not wait
+
+
+def _connected(state: str, end: float, starts: bool) -> _socket.socket | None:
+    import _socket
+
+    started = False
+    while True:
+        client = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        try:
+            client.settimeout(max(end - time.monotonic(), 0.002))
+            client.connect(SOCKET)
+            return client
+        except (FileNotFoundError, ConnectionRefusedError):
+            client.close()
+        except TimeoutError:
+            client.close()
+            return None
+        if not started:
+            start_resident(state)
+            started = True
+        if not starts or time.monotonic() + CONNECT_S > end:
+            return None
+        time.sleep(CONNECT_S)
 
 
 def start_resident(state: str) -> None:
@@ -186,17 +242,25 @@ def start_resident(state: str) -> None:
         os._exit(0)
 
 
-def _time_left() -> float:
+def _time_left(setting: str, default: int) -> float:
     """How long an answer may take; the system says in hundredths of a second when the process began."""
     given = os.environ.get("FIVEFOLD_HOOK_WAIT_MS")
-    if given:
-        return float(given) / 1000
+    limit = float(given or _setting(setting) or default) / 1000
     try:
         began = int(_read("/proc/self/stat").rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
         passed = time.clock_gettime(time.CLOCK_BOOTTIME) - began
     except (OSError, ValueError, IndexError, AttributeError):
-        return WAIT_S
-    return max(0.0, min(LIMIT_S - passed, LIMIT_S))
+        return limit
+    return max(0.0, min(limit - passed, limit))
+
+
+def _setting(name: str) -> str:
+    """The digits of a setting, without a parser, which takes time to load; empty if it is not set."""
+    try:
+        value = _read(SETTINGS).partition(f'"{name}"')[2].lstrip(" \t\r\n:")
+    except OSError:
+        return ""
+    return value[: len(value) - len(value.lstrip("0123456789"))]
 
 
 def _standard_input() -> bytes:
@@ -209,6 +273,10 @@ def _standard_input() -> bytes:
 def _read(path: str) -> str:
     with open(path, "rb") as file:
         return os.fsdecode(file.read())
+
+
+def _first_line(path: str) -> str:
+    return _read(path).partition("\n")[0].strip()
 
 
 def _write_all(file: int, data: bytes) -> None:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import os
 import socket
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fivefold.errors import InvalidInput
 from fivefold.hooks.agents import Agent
 from fivefold.hooks.configuration import FileChange, installation, installed_events, removal
 from fivefold.hooks.entry import namespace_of
-from fivefold.hooks.resident import END, is_running, send
+from fivefold.hooks.resident import END, is_running, log, send
 from fivefold.hooks.state import HookSettings, State
 from fivefold.values.serialize import Value
+
+if TYPE_CHECKING:
+    from fivefold.hooks.writer import Drain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +39,12 @@ class HookStatus(Value):
     running: bool
     waiting: int
     """Events in the spool that are not stored yet."""
-    failed: int
-    """Events that could not be stored."""
+    waiting_since: datetime | None
+    """When the oldest of them came."""
+    foreign: tuple[str, ...]
+    """What lies in the spool and is not an event; it is left there."""
+    late: int
+    """How often an answer did not come in time."""
     last_error: str | None
 
 
@@ -67,10 +77,22 @@ def uninstall(agent: Agent, file: Path, *, dry_run: bool = False) -> FileChange:
     return change
 
 
+def retry(state: State) -> Drain:
+    """Try at once to store what waits, in this process."""
+    from fivefold.engine import store as open_store  # the other actions need no engine, which takes time to load
+    from fivefold.hooks.writer import SpoolWriter
+
+    check_system()
+    state.create()
+    with open_store(state.settings().store) as store:
+        return SpoolWriter(state, store.namespace, partial(log, state)).drain()
+
+
 def status(agent: Agent, file: Path, state: State, folder: Path) -> HookStatus:
     """What is installed, and what the resident process does."""
     found = installed_events(file, agent, state.folder)
-    log = state.log.read_text("utf-8", "replace").splitlines() if state.log.exists() else []
+    waiting = state.events()
+    lines = state.log.read_text("utf-8", "replace").splitlines() if state.log.exists() else []
     return HookStatus(
         agent=agent.name,
         file=str(file),
@@ -80,7 +102,9 @@ def status(agent: Agent, file: Path, state: State, folder: Path) -> HookStatus:
         namespace=namespace_of(str(folder)),
         settings=state.settings(),
         running=is_running(state),
-        waiting=len(state.events()),
-        failed=len(list(state.failed.glob("*"))),
-        last_error=log[-1] if log else None,
+        waiting=len(waiting),
+        waiting_since=datetime.fromtimestamp(waiting[0].lstat().st_mtime, UTC) if waiting else None,
+        foreign=tuple(state.foreign()),
+        late=state.late,
+        last_error=lines[-1] if lines else None,
     )

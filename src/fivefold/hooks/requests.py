@@ -1,4 +1,7 @@
-"""What the resident process is asked: to answer a prompt, to be ready for one, to store what waits."""
+"""Requests to the resident process: the block of a session, the answer to a prompt, and to store what waits.
+
+Nothing of an answer outlives it: each is made of what is stored at that moment, so that none has what was forgotten.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,15 @@ import os
 import sys
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 
 from fivefold.engine import store as open_store
 from fivefold.hooks.blocks import prompt_block, session_block
-from fivefold.hooks.state import State, write_json
-from fivefold.hooks.writer import Event, SpoolWriter, event_of
+from fivefold.hooks.entry import STARTING
+from fivefold.hooks.state import FIRST_PAUSE_S, MAX_PAUSE_S, State
+from fivefold.hooks.writer import Drain, Event, SpoolWriter, event_of, payload_of, session_of
+from fivefold.values.serialize import Json
 
 WARM_UPS = (
     "What do we know about this project, and what was decided?",
@@ -27,6 +33,10 @@ NICENESS = 5
 """How far storing steps back behind the hooks and the answers to prompts."""
 
 
+MAX_KEPT = 100
+"""Prompts of Cursor whose answer has not been taken yet."""
+
+
 class Requests:
     """Engines over one store, a writer, and the answers. Recalls may run while something is stored."""
 
@@ -39,24 +49,33 @@ class Requests:
         self._writing = threading.Lock()
         self._again = threading.Event()
         self._warm: set[str] = set()
+        self._kept: OrderedDict[str, Event] = OrderedDict()
+        """The last prompt of each conversation of Cursor."""
+        self._pause = FIRST_PAUSE_S
+        self._retry_at: float | None = None
 
     @property
     def busy(self) -> bool:
         return self._writing.locked()
 
     def answer(self, data: bytes) -> bytes:
-        """The answer to a request, as the agent takes it; empty where there is nothing to say, or it would be late."""
+        """The answer to a request, as the agent takes it; empty if there is nothing to say, or it would be late."""
         what, _, rest = data.partition(b"\n")
-        if what == b"ask":
+        if what in (b"begin", b"ask", b"take"):
             deadline, _, rest = rest.partition(b"\n")
-            return self._ask(event_of(rest)) if time.time() < float(deadline) else b""
-        if what == b"warm":
-            self._get_ready(rest.split(b"\n")[2].decode())
-        elif what == b"keep":
+            event = event_of(rest)
+            made = {b"begin": self._begin, b"ask": self._ask, b"take": self._take}[what]
+            return made(event) if time.time() < float(deadline) else b""
+        if what == b"keep":
             self._keep(event_of(rest))
         elif what == b"drain":
             self.drain()
         return b""
+
+    def follow_up(self, data: bytes) -> None:
+        """What is done after the answer: load what the prompts of a session need that has just begun."""
+        if data.startswith(b"begin\n"):
+            self._get_ready(data.split(b"\n")[4].decode())
 
     def drain(self) -> None:
         """Store what waits; where that is under way, the one that does it looks once more.
@@ -68,40 +87,60 @@ class Requests:
         while self._again.is_set() and self._writing.acquire(blocking=False):
             try:
                 self._again.clear()
-                for namespace in self._writer.drain():
-                    self.refresh(namespace)
+                self._note(self._writer.drain())
             finally:
                 self._writing.release()
 
-    def refresh(self, namespace: str) -> None:
-        """Make the block that the next session begins with."""
-        block = session_block(self._store.namespace(namespace), self._settings)
-        path = self._state.block(namespace)
-        if block:
-            write_json(path, block)
-        else:
-            path.unlink(missing_ok=True)
+    def retries(self) -> bool:
+        """Whether it is time to try again what could not be stored."""
+        return self._retry_at is not None and time.monotonic() >= self._retry_at and not self.busy
+
+    def _note(self, drain: Drain) -> None:
+        if drain.waiting == 0:
+            self._pause, self._retry_at = FIRST_PAUSE_S, None
+            return
+        self._retry_at = time.monotonic() + self._pause
+        self._pause = min(2 * self._pause, MAX_PAUSE_S)
 
     def close(self) -> None:
         self._store.close()
 
+    def _begin(self, event: Event) -> bytes:
+        """The block of a session; it is made without the models, which may still be loading."""
+        engine = self._store.namespace(event.namespace)
+        block = session_block(engine, self._settings) if engine.exists() else ""
+        field = STARTING[event.name]
+        return _context(event.name, block) if field == "additionalContext" else _json({field: block} if block else {})
+
     def _ask(self, event: Event) -> bytes:
-        block = self._block(event)
-        context = {"hookEventName": event.name, "additionalContext": block}
-        return json.dumps({"hookSpecificOutput": context}, ensure_ascii=False).encode() + b"\n" if block else b""
+        return _context(event.name, self._block(event))
+
+    def _take(self, event: Event) -> bytes:
+        """The answer to the last prompt of a conversation, once, made of what is stored now."""
+        asked = self._kept.pop(_conversation(event), None)
+        if not self._kept:
+            self._state.kept_flag.unlink(missing_ok=True)
+        block = self._block(asked) if asked else ""
+        return _json({"additional_context": block} if block else {})
 
     def _keep(self, event: Event) -> None:
-        conversation = event.payload.get("conversation_id")
-        if isinstance(conversation, str):
-            self._state.keep(conversation, self._block(event))
+        """Keep a prompt until the agent has used a tool, if something stored answers it."""
+        if self._block(event):
+            self._kept[_conversation(event)] = event
+            self._state.kept_flag.touch()
+        else:
+            self._kept.pop(_conversation(event), None)
+        if len(self._kept) > MAX_KEPT:
+            self._kept.popitem(last=False)
         self.drain()
 
     def _block(self, event: Event) -> str:
-        prompt = event.payload.get("prompt")
+        payload = payload_of(event.data)
+        prompt = payload.get("prompt")
         engine = self._store.namespace(event.namespace)
         if not isinstance(prompt, str) or not engine.exists():
             return ""
-        return prompt_block(engine, self._settings, prompt, event.session)
+        return prompt_block(engine, self._settings, prompt, session_of(event.agent, payload))
 
     def _get_ready(self, namespace: str) -> None:
         """Load what a prompt in this namespace needs."""
@@ -111,7 +150,18 @@ class Requests:
         self._warm.add(namespace)
         for prompt in WARM_UPS:
             prompt_block(engine, self._settings, prompt, None)
-        self.refresh(namespace)
+
+
+def _conversation(event: Event) -> str:
+    return str(payload_of(event.data).get("conversation_id"))
+
+
+def _context(event: str, block: str) -> bytes:
+    return _json({"hookSpecificOutput": {"hookEventName": event, "additionalContext": block}} if block else {})
+
+
+def _json(answer: Json) -> bytes:
+    return json.dumps(answer, ensure_ascii=False).encode() + b"\n" if answer else b""
 
 
 def step_back() -> None:

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fivefold.hooks.state import State
+from fivefold.hooks.state import FIRST_PAUSE_S, MAX_PAUSE_S, State, reason_of
 
 if TYPE_CHECKING:
     from fivefold.hooks.requests import Requests
@@ -30,7 +30,7 @@ LOG_BYTES = 1_000_000
 END = b"end\n"
 """The request to end, as after a change of the settings."""
 
-LONGEST = 20_000_000
+MAX_REQUEST = 20_000_000
 """Bytes of a request; a longer one is dropped."""
 
 
@@ -43,6 +43,7 @@ class Resident:
         self._last = time.monotonic()
         self._requests: Requests | None = None
         self._loaded = threading.Event()
+        self._asked = threading.Event()
         self._ended = False
 
     def run(self) -> None:
@@ -57,8 +58,10 @@ class Resident:
                 server.bind(self._state.socket.name)
                 server.listen(BACKLOG)
                 try:
+                    self._state.delete_leftovers()
                     self._serve(server)
                 finally:
+                    self._state.kept_flag.unlink(missing_ok=True)
                     os.unlink(self._state.socket.name)
         if self._requests is not None:
             self._requests.close()
@@ -84,46 +87,67 @@ class Resident:
             try:
                 connection, _ = server.accept()
             except TimeoutError:
+                self._retry()
                 continue
             self._last = time.monotonic()
             threading.Thread(target=self._respond, args=(connection,), daemon=True).start()
 
     def _is_idle(self) -> bool:
         """Nothing has come for a while, and nothing is being stored."""
-        if self._requests is None or self._requests.busy:
+        if not self._loaded.is_set() or (self._requests is not None and self._requests.busy):
             self._last = time.monotonic()
         return time.monotonic() - self._last > self._idle_s
 
     def _load(self) -> None:
-        try:
-            from fivefold.hooks.requests import Requests
+        """Open the store; one that is away is tried again with growing pauses, and at each event."""
+        pause = FIRST_PAUSE_S
+        while self._requests is None and not self._ended:
+            try:
+                from fivefold.hooks.requests import Requests
 
-            self._requests = Requests(self._state, partial(log, self._state))
+                self._requests = Requests(self._state, partial(log, self._state))
+            except Exception as error:
+                log(self._state, f"the store could not be opened: {reason_of(error)}")
+                self._loaded.set()
+                self._asked.wait(pause)
+                self._asked.clear()
+                pause = min(2 * pause, MAX_PAUSE_S)
+        self._loaded.set()
+        if self._requests is not None:
             self._requests.drain()
-        except Exception as error:
-            log(self._state, f"the store could not be opened: {error}")
-            self._ended = True  # the next event starts another one, which tries again
-        finally:
-            self._loaded.set()
+
+    def _retry(self) -> None:
+        """Try again what could not be stored, once its pause is over."""
+        if self._requests is not None and self._requests.retries():
+            threading.Thread(target=self._requests.drain, daemon=True).start()
 
     def _respond(self, connection: socket.socket) -> None:
-        with connection:
-            try:
-                connection.settimeout(1.0)
-                data = b""
-                while part := connection.recv(1 << 20):
-                    data += part
-                    if len(data) > LONGEST:
-                        return
+        try:
+            with connection:
+                data = self._received(connection)
                 self._ended = self._ended or data == END
+                self._asked.set()
                 self._loaded.wait()
-                answer = b"" if self._requests is None else self._requests.answer(data)
+                requests = self._requests
+                answer = b"" if requests is None or data is None else requests.answer(data)
                 if answer:
                     connection.sendall(answer)
-            except BrokenPipeError:
-                return  # the hook no longer waits
-            except Exception as error:
-                log(self._state, f"a request failed: {error}")
+            if requests is not None and data is not None:
+                requests.follow_up(data)
+        except BrokenPipeError:
+            return  # the hook no longer waits
+        except Exception as error:
+            log(self._state, f"a request failed: {reason_of(error)}")
+
+    def _received(self, connection: socket.socket) -> bytes | None:
+        """A whole request; None if it is too long."""
+        connection.settimeout(1.0)
+        data = b""
+        while part := connection.recv(1 << 20):
+            data += part
+            if len(data) > MAX_REQUEST:
+                return None
+        return data
 
 
 def log(state: State, message: str) -> None:
@@ -162,7 +186,7 @@ def main(folder: str) -> None:
     try:
         Resident(state).run()
     except Exception as error:
-        log(state, f"the resident process ended: {error}")
+        log(state, f"the resident process ended: {reason_of(error)}")
 
 
 if __name__ == "__main__":

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import json
 import os
-from collections.abc import Mapping
+import re
+import stat
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from fivefold.errors import InvalidFile, InvalidInput
-from fivefold.hooks.entry import BLOCKS, EVENT_FILE, FLAG, KEPT, SOCKET, SPOOL, kept_file
-from fivefold.stores.atomic_files import replacement
+from fivefold.errors import FivefoldError, InvalidFile, InvalidInput
+from fivefold.hooks.entry import EVENT_FILE, FLAG, KEPT, LATE, SETTINGS, SOCKET, SPOOL, START_WAIT_MS, WAIT_MS
+from fivefold.stores.atomic_files import LEFTOVER_S, delete_leftovers, replacement
 from fivefold.values.field_types import About, Between, Share, TokenBudget, VisibleText
 from fivefold.values.fields import build
 from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import Json, Value
 
+MAX_OFFSETS = 1_000
+"""Transcripts whose length is kept; an older one is read from its start, which adds nothing twice."""
+
+FIRST_PAUSE_S, MAX_PAUSE_S = 1.0, 300.0
+"""Before what could not be stored is tried again; each pause is twice the last."""
+
 HOME_VARIABLE = "FIVEFOLD_HOME"
+
+_UNFINISHED = re.compile(r"\d{20}-\d+")
+"""The name of an event while a hook writes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +45,14 @@ class HookSettings(Value):
     token_budget: Annotated[TokenBudget, About("The most tokens that a prompt gets")] = 400
     session_tokens: Annotated[TokenBudget, About("The most tokens that a session begins with")] = 600
     min_chance: Annotated[Share, About("How likely a memory must answer a prompt to come along")] = 0.1
+    wait_ms: Annotated[int, Between(1, 4_000), About("Milliseconds that a prompt waits for its memories at most")] = (
+        WAIT_MS
+    )
+    start_wait_ms: Annotated[
+        int,
+        Between(1, 4_000),
+        About("Milliseconds that the start of a session waits for its block at most, also while the process starts"),
+    ] = START_WAIT_MS
     effort: Annotated[Effort, About("How much work a recall for a prompt may do")] = "low"
     idle_minutes: Annotated[
         int, Between(1, 1_440), About("After how many minutes without an event the resident process ends")
@@ -38,13 +61,13 @@ class HookSettings(Value):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The folder: settings, socket, spool, blocks, and how far each transcript is read."""
+    """The folder: settings, socket, spool, and how far each transcript is read. No file has a text that is stored."""
 
     folder: Path
 
     @property
     def settings_file(self) -> Path:
-        return self.folder / "hooks.json"
+        return self.folder / SETTINGS
 
     @property
     def socket(self) -> Path:
@@ -63,37 +86,58 @@ class State:
         return self.folder / SPOOL
 
     @property
-    def failed(self) -> Path:
-        return self.folder / "failed"
-
-    @property
     def offsets(self) -> Path:
         return self.folder / "offsets.json"
-
-    def block(self, namespace: str) -> Path:
-        return self.folder / BLOCKS / f"{namespace}.json"
-
-    def keep(self, conversation: str, block: str) -> None:
-        """Keep the answer to a prompt until the agent takes it; an empty one takes the last away."""
-        path = self.folder / kept_file(conversation)
-        if block:
-            write_json(path, block)
-            self.kept_flag.touch()
-        else:
-            path.unlink(missing_ok=True)
 
     @property
     def kept_flag(self) -> Path:
         """A file that is there while an answer is kept."""
         return self.folder / KEPT / FLAG
 
+    @property
+    def late(self) -> int:
+        """How many answers did not come in time, as the hooks have counted them."""
+        path = self.folder / LATE
+        return path.stat().st_size if path.exists() else 0
+
     def events(self) -> list[Path]:
-        """What waits to be stored, oldest first."""
-        return sorted(self.spool.glob(f"*{EVENT_FILE}"))
+        """The events that wait to be stored, oldest first."""
+        return [path for path in self._spooled() if path.name.endswith(EVENT_FILE) and _is_plain(path)]
+
+    def foreign(self) -> list[str]:
+        """The names of what lies in the spool and is not an event: a FIFO, a link, a folder, a foreign file."""
+        return [
+            path.name
+            for path in self._spooled()
+            if not _is_plain(path) or not (path.name.endswith(EVENT_FILE) or _UNFINISHED.fullmatch(path.name))
+        ]
+
+    def delete_leftovers(self) -> None:
+        """Delete what killed processes left unfinished, and what earlier versions kept of memories."""
+        for path in self._spooled():
+            with suppress(OSError):
+                if _UNFINISHED.fullmatch(path.name) and path.lstat().st_mtime < time.time() - LEFTOVER_S:
+                    path.unlink()
+        for name in (SETTINGS, self.offsets.name):
+            delete_leftovers(self.folder, name)
+        for path in (*self.folder.glob("blocks/*.json"), *self.folder.glob("kept/*.json"), *self._parts()):
+            path.unlink(missing_ok=True)
+        for path in self.folder.glob(f"failed/*{EVENT_FILE}"):
+            os.replace(path, self.spool / path.name)
+        for name in ("blocks", "failed"):
+            with suppress(OSError):
+                (self.folder / name).rmdir()
+        self.kept_flag.unlink(missing_ok=True)
+
+    def _parts(self) -> list[Path]:
+        return [*self.folder.glob("blocks/.*.part"), *self.folder.glob("kept/.*.part")]
+
+    def _spooled(self) -> list[Path]:
+        return sorted(self.spool.iterdir()) if self.spool.is_dir() else []
 
     def create(self) -> None:
         """Make the folder, for its user alone."""
-        for folder in (self.folder, self.spool, self.failed, self.folder / BLOCKS, self.folder / KEPT):
+        for folder in (self.folder, self.spool, self.folder / KEPT):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def settings(self) -> HookSettings:
@@ -108,10 +152,29 @@ class State:
         write_json(self.settings_file, settings.to_dict())
 
 
+def _is_plain(path: Path) -> bool:
+    """Whether it is a file itself, not a link to one or anything that would make a reader wait."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
 def default_state() -> State:
     """The folder of this user: `~/.fivefold`, or the one that a variable names."""
     given = os.environ.get(HOME_VARIABLE)
     return State(Path(given).expanduser().absolute() if given else Path.home() / ".fivefold")
+
+
+@contextmanager
+def sole(folder: Path) -> Iterator[None]:
+    """Wait until no other process works in a folder, and be the one that does."""
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(number)
 
 
 def read_json(path: Path) -> Json:
@@ -127,6 +190,49 @@ def read_json(path: Path) -> Json:
     return data
 
 
-def write_json(path: Path, data: Mapping[str, Any] | str) -> None:
+def write_json(path: Path, data: Mapping[str, Any]) -> None:
     with replacement(path) as file:
-        file.write(json.dumps(data, ensure_ascii=False, indent=None if isinstance(data, str) else 2).encode())
+        file.write(json.dumps(data, ensure_ascii=False, indent=2).encode())
+
+
+def read_offsets(path: Path) -> dict[str, int]:
+    """How far each transcript is read; where that is not known, it is read from its start, which adds nothing twice."""
+    try:
+        offsets = read_json(path)
+    except InvalidFile:
+        return {}
+    return {_name_of(name): end for name, end in offsets.items() if isinstance(end, int) and end >= 0}
+
+
+def write_offset(path: Path, transcript: Path, end: int) -> None:
+    """Note how far a transcript is read, in the file as it is: a kill leaves no second file behind."""
+    offsets, name = read_offsets(path), offset_name(transcript)
+    offsets.pop(name, None)
+    latest = dict([*offsets.items(), (name, end)][-MAX_OFFSETS:])
+    number = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+    with open(number, "wb") as file:
+        file.write(json.dumps(latest, indent=2).encode())
+        file.truncate()
+
+
+def offset_name(transcript: Path) -> str:
+    """A transcript's name among the offsets: a digest, since its path names the project and the session."""
+    return hashlib.blake2b(os.fsencode(transcript), digest_size=16).hexdigest()
+
+
+def _name_of(name: str) -> str:
+    """Earlier versions wrote the path itself."""
+    return offset_name(Path(name)) if os.path.isabs(name) else name
+
+
+def reason_of(error: Exception) -> str:
+    """An error for the log. One that is not ours may quote a text, so that only its kind and place are said."""
+    if isinstance(error, FivefoldError):
+        return str(error)
+    if isinstance(error, OSError):
+        return f"{type(error).__name__}: {error.strerror}"
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    place = "" if last is None else f" in {Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno}"
+    return f"{type(error).__name__}{place}"

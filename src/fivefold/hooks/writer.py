@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from fivefold.engine import Engine
-from fivefold.errors import InvalidInput
-from fivefold.hooks.state import State, read_json, write_json
+from fivefold.errors import InvalidInput, StoreError
+from fivefold.hooks.state import State, offset_name, read_offsets, reason_of, sole, write_offset
 from fivefold.settings import Settings
 from fivefold.transfer.importers.import_log import ImportLog
 from fivefold.transfer.importers.transcripts import TRANSCRIPTS, TranscriptFormat, read_part, session_id
 from fivefold.values.json_shapes import require_object
 from fivefold.values.open_files import refuse_open_store
-from fivefold.values.serialize import Json
+from fivefold.values.serialize import Json, Value
 from fivefold.writing.messages import MessageReader
 
-MOST_OFFSETS = 1_000
-"""Transcripts whose length is kept; an older one is read from its start, which adds nothing twice."""
+CARRYING = ("UserPromptSubmit", "Stop", "beforeSubmitPrompt", "afterAgentResponse", "notify")
+"""Events that say something themselves if there is no transcript."""
 
 _SESSIONS = ("session_id", "conversation_id", "thread-id", "thread_id")
 
@@ -35,79 +34,133 @@ class Event:
     name: str
     namespace: str
     at: datetime
-    payload: Json
-
-    @property
-    def session(self) -> str | None:
-        """The session as it is stored here; None where the payload names none."""
-        own = next((self.payload[name] for name in _SESSIONS if isinstance(self.payload.get(name), str)), None)
-        return session_id(self.agent, own) if own else None
+    data: bytes
+    """The payload, as the agent gave it."""
 
 
 def event_of(data: bytes) -> Event:
-    """The event in a spool file: four lines, then the payload as the agent gave it."""
+    """The event in a spool file: four lines, then the payload as the agent gave it. `ValueError` for another file."""
     agent, name, namespace, at, payload = data.split(b"\n", 4)
     moment = datetime.fromtimestamp(float(at), UTC)
-    return Event(agent.decode(), name.decode(), namespace.decode(), moment, payload_of(payload))
+    return Event(agent.decode(), name.decode(), namespace.decode(), moment, payload)
 
 
 def payload_of(data: bytes) -> Json:
     try:
         return require_object(json.loads(data or b"{}"), "the payload")
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"the payload is not JSON: {error}") from None
+    except (ValueError, RecursionError):
+        raise InvalidInput("the payload is not a JSON object") from None
+
+
+def session_of(agent: str, payload: Json) -> str | None:
+    """The session as it is stored here; None if the payload names none."""
+    own = next((payload[name] for name in _SESSIONS if isinstance(payload.get(name), str)), None)
+    return session_id(agent, own) if own else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drain(Value):
+    """What emptying the spool came to."""
+
+    stored: int = 0
+    """Events that are done with."""
+    new: int = 0
+    """Those of them that brought something new."""
+    waiting: int = 0
+    """Events that could not be stored, and are tried again."""
+    error: str | None = None
+    """Why the first of those could not be stored."""
 
 
 class SpoolWriter:
-    """Stores the events of the spool, oldest first. One that cannot be stored is put aside, and the log says why."""
+    """Stores the events of the spool, oldest first. One that cannot be stored now waits; one that never can is dropped.
+
+    A dropped event says nothing that could be read; the log names it and the reason, without its text.
+    """
 
     def __init__(self, state: State, engine_of: Callable[[str], Engine], log: Callable[[str], None]) -> None:
         self._state = state
         self._engine_of = engine_of
         self._log = log
+        self._named: set[str] = set()
 
-    def drain(self) -> set[str]:
-        """Store everything that waits; gives the namespaces that were written to."""
-        written: set[str] = set()
-        for path in self._state.events():
-            try:
-                event = event_of(path.read_bytes())
-                if self.store(event):
-                    written.add(event.namespace)
-                path.unlink()
-            except Exception as error:
-                self._log(f"{path.name} was put aside: {error}")
-                with suppress(OSError):
-                    os.replace(path, self._state.failed / path.name)
-        return written
+    def drain(self) -> Drain:
+        """Try everything that waits, as the only process. Where the store itself fails, the rest is left for later."""
+        with sole(self._state.spool):
+            stored = new = waiting = 0
+            first: str | None = None
+            self._pass_over(self._state.foreign(), "is not an event of a hook")
+            events = self._state.events()
+            for number, path in enumerate(events):
+                try:
+                    new += self._store_file(path)
+                    stored += 1
+                except Exception as error:
+                    first = first or f"{path.name} waits: {reason_of(error)}"
+                    waiting += 1
+                    if isinstance(error, StoreError):
+                        waiting += len(events) - number - 1
+                        break
+        if first is not None:
+            self._log(first)
+        return Drain(stored=stored, new=new, waiting=waiting, error=first)
+
+    def _store_file(self, path: Path) -> bool:
+        """Store one event and delete its file; whether it brought anything new."""
+        new = False
+        try:
+            event = event_of(_read_plain(path))
+        except (ValueError, OverflowError):
+            self._pass_over([path.name], "was not written by a hook")
+            return False
+        try:
+            new = self.store(event)
+        except InvalidInput as error:
+            self._log(f"{path.name} was dropped: {error}")
+        path.unlink(missing_ok=True)
+        return new
+
+    def _pass_over(self, names: Iterable[str], why: str) -> None:
+        """Leave what is not ours where it lies, and name it once."""
+        for name in names:
+            if name not in self._named:
+                self._named.add(name)
+                self._log(f"{name!r} in the spool {why}; it is left there")
 
     def store(self, event: Event) -> bool:
         """Store what an event brings; whether anything was new."""
-        kind = TRANSCRIPTS[event.agent]
-        transcript = event.payload.get("transcript_path")
+        kind = TRANSCRIPTS.get(event.agent)
+        if kind is None:
+            raise InvalidInput(f"the agent {event.agent!r} is unknown")
+        payload = payload_of(event.data)
+        transcript = payload.get("transcript_path")
         if isinstance(transcript, str) and transcript:
-            return self._store_transcript(event, kind, Path(transcript))
-        return self._remember(event, _spoken(event), event.session)
+            return self._store_transcript(event, payload, kind, Path(transcript))
+        spoken = _spoken(event, payload)
+        if event.name in CARRYING and not spoken:
+            self._log(f"nothing was stored of {event.agent} {event.name}: it names no transcript and carries no text")
+        return self._remember(event, spoken, session_of(event.agent, payload))
 
-    def _store_transcript(self, event: Event, kind: TranscriptFormat, path: Path) -> bool:
+    def _store_transcript(self, event: Event, payload: Json, kind: TranscriptFormat, path: Path) -> bool:
         """What was appended since the last time. A transcript that is not there yet comes with a later event."""
         if not path.is_file():
+            if event.name in CARRYING:
+                self._log(f"nothing was stored of {event.agent} {event.name}: its transcript is not there")
             return False
         refuse_open_store(path)
-        offsets = read_json(self._state.offsets)
-        start = offsets.get(str(path), 0) if kind.resumes else 0
+        start = read_offsets(self._state.offsets).get(offset_name(path), 0) if kind.resumes else 0
         with path.open("rb") as stream:
             whole = os.fstat(stream.fileno()).st_size
             part = read_part(stream, kind, ImportLog(), start if start <= whole else 0)
-        session = event.session or session_id(kind.source, part.session or path.stem)
+        session = session_of(event.agent, payload) or session_id(kind.source, part.session or path.stem)
         new = self._remember(event, part.messages, session)
-        offsets.pop(str(path), None)
-        offsets[str(path)] = part.end
-        write_json(self._state.offsets, dict(list(offsets.items())[-MOST_OFFSETS:]))
+        write_offset(self._state.offsets, path, part.end)
         return new
 
     def _remember(self, event: Event, messages: list[Json], session: str | None) -> bool:
         readable = [message for message in messages if self._is_readable(message)]
+        if readable and session is None:
+            self._log(f"nothing was stored of {event.agent} {event.name}: it names no session")
         if not readable or session is None:
             return False
         return bool(self._engine_of(event.namespace).remember_messages(readable, session_id=session).stored)
@@ -122,14 +175,24 @@ class SpoolWriter:
         return True
 
 
-def _spoken(event: Event) -> list[Json]:
-    """What the payload itself says, where an agent writes no transcript."""
+def _spoken(event: Event, payload: Json) -> list[Json]:
+    """What the payload itself says, if the agent writes no transcript."""
     at = event.at.isoformat()
-    texts = {"user": event.payload.get("prompt"), "assistant": event.payload.get("text")}
-    if event.payload.get("type") == "agent-turn-complete":
-        asked = event.payload.get("input-messages")
+    texts = {"user": payload.get("prompt"), "assistant": payload.get("text", payload.get("last_assistant_message"))}
+    if payload.get("type") == "agent-turn-complete":
+        asked = payload.get("input-messages")
         texts = {
             "user": "\n".join(map(str, asked)) if isinstance(asked, list) else None,
-            "assistant": event.payload.get("last-assistant-message"),
+            "assistant": payload.get("last-assistant-message"),
         }
-    return [{"role": role, "content": text, "timestamp": at} for role, text in texts.items() if isinstance(text, str)]
+    return [
+        {"role": role, "content": text, "timestamp": at}
+        for role, text in texts.items()
+        if isinstance(text, str) and text.strip()
+    ]
+
+
+def _read_plain(path: Path) -> bytes:
+    """A file as it is; what has become a link or a FIFO since it was seen is not followed and not waited for."""
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        return file.read()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 
@@ -16,8 +17,8 @@ from fivefold.values.shorten import shorten
 MOST_EVENTS = 500
 """Events that are kept, over all namespaces; a new one takes the place of the oldest."""
 
-MOST_IDS = 3
-"""Memories that an event names."""
+REMOVING = ("forget", "forget_session", "sweep", "delete_namespace")
+"""Writes after which events may name memories that are gone."""
 
 MOST_QUESTION = 500
 """Characters of a question that an event keeps."""
@@ -37,7 +38,7 @@ class LiveEvent:
     memories: int = 0
     """How many came back, or were stored."""
     ids: tuple[str, ...] = ()
-    """The first of them."""
+    """Those that came back, or the first of those that were stored."""
     question: str = ""
     chance: float | None = None
     failed: str = ""
@@ -45,7 +46,10 @@ class LiveEvent:
 
 
 class LiveFeed:
-    """Observes the engines of one store and keeps the latest events for those who ask."""
+    """Observes the engines of one store and keeps the latest events for those who ask.
+
+    An event goes with any of the memories that it names, as a recall leaves the log.
+    """
 
     def __init__(self, store: Store, most: int = MOST_EVENTS, table: Table | None = None) -> None:
         self._store = store
@@ -56,9 +60,22 @@ class LiveFeed:
         observers.remove(self)
 
     def after(self, number: int, namespace: str) -> list[LiveEvent]:
-        """The events of a namespace after that number, oldest first."""
-        events = map(_read, self._events.values())
-        return [event for event in events if event.number > number and event.namespace == namespace]
+        """The events of a namespace after that number, oldest first; what another process has removed goes first."""
+        kept = self._events_of(namespace)
+        gone = self._gone(kept.values(), namespace)
+        if gone:
+            self._events.remove([row for row, event in kept.items() if event in gone])
+        return [event for event in kept.values() if event.number > number and event not in gone]
+
+    def _events_of(self, namespace: str) -> dict[str, LiveEvent]:
+        events = {row: _read(row) for row in self._events.values()}
+        return {row: event for row, event in events.items() if event.namespace == namespace}
+
+    def _gone(self, events: Collection[LiveEvent], namespace: str) -> set[LiveEvent]:
+        """The events that name a memory which is not stored."""
+        ids = sorted({id for event in events for id in event.ids})
+        stored = self._store.reader(namespace).memories.existing_ids(ids) if ids else set()
+        return {event for event in events if not stored.issuperset(event.ids)}
 
     def recalled(self, store: Store, recall: Recall, ended_ns: int) -> None:
         event = LiveEvent(
@@ -68,7 +85,7 @@ class LiveFeed:
             at=datetime.fromtimestamp(ended_ns / 1e9, UTC),
             ms=sum(timing.ms for timing in recall.timings),
             memories=len(recall),
-            ids=tuple(hit.memory.id for hit in recall.hits[:MOST_IDS]),
+            ids=tuple(hit.memory.id for hit in recall.hits),
             question=shorten(recall.query.text, MOST_QUESTION),
             chance=recall.chance,
         )
@@ -82,10 +99,16 @@ class LiveFeed:
             at=datetime.fromtimestamp(write.ended_ns / 1e9, UTC),
             ms=(write.ended_ns - write.began_ns) / 1e6,
             memories=write.stored,
-            ids=write.ids[:MOST_IDS],
+            ids=write.ids,
             failed=write.failed,
         )
         self._add(store, event)
+        if store is self._store and write.operation == "delete_namespace":
+            self._events.remove(
+                [row for row, known in self._events_of(write.namespace).items() if known.ids or known.question]
+            )
+        elif store is self._store and write.operation in REMOVING:
+            self.after(0, write.namespace)
 
     def _add(self, store: Store, event: LiveEvent) -> None:
         """Numbers are microseconds, and one more than the last where two events have the same."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -31,6 +31,9 @@ class Table(Protocol):
 
     def values(self) -> list[str]:
         """All rows, the one that was changed last at the end."""
+
+    def remove(self, rows: Collection[str]) -> None:
+        """Take rows with these values away, so that no byte of them is left."""
 
 
 class MemoryTable:
@@ -62,6 +65,11 @@ class MemoryTable:
         with self._lock:
             return list(self._rows.values())
 
+    def remove(self, rows: Collection[str]) -> None:
+        with self._lock:
+            for key in [key for key, value in self._rows.items() if value in rows]:
+                del self._rows[key]
+
     def _trim(self) -> None:
         if len(self._rows) > self._most:
             self._rows.popitem(last=False)
@@ -79,7 +87,7 @@ class FileTable:
         self._changes = 0
         self._connection = apsw.Connection(str(path))
         self._connection.set_busy_timeout(BUSY_MS)
-        for statement in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=OFF"):
+        for statement in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=OFF", "PRAGMA secure_delete=ON"):
             self._connection.execute(statement)
         self._connection.execute(
             f"CREATE TABLE IF NOT EXISTS {self._name} (place INTEGER PRIMARY KEY, key TEXT UNIQUE, value TEXT NOT NULL)"
@@ -108,6 +116,12 @@ class FileTable:
         with self._lock:
             rows = self._connection.execute(f"SELECT value FROM ({newest}) ORDER BY place", (self._most,)).fetchall()
         return [str(value) for (value,) in rows]
+
+    def remove(self, rows: Collection[str]) -> None:
+        with self._writing():
+            self._connection.executemany(f"DELETE FROM {self._name} WHERE value = ?", [(row,) for row in rows])
+        with self._lock:
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         with self._lock:

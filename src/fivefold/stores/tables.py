@@ -86,6 +86,7 @@ VECTORS = _table(
 )
 """Vectors with the token vectors that belong to them; None where a vector has none."""
 LEARNED = _table("learned", "name value", "name")
+FORGOTTEN = _table("forgotten", "memory_mark text_mark said_mark session_mark", "memory_mark")
 TABLES = (
     NAMESPACES,
     SPACES,
@@ -108,5 +109,6 @@ TABLES = (
     _table("recalls", "id at:integer recipe query returned features:bytes signals", "id"),
     _table("feedback", "recall memory=memory at:integer used:integer", "recall memory"),
     LEARNED,
+    FORGOTTEN,
 )
 """Every table of a namespace that is not derived from the others, each after those it refers to. Times are in µs."""

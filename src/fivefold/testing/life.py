@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from fivefold.engine import Engine
+from fivefold.errors import NotFound
 from fivefold.stores.protocol import Store
+from fivefold.stores.tables import FORGOTTEN
 from fivefold.testing.fixtures import StoreFixtures
 from fivefold.testing.recipes import steady_recipes
 from fivefold.testing.store_pair import NOW, Clock, StorePair, exported, opened
@@ -258,6 +260,58 @@ class LifeLaws(StoreFixtures):
         assert [link.source for link in engine.links("likely", limit=2, cursor=page.cursor)] == ["b"]
         engine.reinstate("a")
         assert engine.health().finding("contradictions").count == 0
+
+    def test_what_was_forgotten_does_not_come_back_from_its_source(self, engine: Engine) -> None:
+        engine.configure(find_changes=False, find_repeats=False)
+        chat = [{"role": "user", "content": f"Step {n}", "id": f"m{n}", "timestamp": NOW} for n in range(3)]
+        engine.remember_messages(chat, session_id="s")
+        engine.forget("s:m1")
+        report = engine.remember_messages(chat, session_id="s")
+        assert (report.stored, len(report.merged)) == ((), 3)
+        assert "was forgotten and is not stored again" in report.merged[1].why
+        same = {"content": "Step 1", "speaker": "user", "session_id": "s", "event_at": NOW}
+        assert engine.remember_many([same | {"id": "under another id"}]).stored == ()
+        assert engine.remember_many([same | {"event_at": LATER, "id": "said again later"}]).stored
+        assert engine.reinstate("s:m1") is None
+        assert engine.remember_messages(chat, session_id="s").stored == ("s:m1",)
+        with pytest.raises(NotFound):
+            engine.reinstate("s:m1 and more")
+
+    def test_a_session_that_was_forgotten_is_reinstated_as_a_whole(self, engine: Engine) -> None:
+        chat = [("user", "We deploy on Fridays"), ("assistant", "Noted")]
+        engine.remember_messages(chat, session_id="s")
+        engine.forget_session("s")
+        assert engine.remember_messages(chat, session_id="s").stored == ()
+        assert engine.remember_messages([*chat, ("user", "And on Mondays")], session_id="s").stored
+        assert engine.reinstate("s") is None
+        assert len(engine.remember_messages(chat, session_id="s").stored) == 2
+
+    def test_a_note_may_be_remembered_anew_but_an_import_may_not_bring_it_back(self, engine: Engine) -> None:
+        imported = {"content": "The gate code is 4711", "id": "notes:1", "origin": "import"}
+        engine.remember_many([imported])
+        engine.remember("Tom likes cake", id="mine")
+        for id in ("notes:1", "mine"):
+            engine.forget(id)
+        assert engine.remember_many([imported]).stored == ()
+        assert engine.remember_many([imported | {"content": "The gate code is 4712"}]).stored == ()
+        assert engine.remember_many([imported | {"id": "copy:9"}]).stored == ()
+        assert engine.remember("Tom likes cake", id="mine").stored == ()
+        assert engine.remember("Tom likes tea", id="mine").stored == ("mine",)
+        assert engine.remember("Tom likes cake").stored, "said by somebody, not brought by a source"
+
+    def test_what_was_forgotten_is_marked_without_its_text_and_for_this_namespace_only(
+        self, store: Store, engine: Engine, tmp_path: Path
+    ) -> None:
+        engine.remember("Zyxquince lives in Xanthopolis", id="secretid")
+        engine.export_jsonl(tmp_path / "before.jsonl")
+        engine.forget("secretid")
+        assert engine.import_jsonl(tmp_path / "before.jsonl").stored == ()
+        with store.write(engine.namespace) as txn:
+            rows = list(txn.importer.snapshot().rows(FORGOTTEN))
+            assert len(rows) == 1
+            assert not any(word in repr(rows) for word in ("secretid", "quince"))
+        with opened(store, clock=Clock(), namespace=f"{engine.namespace} too") as other:
+            assert other.import_jsonl(tmp_path / "before.jsonl").stored == ("secretid",)
 
     def test_both_stores_sweep_the_same(self, pair: StorePair) -> None:
         pair.remember(*teas(3, expires_at=SOON), CAKE)

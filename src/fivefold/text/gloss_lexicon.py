@@ -13,6 +13,7 @@ from typing import Protocol
 
 from fivefold.text.accents import bare
 from fivefold.text.lexemes import stop_words
+from fivefold.text.text_caches import empty_on_forget
 
 LANGUAGES = ("de", "es", "fr", "it", "pt")
 LONGEST = 5
@@ -87,6 +88,9 @@ def lexicon(language: str) -> Lexicon:
 @lru_cache(maxsize=20_000)
 def _word(language: str, form: str) -> Glosses | None:
     return lexicon(language).look_up(form)
+
+
+empty_on_forget(_word.cache_clear)
 
 
 def _first(entries: Iterable[tuple[str, Glosses]]) -> dict[str, Glosses]:

@@ -13,6 +13,8 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from fivefold.text.text_caches import empty_on_forget
+
 if TYPE_CHECKING:
     from snowballstemmer.english_stemmer import EnglishStemmer
 
@@ -66,6 +68,9 @@ def _expand(token: str) -> tuple[str, ...]:
 @lru_cache(maxsize=100_000)
 def _expand_short(token: str) -> tuple[str, ...]:
     return _split(token)
+
+
+empty_on_forget(_expand_short.cache_clear)
 
 
 def _split(token: str) -> tuple[str, ...]:

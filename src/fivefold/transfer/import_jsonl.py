@@ -16,6 +16,7 @@ from fivefold.transfer.jsonl import check_lines, read_lines
 from fivefold.values.memory import Record
 from fivefold.values.reports import Link, Merged, Report
 from fivefold.writing.draft import Draft
+from fivefold.writing.duplicates import FORGOTTEN
 from fivefold.writing.pipeline import batches, write_checked
 from fivefold.writing.rebuild import fill, writing_model
 from fivefold.writing.report import ReportBuilder
@@ -90,8 +91,12 @@ def _restore_batch(namespace: Namespace, model: Embedder, batch: Sequence[Draft]
             for item in batch
             if item.memory.id in known
         ]
+        txn.forgotten.look_up([(item.memory, item.content_hash) for item in new])
         for item in new:
-            _restore_one(txn, item, part)
+            if txn.forgotten.has(item.memory, item.content_hash):
+                part.merged.append(Merged(item.memory.id, FORGOTTEN))
+            else:
+                _restore_one(txn, item, part)
         if new:
             drop_readings_after(new, txn)
     report.include(part)

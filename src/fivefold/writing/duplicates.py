@@ -1,4 +1,4 @@
-"""Records that say what is already stored: the same id, the same note, the same turn."""
+"""Records that say what is already stored or was forgotten: the same id, the same note, the same turn."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from fivefold.writing.draft import Draft
 from fivefold.writing.echoes import merge_echo
 from fivefold.writing.report import ReportBuilder
 
+FORGOTTEN = "it was forgotten and is not stored again; reinstate its id to allow that"
+
 
 def new_drafts(drafts: Sequence[Draft], reader: Reader) -> list[Draft]:
     """The drafts whose id and text are not stored yet, as far as can be seen before the transaction."""
@@ -22,6 +24,8 @@ def new_drafts(drafts: Sequence[Draft], reader: Reader) -> list[Draft]:
 def merge(item: Draft, txn: Writer) -> Merged | None:
     """Merge the draft into the memory that already says the same; None where there is no such memory."""
     memory = item.memory
+    if was_forgotten(item, txn):
+        return Merged(memory.id, FORGOTTEN)
     if item.record.id and txn.memories.get(memory.id):
         return Merged(memory.id, "a memory with this id is already stored")
     if memory.kind == "note":
@@ -38,6 +42,20 @@ def merge(item: Draft, txn: Writer) -> Merged | None:
         if twin:
             return Merged(twin, "the same turn at the same time is already in this session")
     return None
+
+
+def look_up_forgotten(drafts: Sequence[Draft], txn: Writer) -> None:
+    """Read in one step which of the drafts were forgotten; one that is only a text is remembered anew."""
+    txn.forgotten.look_up([(item.memory, item.content_hash) for item in drafts if _has_source(item)])
+
+
+def was_forgotten(item: Draft, txn: Writer) -> bool:
+    """Whether this was stored from the same source before, and forgotten."""
+    return _has_source(item) and txn.forgotten.has(item.memory, item.content_hash)
+
+
+def _has_source(item: Draft) -> bool:
+    return bool(item.record.id or (item.record.event_at and item.memory.session_id))
 
 
 def _prolong(row: int, again: Memory, txn: Writer) -> None:

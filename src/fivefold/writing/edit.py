@@ -9,6 +9,7 @@ from fivefold.errors import InvalidInput, NotFound
 from fivefold.namespace import Namespace
 from fivefold.stores.protocol import Writer
 from fivefold.text.text_caches import empty_text_caches
+from fivefold.values.ids import content_hash
 from fivefold.values.memory import Memory, Record, RecordChanges
 from fivefold.values.records import record_of
 from fivefold.values.reports import BY_HAND, Link, Report
@@ -31,8 +32,11 @@ def update(namespace: Namespace, id: str, changes: Mapping[str, object]) -> None
     unknown = sorted(set(changes) - _CHANGEABLE)
     if unknown:
         raise InvalidInput(f"{unknown[0]!r} cannot be changed; an update takes {', '.join(sorted(_CHANGEABLE))}")
-    while not _try_update(namespace, namespace.get(id), changes):
+    while not _try_update(namespace, old := namespace.get(id), changes):
         continue  # another writer changed it while it was embedded: start again from what is stored now
+    if changes.get("content", old.content) != old.content:
+        empty_text_caches()
+        namespace.store.checkpoint()
 
 
 def _try_update(namespace: Namespace, old: Memory, changes: Mapping[str, object]) -> bool:
@@ -143,11 +147,20 @@ def _check_supersedable(old: Memory) -> None:
         raise InvalidInput(f"{old.id} was already superseded by {old.superseded_by}; supersede that one")
 
 
-def reinstate(namespace: Namespace, id: str) -> None:
-    """A memory that was superseded, or has an end, holds again."""
-    memory = namespace.get(id)
+def reinstate(namespace: Namespace, id: str) -> bool:
+    """Let a memory hold again that was superseded or has an end, or let one be stored again that was forgotten.
+
+    Gives whether the memory is stored now. The id of a session that was forgotten stands for all its turns.
+    """
+    memory = namespace.reader.memories.get(id) if is_name(id) else None
+    if memory is None and not (is_name(id) and namespace.reader.exists()):
+        raise NotFound(f"namespace {namespace.name!r} has no memory {id!r}")
     with namespace.transaction() as txn:
-        txn.statements.reinstate(memory.row)
+        if memory is not None:
+            txn.statements.reinstate(memory.row)
+        elif not txn.forgotten.lift(id):
+            raise NotFound(f"namespace {namespace.name!r} has no memory {id!r}, and has forgotten none of that id")
+    return memory is not None
 
 
 def forget(namespace: Namespace, id: str) -> Memory:
@@ -165,6 +178,8 @@ def forget(namespace: Namespace, id: str) -> Memory:
             )
         if txn.memories.get(id) is not None:
             remove(memory, namespace, txn)
+        else:
+            txn.forgotten.add(memory, content_hash(memory.speaker, memory.content))
     empty_text_caches()
     namespace.store.checkpoint()
     return memory

@@ -27,7 +27,7 @@ from fivefold.values.records import record_of
 from fivefold.values.reports import Report
 from fivefold.writing.comparison import Comparison, compare
 from fivefold.writing.draft import Draft, draft, embed_drafts, expire_by_type
-from fivefold.writing.duplicates import link_equal_turn, merge, new_drafts
+from fivefold.writing.duplicates import link_equal_turn, look_up_forgotten, merge, new_drafts
 from fivefold.writing.echoes import mark_echoes
 from fivefold.writing.indexing import NO_VECTORS
 from fivefold.writing.messages import MessageReader, is_message
@@ -141,6 +141,7 @@ def store(
         with namespace.transaction(model) as txn:
             mentions = [mention for item in drafts for mention in item.extraction.mentions]
             txn.memories.preload(mentions, [item.content_hash for item in drafts if item.memory.kind == "note"])
+            look_up_forgotten(drafts, txn)
             for item in drafts:
                 merge_or_add(item, txn, report, model)
             follow_new_turns(drafts, txn, model)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from functools import lru_cache
 
+from fivefold.text.text_caches import empty_on_forget
+
 
 @lru_cache(maxsize=10_000)
 def namespace_key(name: str) -> int:
@@ -17,3 +19,6 @@ def lexeme_key(namespace: int, sessions: bool, lexeme: str) -> int:
     """64 bits of a lexeme under its namespace: two namespaces never meet in one entry of the index."""
     salt = namespace.to_bytes(8, signed=True) + bytes([sessions])
     return int.from_bytes(hashlib.blake2b(lexeme.encode(), digest_size=8, salt=salt).digest(), signed=True)
+
+
+empty_on_forget(lexeme_key.cache_clear)

@@ -30,6 +30,7 @@ TABLES = (
     "recalls",
     "feedback",
     "learned",
+    "forgotten",
     "rerankers",
     "answers",
     "queue",

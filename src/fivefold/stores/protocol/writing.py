@@ -35,6 +35,7 @@ class MemoryWriter(Protocol):
         """Delete a memory, everything derived from it, and the recalls and stored responses that name it.
 
         What it superseded is superseded by the memory that superseded it, or is current again.
+        A mark of it stays.
         """
 
     def get(self, id: str) -> Memory | None:
@@ -70,6 +71,22 @@ class MemoryWriter(Protocol):
         A sure replacement takes the place of a likely one and of a near-duplicate, which are not added where there is
         a sure one.
         """
+
+
+class ForgottenMarks(Protocol):
+    """What was forgotten, by keyed digests of ids, texts and sessions."""
+
+    def add(self, memory: Memory, content_hash: bytes) -> None:
+        """Mark a memory as forgotten."""
+
+    def look_up(self, memories: Sequence[tuple[Memory, bytes]]) -> None:
+        """Read in one step which of these were forgotten, each with the hash of its content; may do nothing."""
+
+    def has(self, memory: Memory, content_hash: bytes) -> bool:
+        """Whether a memory was forgotten: a turn or an import by its source, any other by its id and text."""
+
+    def lift(self, id: str) -> int:
+        """Take away the mark of a memory, or those of a session; gives how many there were."""
 
 
 class VectorWriter(Protocol):
@@ -284,6 +301,8 @@ class Writer(Protocol):
 
     @property
     def memories(self) -> MemoryWriter: ...
+    @property
+    def forgotten(self) -> ForgottenMarks: ...
     @property
     def vectors(self) -> VectorWriter: ...
     @property

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from fivefold.stores.protocol import Entry
 from fivefold.stores.rows import compact, micros_or_none, values_of
+from fivefold.stores.sql.forgotten_marks import SqlForgottenMarks
 from fivefold.stores.sql.index_writer import SqlIndexWriter
 from fivefold.stores.sql.memory_labels import drop_labels, put_labels
 from fivefold.stores.sql.memory_links import link_memories, unlink_read
@@ -15,6 +16,7 @@ from fivefold.stores.sql.memory_rows import COLUMNS, WRITTEN, with_extractions
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.values.extraction import Extraction, Mention
 from fivefold.values.extraction_json import extraction_data
+from fivefold.values.ids import content_hash
 from fivefold.values.limits import MAX_TAGS
 from fivefold.values.memory import Memory
 from fivefold.values.reports import LinkKind
@@ -33,9 +35,10 @@ _UPDATE = (
 class SqlMemoryWriter:
     """Adds, replaces and removes memories, and finds those that a new one repeats."""
 
-    def __init__(self, txn: Transaction, index: SqlIndexWriter) -> None:
+    def __init__(self, txn: Transaction, index: SqlIndexWriter, forgotten: SqlForgottenMarks) -> None:
         self._txn = txn
         self._index = index
+        self._forgotten = forgotten
 
     def preload(self, mentions: Sequence[Mention], hashes: Sequence[bytes]) -> None:
         """Look up in two statements what a batch will mention and may repeat."""
@@ -58,6 +61,9 @@ class SqlMemoryWriter:
 
     def replace(self, row: int, entry: Entry) -> None:
         self._txn.notes.clear()
+        old = self._txn.memory(row)
+        if old is not None and old.content != entry.memory.content:
+            self._txn.reworded.append(old.id)
         self._index.remove(row)
         unlink_read(self._txn, row)
         extracted = compact(extraction_data(entry.extraction))
@@ -65,9 +71,14 @@ class SqlMemoryWriter:
         self._index.add(row, entry)
 
     def remove(self, row: int) -> None:
-        """Delete a memory, everything derived from it and the recalls that returned it; what it superseded holds."""
+        """Delete a memory, everything derived from it and the recalls that returned it; what it superseded holds.
+
+        A mark stays, by which its source is known; the memory of a session has no source.
+        """
         memory = self._txn.memory(row)
         assert memory is not None
+        if memory.kind != "session":
+            self._forgotten.add(memory, content_hash(memory.speaker, memory.content))
         key = self._txn.key
         self._txn.notes.clear()
         self._txn.removed.append(memory.id)

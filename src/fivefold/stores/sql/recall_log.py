@@ -40,9 +40,17 @@ def write_row(db: Database, row: Row) -> None:
 
 
 def write_rows(db: Database, key: int, rows: list[Row]) -> None:
-    """Log recalls of one namespace, and delete the oldest without feedback."""
+    """Log recalls of one namespace, and delete the oldest without feedback.
+
+    A recall of something that was removed while it waited is left out, also if another process has removed it.
+    """
+    returned = {row[1]: {item[0] for item in json.loads(row[5])} for row in rows}
+    ids = db.dialect.as_list(sorted(set().union(*returned.values())))
+    stored = db.rows(f"SELECT id FROM memories WHERE namespace = ? AND {db.dialect.among('id', '?')}", (key, ids))
+    known = {id for (id,) in stored}
     for row in rows:
-        write_row(db, row)
+        if returned[row[1]] <= known:
+            write_row(db, row)
     db.run(
         "DELETE FROM recalls WHERE namespace = ?1 AND id < "
         "(SELECT r.id FROM recalls r WHERE r.namespace = ?1 ORDER BY r.id DESC LIMIT 1 OFFSET ?2) "

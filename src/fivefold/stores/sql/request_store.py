@@ -62,18 +62,26 @@ class SqlRequestStore:
             db.run(sql, (to_micros(until), known_as, request.scope, request.key, lease))
 
 
-def erase_bodies(db: Database, namespace: int | str, ids: Sequence[str]) -> None:
-    """Erase the bodies that name removed memories; that the requests were done stays known."""
+def erase_bodies(db: Database, namespace: int | str, ids: Sequence[str], containing: str = "") -> None:
+    """Erase the bodies that name these memories; that the requests were done stays known.
+
+    With `containing`, only those bodies that have this text as well.
+    """
     if len(ids) > FEW:
         sql = "SELECT scope, key, body FROM answers WHERE namespace = ? AND body IS NOT NULL"
         bodies = db.rows(sql, (namespace,))
         removed = set(ids)
-        naming = [(namespace, scope, key) for scope, key, body in bodies if not removed.isdisjoint(_texts(body))]
+        naming = [
+            (namespace, scope, key)
+            for scope, key, body in bodies
+            if containing in body and not removed.isdisjoint(_texts(body))
+        ]
         db.many(f"UPDATE answers SET body = NULL WHERE {_AT}", naming)
         return
-    sql = f"UPDATE answers SET body = NULL WHERE namespace = ? AND {db.dialect.position}(body, ?) > 0"
+    position = db.dialect.position
+    sql = f"UPDATE answers SET body = NULL WHERE namespace = ? AND {position}(body, ?) > 0 AND {position}(body, ?) > 0"
     forms = {form for id in ids for form in (json.dumps(id), json.dumps(id, ensure_ascii=False))}
-    db.many(sql, [(namespace, form) for form in sorted(forms)])
+    db.many(sql, [(namespace, form, containing) for form in sorted(forms)])
 
 
 def forget_requests(db: Database, namespace: int | str, now: int) -> None:

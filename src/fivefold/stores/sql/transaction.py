@@ -25,6 +25,8 @@ class Transaction:
         """Rows of notes by content hash that were looked up in advance, without those that may have changed."""
         self.removed: list[str] = []
         """Ids of the memories that were removed."""
+        self.reworded: list[str] = []
+        """Ids of the memories whose text was replaced."""
         self._gathered: dict[Callable[[Database, list[tuple[Any, ...]]], None], list[tuple[Any, ...]]] = {}
 
     def gather(self, write: Callable[[Database, list[tuple[Any, ...]]], None], rows: Iterable[tuple[Any, ...]]) -> None:

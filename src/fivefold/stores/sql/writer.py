@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fivefold.stores.sql.admin_writer import SqlAdminWriter
 from fivefold.stores.sql.feedback_writer import SqlFeedbackWriter
+from fivefold.stores.sql.forgotten_marks import SqlForgottenMarks
 from fivefold.stores.sql.index_writer import SqlIndexWriter
 from fivefold.stores.sql.lexeme_writer import SqlLexemeWriter
 from fivefold.stores.sql.memory_writer import SqlMemoryWriter
@@ -32,7 +33,8 @@ class SqlWriter:
         self.entities = self.index.entities
         self.edges = self.index.edges
         self.sessions = self.index.sessions
-        self.memories = SqlMemoryWriter(txn, self.index)
+        self.forgotten = SqlForgottenMarks(txn)
+        self.memories = SqlMemoryWriter(txn, self.index, self.forgotten)
         self.feedback = SqlFeedbackWriter(txn)
         self.admin = SqlAdminWriter(txn)
         self.queue = SqlQueueWriter(txn, known_as)
@@ -60,3 +62,4 @@ class SqlWriter:
         """Write what the transaction gathered; called before it ends."""
         self.index.flush()
         erase_bodies(self._txn.db, self._known_as, self._txn.removed)
+        erase_bodies(self._txn.db, self._known_as, self._txn.reworded, containing='"content": ')

@@ -13,6 +13,7 @@ from fivefold.stores.sql.kept_rows import Kept
 from fivefold.stores.sqlite.connection import number, one_snapshot, rows
 from fivefold.stores.sqlite.scan import Arrays, Rows, closest
 from fivefold.stores.sqlite.vectors import REMOVALS, table_of
+from fivefold.text.text_caches import empty_text_caches
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
 
@@ -81,6 +82,7 @@ class CachedVectors:
                 removals = number(connection, REMOVALS, space.key, code) or 0
                 if removals != self.removals and self.size:
                     self._drop_removed(connection, space.key, code)
+                    empty_text_caches()  # another process may have forgotten something
                 self.removals = removals
                 self._append(connection, space, code)
 

@@ -16,6 +16,7 @@ from fivefold.stores.sqlite.connection import number, one_snapshot, rows
 from fivefold.stores.sqlite.scan import Rows, coded, nearest
 from fivefold.stores.sqlite.sign_scan import CodeArrays, likely_nearest
 from fivefold.stores.sqlite.vectors import REMOVALS, table_of
+from fivefold.text.text_caches import empty_text_caches
 from fivefold.values.recall_trace import RouteHit
 from fivefold.values.vectors import FIELDS, Matrix, Vector, VectorField
 
@@ -81,6 +82,7 @@ class CodedVectors:
             if removals > self.removals:  # a statement that began earlier may see fewer
                 if self.size:
                     self._drop_removed(connection, removals)
+                    empty_text_caches()  # another process may have forgotten something
                 self.removals = removals
             for _, heads, codes in code_blocks.read(connection, self._space, self._field, self.last_id):
                 self._append(connection, heads, codes)

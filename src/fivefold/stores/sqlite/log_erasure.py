@@ -1,4 +1,4 @@
-"""Deleted text leaves the write-ahead log as well: at once where nobody reads, else as soon as the last reader ends."""
+"""Deleted text leaves the log and the unused parts of pages: at once, or as soon as the last reader ends."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ import threading
 import time
 from contextlib import closing
 from datetime import datetime
+from pathlib import Path
 
 import apsw
 
+from fivefold.stores.sqlite.page_remains import clear_remains
 from fivefold.values.reports import Erasure
 from fivefold.values.times import utc_now
 
 FIRST_WAITS_S = (0.0, 0.005, 0.02, 0.05)
 """Before each attempt that the caller waits for; readers in the same process take a few milliseconds."""
+
+MAX_WAITED_BYTES = 32 << 20
+"""The size of a file up to which the caller waits; a larger one takes longer to look through."""
 
 RETRY_S = 0.25
 LONGEST_RETRY_S = 5.0
@@ -34,7 +39,7 @@ class LogErasure:
     def erase(self) -> None:
         """Empty the log, and where a reader still needs it go on in the background."""
         began = utc_now()
-        for wait in FIRST_WAITS_S:
+        for wait in FIRST_WAITS_S if self._is_small() else ():
             time.sleep(wait)
             if self._attempt():
                 self._done(began)
@@ -42,7 +47,7 @@ class LogErasure:
         with self._lock:
             running, self._since = self._since is not None, began
         if not running:
-            _log.info("deleted text stays in the write-ahead log until earlier readers end; it is erased then")
+            _log.info("deleted text is erased in the background, once earlier readers end")
             threading.Thread(target=self._go_on, name="fivefold-erasure", daemon=True).start()
 
     def state(self) -> Erasure:
@@ -75,12 +80,18 @@ class LogErasure:
                 self._since = None
             return self._since is None
 
+    def _is_small(self) -> bool:
+        path = Path(self._location)
+        return not path.exists() or path.stat().st_size <= MAX_WAITED_BYTES
+
     def _attempt(self) -> bool:
         """A first pass copies pages while writers go on, so that the second needs their lock for a moment only."""
         try:
             with closing(apsw.Connection(self._location, flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
                 connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-                return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
-        except apsw.Error as error:
+                if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]:
+                    return False
+                return clear_remains(connection, self._location)
+        except (apsw.Error, OSError) as error:
             _log.debug("the write-ahead log could not be emptied yet: %s", error)
             return False

@@ -42,6 +42,9 @@ POSTINGS = 12
 QUEUE = 13
 """The version of the schema that first has records that wait to be stored."""
 
+FORGOTTEN = 14
+"""The version of the schema that first has marks of what was forgotten."""
+
 
 @cache
 def migrations() -> tuple[tuple[int, str], ...]:
@@ -97,6 +100,10 @@ def version_of(connection: apsw.Connection, location: str, newest: int) -> int:
 def show_newest(connection: apsw.Connection) -> None:
     """Let an older file that can only be read look as a newer one does that has nothing of what came later."""
     version = int(connection.pragma("user_version"))
+    if version < FORGOTTEN:
+        connection.execute(
+            "CREATE TEMP TABLE forgotten (namespace INTEGER, memory_mark, text_mark, said_mark, session_mark)"
+        )
     if version < QUEUE:
         connection.execute(
             "CREATE TEMP TABLE queue (namespace, write, place, number, memory_id, session_id, key_id, added_at, "

@@ -34,6 +34,9 @@ MOST_STREAMS = 32
 SHOWN = 50
 """Events on the page when it opens."""
 
+SHOWN_MEMORIES = 3
+"""The most memories that are shown of an event."""
+
 router = APIRouter()
 
 
@@ -102,7 +105,7 @@ def render_event(session: Session, event: LiveEvent) -> str:
 def memories_of(session: Session, event: LiveEvent) -> list[Memory]:
     """The memories that an event names, as far as they still exist."""
     engine, memories = session.engine("admin"), []
-    for id in event.ids:
+    for id in event.ids[:SHOWN_MEMORIES]:
         try:
             memories.append(engine.get(id))
         except NotFound:

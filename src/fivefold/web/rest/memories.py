@@ -207,11 +207,15 @@ def supersede_memory(action: Current, once: UnderKey, id: str, body: RecordBody)
     action="reinstate",
     tag=TAG,
     answers=Memory,
+    brief=Report,
     example=Example(ONE),
 )
-def reinstate_memory(action: Current, id: str) -> Memory:
-    """A superseded memory holds again."""
-    return action.engine.reinstate(id)
+def reinstate_memory(action: Current, id: str) -> Memory | Report:
+    """A superseded memory holds again; one that was forgotten, or the turns of a session that was, may be stored again.
+
+    The answer is the memory, or for what was forgotten a report with a note.
+    """
+    return action.engine.reinstate(id) or Report(notes=(f"{id!r} was forgotten; it may be stored again now",))
 
 
 @operation(
