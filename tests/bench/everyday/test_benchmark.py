@@ -100,9 +100,10 @@ def test_the_reference_is_default_or_the_first_recipe() -> None:
 
 
 def test_the_page_takes_the_tables_of_a_run(ran: tuple[Json, list[Path]]) -> None:
-    script = runpy.run_path(str(ROOT / "docs" / "make_everyday_tables.py"))
+    script = runpy.run_path(str(ROOT / "docs" / "make_benchmark_tables.py"))
     page = script["PAGE"].read_text("utf-8")
-    assert len(script["BLOCK"].findall(page)) == 1
-    written = script["rewritten"](page, ran[0])
+    written = script["rewritten"](page, "everyday", ran[0])
     assert "\nhit@1 by kind:\n\n| kind | dense | recipe:dense | default |\n" in written
-    assert script["rewritten"](written, ran[0]) == written
+    assert script["rewritten"](written, "everyday", ran[0]) == written
+    for name in ("everyday", *script["COMMANDS"], "block"):
+        assert page.count(f"<!-- {name} -->") == page.count(f"<!-- /{name} -->") == 1
