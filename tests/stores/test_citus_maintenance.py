@@ -144,7 +144,7 @@ def test_a_store_that_is_not_distributed_has_nothing_to_rebalance(cluster: Serve
         store = store_of(engine)
         with (
             store.administration() as connection,
-            pytest.raises(StoreError, match="is not distributed yet; run: fivefold db distribute"),
+            pytest.raises(StoreError, match="is not distributed yet; distribute it with distribute"),
         ):
             citus.start_rebalance(connection, store.location, store.options)
         found = status_of(store).citus
