@@ -44,6 +44,7 @@ GROUPS = {
         "sure_entity",
         "route_budget_ms",
         "answer_with",
+        "unlikely_memories",
         "check_days",
     ),
     "Writing": ("find_changes", "find_repeats", "system_messages", "tool_messages", "tool_length"),
