@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -83,7 +84,10 @@ class Worker:
 
     def _run(self, *arguments: str) -> None:
         command = [self._pg_ctl, "-D", str(self._data), "-w", *arguments]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, user=self._owner, cwd="/")
+        home = {"HOME": pwd.getpwuid(self._owner).pw_dir}  # where it looks for certificates, as its owner may
+        subprocess.run(
+            command, check=True, stdout=subprocess.DEVNULL, user=self._owner, cwd="/", env={**os.environ, **home}
+        )
 
 
 def _one(connection: psycopg.Connection[Any], sql: LiteralString) -> Any:
