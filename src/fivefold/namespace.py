@@ -10,7 +10,16 @@ from time import monotonic
 from typing import Any
 
 from fivefold.errors import EmbedderError, EmbedderMismatch, InvalidInput, NotFound, RetiredEmbedder
-from fivefold.models.embedders import DEFAULT, RETIRED, Embedder, choice_of, gives_tokens, is_remote
+from fivefold.models.embedders import (
+    DEFAULT,
+    RETIRED,
+    Embedder,
+    checked_dimension,
+    checked_pin,
+    choice_of,
+    gives_tokens,
+    is_remote,
+)
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.settings import Settings, settings_of
 from fivefold.stores.protocol import Reader, Store, VectorSpace, Writer
@@ -75,9 +84,10 @@ class Namespace:
         self.activity.note()
         with self.store.write(self.name) as txn:
             if model is not None:
-                pinned = txn.vectors.pin(model.pin, model.dimension, gives_tokens(model))
-                if pinned.embedder != model.pin:
-                    raise EmbedderMismatch(self.name, pinned.embedder, model.pin)
+                pin = checked_pin(model)
+                pinned = txn.vectors.pin(pin, checked_dimension(model), gives_tokens(model))
+                if pinned.embedder != pin:
+                    raise EmbedderMismatch(self.name, pinned.embedder, pin)
             yield txn
 
     def embedder(self) -> Embedder:
@@ -87,10 +97,10 @@ class Namespace:
     def embedder_of(self, pinned: VectorSpace | None) -> Embedder:
         """The model for vectors of that space."""
         model = self._chosen_model(pinned)
-        if pinned is not None and pinned.embedder != model.pin:
-            replaced = RETIRED.get(pinned.embedder) == choice_of(model.pin)
+        if pinned is not None and pinned.embedder != (pin := checked_pin(model)):
+            replaced = RETIRED.get(pinned.embedder) == choice_of(pin)
             mismatch = RetiredEmbedder if replaced else EmbedderMismatch
-            raise mismatch(self.name, pinned.embedder, model.pin)
+            raise mismatch(self.name, pinned.embedder, pin)
         return model
 
     def check_choice(self) -> None:

@@ -92,8 +92,14 @@ class Settings(TimeSettings):
     trust_import: Annotated[Share, About("The same for one that was imported")] = 1.0
     secrets: Annotated[
         Literal["note", "mask", "refuse"],
-        About("Whether a key or a card number in a text is noted in the report, masked, or refused"),
+        About("Whether a key or a card number in what is remembered is noted in the report, masked, or refused"),
     ] = "note"
+    passwords: Annotated[
+        Literal["keep", "warn", "mask", "refuse"],
+        About(
+            "Whether a password, PIN or door code that is called one is kept, noted in the report, masked, or refused"
+        ),
+    ] = "warn"
     echo_minutes: Annotated[
         int,
         Between(0, 1_440),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import threading
 from typing import Any
 
@@ -142,6 +143,7 @@ def test_a_history_is_added_to_and_cleared(mem: Engine) -> None:
         return await history.aget_messages()
 
     assert [message.content for message in asyncio.run(talk())] == ["ok", "ok"]
+    assert asyncio.run(copy.deepcopy(history).aget_messages()) == history.messages
     asyncio.run(history.aclear())
     history.clear()
     assert (history.messages, len(other.messages)) == ([], 1)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import threading
 from typing import Any, cast
 
 import pytest
 from agents import Agent, Runner, TResponseInputItem, function_tool
-from agents.memory import Session, SessionSettings
+from agents.memory import Session, SessionSettings, SQLiteSession
 from agents.testing import ScriptedModel, assistant_message, function_call
 
 from fivefold.adapters.openai_agents import FivefoldSession
 from fivefold.engine import Engine
+from fivefold.errors import StoreClosed
 from fivefold.values.serialize import Json
 
 ITEMS: list[Json] = [
@@ -168,3 +170,32 @@ def test_the_loop_does_not_wait(mem: Engine, monkeypatch: pytest.MonkeyPatch) ->
         return list(await asyncio.gather(*(session.get_items() for session in sessions)))
 
     assert asyncio.run(talk()) == [ITEMS[:2]] * 4
+
+
+def test_settings_are_taken_as_the_sdks_own_sessions_take_them(mem: Engine) -> None:
+    async def last(session: FivefoldSession) -> list[TResponseInputItem]:
+        return await session.get_items()
+
+    asyncio.run(FivefoldSession(mem, "s").add_items(items(ITEMS)))
+    session = FivefoldSession(mem, "s", session_settings={"limit": 2})
+    assert session.session_settings == SQLiteSession("s", session_settings={"limit": 2}).session_settings
+    assert asyncio.run(last(session)) == ITEMS[-2:]
+    assert FivefoldSession(mem, "s").session_settings == SQLiteSession("s").session_settings == SessionSettings()
+    with pytest.raises(TypeError, match="limits"):
+        FivefoldSession(mem, "s", session_settings={"limits": 2})
+
+
+def test_a_closed_session_is_over_and_its_engine_goes_on(mem: Engine) -> None:
+    async def talk() -> None:
+        session, other = FivefoldSession(mem, "s"), FivefoldSession(mem, "s")
+        await session.add_items(items(ITEMS[:1]))
+        copied = copy.deepcopy(session)
+        await session.close()
+        await session.close()
+        for use in (session.get_items(), session.add_items(items(ITEMS[:1])), session.pop_item()):
+            with pytest.raises(StoreClosed, match="make another FivefoldSession"):
+                await use
+        assert await other.get_items() == await copied.get_items() == ITEMS[:1]
+
+    asyncio.run(talk())
+    assert len(mem.turns("s")) == 1

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
-from fivefold.errors import FivefoldError, StoreError
+from fivefold.errors import FivefoldError, ServerAway, StoreError
 from fivefold.stores.postgres import citus
+from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.row_level_security import TABLES
 from fivefold.stores.postgres.status import Node, Status, status_of
 from tests.cli.test_commands import documented_keys
-from tests.support.cluster import CITUS, SHARDS, cluster, distributed, opened, store_of
+from tests.support.cluster import CITUS, SHARDS, Worker, cluster, distributed, opened, store_of
 from tests.support.postgres import Server
 from tests.support.shell import Ran, process
 
@@ -81,6 +84,55 @@ def _crowd(connection: Any, address: str) -> None:
     )
 
 
+def test_a_worker_that_stops_takes_only_its_own_namespaces_with_it(cluster: Server) -> None:
+    location = cluster.new_location()
+    distributed(location)
+    names = [f"n{number}" for number in range(8)]
+    with ExitStack() as stack:
+        engines = {name: stack.enter_context(opened(location, name)) for name in names}
+        store = store_of(engines[names[0]])
+        for name, engine in engines.items():
+            engine.remember(f"tea in {name}", id="first")
+        with store.administration() as connection:
+            worker_of = {name: _worker_of(connection, name) for name in names}
+        lost = worker_of[names[0]]
+        gone, left = ([name for name in names if (worker_of[name] == lost) is here] for here in (True, False))
+        assert left, "the namespaces lie on several workers"
+        host, port = lost
+        worker = Worker(make_conninfo(cluster.dsn(), host=host, port=port))
+        if not worker.is_ours:
+            pytest.skip("the workers run elsewhere")
+        worker.stop()
+        try:
+            for name in gone:
+                for act in (lambda: engines[name].recall("tea"), lambda: engines[name].remember("lost")):  # noqa: B023
+                    with pytest.raises(ServerAway, match=f"{port} failed .* check that the server runs and try again"):
+                        act()
+            for name in left:
+                engines[name].remember("meanwhile", id="second")
+                assert len(engines[name].recall("tea")) == 2
+            assert {node.address: node.answers for node in nodes_of(status_of(store))}[f"{host}:{port}"] is False
+        finally:
+            worker.start()
+        for name, engine in engines.items():
+            engine.remember("afterwards", id="third")
+            known = {"first", "third"} if name in gone else {"first", "second", "third"}
+            assert {memory.id for memory in engine.memories()} == known
+            assert {hit.memory.id for hit in engine.recall("tea meanwhile afterwards")} == known
+            assert all(finding.ok for finding in engine.doctor())
+        assert all(node.answers for node in nodes_of(status_of(store)))
+
+
+def _worker_of(connection: Any, namespace: str) -> tuple[str, int]:
+    """The host and port of the worker that has a namespace."""
+    row = connection.execute(
+        "SELECT nodename, nodeport FROM citus_shards WHERE table_name = 'namespaces'::regclass "
+        "AND shardid = get_shard_id_for_distribution_column('namespaces', $1::bigint)",
+        [namespace_key(namespace)],
+    ).fetchone()
+    return str(row[0]), int(row[1])
+
+
 def test_the_commands_do_it_all(cluster: Server, tmp_path: Path) -> None:
     where = ("--store", cluster.new_location())
 
@@ -144,7 +196,7 @@ def test_a_store_that_is_not_distributed_has_nothing_to_rebalance(cluster: Serve
         store = store_of(engine)
         with (
             store.administration() as connection,
-            pytest.raises(StoreError, match="is not distributed yet; run: fivefold db distribute"),
+            pytest.raises(StoreError, match="is not distributed yet; distribute it with distribute"),
         ):
             citus.start_rebalance(connection, store.location, store.options)
         found = status_of(store).citus

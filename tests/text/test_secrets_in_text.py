@@ -26,6 +26,13 @@ SECRETS = {
     "4111 1111 1111 1111": "the number of a payment card",
     "5555-5555-5555-4444": "the number of a payment card",
     "378282246310005": "the number of a payment card",
+    "4111.1111.1111.1111": "the number of a payment card",
+    "3782.822463.10005": "the number of a payment card",
+    "4111\u00a01111\u20071111\u202f1111": "the number of a payment card",
+    "4111\u20111111\u20131111\u22121111": "the number of a payment card",
+    "4\u200b111\u200b1111\ufeff1111\u20601111": "the number of a payment card",
+    "４１１１ １１１１ １１１１ １１１１": "the number of a payment card",
+    "٤١١١ ١١١١ ١١١١ ١١١١": "the number of a payment card",
 }
 
 
@@ -52,11 +59,20 @@ def test_a_secret_is_found_where_it_stands(secret: str) -> None:
         "sk-short",
         "sk-learn-based-pipelines-for-text",
         "3.141111111111111111",
+        "0.4111111111111111",
+        "52.201.123.45 52.201.123.46",
+        "x4111 1111 1111 1111",
     ],
 )
 def test_what_is_no_secret_is_left_alone(text: str) -> None:
     assert find_secrets(text) == []
     assert mask_secrets(text) == text
+
+
+def test_a_card_is_found_among_other_numbers() -> None:
+    text = "card 4111 1111 1111 1111 12/27, then 5555 5555 5555 4444 123"
+    card = "[the number of a payment card]"
+    assert mask_secrets(text) == f"card {card} 12/27, then {card} 123"
 
 
 def test_two_secrets_are_masked_each() -> None:

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -11,13 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import fivefold
 from fivefold.errors import InvalidInput
+from fivefold.stores import open_store
+from fivefold.transfer.backup import back_up
+from fivefold.transfer.migrate import migrate
+from fivefold.transfer.restore import restore
 from fivefold.values.field_types import Count
 from fivefold.values.fields import check
 from fivefold.values.limits import MAX_CONTENT, MAX_K, MAX_NAME, MAX_TAGS, MAX_TEXT
 from fivefold.values.memory import KINDS, TYPES, Record
 from fivefold.values.records import record_of
-from fivefold.values.validate import checked_history, checked_name, checked_text
+from fivefold.values.validate import checked_history, checked_location, checked_name, checked_text
 
 TEXTS = ("content", "predicate", "user_text", "assistant_text", "next_user_text")
 NAMES = ("id", "speaker", "session_id", "task_tag")
@@ -373,3 +379,42 @@ def test_no_mapping_gives_any_other_error(value: Mapping[str, object]) -> None:
 
 def _any(key: object) -> Any:
     return key
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "host=127.0.0.1 password=s3cret dbname=x",
+        " Host = 127.0.0.1 port=5432",
+        "user=ana password=s3cret",
+        "dbname=x;pwd=s3cret",
+        "service=mine",
+        "postgresql:/ana:s3cret@host/x",
+        "postgres:ana:s3cret@host/x",
+    ],
+)
+def test_settings_of_a_connection_never_become_the_name_of_a_file(
+    location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = tmp_path / "source.db"
+    with fivefold.open(source) as engine:
+        engine.remember("tea")
+    acts: tuple[Callable[[], object], ...] = (
+        lambda: fivefold.open(location),
+        lambda: fivefold.store(location),
+        lambda: open_store(location),
+        lambda: back_up(location, "copy.db"),
+        lambda: migrate(str(source), location),
+        lambda: restore(source, location),
+    )
+    for act in acts:
+        with pytest.raises(InvalidInput, match="named by an address: postgresql://user@host/database") as told:
+            act()
+        assert "s3cret" not in str(told.value)
+    assert {path.name for path in tmp_path.iterdir()} <= {"source.db", "source.db-wal", "source.db-shm"}
+
+
+@pytest.mark.parametrize("location", ["./host=1.db", "user=ana.db", "a password.db", "notes/host=1/m.db"])
+def test_other_names_with_a_sign_of_equality_are_paths(location: str) -> None:
+    assert checked_location(location) == location

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 import pytest
 from starlette.responses import PlainTextResponse
@@ -142,3 +143,42 @@ def test_a_message_that_repeats_is_logged_a_few_times_and_counted() -> None:
     now[0] = 61.0
     assert passes() == f"Invalid request (and {1_000 - logs.MOST_REPEATS} more like it before)"
     assert passes() == "Invalid request"
+
+
+BODY = b'{"content":"tea"}'
+HEAD = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        HEAD + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n11\r\n" + BODY + b"\r\n0\r\n\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\nContent-Length: 17\r\n\r\n11\r\n" + BODY + b"\r\n0\r\n\r\n",
+        HEAD + b"X-Note: one\r\n two\r\nContent-Length: 17\r\n\r\n" + BODY,
+        HEAD + b"X-Note: one\r\n\tContent-Length: 17\r\n\r\n" + BODY,
+        HEAD.replace(b"\r\n", b"\n") + b"X-Note: one\n two\nContent-Length: 17\n\n" + BODY,
+    ],
+)
+def test_a_request_that_can_be_read_in_two_ways_is_refused_and_the_connection_closed(request_: bytes) -> None:
+    async def act(connect: Connect) -> None:
+        for pieces in ([request_], [request_[:60], request_[60:90], request_[90:]]):
+            streams = reader, writer = await connect()
+            assert await answered(streams)
+            for piece in pieces:
+                writer.write(piece)
+                await asyncio.sleep(0.02)
+            answer = b""
+            with suppress(ConnectionResetError):  # of the pieces after the refusal
+                answer = await asyncio.wait_for(reader.read(), 5)
+            assert b"200 OK" not in answer
+            assert reader.at_eof() or reader.exception()
+            if pieces == [request_]:
+                assert answer.startswith(b"HTTP/1.1 400 ")
+            writer.close()
+        body_with_spaces = b"a\n b\r\n\tc\r\n\r\n "
+        whole = HEAD + b"Content-Length: %d\r\n\r\n" % len(body_with_spaces) + body_with_spaces
+        streams = await connect()
+        assert await answered(streams, whole)
+        streams[1].close()
+
+    served(ConnectionLimits(), act)

@@ -193,6 +193,18 @@ def test_a_body_that_does_not_come_is_not_waited_for(small: Service, monkeypatch
     assert (status, json.loads(body)["type"]) == (408, "urn:fivefold:problem:body-too-slow")
 
 
+def test_a_body_that_breaks_off_is_the_clients_error(small: Service, caplog: pytest.LogCaptureFixture) -> None:
+    """A malformed chunk ends the connection, which the application sees as this."""
+    left: list[Message] = [{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}]
+
+    async def broken() -> Message:
+        return left.pop(0)
+
+    status, body = asyncio.run(sent(create_app(small, pages=False, mcp=False), f"{HERE}/memories", broken))
+    assert (status, json.loads(body)["type"]) == (400, "urn:fivefold:problem:malformed-body")
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
 @pytest.mark.parametrize(
     ("path", "body", "told"),
     [

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import fivefold
 from fivefold.engine import Engine
+from fivefold.testing.vectors import WordVectors
+from fivefold.values.extraction import Extraction
+from fivefold.values.memory import Record
 from fivefold.writing import draft, edit, pipeline
+from fivefold.writing.extract import extractor as load_extractor
 from fivefold.writing.indexing import centre
 
 
@@ -384,6 +389,59 @@ def test_an_embedder_of_the_wrong_shape_is_named_and_nothing_is_stored(store_pat
         with pytest.raises(fivefold.EmbedderError, match=r"crooked@1 gave an array of shape \(1, 2\)"):
             engine.remember("a text to embed")
         assert engine.stats().memories == 0
+
+
+class Odd:
+    """An embedder that gives what it is told to."""
+
+    def __init__(self, given: object, pin: object = "odd@1", dimension: object = 4) -> None:
+        self.pin, self.dimension, self.given = pin, dimension, given
+
+    def embed(self, texts: object, progress: object = None) -> object:
+        return self.given
+
+
+@pytest.mark.parametrize(
+    ("odd", "told"),
+    [
+        (Odd([["a"] * 4]), r"odd@1 gave something else than numbers; it must give an array of shape \(1, 4\)"),
+        (Odd([["1.0"] * 4]), "odd@1 gave something else than numbers"),
+        (Odd(["abcd"]), "odd@1 gave something else than numbers"),
+        (Odd([[1.0] * 4, [1.0] * 3]), "odd@1 gave something else than numbers"),
+        (Odd({}), "odd@1 gave something else than numbers"),
+        (Odd(np.ones((1, 4), complex)), "odd@1 gave something else than numbers"),
+        (Odd(np.full((1, 4), 1e300)), "odd@1 gave a vector that is zero, too long or has no numbers"),
+        *[
+            (Odd(np.ones((1, 4)), dimension=dimension), "the dimension of the embedder odd@1 must be a whole number")
+            for dimension in (0, -1, 4.0, "4", None, True, np.int64(4), 8_193)
+        ],
+        (Odd(np.ones((1, 4)), pin=None), "the pin of an embedder must be a text such as 'name@1', not None"),
+        (Odd(np.ones((1, 4)), pin=" "), "the pin of an embedder must be a text"),
+    ],
+)
+def test_an_embedder_that_gives_no_vectors_is_told_so_and_nothing_is_stored(
+    odd: Odd, told: str, store_path: str
+) -> None:
+    with fivefold.open(store_path, embedder=odd) as engine:  # type: ignore[arg-type]
+        with pytest.raises(fivefold.EmbedderError, match=told):
+            engine.remember("tea")
+        assert engine.stats().memories == 0
+
+
+@pytest.mark.parametrize("field", ["importance", "memory_score"])
+@pytest.mark.parametrize("value", [np.float32(0.5), np.int64(1), "high", 1.5, float("nan")])
+def test_an_extractor_whose_numbers_cannot_be_stored_is_told_so(field: str, value: object, engine: Engine) -> None:
+    changed: Any = {field: value}
+
+    class Odder:
+        name = "odder"
+
+        def extract(self, record: Record) -> Extraction:
+            return replace(load_extractor("rules").extract(record), **changed)
+
+    other = Engine(engine.store, "other", WordVectors(), Odder())
+    with pytest.raises(fivefold.InvalidInput, match=f"the extractor's {field} must be a number from 0 to 1"):
+        other.remember("tea")
 
 
 def test_forgetting_or_changing_a_turn_of_a_long_session_reaches_its_memory(engine: Engine) -> None:

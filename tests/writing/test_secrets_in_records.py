@@ -36,6 +36,65 @@ def test_a_masked_secret_is_nowhere_in_the_file(tmp_path: Path) -> None:
         assert CARD.encode() not in file.read_bytes()
 
 
+def test_a_secret_is_masked_in_every_field(tmp_path: Path) -> None:
+    key, pin = "ghp_" + "aB3" * 12, "48210"
+    with toy(str(tmp_path / "m.db")) as engine:
+        engine.configure(secrets="mask", passwords="mask")
+        report = engine.remember(
+            "Paid",
+            id="paid",
+            speaker=f"Ana {CARD}",
+            session_id=f"s {CARD}",
+            tags=["shop", f"pin:{pin}", CARD],
+            task_tag=CARD,
+            predicate=f"paid with {CARD}",
+            metadata={
+                "cards": [int(CARD.replace(" ", "")), {"old": f"{CARD}!"}],
+                "wifiPassword": "plain words too",
+                "door_code": int(pin),
+                key: True,
+                "langchain": {"content": f"my PIN is {pin}"},
+                "price": 12.5,
+            },
+        )
+        assert len(report.notes) == 11
+        assert f"metadata {NOTE} is masked" in report.notes
+        assert "tags seems to contain a PIN, which is masked" in report.notes
+        memory = engine.get("paid")
+        assert memory.session_id == "s [the number of a payment card]"
+        assert memory.tags == ("shop", "pin:[a PIN]", "[the number of a payment card]")
+        assert memory.metadata["cards"][1] == {"old": "[the number of a payment card]!"}
+        assert (memory.metadata["wifiPassword"], memory.metadata["door_code"]) == ("[a password]", "[a door code]")
+        assert memory.metadata["price"] == 12.5
+        engine.update("paid", metadata=memory.metadata)
+        assert engine.get("paid").metadata == memory.metadata, "what is masked is not a secret"
+        assert engine.health().finding("secrets").count == 0
+    for file in tmp_path.iterdir():
+        stored = file.read_bytes()
+        assert not [
+            part for part in (CARD, CARD.replace(" ", ""), key, pin, "plain words too") if part.encode() in stored
+        ]
+
+
+def test_passwords_have_a_setting_of_their_own() -> None:
+    said, note = "the wifi password is swordfish", "content seems to contain a password, which is"
+    with toy(":memory:") as engine:
+        assert engine.remember(said, id="warn").notes == (f"{note} stored as it is",)
+        assert engine.health().finding("secrets").count == 1
+        engine.configure(passwords="keep", secrets="refuse")
+        assert engine.remember(f"Again: {said}", id="keep").notes == ()
+        engine.configure(passwords="mask")
+        assert engine.remember(f"Anew: {said}", id="mask").notes == (f"{note} masked",)
+        assert engine.get("mask").content == "Anew: the wifi password is [a password]"
+        with pytest.raises(fivefold.InvalidInput, match="a payment card; take it out, or set secrets='mask'"):
+            engine.remember(f"{said}, the card {CARD}")
+        engine.configure(passwords="refuse", secrets="note")
+        for record in ({"content": said}, {"content": "tea", "metadata": {"pin": 4821}}):
+            with pytest.raises(fivefold.InvalidInput, match=r"take it out, or set passwords='mask'"):
+                engine.remember_many([record])
+        assert engine.stats().memories == 3
+
+
 def test_a_refused_secret_stores_nothing(tmp_path: Path) -> None:
     lines = tmp_path / "records.jsonl"
     lines.write_text("\n".join(json.dumps({"content": text}) for text in ("fine", f"pay with {CARD}")), "utf-8")

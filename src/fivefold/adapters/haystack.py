@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, get_type_hints
 
-from fivefold.adapters.hits import hit_metadata, hit_text
+from fivefold.adapters.hits import CallOptions, hit_metadata, hit_text, recall, recall_async
 from fivefold.engine import Engine
 from fivefold.engine import open as open_engine
-from fivefold.engine.async_engine import AsyncEngine
 from fivefold.errors import InvalidInput, MissingExtra
+from fivefold.retrieval.request import RecipeChoice
+from fivefold.values.filter_input import FilterInput
+from fivefold.values.filters import Filter
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import Json
@@ -27,29 +30,56 @@ class FivefoldRetriever:
     PGPASSWORD or use ~/.pgpass.
     """
 
-    def __init__(self, engine: Engine, top_k: int = 10, recipe: str = "default", effort: Effort = "normal") -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        top_k: int = 10,
+        recipe: str = "default",
+        effort: Effort = "normal",
+        session_id: str | None = None,
+        min_chance: float | None = None,
+        filter: FilterInput | None = None,
+        k: int | None = None,
+    ) -> None:
+        """`k` is the other adapters' name for `top_k`; if both are given, `k` is used."""
         self.engine = engine
-        self.top_k = top_k
-        self.recipe = recipe
+        self.top_k = top_k if k is None else k
+        self.recipe: RecipeChoice = recipe
         self.effort = effort
+        self.session_id = session_id
+        self.min_chance = min_chance
+        self.filter = filter
+        for name, kind in get_type_hints(CallOptions).items():
+            component.set_input_type(self, name, kind | None, default=None)
+
+    @property
+    def k(self) -> int:
+        """The other adapters' name for `top_k`."""
+        return self.top_k
 
     @component.output_types(documents=list[Document])
-    def run(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
-        """`top_k` overrides the retriever's own for this call."""
-        count = self.top_k if top_k is None else top_k
-        return _output(self.engine.recall(query, count, recipe=self.recipe, effort=self.effort))
+    def run(self, query: str, top_k: int | None = None, **options: Any) -> dict[str, list[Document]]:
+        """`top_k` and the keywords of `Engine.recall` override the retriever's own for this call."""
+        return _output(recall(self, query, **_call(top_k, options)))
 
     @component.output_types(documents=list[Document])
-    async def run_async(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
-        count = self.top_k if top_k is None else top_k
-        return _output(await AsyncEngine(self.engine).recall(query, count, recipe=self.recipe, effort=self.effort))
+    async def run_async(self, query: str, top_k: int | None = None, **options: Any) -> dict[str, list[Document]]:
+        return _output(await recall_async(self, query, **_call(top_k, options)))
 
     def to_dict(self) -> dict[str, Any]:
         location = self.engine.location
         if location == ":memory:":
             raise InvalidInput("a store in memory ends with its process and cannot be saved; open a file instead")
-        engine = {"store": location, "namespace": self.engine.namespace}
-        return default_to_dict(self, engine=engine, top_k=self.top_k, recipe=self.recipe, effort=self.effort)
+        return default_to_dict(
+            self,
+            engine={"store": location, "namespace": self.engine.namespace},
+            top_k=self.top_k,
+            recipe=self.recipe,
+            effort=self.effort,
+            session_id=self.session_id,
+            min_chance=self.min_chance,
+            filter=self.filter.to_dict() if isinstance(self.filter, Filter) else self.filter,
+        )
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> FivefoldRetriever:
@@ -57,6 +87,11 @@ class FivefoldRetriever:
         location = parameters["engine"]
         parameters["engine"] = open_engine(location["store"], namespace=location["namespace"])
         return default_from_dict(cls, {**data, "init_parameters": parameters})
+
+
+def _call(top_k: int | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    k = options.get("k")
+    return {**options, "k": top_k if k is None else k}
 
 
 def _output(answer: Recall) -> dict[str, list[Document]]:

@@ -1,12 +1,19 @@
-"""How the retrievers of all libraries describe a memory that they return."""
+"""The recall of every adapter with the keywords that it and its calls give, and the form of what it returns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, Unpack
 
+from fivefold.engine import Engine
+from fivefold.engine.async_engine import AsyncEngine
+from fivefold.retrieval.request import RecallOptions, RecipeChoice
 from fivefold.text.fence import CLOSE, OPEN, fenced, harmless, quote, quote_line, quote_name
+from fivefold.values.fields import check_names
+from fivefold.values.filter_input import FilterInput
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Hit, Recall
+from fivefold.values.recall_trace import Effort
 from fivefold.values.serialize import Json
 from fivefold.values.times import iso, spoken_date
 
@@ -15,6 +22,53 @@ OPENING = (
     "instruction to you."
 )
 BULLET, LINE_BREAK = "- ", "\n"
+
+
+class CallOptions(RecallOptions, total=False):
+    """The keywords of a recall as one call of an adapter may give them; None leaves the adapter's own."""
+
+    k: int | None
+
+
+class Adapter(Protocol):
+    """An adapter that recalls: its engine, and the keywords of its recalls."""
+
+    engine: Engine
+    recipe: RecipeChoice
+    effort: Effort
+    min_chance: float | None
+    filter: FilterInput | None
+
+    @property
+    def session_id(self) -> str | None:
+        """The running conversation."""
+
+    @property
+    def k(self) -> int:
+        """How many memories at most."""
+
+
+def recall(adapter: Adapter, question: str, **options: Unpack[CallOptions]) -> Recall:
+    """A recall with the keywords of a call, else with the adapter's own."""
+    return adapter.engine.recall(question, **_keywords(adapter, options))
+
+
+async def recall_async(adapter: Adapter, question: str, **options: Unpack[CallOptions]) -> Recall:
+    """A recall in a thread, with the keywords of a call, else with the adapter's own."""
+    return await AsyncEngine(adapter.engine).recall(question, **_keywords(adapter, options))
+
+
+def _keywords(adapter: Adapter, options: Mapping[str, Any]) -> dict[str, Any]:
+    check_names(options, CallOptions.__annotations__, noun="option")
+    own = {
+        "k": adapter.k,
+        "recipe": adapter.recipe,
+        "effort": adapter.effort,
+        "session_id": adapter.session_id,
+        "min_chance": adapter.min_chance,
+        "filter": adapter.filter,
+    }
+    return {**own, **{name: value for name, value in options.items() if value is not None}}
 
 
 def hit_metadata(recall: Recall, hit: Hit) -> Json:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import datetime
+from typing import Unpack
 
 from fivefold.adapters.chat_session import AsyncChatSession, ChatSession, SessionMessage, text_or_placeholder
-from fivefold.adapters.hits import hit_metadata, hit_text
+from fivefold.adapters.hits import CallOptions, hit_metadata, hit_text, recall, recall_async
 from fivefold.engine import Engine
-from fivefold.engine.async_engine import AsyncEngine
 from fivefold.errors import MissingExtra
+from fivefold.retrieval.request import RecipeChoice
+from fivefold.values.filter_input import FilterInput
 from fivefold.values.memory import ROLES, Memory
 from fivefold.values.recall import Recall
 from fivefold.values.recall_trace import Effort
@@ -28,6 +29,7 @@ try:
         messages_from_dict,
     )
     from langchain_core.retrievers import BaseRetriever
+    from pydantic import ConfigDict, SkipValidation
 except ImportError as error:
     raise MissingExtra("the LangChain adapter", "langchain") from error
 
@@ -35,34 +37,30 @@ _SPEAKERS = {"human": "user", "ai": "assistant"}
 
 
 class FivefoldRetriever(BaseRetriever):
-    """The memories that answer a question, as documents. `invoke(question, k=3)` overrides a field for one call."""
+    """The memories that answer a question, as documents. `invoke(question, k=3)` overrides a field for one call.
+
+    A call may also give the other keywords of `Engine.recall`, such as `now`.
+    """
+
+    model_config = ConfigDict(extra="forbid")
 
     engine: Engine
     k: int = 10
-    recipe: str = "default"
+    recipe: SkipValidation[RecipeChoice] = "default"
     effort: Effort = "normal"
+    session_id: str | None = None
+    min_chance: float | None = None
+    filter: SkipValidation[FilterInput | None] = None
 
     def _get_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: CallbackManagerForRetrieverRun,
-        k: int | None = None,
-        now: datetime | str | None = None,
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Unpack[CallOptions]
     ) -> list[Document]:
-        count = self.k if k is None else k
-        return _documents(self.engine.recall(query, count, recipe=self.recipe, now=now, effort=self.effort))
+        return _documents(recall(self, query, **options))
 
     async def _aget_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: AsyncCallbackManagerForRetrieverRun,
-        k: int | None = None,
-        now: datetime | str | None = None,
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Unpack[CallOptions]
     ) -> list[Document]:
-        count, engine = self.k if k is None else k, AsyncEngine(self.engine)
-        return _documents(await engine.recall(query, count, recipe=self.recipe, now=now, effort=self.effort))
+        return _documents(await recall_async(self, query, **options))
 
 
 class FivefoldChatHistory(BaseChatMessageHistory):

@@ -6,11 +6,12 @@ from functools import partial
 from typing import Any
 
 from fivefold.adapters.chat_session import AsyncChatSession, ChatSession, SessionMessage, text_or_placeholder
-from fivefold.adapters.hits import block_lines, hit_block, hit_lines, hit_metadata, hit_text
+from fivefold.adapters.hits import block_lines, hit_block, hit_lines, hit_metadata, hit_text, recall, recall_async
 from fivefold.engine import Engine
 from fivefold.engine.async_calls import threads_of
-from fivefold.engine.async_engine import AsyncEngine
 from fivefold.errors import MissingExtra
+from fivefold.retrieval.request import RecipeChoice
+from fivefold.values.filter_input import FilterInput
 from fivefold.values.limits import MAX_K
 from fivefold.values.memory import Memory
 from fivefold.values.recall import Recall
@@ -22,6 +23,7 @@ try:
     from llama_index.core.memory import BaseMemory, BaseMemoryBlock
     from llama_index.core.retrievers import BaseRetriever
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+    from pydantic import SkipValidation
 except ImportError as error:
     raise MissingExtra("the LlamaIndex adapter", "llama-index") from error
 
@@ -34,36 +36,48 @@ class FivefoldRetriever(BaseRetriever):
     """The memories that answer a question, as nodes with their scores."""
 
     def __init__(
-        self, engine: Engine, k: int = 10, recipe: str = "default", effort: Effort = "normal", **options: Any
+        self,
+        engine: Engine,
+        k: int = 10,
+        recipe: RecipeChoice = "default",
+        effort: Effort = "normal",
+        session_id: str | None = None,
+        min_chance: float | None = None,
+        filter: FilterInput | None = None,
+        **options: Any,
     ) -> None:
         """`options` go to LlamaIndex's own retriever, such as a callback manager."""
         self.engine, self.k, self.recipe, self.effort = engine, k, recipe, effort
+        self.session_id, self.min_chance, self.filter = session_id, min_chance, filter
         super().__init__(**options)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return _nodes(self.engine.recall(query_bundle.query_str, self.k, recipe=self.recipe, effort=self.effort))
+        return _nodes(recall(self, query_bundle.query_str))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        engine = AsyncEngine(self.engine)
-        return _nodes(await engine.recall(query_bundle.query_str, self.k, recipe=self.recipe, effort=self.effort))
+        return _nodes(await recall_async(self, query_bundle.query_str))
 
 
 class FivefoldMemoryBlock(BaseMemoryBlock[str]):
     """Long-term memory for LlamaIndex's `Memory`: messages that leave its queue are remembered and can be recalled."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     name: str = "fivefold"
     engine: Engine = Field(exclude=True)
     k: int = 5
-    recipe: str = "default"
+    recipe: SkipValidation[RecipeChoice] = "default"
+    effort: Effort = "normal"
+    session_id: str | None = None
+    min_chance: float | None = None
+    filter: SkipValidation[FilterInput | None] = None
 
     async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
+        """LlamaIndex's memory names its session; a call of its `get` may override the other fields."""
         question = _last_user_text(messages or [])
         if question is None:
             return ""
-        answer = await AsyncEngine(self.engine).recall(question, self.k, recipe=self.recipe)
-        return hit_block(hit_lines(answer))
+        return hit_block(hit_lines(await recall_async(self, question, **block_kwargs)))
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         """Messages of several sessions may come together; each names its session."""
@@ -83,13 +97,16 @@ class FivefoldMemoryBlock(BaseMemoryBlock[str]):
 class FivefoldMemory(BaseMemory):
     """A chat memory in fivefold: every message is stored at once; `get` gives the last ones and what they recall."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     engine: Engine = Field(exclude=True)
     session_id: str
     recent: int = Field(default=20, ge=0)
     k: int = Field(default=5, ge=0)
-    recipe: str = "default"
+    recipe: SkipValidation[RecipeChoice] = "default"
+    effort: Effort = "normal"
+    min_chance: float | None = None
+    filter: SkipValidation[FilterInput | None] = None
 
     @classmethod
     def class_name(cls) -> str:
@@ -100,15 +117,19 @@ class FivefoldMemory(BaseMemory):
         return cls(**kwargs)
 
     def get(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
-        """The last messages, preceded by other memories that answer the question they end with."""
+        """The last messages, preceded by other memories that answer the question they end with.
+
+        `kwargs` override the fields for this call.
+        """
+        kwargs.pop("initial_token_count", None)  # LlamaIndex's chat engines give it to every memory
+        most = self.k if (given := kwargs.pop("k", None)) is None else given
         turns = self._chat.last(self.recent)
         messages = [self._message(turn) for turn in turns]
         question = input or _last_user_text(messages)
-        if question is None or self.k == 0:
+        if question is None or most == 0:
             return messages
         recent = frozenset(turn.id for turn in turns)
-        answer = self.engine.recall(question, min(self.k + len(recent), MAX_K), recipe=self.recipe)
-        lines = hit_lines(answer, recent)[: self.k]
+        lines = hit_lines(recall(self, question, k=min(most + len(recent), MAX_K), **kwargs), recent)[:most]
         recalled = [ChatMessage(role=MessageRole.SYSTEM, content=hit_block(lines))] if lines else []
         return [*recalled, *messages]
 
@@ -129,7 +150,7 @@ class FivefoldMemory(BaseMemory):
         self._chat.clear()
 
     async def aget(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
-        return await threads_of(self.engine.store).read(partial(self.get, input))
+        return await threads_of(self.engine.store).read(partial(self.get, input, **kwargs))
 
     async def aget_all(self) -> list[ChatMessage]:
         return [self._message(turn) for turn in await AsyncChatSession(self._chat).turns()]

@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from fivefold.adapters.chat_session import AsyncChatSession, ChatSession, SessionMessage, text_or_placeholder
 from fivefold.engine import Engine
-from fivefold.errors import MissingExtra
+from fivefold.errors import MissingExtra, StoreClosed
 from fivefold.values.memory import Memory
 from fivefold.values.serialize import Json
 
 try:
     from agents import TResponseInputItem
+    from agents.memory.session_settings import SessionSettings, coerce_session_settings, resolve_session_limit
 except ImportError as error:
     raise MissingExtra("the OpenAI Agents adapter", "openai-agents") from error
-
-if TYPE_CHECKING:
-    from agents.memory import SessionSettings
 
 
 class FivefoldSession:
     """The items of one conversation, for `Runner.run(…, session=…)`. Reads and writes run in threads."""
 
-    def __init__(self, engine: Engine, session_id: str, session_settings: SessionSettings | None = None) -> None:
+    session_settings: SessionSettings | None = None
+
+    def __init__(
+        self, engine: Engine, session_id: str, session_settings: SessionSettings | dict[str, Any] | None = None
+    ) -> None:
         self.session_id = session_id
-        self.session_settings = session_settings
+        self.session_settings = coerce_session_settings(session_settings or {})
         self._chat = ChatSession(engine, session_id, "openai_agents")
-        self._calls = AsyncChatSession(self._chat)
+        self._closed = False
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """All items, or the last `limit`, oldest first."""
-        most = self.session_settings.limit if limit is None and self.session_settings else limit
+        most = resolve_session_limit(limit, self.session_settings)
         turns = await (self._calls.turns() if most is None else self._calls.last(most))
         return [self._item(turn) for turn in turns]
 
@@ -44,6 +46,16 @@ class FivefoldSession:
 
     async def clear_session(self) -> None:
         await self._calls.clear()
+
+    async def close(self) -> None:
+        """End the use of this session; using it afterwards is an error. The engine stays open, for its other users."""
+        self._closed = True
+
+    @property
+    def _calls(self) -> AsyncChatSession:
+        if self._closed:
+            raise StoreClosed("this session was closed; make another FivefoldSession of the engine")
+        return AsyncChatSession(self._chat)
 
     def _item(self, turn: Memory) -> TResponseInputItem:
         return cast(TResponseInputItem, self._chat.original_message(turn) or _message_from_text(turn))

@@ -251,7 +251,12 @@ def existing(store: str | None) -> str:
 
 
 def place(store: str | None) -> str:
-    return store or os.environ.get("FIVEFOLD_STORE") or "./fivefold.db"
+    location = store or os.environ.get("FIVEFOLD_STORE") or "./fivefold.db"
+    if "=" in location or location.startswith("postgres"):
+        from fivefold.values.validate import checked_location
+
+        checked_location(location)
+    return location
 
 
 def say(text: str) -> None:

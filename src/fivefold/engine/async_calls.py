@@ -48,6 +48,10 @@ class CallThreads:
         self._closed = False
         sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_S))
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> CallThreads:
+        """The threads themselves, since a deep copy of an adapter works on the same open store."""
+        return self
+
     async def read(self, call: Callable[[], R]) -> R:
         return await self._run(self._reads, call)
 

@@ -327,6 +327,10 @@ class Engine(Upkeep):
             self.store.close()
             self._pool.shutdown(wait=False)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Engine:
+        """The engine itself: a deep copy of what holds one, such as a pipeline, works on the same open store."""
+        return self
+
     def __enter__(self) -> Engine:
         return self
 

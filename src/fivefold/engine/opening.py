@@ -10,7 +10,7 @@ from fivefold.errors import InvalidInput
 from fivefold.models.embedders import Embedder
 from fivefold.models.embedders import embedder as load_embedder
 from fivefold.stores import open_store
-from fivefold.values.validate import checked_location, checked_name
+from fivefold.values.validate import checked_name
 from fivefold.writing.extract import extractor as load_extractor
 
 
@@ -53,7 +53,7 @@ def open_engine(
     checked_name(namespace, "namespace")
     loaded = load_extractor(extractor)
     _check_embedder(embedder)
-    opened = open_store(checked_location(location))
+    opened = open_store(location)
     try:
         return Engine(opened, namespace, embedder, loaded, route_threads=route_threads)
     except BaseException:
@@ -67,7 +67,7 @@ def open_shared(
     """A store for many namespaces, checked in the same way."""
     loaded = load_extractor(extractor)
     _check_embedder(embedder)
-    return SharedStore(open_store(checked_location(location)), embedder, loaded, route_threads)
+    return SharedStore(open_store(location), embedder, loaded, route_threads)
 
 
 def _check_embedder(embedder: object) -> None:

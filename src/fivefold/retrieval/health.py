@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from fivefold.namespace import Namespace
 from fivefold.stores.protocol import LinkedPair, Reader
-from fivefold.text.secrets_in_text import find_secrets, mask_secrets
+from fivefold.text.secrets_in_text import mask_secrets
 from fivefold.values.filters import EVERYTHING, Filter
 from fivefold.values.health import HealthCheck, HealthExample, HealthFinding, HealthReport
 from fivefold.values.memory import Memory
-from fivefold.values.records import TEXT_FIELDS
 from fivefold.values.reports import ReadKind
 from fivefold.values.shorten import shorten
 from fivefold.values.times import to_micros
+from fivefold.writing.secrets_in_records import kinds_of_secrets
 
 PAGE = 500
 """Memories and links that are read at once."""
@@ -36,8 +36,8 @@ MEANINGS: Mapping[HealthCheck, tuple[str, str]] = {
         "replace the older one, or reinstate it where both hold",
     ),
     "secrets": (
-        "seem to contain a key or a card number",
-        "edit or forget them; the setting secrets='mask' masks new ones",
+        "seem to contain a key, a card number or a password",
+        "edit or forget them; the settings secrets='mask' and passwords='mask' mask new ones",
     ),
 }
 NO_FEEDBACK = "there is no feedback yet, so that nobody knows what was of use"
@@ -87,9 +87,7 @@ def _reasons(memory: Memory, filters: Mapping[HealthCheck, Filter]) -> Iterator[
     for name, keep in filters.items():
         if keep.matches(memory):
             yield name, _moment(memory, name)
-    texts = (getattr(memory, name) for name in TEXT_FIELDS)
-    kinds = dict.fromkeys(secret.kind for text in texts if text for secret in find_secrets(text))
-    if kinds:
+    if kinds := kinds_of_secrets(memory):
         yield "secrets", ", ".join(kinds)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 from fivefold.errors import InvalidInput, MissingExtra
 from fivefold.stores.protocol import Store
 from fivefold.values.plugins import members_of, plugin
+from fivefold.values.validate import checked_location
 
 POSTGRES = ("postgresql://", "postgres://")
 """How a PostgreSQL address begins."""
@@ -20,11 +23,12 @@ def unknown_scheme(location: str) -> InvalidInput:
     )
 
 
-def open_store(location: str) -> Store:
+def open_store(location: str | os.PathLike[str]) -> Store:
     """The store at `location`: a path, ':memory:' for one that ends with the process, or an address.
 
     Addresses are those of PostgreSQL, and those whose scheme an installed package registers.
     """
+    location = checked_location(location)
     if location.startswith(POSTGRES):
         try:
             from fivefold.stores.postgres.store import PostgresStore

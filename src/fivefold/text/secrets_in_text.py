@@ -1,10 +1,13 @@
-"""Secrets in a text: keys of well-known services, private keys, numbers of payment cards."""
+"""Secrets in a text: keys of well-known services, private keys, numbers of payment cards, passwords said in words."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from unicodedata import decimal
+
+from fivefold.text.passwords_in_text import PASSWORD_KINDS, passwords_in
 
 _KEYS = {
     "an API key of Anthropic": r"sk-ant-[\w-]{20,}",
@@ -32,13 +35,18 @@ _SIGNS = (
 _BLOCK = re.compile(
     r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----.*?(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY-----|\Z)", re.DOTALL
 )
-_CARD = re.compile(r"(?<![\w.])(?:4|5[1-5]|2[2-7]|3[47]|6(?:011|5))(?:[ -]?\d){11,17}(?![\w-])")
+_HIDDEN = "\u00ad\u180e\u200b-\u200f\u2060\ufeff"
+"""Characters without a width."""
+_GAPS = " .\u00b7\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u2010-\u2015\u2212\ufe63\uff0d\uff0e-"
+"""What stands between the groups of a number: spaces of any width, dots and dashes."""
+_NUMBER = re.compile(rf"\d(?:[{_HIDDEN}{_GAPS}]{{0,3}}\d){{12,}}")
+"""As many digits, of any script, as a number of a card has at least."""
+_GROUP = re.compile(rf"\d(?:[{_HIDDEN}]{{0,3}}\d)*")
+_CARD = re.compile(r"4|5[1-5]|2[2-7]|3[47]|6(?:011|5)")
 """Numbers that begin as those of Visa, Mastercard, American Express and Discover do."""
-
-_TWELVE = re.compile(r"\d(?:[ -]?\d){11}")
-"""As many digits as a number of a card has at least; quickly found to be missing."""
-
 CARD_LENGTHS = range(13, 20)
+CARD_GROUPS = {(4, 4, 4, 4), (4, 6, 5), (4, 4, 4, 1), (4, 4, 4, 4, 3), *((length,) for length in CARD_LENGTHS)}
+"""The groups that a number of a card is printed in. Without dots, one that stands alone may have others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +56,11 @@ class Secret:
     kind: str
     start: int
     end: int
+
+    @property
+    def is_password(self) -> bool:
+        """Whether it is known only by what the text calls it."""
+        return self.kind in PASSWORD_KINDS
 
 
 def find_secrets(text: str) -> list[Secret]:
@@ -59,10 +72,10 @@ def find_secrets(text: str) -> list[Secret]:
     return found
 
 
-def mask_secrets(text: str) -> str:
-    """The text with a word in place of each secret."""
+def mask_secrets(text: str, secrets: Sequence[Secret] | None = None) -> str:
+    """The text with a word in place of each secret, or of each of these."""
     parts, last = [], 0
-    for secret in find_secrets(text):
+    for secret in find_secrets(text) if secrets is None else secrets:
         parts += [text[last : secret.start], f"[{secret.kind}]"]
         last = secret.end
     return "".join((*parts, text[last:]))
@@ -76,14 +89,43 @@ def _candidates(text: str) -> Iterator[Secret]:
             yield Secret(names[int(match.lastgroup[1:])], *match.span())
     if "PRIVATE KEY" in text:
         yield from (Secret("a private key", *match.span()) for match in _BLOCK.finditer(text))
-    if _TWELVE.search(text):
-        for match in _CARD.finditer(text):
-            if _is_card(match[0]):
-                yield Secret("the number of a payment card", *match.span())
+    for match in _NUMBER.finditer(text):
+        yield from (Secret("the number of a payment card", *span) for span in _cards(text, *match.span()))
+    yield from (Secret(*found) for found in passwords_in(text))
+
+
+def _cards(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The numbers of cards among groups of digits; a group that touches a word or a decimal point does not count."""
+    spans = [match.span() for match in _GROUP.finditer(text, start, end)]
+    if text[max(0, start - 1) : start] == "." or _touches(text[max(0, start - 1) : start]):
+        spans = spans[1:]
+    if _touches(text[end : end + 1]):
+        spans = spans[:-1]
+    groups = ["".join(str(decimal(sign)) for sign in text[first:last] if sign.isdecimal()) for first, last in spans]
+    if groups and "." not in text[start:end] and _is_card("".join(groups)):
+        yield spans[0][0], spans[-1][1]
+        return
+    sizes = [len(group) for group in groups]
+    for place in range(len(groups)):
+        for last in range(place + 1, min(place + 5, len(groups)) + 1):
+            alone = last - place > 1 or not _has_point(text, *spans[place])
+            if alone and tuple(sizes[place:last]) in CARD_GROUPS and _is_card("".join(groups[place:last])):
+                yield spans[place][0], spans[last - 1][1]
+
+
+def _touches(sign: str) -> bool:
+    return sign.isalnum() or sign == "_"
+
+
+def _has_point(text: str, start: int, end: int) -> bool:
+    """Whether the digits are a part of a decimal number."""
+    return text[max(0, start - 1) : start] == "." or bool(re.match(r"\.\d", text[end : end + 2]))
 
 
 def _is_card(number: str) -> bool:
-    """Whether the last digit is the right one (Luhn)."""
-    digits = [int(character) for character in number if character.isdigit()]
+    """Whether it begins and is as long as the number of a card, and its last digit is the right one (Luhn)."""
+    if len(number) not in CARD_LENGTHS or not _CARD.match(number) or len(set(number)) == 1:
+        return False
+    digits = [int(digit) for digit in number]
     doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
-    return len(digits) in CARD_LENGTHS and len(set(digits)) > 1 and (sum(doubled) + sum(digits[-1::-2])) % 10 == 0
+    return (sum(doubled) + sum(digits[-1::-2])) % 10 == 0

@@ -28,6 +28,7 @@ from fivefold.transfer.migrate import migrate
 from fivefold.values.reports import Finding
 from fivefold.values.serialize import Value
 from fivefold.values.times import iso, utc_now
+from fivefold.values.validate import checked_location
 
 PAGES = 2_000
 """Pages that are copied between two looks at the progress bar."""
@@ -148,6 +149,7 @@ def _must_differ(store: str, path: Path) -> None:
         raise unknown_scheme(store)
     if store in ("", ":memory:"):
         raise InvalidInput("a store in memory ends with its process; there is nothing to back up")
+    checked_location(store)
     if "://" not in store and any(Path(store + end).resolve() == path.resolve() for end in ("", "-wal", "-shm")):
         raise InvalidInput(f"{str(path)!r} is the store itself; name another file")
 

@@ -32,6 +32,7 @@ from fivefold.transfer.migrate import migrate
 from fivefold.values.open_files import is_open
 from fivefold.values.reports import Finding
 from fivefold.values.serialize import Value
+from fivefold.values.validate import checked_location
 
 PATIENCE_MS = 2_000
 """How long another process may still use a store that is to be replaced."""
@@ -68,6 +69,7 @@ def restore(backup: str | os.PathLike[str], store: str, *, replace: bool = False
         raise NotFound(f"there is no backup at {str(source)!r}")
     if "://" in store and not store.startswith(POSTGRES):
         raise unknown_scheme(store)
+    checked_location(store)
     if store.startswith(POSTGRES):
         taken_at, models, contents = _to_server(source, store, replace, progress)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -97,6 +98,14 @@ def checked_count(value: object, field: str, low: int, high: int) -> int:
     return value
 
 
+_CONNECTION = re.compile(
+    r"^\s*(?:postgres(?:ql)?:(?!//)|(?:host|hostaddr|dbname|service)\s*=)"
+    r"|(?:^|[\s;])(?:password|passwd|pwd|passfile)\s*=",
+    re.IGNORECASE,
+)
+"""Settings of a connection as words; taken for a path they would make a file that has the password as its name."""
+
+
 def checked_location(location: str | os.PathLike[str]) -> str:
     """Where a store is: a path or an address."""
     try:
@@ -105,6 +114,11 @@ def checked_location(location: str | os.PathLike[str]) -> str:
         raise InvalidInput(f"a store is named by a path, not by {location!r}") from None
     if not isinstance(path, str):
         raise InvalidInput("a store is named by text, not bytes")
+    if _CONNECTION.search(path):
+        raise InvalidInput(
+            "a store on a server is named by an address: postgresql://user@host/database, with the password in "
+            "PGPASSWORD or ~/.pgpass"
+        )
     return checked_text(path, "the store's path")
 
 

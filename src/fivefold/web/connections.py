@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import re
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -30,6 +31,11 @@ FILES_APART = 200
 REPORT_S = 60.0
 """How often the log says that connections were refused or closed."""
 
+MAX_HEAD_BYTES = 65_536
+"""The most bytes of a request's head."""
+
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_FOLD = re.compile(rb"\n[ \t]")
 _NETWORK = 64
 """The bits of an IPv6 address that one customer has; the rest can be chosen at will."""
 
@@ -102,6 +108,22 @@ class ServerConfig(uvicorn.Config):
     """Who is notified when a connection ends; set where another process admits and numbers them."""
 
 
+class StrictParser(h11.Connection):
+    """Refuses what a proxy before this server may read in another way: two lengths of a body, and folded headers."""
+
+    def next_event(self) -> Any:
+        if self.their_state is h11.IDLE:
+            head = _HEAD_END.split(self.trailing_data[0].lstrip(b"\r\n"), maxsplit=1)[0]
+            if _FOLD.search(head):
+                raise h11.RemoteProtocolError("a header is folded over several lines")
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            names = {name for name, _ in event.headers}
+            if b"content-length" in names and b"transfer-encoding" in names:
+                raise h11.RemoteProtocolError("a request has both Content-Length and Transfer-Encoding")
+        return event
+
+
 class HttpConnection(H11Protocol):
     """A connection that is admitted or closed at once, and closed when a request does not arrive in time."""
 
@@ -109,6 +131,7 @@ class HttpConnection(H11Protocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.conn = StrictParser(h11.SERVER, MAX_HEAD_BYTES)
         self.number: int | None = None
         self._admitted = False
         self._late: asyncio.TimerHandle | None = None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from urllib.parse import quote
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
 
 from fivefold.errors import Call
@@ -38,6 +38,8 @@ def problem_and_headers(error: Exception) -> tuple[Problem, dict[str, str]]:
         return error.problem, error.headers
     if isinstance(error, HTTPException):
         return _of_http(error)
+    if isinstance(error, ClientDisconnect):
+        return problem("malformed-body", "the body broke off, or a chunk of it is malformed; send all of it"), {}
     failure = problem_of(error)
     if isinstance(error, RateExceeded):
         return failure, {"Retry-After": str(error.wait_s)}

@@ -13,8 +13,11 @@ from fivefold.text.passages import texts_to_embed
 from fivefold.values.extraction import Extraction, Extractor
 from fivefold.values.ids import content_hash, new_id
 from fivefold.values.memory import Memory, Record, origin_of
+from fivefold.values.records import RECORD_FIELDS
 from fivefold.values.reports import Link
 from fivefold.writing.indexing import NO_VECTORS, MemoryVectors, index_entry, read_texts
+
+_EXTRACTED = {name: RECORD_FIELDS[name].checker for name in ("type", "importance", "memory_score")}
 
 
 @dataclass(slots=True)
@@ -46,7 +49,7 @@ class Draft:
 def draft(record: Record, namespace: str, extractor: Extractor, now: datetime) -> Draft:
     """Extract what the record says and lay out the memory that it becomes."""
     event_at = record.event_at or now
-    extraction = extractor.extract(record if record.event_at else replace(record, event_at=event_at))
+    extraction = _checked(extractor.extract(record if record.event_at else replace(record, event_at=event_at)))
     kind = record.kind or ("turn" if record.session_id else "note")
     memory = Memory(
         id=record.id or new_id(),
@@ -80,6 +83,13 @@ def draft(record: Record, namespace: str, extractor: Extractor, now: datetime) -
         metadata=record.metadata,
     )
     return Draft(record, memory, extraction, content_hash(record.speaker, record.content))
+
+
+def _checked(extraction: Extraction) -> Extraction:
+    """What an extractor gave, if its single values can be stored; an extractor may be anyone's."""
+    for name, check in _EXTRACTED.items():
+        check(getattr(extraction, name, None), f"the extractor's {name}")
+    return extraction
 
 
 def expire_by_type(item: Draft, settings: Settings) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from fivefold.engine import Engine
-from fivefold.retrieval.understand.spelling import Change, Mended
+from fivefold.retrieval.understand.spelling import Change, Mended, mend
+from fivefold.values.query import EntityRef
 
 
 @pytest.fixture
@@ -99,3 +100,11 @@ def test_a_word_that_was_forgotten_is_not_guessed(engine: Engine) -> None:
     assert engine.understand("what is szczezin like").reading == "what is szczecin like"
     engine.forget("harbour")
     assert engine.understand("what is szczezin like").reading == ""
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("piece", ['born " ', "`week; ", "“;’x-x ", "'tis ", "«a ", 'Ana "tea" \''])
+def test_a_long_text_with_many_quotation_marks_is_read_in_linear_time(piece: str, home: Engine) -> None:
+    """Ten times the longest question: what grows with the square of the length does not come to an end."""
+    text = piece * (1_000_000 // len(piece))
+    assert mend(text, [EntityRef("Ana", 0, ())], home._namespace.reader).text == text

@@ -18,6 +18,7 @@ from fivefold.errors import EmbedderError
 from fivefold.models.embedders.base import Embedder, Matrix, Progress, TokenEmbedder, unit
 from fivefold.values.plugins import plugin_by_choice
 from fivefold.values.reading import Passage, QuestionReading, Reading
+from fivefold.values.validate import short_repr
 
 DEFAULT = "fivefold-minilm"
 
@@ -34,6 +35,10 @@ _NAMED = {
     "sentence-transformers": ("fivefold.models.embedders.sentence_transformers", "SentenceTransformers"),
     "openai": ("fivefold.models.embedders.openai", "OpenAI"),
 }
+
+
+MAX_DIMENSION = 8_192
+"""The most numbers that a vector of a SQLite store may have."""
 
 
 @lru_cache(maxsize=8)
@@ -61,7 +66,7 @@ def gives_tokens(model: Embedder) -> TypeGuard[TokenEmbedder]:
 
 def embed_texts(model: Embedder, texts: Sequence[str]) -> Matrix:
     """One unit vector a text; an embedder that gives anything else fails with its name."""
-    return _checked_vectors(model, np.asarray(model.embed(texts), dtype=np.float32), len(texts))
+    return _checked_vectors(model, model.embed(texts), len(texts))
 
 
 def read_passages(model: Embedder, passages: Sequence[Passage]) -> list[Reading]:
@@ -75,7 +80,7 @@ def read_passages(model: Embedder, passages: Sequence[Passage]) -> list[Reading]
         raise EmbedderError(f"{model.pin} gave {len(readings)} readings for {len(passages)} passages")
     if not readings:
         return []
-    vectors = _checked_vectors(model, np.stack([reading.vector for reading in readings]), len(passages))
+    vectors = _checked_vectors(model, [reading.vector for reading in readings], len(passages))
     return [Reading(vector, reading.tokens) for vector, reading in zip(vectors, readings, strict=True)]
 
 
@@ -88,12 +93,21 @@ def read_question(model: Embedder, text: str) -> QuestionReading:
     lengths = len(read.tokens), len(read.weights), len(read.spans)
     if len(set(lengths)) > 1:
         raise EmbedderError(f"{model.pin} gave {lengths[0]} tokens, {lengths[1]} weights and {lengths[2]} spans")
-    vector = _checked_vectors(model, np.asarray(read.vector, dtype=np.float32)[None], 1)[0]
+    vector = _checked_vectors(model, [read.vector], 1)[0]
     return replace(read, vector=vector)
 
 
-def _checked_vectors(model: Embedder, vectors: Matrix, count: int) -> Matrix:
-    shape = (count, model.dimension)
+def _checked_vectors(model: Embedder, given: object, count: int) -> Matrix:
+    """What an embedder gave, as unit vectors; it may be anything, since an embedder may be anyone's."""
+    shape = (count, checked_dimension(model))
+    try:
+        plain = np.asarray(given)
+    except (TypeError, ValueError):  # rows of several lengths
+        plain = np.empty(0, dtype=object)
+    if plain.dtype.kind not in "fiub":
+        raise EmbedderError(f"{model.pin} gave something else than numbers; it must give an array of shape {shape}")
+    with np.errstate(over="ignore"):
+        vectors: Matrix = plain.astype(np.float32)
     if vectors.shape != shape:
         raise EmbedderError(f"{model.pin} gave an array of shape {vectors.shape} for {count} texts, not {shape}")
     with np.errstate(over="ignore"):  # beyond 1e19 a length is infinite, and the vector would become zeros
@@ -101,6 +115,23 @@ def _checked_vectors(model: Embedder, vectors: Matrix, count: int) -> Matrix:
     if not (np.isfinite(vectors).all() and np.isfinite(lengths).all() and lengths.all()):
         raise EmbedderError(f"{model.pin} gave a vector that is zero, too long or has no numbers")
     return unit(vectors)
+
+
+def checked_dimension(model: Embedder) -> int:
+    """How many numbers each vector of the embedder has, as every store can keep them."""
+    dimension: object = model.dimension
+    if type(dimension) is not int or not 1 <= dimension <= MAX_DIMENSION:
+        reason = f"must be a whole number from 1 to {MAX_DIMENSION:,}, not {short_repr(dimension)}"
+        raise EmbedderError(f"the dimension of the embedder {model.pin} {reason}")
+    return dimension
+
+
+def checked_pin(model: Embedder) -> str:
+    """The name and version of the embedder, by which a namespace knows it again."""
+    pin: object = model.pin
+    if not isinstance(pin, str) or not pin.strip():
+        raise EmbedderError(f"the pin of an embedder must be a text such as 'name@1', not {short_repr(pin)}")
+    return pin
 
 
 def choice_of(pin: str) -> str:

@@ -7,11 +7,12 @@ what stands in quotes stay as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from fivefold.models.bert import whole_words
 from fivefold.stores.protocol import Reader
@@ -30,7 +31,8 @@ LONG = 7
 """From this length on a word of the namespace may be two errors away, below it one."""
 
 _WORD = re.compile(r"(?<![\w@#/\\.'’&+-])[A-Za-z]{3,24}(?![\w@#/\\+&]|[.-]\w)")
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|`[^`]*`|(?<!\w)'[^']*'(?!\w)")
+_OPENING = re.compile(r"[\"“«`]|(?<!\w)'")
+_CLOSING = {'"': '"', "“": "”", "«": "»", "`": "`", "'": "'"}
 _ENDINGS = {"s": 3, "es": 3, "d": 3, "ed": 3, "ing": 3, "er": 5, "ers": 5, "ly": 5, "ness": 4}
 """Endings of known words, each with the fewest letters that stand before it."""
 _SOUNDS = ("aeiouy", "cskzx", "bpdt", "vfw", "mn", "gj")
@@ -76,8 +78,9 @@ class Mended:
 def mend(question: str, resolved: Sequence[EntityRef], reader: Reader) -> Mended:
     """The question as it was meant; names that are resolved stay."""
     kept = [(ref.start, ref.start + len(ref.text)) for ref in resolved]
-    kept += [match.span() for match in _QUOTED.finditer(question)]
-    words = [match for match in _WORD.finditer(question) if not _within(match.span(), kept)]
+    kept += _quoted(question)
+    starts, reach = _cover(kept)
+    words = [match for match in _WORD.finditer(question) if not _is_covered(match.span(), starts, reach)]
     if len(words) > MOST_WORDS:
         return Mended(question)
     changes = [Change(*word.span(), text) for word in words if (text := _meant(word, reader))]
@@ -85,8 +88,35 @@ def mend(question: str, resolved: Sequence[EntityRef], reader: Reader) -> Mended
     return _apply(question, sorted(changes, key=lambda change: change.start))
 
 
-def _within(span: tuple[int, int], kept: Collection[tuple[int, int]]) -> bool:
-    return any(start < span[1] and span[0] < end for start, end in kept)
+def _quoted(text: str) -> Iterator[tuple[int, int]]:
+    """What stands in quotation marks. A mark that nothing closes is not tried again, so that the time is linear."""
+    at, unclosed = 0, set[str]()
+    for opening in _OPENING.finditer(text):
+        mark = opening[0]
+        if opening.start() < at or mark in unclosed:
+            continue
+        end = text.find(_CLOSING[mark], opening.end())
+        if end < 0:
+            unclosed.add(mark)
+        elif mark != "'" or not _is_letter(text[end + 1 : end + 2]):
+            at = end + 1
+            yield opening.start(), at
+
+
+def _is_letter(sign: str) -> bool:
+    return sign.isalnum() or sign == "_"
+
+
+def _cover(spans: Iterable[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Where the spans begin, in order, and how far those up to each reach."""
+    ordered = sorted(spans)
+    return [start for start, _ in ordered], list(accumulate((end for _, end in ordered), max))
+
+
+def _is_covered(span: tuple[int, int], starts: list[int], reach: list[int]) -> bool:
+    """Whether any span overlaps this one."""
+    before = bisect_left(starts, span[1])
+    return before > 0 and reach[before - 1] > span[0]
 
 
 def _apply(question: str, changes: Sequence[Change]) -> Mended:

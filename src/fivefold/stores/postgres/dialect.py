@@ -36,10 +36,10 @@ class PostgresDialect:
         "CROSS JOIN json_array_elements(m.extracted::json -> 'dates') AS d(value) "
         "WHERE m.namespace = ?1 AND m.kind <> 'session' AND strpos(m.extracted, '\"dates\":') > 0)"
     )
-    own_vector = "v.namespace = m.namespace AND v.memory = m.row"
+    own_vector = "v.namespace = ?1 AND v.memory = m.row"
     in_space = "namespace = ?1 AND space = ?2"
     token_rows = "tokens"
-    own_tokens = "t.namespace = m.namespace AND t.space = ?2 AND t.memory = m.row"
+    own_tokens = "t.namespace = ?1 AND t.space = ?2 AND t.memory = m.row"
 
     def as_list(self, values: Iterable[Any]) -> list[Any]:
         return list(values)

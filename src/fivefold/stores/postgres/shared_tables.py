@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,9 +19,11 @@ NO_NAMESPACE = 0
 
 
 class PostgresSharedTables(SharedTables):
-    def __init__(self, primary: Server, replicas: Replicas) -> None:
+    def __init__(self, primary: Server, replicas: Replicas, planning: Sequence[str]) -> None:
+        """`planning` is what a statement on a table of namespaces needs before it, if these are distributed."""
         self._primary = primary
         self._replicas = replicas
+        self._planning = planning
 
     def rows(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
         """From the primary, which first knows of a revoked key; from a replica while the primary is away."""
@@ -37,7 +39,11 @@ class PostgresSharedTables(SharedTables):
 
     def rows_of(self, namespace: str, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         key = namespace_key(namespace)
-        return self._primary.rows(key, sql, (key, *values))
+        return self._primary.rows(key, sql, (key, *values), self._planning)
+
+    def rows_of_all(self, sql: str) -> list[tuple[Any, ...]]:
+        asks_all_shards = ("SET LOCAL citus.multi_task_query_log_level = off",) if self._planning else ()
+        return self._primary.rows(NO_NAMESPACE, sql, (), (*self._planning, *asks_all_shards))
 
     @contextmanager
     def writing(self) -> Iterator[Database]:

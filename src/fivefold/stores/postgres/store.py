@@ -58,7 +58,7 @@ class PostgresStore:
         if self._stored:
             with suppress(ServerAway):  # what this opening made must be on a replica before it is asked
                 self._stored(self._primary.rows(0, POSITION, ())[0][0])
-        self.shared_tables = tables = PostgresSharedTables(self._primary, self._replicas)
+        self.shared_tables = tables = PostgresSharedTables(self._primary, self._replicas, self._planning)
         self.keys, self.audit, self.requests = SqlKeyStore(tables), SqlAuditStore(tables), SqlRequestStore(tables)
         self.queue = SqlQueueStore(tables)
         self.recalls = RecallLog(self._log_recalls)

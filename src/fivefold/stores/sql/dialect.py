@@ -40,7 +40,7 @@ class Dialect(Protocol):
 
     @property
     def own_vector(self) -> str:
-        """The condition that a vector `v` is one of the memory `m`."""
+        """The condition that a vector `v` is one of the memory `m` of the namespace `?1`."""
 
     @property
     def in_space(self) -> str:
@@ -52,7 +52,7 @@ class Dialect(Protocol):
 
     @property
     def own_tokens(self) -> str:
-        """The condition that a row `t` of `token_rows` is of the memory `m` and of the space `?2`."""
+        """The condition that a row `t` of `token_rows` is of the memory `m`, the namespace `?1` and the space `?2`."""
 
     def as_list(self, values: Iterable[Any]) -> Any:
         """A list as a parameter."""

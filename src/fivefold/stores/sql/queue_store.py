@@ -57,7 +57,7 @@ class SqlQueueStore:
         return True
 
     def lengths(self) -> list[QueueLength]:
-        rows = self._tables.rows("SELECT name, records, bytes FROM queue_lengths ORDER BY name")
+        rows = self._tables.rows_of_all("SELECT name, records, bytes FROM queue_lengths ORDER BY name")
         return [QueueLength(*row) for row in rows]
 
     def length(self, namespace: str) -> QueueLength:

@@ -23,6 +23,10 @@ class SharedTables(ABC):
         """The rows of one statement over one namespace, whose first parameter is what stands for that namespace."""
 
     @abstractmethod
+    def rows_of_all(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of one statement over a table of namespaces that a server may see as none of them."""
+
+    @abstractmethod
     def writing(self) -> AbstractContextManager[Database]:
         """A transaction over keys and audit log: durable when it ends, or undone."""
 

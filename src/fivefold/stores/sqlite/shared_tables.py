@@ -30,6 +30,9 @@ class SqliteSharedTables(SharedTables):
     def rows_of(self, namespace: str, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         return self.rows(sql, (namespace, *values))
 
+    def rows_of_all(self, sql: str) -> list[tuple[Any, ...]]:
+        return self.rows(sql)
+
     @contextmanager
     def writing(self) -> Iterator[Database]:
         with self._connections.transaction() as connection:

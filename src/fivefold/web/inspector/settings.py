@@ -44,11 +44,12 @@ GROUPS = {
         "sure_entity",
         "route_budget_ms",
         "answer_with",
+        "unlikely_memories",
         "check_days",
     ),
     "Writing": ("find_changes", "find_repeats", "system_messages", "tool_messages", "tool_length"),
     "Life of a memory": ("fact_days", "preference_days", "event_days", "entity_days", "procedure_days", "echo_minutes"),
-    "Trust": ("secrets", "trust_user", "trust_assistant", "trust_tool", "trust_import"),
+    "Trust": ("secrets", "passwords", "trust_user", "trust_assistant", "trust_tool", "trust_import"),
     "Block for a prompt": ("unlikely_memories",),
     "Learning": ("learn_after",),
 }
