@@ -209,8 +209,8 @@ def _pack(copy: Path, models: dict[str, bytes], taken_at: datetime) -> None:
     with connection_to(copy) as connection:
         _stand_alone(connection)
         with transaction(connection):
-            connection.execute("DROP TABLE IF EXISTS backup")
-            connection.execute("CREATE TABLE backup (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
+            connection.execute("CREATE TABLE IF NOT EXISTS backup (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
+            connection.execute("DELETE FROM backup")
             connection.execute("INSERT INTO backup VALUES ('taken_at', ?)", (iso(taken_at),))
             connection.executemany(
                 "INSERT INTO backup VALUES (?, ?)", [(f"model/{name}", data) for name, data in models.items()]
@@ -223,6 +223,7 @@ def unpack(copy: Path) -> tuple[datetime | None, dict[str, bytes]]:
         if number(connection, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'backup'") == 0:
             return None, {}
         packed = dict(rows(connection, "SELECT name, value FROM backup"))
+        connection.execute("DELETE FROM backup")  # row by row, so that its checksums go too
         connection.execute("DROP TABLE backup")
     models = {Path(name).name: data for name, data in packed.items() if name.endswith(".npz")}
     taken_at = packed.get("taken_at")

@@ -14,7 +14,7 @@ import apsw
 import sqlite_vec
 
 from fivefold.errors import DamagedStore, DiskFull, ReadOnly, StoreClosed, StoreError
-from fivefold.stores.sqlite import statements
+from fivefold.stores.sqlite import checksums, statements
 from fivefold.stores.sqlite.file_identity import FileIdentity
 from fivefold.stores.sqlite.schema import show_newest
 from fivefold.values.open_files import note_closed, note_open
@@ -90,7 +90,8 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
     """All or nothing. A connection's own block would stop every thread of the process while the disk works."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        yield
+        with checksums.noted(connection):
+            yield
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:

@@ -12,7 +12,7 @@ import apsw
 
 from fivefold.errors import NewerSchema, StoreError
 from fivefold.stores.sql.memory_labels import stored_labels
-from fivefold.stores.sqlite import older_lexemes
+from fivefold.stores.sqlite import checksums, older_lexemes
 from fivefold.stores.sqlite.upgrade_copies import make_copy
 
 APPLICATION_ID = 0x35464C44
@@ -41,6 +41,9 @@ POSTINGS = 12
 
 QUEUE = 13
 """The version of the schema that first has records that wait to be stored."""
+
+CHECKSUMS = 14
+"""The version of the schema that first has a checksum of every row."""
 
 
 @cache
@@ -72,6 +75,8 @@ def migrate(connection: apsw.Connection, location: str, steps: Sequence[tuple[in
                 connection.execute(sql)
                 if number == POSTINGS:
                     older_lexemes.move_all(connection)
+        if version < newest and newest >= CHECKSUMS:
+            checksums.renew(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {newest}")
         connection.execute("COMMIT")
