@@ -20,9 +20,13 @@ TABLE = "checksums"
 REMADE = ("postings", "terms", "code_blocks")
 """Tables that are written so often, or in so large rows, that the doctor makes them again and compares."""
 
-_WITHOUT = {TABLE, *REMADE, "sqlite_sequence"}
+_COUNTERS = "sqlite_sequence"
+_WITHOUT = {TABLE, *REMADE, _COUNTERS}
 _SCHEMA = "sqlite_schema"
-_SCHEMA_ROWS = f"SELECT type, name, tbl_name, sql FROM {_SCHEMA} WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'"
+_SCHEMA_ROWS = (
+    f"SELECT type, name, tbl_name, sql FROM {_SCHEMA} WHERE name NOT LIKE 'sqlite!_stat%' ESCAPE '!' UNION ALL "
+    "SELECT NULL, NULL, user_version, application_id FROM pragma_user_version, pragma_application_id"
+)
 
 
 class Changes:
@@ -34,6 +38,7 @@ class Changes:
         self._sums: dict[tuple[str, Key], list[int]] = {}
         self._rewritten: set[tuple[str, int]] = set()
         """Rows of which a part was written in place, so that they are read again at the end."""
+        self._add_counters(-1)
 
     def note(self, change: apsw.PreUpdate) -> None:
         """Called by SQLite before it changes a row."""
@@ -55,11 +60,17 @@ class Changes:
         for table, rowid in self._rewritten:
             for row in self._connection.execute(f'SELECT * FROM "{table}" WHERE rowid = ?', (rowid,)):
                 self._add(table, rowid, row, 1)
+        self._add_counters(1)
         if self._connection.pragma("schema_version") != self._schema:
             self._connection.execute(f"DELETE FROM {TABLE} WHERE name = ?", (_SCHEMA,))
             for row in self._connection.execute(_SCHEMA_ROWS):
                 self._add(_SCHEMA, 1, row, 1)
         _write(self._connection, self._sums)
+
+    def _add_counters(self, sign: int) -> None:
+        """SQLite reports no change of these."""
+        for row in self._connection.execute(f"SELECT name, seq FROM {_COUNTERS}"):
+            self._add(_COUNTERS, 0, row, sign)
 
     def _add(self, table: str, rowid: int, row: Sequence[Any], sign: int) -> None:
         sums = self._sums.setdefault((table, rowid or row[0]), [0, 0])
@@ -89,17 +100,24 @@ def renew(connection: apsw.Connection) -> None:
         _write(connection, {(table, key): [rows, sum] for key, (rows, sum) in _sums(connection, table).items()})
 
 
-def wrong_rows(connection: apsw.Connection) -> Iterator[tuple[str, list[Key]]]:
+def wrong_rows(connection: apsw.Connection) -> dict[str, list[Key]]:
     """The keys of each table whose rows are not what was written."""
-    for table in tables(connection):
-        found = _sums(connection, table)
-        wrong = []
-        for key, *stored in connection.execute(f"SELECT key, rows, sum FROM {TABLE} WHERE name = ?", (table,)):
-            if found.pop(key, None) != stored:
-                wrong.append(key)
-        wrong += found
-        if wrong:
-            yield table, wrong
+    wrong = {table: wrong_keys(connection, table) for table in tables(connection)}
+    return {table: keys for table, keys in wrong.items() if keys}
+
+
+def wrong_keys(connection: apsw.Connection, table: str) -> list[Key]:
+    """The keys of the rows of a table that are not what was written."""
+    found = _sums(connection, table)
+    stored = connection.execute(f"SELECT key, rows, sum FROM {TABLE} WHERE name = ?", (table,))
+    return [*(key for key, *sums in stored if found.pop(key, None) != sums), *found]
+
+
+def has_sound_schema(connection: apsw.Connection) -> bool:
+    """Whether the schema and the numbers in the header are what was written; true if the file has no checksums."""
+    if not connection.table_exists("main", TABLE):
+        return True
+    return not wrong_keys(connection, _SCHEMA)
 
 
 def checksum(row: Sequence[Any]) -> int:
@@ -110,23 +128,32 @@ def checksum(row: Sequence[Any]) -> int:
 def tables(connection: apsw.Connection) -> list[str]:
     """The tables whose rows have checksums, and the schema itself."""
     sql = f"SELECT name FROM {_SCHEMA} WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite!_%' ESCAPE '!'"
-    return [_SCHEMA, *(str(name) for (name,) in connection.execute(sql) if name not in _WITHOUT)]
+    return [_SCHEMA, _COUNTERS, *(str(name) for (name,) in connection.execute(sql) if name not in _WITHOUT)]
 
 
 def _sums(connection: apsw.Connection, table: str) -> dict[Key, list[int]]:
     """The number and the sum of the rows of a table by key, as they can be read now."""
     found: dict[Key, list[int]] = {}
     if table == _SCHEMA:
-        keyed = ((1, row) for row in connection.execute(_SCHEMA_ROWS))
+        sql = _SCHEMA_ROWS
+    elif table == _COUNTERS:
+        sql = f"SELECT name, * FROM {_COUNTERS}"
     elif connection.execute("SELECT wr FROM pragma_table_list(?) WHERE schema = 'main'", (table,)).get:
-        keyed = ((row[0], row) for row in connection.execute(f'SELECT * FROM "{table}"'))
+        sql = f'SELECT * FROM "{table}"'
     else:
-        keyed = ((row[0], row[1:]) for row in connection.execute(f'SELECT rowid, * FROM "{table}"'))
-    for key, row in keyed:
+        sql = f'SELECT rowid, * FROM "{table}"'
+    cursor = connection.execute(sql)
+    while True:
+        try:
+            row = next(cursor)
+        except StopIteration:
+            return found
+        except UnicodeDecodeError:  # a damaged text
+            continue
+        key = 1 if table == _SCHEMA else row[0]
         sums = found.setdefault(key, [0, 0])
         sums[0] += 1
-        sums[1] += checksum(row)
-    return found
+        sums[1] += checksum(row[1:] if sql.startswith(("SELECT rowid,", "SELECT name,")) else row)
 
 
 def _write(connection: apsw.Connection, sums: dict[tuple[str, Key], list[int]]) -> None:

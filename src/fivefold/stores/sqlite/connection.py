@@ -126,7 +126,9 @@ def plain_errors(location: str) -> Iterator[None]:
         raise ReadOnly(f"{location!r} cannot be written: the file or its folder is read-only") from None
     except apsw.CantOpenError:
         raise StoreError(f"{location!r} cannot be opened: does the folder exist, and may you write to it?") from None
-    except (apsw.NotADBError, apsw.CorruptError) as error:
+    except (apsw.NotADBError, apsw.CorruptError, apsw.SQLError) as error:
+        if isinstance(error, apsw.SQLError) and "unsupported file format" not in str(error):
+            raise
         raise DamagedStore(location, error) from None
     except apsw.BusyError:
         raise StoreError(
