@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 BEFORE_POSTINGS = """
+DROP TABLE checksums;
 DROP TABLE queue;
 DROP TABLE queue_lengths;
 DROP TABLE documents;

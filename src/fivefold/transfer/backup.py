@@ -209,7 +209,9 @@ def _pack(copy: Path, models: dict[str, bytes], taken_at: datetime) -> None:
     with connection_to(copy) as connection:
         _stand_alone(connection)
         with transaction(connection):
-            connection.execute("CREATE TABLE IF NOT EXISTS backup (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS backup (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
+            )
             connection.execute("DELETE FROM backup")
             connection.execute("INSERT INTO backup VALUES ('taken_at', ?)", (iso(taken_at),))
             connection.executemany(

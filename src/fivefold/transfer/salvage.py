@@ -21,8 +21,9 @@ from fivefold.stores import open_store
 from fivefold.stores.atomic_files import check_target, move_into_place, temporary_folder
 from fivefold.stores.protocol import Store
 from fivefold.stores.rows import MEMORY_COLUMNS, memory_of
-from fivefold.stores.sqlite.connection import plain_errors
+from fivefold.stores.sqlite.connection import plain_errors, transaction
 from fivefold.stores.sqlite.damaged_file import DEFAULTS, DamagedFile, FoundRow
+from fivefold.transfer.backup import connection_to
 from fivefold.transfer.import_jsonl import import_jsonl
 from fivefold.transfer.jsonl import draft_of, line_of
 from fivefold.values.extraction_json import extraction_of
@@ -34,7 +35,6 @@ from fivefold.values.times import utc_now
 from fivefold.writing.extract import extractor
 from fivefold.writing.rebuild import rebuild
 from fivefold.writing.sessions import refresh_session
-
 
 _FAULTS = (InvalidInput, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 """The errors of a row whose columns do not fit together."""
@@ -101,6 +101,10 @@ def salvage(source: str, target: str, *, embedder: str | Embedder | None = None,
             file = DamagedFile(connection)
             found = _read(file, folder)
             parts = _parts(file, found)
+            open_store(str(folder / "store.db")).close()
+            with connection_to(folder / "store.db") as new, transaction(new):
+                for table in file.carry(new):
+                    found.notes.append(f"some rows of {table} are damaged and did not come along")
         with closing(open_store(str(folder / "store.db"))) as store:
             counts = {part.name: _write(store, part, embedder, found.notes, progress) for part in parts.values()}
         move_into_place(folder / "store.db", goal, replace=False)

@@ -83,7 +83,9 @@ def check_texts(ask: Ask, sql: Dialect, namespace: int) -> Finding:
     ):
         changed += [str(id) for _, id, stored, first, content in batch if not is_hash_of(bytes(stored), first, content)]
         after = batch[-1][0]
-    detail = f"{len(changed)} texts are not what was stored: {listed(changed)}" if changed else "all are what was stored"
+    detail = (
+        f"{len(changed)} texts are not what was stored: {listed(changed)}" if changed else "all are what was stored"
+    )
     return Finding("texts", not changed, detail)
 
 

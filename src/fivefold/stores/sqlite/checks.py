@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-
 import json
+from collections.abc import Callable, Iterable, Iterator
 
 import apsw
 

@@ -7,7 +7,7 @@ difference, so a row that is damaged and then written to stays known as damaged 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from zlib import crc32
 
@@ -43,6 +43,8 @@ class Changes:
     def note(self, change: apsw.PreUpdate) -> None:
         """Called by SQLite before it changes a row."""
         table, rowid = change.table_name, change.rowid
+        if table == TABLE and change.op == "DELETE":
+            self._sums.pop(change.old[:2], None)  # whoever deletes it begins again
         if table in _WITHOUT or change.database_name != "main" or (table, rowid) in self._rewritten:
             return
         if change.op != "INSERT":
@@ -100,6 +102,15 @@ def renew(connection: apsw.Connection) -> None:
         _write(connection, {(table, key): [rows, sum] for key, (rows, sum) in _sums(connection, table).items()})
 
 
+def begin_again(connection: apsw.Connection, namespace: int) -> None:
+    """After all that is derived from the memories of a namespace was deleted: damage that went with it is forgotten."""
+    connection.execute(
+        f"DELETE FROM {TABLE} WHERE name IN ('lexemes', 'documents', 'corpora', 'slots', 'memory_times', "
+        "'memory_labels') AND key = ?1 OR name = 'links' AND key IN (SELECT row FROM memories WHERE namespace = ?1)",
+        (namespace,),
+    )
+
+
 def wrong_rows(connection: apsw.Connection) -> dict[str, list[Key]]:
     """The keys of each table whose rows are not what was written."""
     wrong = {table: wrong_keys(connection, table) for table in tables(connection)}
@@ -125,6 +136,16 @@ def checksum(row: Sequence[Any]) -> int:
     return crc32(ascii([crc32(value) if isinstance(value, bytes) else value for value in row]).encode())
 
 
+def readable(cursor: apsw.Cursor) -> Iterator[tuple[Any, ...]]:
+    """The rows of a statement but for those with a text that cannot be decoded."""
+    while True:
+        with suppress(UnicodeDecodeError):
+            row = next(cursor, None)
+            if row is None:
+                return
+            yield row
+
+
 def tables(connection: apsw.Connection) -> list[str]:
     """The tables whose rows have checksums, and the schema itself."""
     sql = f"SELECT name FROM {_SCHEMA} WHERE type = 'table' AND rootpage > 0 AND name NOT LIKE 'sqlite!_%' ESCAPE '!'"
@@ -142,18 +163,12 @@ def _sums(connection: apsw.Connection, table: str) -> dict[Key, list[int]]:
         sql = f'SELECT * FROM "{table}"'
     else:
         sql = f'SELECT rowid, * FROM "{table}"'
-    cursor = connection.execute(sql)
-    while True:
-        try:
-            row = next(cursor)
-        except StopIteration:
-            return found
-        except UnicodeDecodeError:  # a damaged text
-            continue
+    for row in readable(connection.execute(sql)):
         key = 1 if table == _SCHEMA else row[0]
         sums = found.setdefault(key, [0, 0])
         sums[0] += 1
         sums[1] += checksum(row[1:] if sql.startswith(("SELECT rowid,", "SELECT name,")) else row)
+    return found
 
 
 def _write(connection: apsw.Connection, sums: dict[tuple[str, Key], list[int]]) -> None:

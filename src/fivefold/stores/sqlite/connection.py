@@ -27,6 +27,9 @@ INDEX_BYTES = 32_768
 
 _READERS = 8
 
+_DAMAGE = ("unsupported file format", "Could not fetch vector data")
+"""The texts of general errors that only a damaged file gives."""
+
 rows, number = statements.rows, statements.number
 
 _READ_CHECK_S = 0.05
@@ -126,8 +129,8 @@ def plain_errors(location: str) -> Iterator[None]:
         raise ReadOnly(f"{location!r} cannot be written: the file or its folder is read-only") from None
     except apsw.CantOpenError:
         raise StoreError(f"{location!r} cannot be opened: does the folder exist, and may you write to it?") from None
-    except (apsw.NotADBError, apsw.CorruptError, apsw.SQLError) as error:
-        if isinstance(error, apsw.SQLError) and "unsupported file format" not in str(error):
+    except (apsw.NotADBError, apsw.CorruptError, apsw.SQLError, UnicodeDecodeError) as error:
+        if isinstance(error, apsw.SQLError) and not any(text in str(error) for text in _DAMAGE):
             raise
         raise DamagedStore(location, error) from None
     except apsw.BusyError:

@@ -12,7 +12,7 @@ from typing import Any
 
 import apsw
 
-from fivefold.stores.sqlite.checksums import checksum, wrong_keys
+from fivefold.stores.sqlite.checksums import checksum, readable, wrong_keys
 from fivefold.stores.sqlite.page_scan import table_rows
 from fivefold.stores.sqlite.schema import migrate, migrations
 
@@ -101,11 +101,28 @@ class DamagedFile:
         """The checksums of memories by their rows."""
         return dict(self._rows("SELECT key, sum FROM checksums WHERE name = 'memories' AND rows = 1"))
 
-    def wrong_rows(self, table: str) -> set[Any]:
-        """The keys of a table whose rows are not what was written, as far as that can be said."""
-        with suppress(apsw.Error, ValueError):
+    def wrong_rows(self, table: str) -> set[Any] | None:
+        """The keys of a table whose rows are not what was written; None if that cannot be said."""
+        try:
             return set(wrong_keys(self._connection, table))
-        return set()
+        except (apsw.Error, ValueError):
+            return None
+
+    def carry(self, target: apsw.Connection) -> list[str]:
+        """Copy keys, the audit log and waiting writes that are proven sound; returns the tables of which some are not."""
+        damaged = []
+        for tables in (("api_keys",), ("audit",), ("queue", "queue_lengths", "answers")):
+            rows = {table: self._rows(f"SELECT * FROM {table}") for table in tables}
+            wrong = {table: self.wrong_rows(table) for table in tables}
+            if any(keys != set() for keys in wrong.values()):
+                if any(rows.values()):
+                    damaged.append(tables[0])
+                known = wrong[tables[0]]
+                rows = {tables[0]: [] if known is None or len(tables) > 1 else _without(rows[tables[0]], known)}
+            for table, sound in rows.items():
+                if sound:
+                    target.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(sound[0]))})", sound)
+        return damaged
 
     def scattered(self) -> Iterator[FoundRow]:
         """Rows of memories in pages to which SQLite may no longer find the way; some may come a second time."""
@@ -158,11 +175,10 @@ class DamagedFile:
         return {name for (name,) in self._rows("SELECT name FROM pragma_table_info(?)", (table,))}
 
     def _rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a statement up to the first that cannot be read."""
-        found: list[tuple[Any, ...]] = []
-        with suppress(apsw.Error, ValueError):
-            found.extend(self._connection.execute(sql, values))
-        return found
+        """The rows of a statement up to where the file cannot be read, without those with a damaged text."""
+        with suppress(apsw.Error):
+            return list(readable(self._connection.execute(sql, values)))
+        return []
 
 
 @cache
@@ -183,6 +199,10 @@ def _found(row: Sequence[Any]) -> Iterator[FoundRow]:
         whole = {name: value for name, value in values.items() if types[name] == "REAL" and isinstance(value, int)}
         missing = {name: DEFAULTS.get(name) for name in names[len(row) :]}
         yield FoundRow({**values, **{name: float(value) for name, value in whole.items()}, **missing})
+
+
+def _without(rows: list[tuple[Any, ...]], keys: set[Any]) -> list[tuple[Any, ...]]:
+    return [row for row in rows if row[0] not in keys]
 
 
 def _one_bit_apart(value: object) -> Iterator[object]:
