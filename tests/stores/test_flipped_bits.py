@@ -59,7 +59,7 @@ def stored_values(path: Path) -> Values:
         connection.enable_load_extension(True)
         connection.load_extension(sqlite_vec.loadable_path())
         schema = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY 1, 2").fetchall()
-        tables = [name for kind, name, _, sql in schema if kind == "table" and "VIRTUAL" not in sql]
+        tables = [name for kind, name, _, sql in schema if kind == "table" and "VIRTUAL" not in str(sql)]
         kept = [name for name in tables if name not in ("checksums", "sqlite_stat1")]
         return [*schema, *(connection.execute(f'SELECT * FROM "{name}"').fetchall() for name in kept)]
 
@@ -192,7 +192,6 @@ def test_a_memory_of_another_namespace_is_counted_and_not_named(sound: Path, tmp
 
 
 def test_every_way_of_writing_keeps_the_checksums(sound: Path, tmp_path: Path) -> None:
-    """Also a statement that fails within a transaction which goes on undone as a whole."""
     path = Path(shutil.copy(sound, tmp_path / "copy.db"))
     with opened(path) as engine:
         engine.remember_many([{"content": f"Word{number} " * 50, "session_id": "s"} for number in range(40)])
@@ -243,7 +242,7 @@ def test_keys_the_audit_log_and_waiting_writes_come_along_if_they_are_sound(soun
     done = salvaged(path, tmp_path)
     assert done.notes == ("some rows of api_keys are damaged and did not come along",)
     with opened(tmp_path / "salvaged.db") as engine:
-        assert [key.name for key in Keyring(engine.store).keys()] == ["mine"]
+        assert [key.name for key in engine.store.keys.all()] == ["mine"]
         assert Keyring(engine.store).caller(secret).namespaces == ("default",)
         assert len(engine.store.audit.all()) == 2
         assert engine.store.queue.holds("default", "later")

@@ -117,10 +117,10 @@ def _read(file: DamagedFile, folder: Path) -> _Find:
     found, links, known, sums = _Find(), file.links(), file.known(), file.sums()
     ids = {row: id for row, (_, id) in known.items() if isinstance(id, str)}
     faults: dict[tuple[int, str | None], str] = {}
-    for row in chain(file.memories(), file.scattered()):
-        if row.id in found.ids.get(row.namespace, ()):
+    for as_read in chain(file.memories(), file.scattered()):
+        if as_read.id in found.ids.get(as_read.namespace, ()):
             continue
-        row, doubt = _checked(row, sums.get(row.values["row"]))
+        row, doubt = _checked(as_read, sums.get(as_read.values["row"]))
         if row.id in found.ids.get(row.namespace, ()):
             continue
         try:

@@ -1,7 +1,7 @@
 """Checksums of all rows of a file, by which the doctor finds every value that changed without a write.
 
-SQLite reports each row that a transaction changes. What this makes of the sums is written in the same transaction. It is a
-difference, so a row that is damaged and then written to stays known as damaged until it is deleted.
+SQLite reports each row that a transaction changes, and the sums change in that transaction. What is written is the
+difference, so that a row that is damaged and then written to stays known as damaged until it is deleted.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ class Changes:
     def note(self, change: apsw.PreUpdate) -> None:
         """Called by SQLite before it changes a row."""
         table, rowid = change.table_name, change.rowid
-        if table == TABLE and change.op == "DELETE":
-            self._sums.pop(change.old[:2], None)  # whoever deletes it begins again
+        if table == TABLE and change.op == "DELETE" and change.old:
+            self._sums.pop((str(change.old[0]), change.old[1]), None)  # whoever deletes it begins again
         if table in _WITHOUT or change.database_name != "main" or (table, rowid) in self._rewritten:
             return
         if change.op != "INSERT":
             try:
-                self._add(table, rowid, change.old, -1)
+                self._add(table, rowid, change.old or (), -1)
             except UnicodeDecodeError:  # a damaged row can be deleted all the same
                 self._sums.setdefault((table, rowid), [0, 0])[0] -= 1
         if change.blob_write >= 0:
             self._rewritten.add((table, rowid))
         elif change.op != "DELETE":
-            self._add(table, change.rowid_new, change.new, 1)
+            self._add(table, change.rowid_new, change.new or (), 1)
 
     def save(self) -> None:
         """Write the sums, before the transaction ends."""

@@ -109,7 +109,7 @@ class DamagedFile:
             return None
 
     def carry(self, target: apsw.Connection) -> list[str]:
-        """Copy keys, the audit log and waiting writes that are proven sound; returns the tables of which some are not."""
+        """Copy keys, the audit log and waiting writes that are proven sound; returns the tables with others."""
         damaged = []
         for tables in (("api_keys",), ("audit",), ("queue", "queue_lengths", "answers")):
             rows = {table: self._rows(f"SELECT * FROM {table}") for table in tables}
@@ -209,8 +209,9 @@ def _one_bit_apart(value: object) -> Iterator[object]:
     """All values that one changed bit may have made into this one."""
     if isinstance(value, int):
         yield from (value ^ 1 << bit for bit in range(63))
-    data = value.encode() if isinstance(value, str) else struct.pack(">d", value) if isinstance(value, float) else value
-    for place in range(8 * len(data)) if isinstance(data, bytes) else ():
+    data = value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else b""
+    data = struct.pack(">d", value) if isinstance(value, float) else data
+    for place in range(8 * len(data)):
         near = bytearray(data)
         near[place // 8] ^= 1 << place % 8
         if isinstance(value, float):

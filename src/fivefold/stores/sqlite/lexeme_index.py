@@ -121,14 +121,14 @@ def wrong_statistics(connection: apsw.Connection, namespace: int) -> int:
     ):
         document = Document(*row)
         for lexeme, count in document.weights().items():
-            sums = of_lexeme.setdefault((sessions, lexeme), [0, 0])
-            sums[0] += 1
-            sums[1] += postings.checksum(document.memory, count, document.length)
+            expected = of_lexeme.setdefault((sessions, lexeme), [0, 0])
+            expected[0] += 1
+            expected[1] += postings.checksum(document.memory, count, document.length)
     wrong, sums = 0, postings.checksums(connection, namespace)
     terms = "SELECT sessions, lexeme, documents, term, first, last, size FROM terms WHERE namespace = ?"
     for sessions, lexeme, documents, term, *tail in connection.execute(terms, (namespace,)):
-        expected = of_lexeme.pop((sessions, lexeme), None)
-        wrong += expected is None or (documents, sums.get(term)) != (expected[0], (expected[1] % (1 << 64), *tail))
+        count, total = of_lexeme.pop((sessions, lexeme), (0, 0))
+        wrong += (documents, sums.get(term)) != (count, (total % (1 << 64), *tail))
     ((corpora,),) = rows(
         connection,
         "SELECT count(*) FROM corpora c WHERE namespace = ? AND (documents, lexemes) <> (SELECT count(*), "

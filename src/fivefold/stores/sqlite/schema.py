@@ -45,7 +45,7 @@ QUEUE = 13
 _ZEROS = {52: bytes(4), 64: bytes(4), 72: bytes(20)}
 """Fields of the header that are zero, by their place."""
 
-CHECKSUMS = 14
+CHECKSUMS = 15
 """The version of the schema that first has a checksum of every row."""
 
 
