@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import select
@@ -211,6 +212,7 @@ def _work_until_failure(task: Task, folder: Path, start: int, writer: Connection
     journal = Journal(writer.fileno(), lambda done: disk.has_failed if fault.number else done >= COUNTED)
     sys.unraisablehook = lambda _: None  # SQLite also writes where no one awaits an error
     sys.excepthook = lambda *_: None
+    logging.disable()
     try:
         task.work(folder, start, journal)
     except EnoughDone:

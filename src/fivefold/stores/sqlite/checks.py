@@ -38,6 +38,11 @@ def check_file(connection: apsw.Connection, namespace: int | None = None) -> Ite
     """What concerns the file as a whole; only memories of the namespace are named."""
     yield from _readable("file", lambda: [_pages(connection)])
     yield from _readable("references", lambda: [_references(connection)])
+    yield from check_rows(connection, namespace)
+
+
+def check_rows(connection: apsw.Connection, namespace: int | None = None) -> Iterator[Finding]:
+    """Each row is what was written; nothing in a file that has no checksums yet."""
     if connection.table_exists("main", checksums.TABLE):
         yield from _readable("checksums", lambda: [_checksums(connection, namespace)])
 
