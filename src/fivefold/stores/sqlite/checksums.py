@@ -36,37 +36,40 @@ class Changes:
         self._connection = connection
         self._schema = connection.pragma("schema_version")
         self._sums: dict[tuple[str, Key], list[int]] = {}
-        self._rewritten: set[tuple[str, int]] = set()
-        """Rows of which a part was written in place, so that they are read again at the end."""
+        self._again: set[tuple[str, Key]] = set()
+        """Rows that are read again at the end: parts of them were written in place, or their checksum was deleted."""
         self._add_counters(-1)
 
     def note(self, change: apsw.PreUpdate) -> None:
         """Called by SQLite before it changes a row."""
-        table, rowid = change.table_name, change.rowid
+        table = change.table_name
         if table == TABLE and change.op == "DELETE" and change.old:
-            self._sums.pop((str(change.old[0]), change.old[1]), None)  # whoever deletes it begins again
-        if table in _WITHOUT or change.database_name != "main" or (table, rowid) in self._rewritten:
+            place = str(change.old[0]), change.old[1]
+            self._sums.pop(place, None)
+            self._again.add(place)
+        if table in _WITHOUT or change.database_name != "main":
             return
         if change.op != "INSERT":
             try:
-                self._add(table, rowid, change.old or (), -1)
+                self._add(table, change.rowid, change.old or (), -1)
             except UnicodeDecodeError:  # a damaged row can be deleted all the same
-                self._sums.setdefault((table, rowid), [0, 0])[0] -= 1
+                self._sums.setdefault((table, change.rowid), [0, 0])[0] -= 1
         if change.blob_write >= 0:
-            self._rewritten.add((table, rowid))
+            self._again.add((table, change.rowid))
         elif change.op != "DELETE":
             self._add(table, change.rowid_new, change.new or (), 1)
 
     def save(self) -> None:
         """Write the sums, before the transaction ends."""
-        for table, rowid in self._rewritten:
-            for row in self._connection.execute(f'SELECT * FROM "{table}" WHERE rowid = ?', (rowid,)):
-                self._add(table, rowid, row, 1)
-        self._add_counters(1)
         if self._connection.pragma("schema_version") != self._schema:
             self._connection.execute(f"DELETE FROM {TABLE} WHERE name = ?", (_SCHEMA,))
-            for row in self._connection.execute(_SCHEMA_ROWS):
-                self._add(_SCHEMA, 1, row, 1)
+            self._again.add((_SCHEMA, 1))
+        again, self._again = self._again, set()
+        for table, key in again:
+            for found in _sums(self._connection, table, key).values():
+                sums = self._sums.setdefault((table, key), [0, 0])
+                sums[:] = (old + new for old, new in zip(sums, found, strict=True))
+        self._add_counters(1)
         _write(self._connection, self._sums)
 
     def _add_counters(self, sign: int) -> None:
@@ -75,7 +78,10 @@ class Changes:
             self._add(_COUNTERS, 0, row, sign)
 
     def _add(self, table: str, rowid: int, row: Sequence[Any], sign: int) -> None:
-        sums = self._sums.setdefault((table, rowid or row[0]), [0, 0])
+        place = table, rowid or row[0]
+        if place in self._again:
+            return
+        sums = self._sums.setdefault(place, [0, 0])
         sums[0] += sign
         sums[1] += sign * checksum(row)
 
@@ -103,11 +109,23 @@ def renew(connection: apsw.Connection) -> None:
 
 
 def begin_again(connection: apsw.Connection, namespace: int) -> None:
-    """After all that is derived from the memories of a namespace was deleted: damage that went with it is forgotten."""
+    """Before all that is derived from the memories of a namespace is made again: damage that goes with it is forgotten."""
+    connection.executemany(
+        "DELETE FROM entities WHERE key = ? AND namespace = ? AND by_hand = 0",
+        [(key, namespace) for key in wrong_keys(connection, "entities")],
+    )
     connection.execute(
-        f"DELETE FROM {TABLE} WHERE name IN ('lexemes', 'documents', 'corpora', 'slots', 'memory_times', "
+        f"DELETE FROM {TABLE} WHERE name IN ('lexemes', 'documents', 'corpora', 'slots', 'memory_times', 'sessions', "
         "'memory_labels') AND key = ?1 OR name = 'links' AND key IN (SELECT row FROM memories WHERE namespace = ?1)",
         (namespace,),
+    )
+
+
+def forget_lost(connection: apsw.Connection, table: str, keys: Sequence[Key]) -> None:
+    """Delete the checksums of those rows, of a table with rowids, that are no longer there."""
+    connection.executemany(
+        f"DELETE FROM {TABLE} WHERE name = ?1 AND key = ?2 AND NOT EXISTS (SELECT 1 FROM {table} WHERE rowid = ?2)",
+        [(table, key) for key in keys],
     )
 
 
@@ -152,23 +170,33 @@ def tables(connection: apsw.Connection) -> list[str]:
     return [_SCHEMA, _COUNTERS, *(str(name) for (name,) in connection.execute(sql) if name not in _WITHOUT)]
 
 
-def _sums(connection: apsw.Connection, table: str) -> dict[Key, list[int]]:
-    """The number and the sum of the rows of a table by key, as they can be read now."""
+def _sums(connection: apsw.Connection, table: str, key: Key = None) -> dict[Key, list[int]]:
+    """The number and the sum of the rows of a table by key, as they can be read now; of one key, if it is given."""
     found: dict[Key, list[int]] = {}
     if table == _SCHEMA:
-        sql = _SCHEMA_ROWS
-    elif table == _COUNTERS:
-        sql = f"SELECT name, * FROM {_COUNTERS}"
-    elif connection.execute("SELECT wr FROM pragma_table_list(?) WHERE schema = 'main'", (table,)).get:
-        sql = f'SELECT * FROM "{table}"'
+        sql, column = f"SELECT 1, * FROM ({_SCHEMA_ROWS})", "1"
     else:
-        sql = f'SELECT rowid, * FROM "{table}"'
-    for row in readable(connection.execute(sql)):
-        key = 1 if table == _SCHEMA else row[0]
-        sums = found.setdefault(key, [0, 0])
+        column = _key_column(connection, table)
+        sql = f'SELECT {column}, * FROM "{table}"'
+    if key is not None:
+        sql += f" WHERE {column} = ?"
+    for place, *row in readable(connection.execute(sql, () if key is None else (key,))):
+        sums = found.setdefault(place, [0, 0])
         sums[0] += 1
-        sums[1] += checksum(row[1:] if sql.startswith(("SELECT rowid,", "SELECT name,")) else row)
+        sums[1] += checksum(row)
     return found
+
+
+def _key_column(connection: apsw.Connection, table: str) -> str:
+    """The column of the keys; a table has the same one in every file."""
+    if table not in _key_columns:
+        keyed = connection.execute("SELECT wr FROM pragma_table_list(?) WHERE schema = 'main'", (table,)).get
+        first = connection.execute("SELECT name FROM pragma_table_info(?) WHERE cid = 0", (table,)).get
+        _key_columns[table] = f'"{first}"' if keyed or table == _COUNTERS else "rowid"
+    return _key_columns[table]
+
+
+_key_columns: dict[str, str] = {}
 
 
 def _write(connection: apsw.Connection, sums: dict[tuple[str, Key], list[int]]) -> None:

@@ -92,8 +92,11 @@ class SqliteVectorWriter(SqlVectorWriter):
         self._write()
         checksums.begin_again(self._connection, self._txn.key)
         names = [name for name in checksums.tables(self._connection) if name.startswith(("vec_", "vectors", "tokens"))]
-        if any(checksums.wrong_keys(self._connection, name) for name in names):
+        wrong = {name: keys for name in names if (keys := checksums.wrong_keys(self._connection, name))}
+        if wrong:
             self.clear()
+        for name, keys in wrong.items():
+            checksums.forget_lost(self._connection, name, keys)
         for (dimension,) in self._txn.rows("SELECT DISTINCT dimension FROM spaces WHERE namespace = ?", self._txn.key):
             table = vectors.table_of(dimension)
             mine = "SELECT key FROM spaces WHERE namespace = ? AND dimension = ?"
