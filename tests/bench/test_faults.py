@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import random
+import signal
+import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 from fivefold.bench.faults import run
@@ -18,11 +23,58 @@ from fivefold.stores.sqlite.schema import migrations
 from tests.support.postgres import Server
 
 
-def test_one_kill_of_each_operation_loses_nothing() -> None:
-    report = run_faults(len(tasks_for(None)), seed=3)
+def test_one_kill_and_one_failure_of_each_operation_lose_nothing() -> None:
+    count = len(tasks_for(None))
+    report = run_faults(count, count, seed=3)
     assert report.ok, report.total.problems
-    assert [(row.kills, row.clean) for row in report.operations] == [(1, 1)] * len(tasks_for(None))
+    assert [(row.kills, row.failures, row.clean) for row in report.operations] == [(1, 1, 2)] * count
     assert report.total.acknowledged + report.total.cut_off > 0
+
+
+def test_every_write_sync_and_truncation_of_a_memory_fails_once() -> None:
+    """By each of the three failures in turn, over opening the store and four memories."""
+    row = run.disturb(Add(), 0, 30, random.Random(4), lambda done: None)
+    assert row.ok, row.problems
+    assert (row.failures, row.clean) == (30, 30)
+    assert row.cut_off > 10
+
+
+COUNTING = """
+import sys, apsw
+from fivefold.bench.faults.failing_disk import FailingDisk, Fault
+disk = FailingDisk(Fault("power", int(sys.argv[3]), int(sys.argv[4])))
+connection = apsw.Connection(sys.argv[1])
+connection.execute("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 4").fetchall()
+connection.execute("PRAGMA synchronous = " + sys.argv[2])
+for number in range(1000):
+    connection.execute("INSERT INTO numbers VALUES (?)", (number,))
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.parametrize("synchronous", ["FULL", "OFF"])
+def test_a_loss_of_power_costs_only_what_was_not_synced(tmp_path: Path, synchronous: str) -> None:
+    """Without syncs acknowledged rows are lost, or the file is damaged: so the failures would be seen."""
+    lost = 0
+    for number in range(1, 60, 3):
+        path = str(tmp_path / f"{synchronous}-{number}.db")
+        with closing(apsw.Connection(path)) as connection:
+            connection.execute("CREATE TABLE numbers (number INTEGER PRIMARY KEY)")
+        ran = subprocess.run(
+            [sys.executable, "-c", COUNTING, path, synchronous, str(number), str(number)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == -signal.SIGKILL, ran.stderr
+        with closing(apsw.Connection(path)) as connection:
+            try:
+                there = [number for (number,) in connection.execute("SELECT number FROM numbers ORDER BY number")]
+            except apsw.Error:
+                there = []
+        said = [int(line) for line in ran.stdout.split()]
+        lost += there[: len(said)] != said
+    assert bool(lost) is (synchronous == "OFF")
 
 
 def test_a_server_is_named_by_its_address() -> None:
@@ -33,7 +85,7 @@ def test_a_server_is_named_by_its_address() -> None:
 
 def test_a_copy_to_a_server_survives_its_kills_and_leaves_no_schema(postgres: Server) -> None:
     task = CopyToServer(postgres.dsn(), f"faults_{postgres.new_schema()}")
-    row = run.kill_task(task, 2, random.Random(5), lambda done: None)
+    row = run.disturb(task, 2, 0, random.Random(5), lambda done: None)
     assert row.ok, row.problems
     with postgres.connect() as connection:
         left = connection.execute("SELECT 1 FROM pg_namespace WHERE nspname LIKE 'faults_%'").fetchall()
@@ -93,11 +145,11 @@ class Refusing(Copy):
 
 
 def test_an_error_of_the_engine_is_a_problem_of_the_operation() -> None:
-    row = run.kill_task(Refusing(), 1, random.Random(1), lambda done: None)
+    row = run.disturb(Refusing(), 1, 0, random.Random(1), lambda done: None)
     assert row.problems == ("kill 1: StoreError: it cannot be read",)
     assert not row.ok
 
 
 def test_names_differ() -> None:
     names = [task.name for task in (*WRITES, *MOVES)]
-    assert len(set(names)) == len(names) == 12
+    assert len(set(names)) == len(names) == 16

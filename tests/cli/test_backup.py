@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import apsw
@@ -62,3 +64,13 @@ def test_an_index_that_is_amiss_is_told_by_the_code(small: Small, command: Comma
 def test_the_screen_is_left_alone_in_a_pipe(small: Small) -> None:
     told = process("backup", "kept.db", "--store", small.path, folder=small.folder)
     assert (told.code, told.err) == (0, "")
+
+
+def test_backups_are_repeated_until_a_signal(small: Small) -> None:
+    Path(small.folder, "backups").mkdir()
+    command = [sys.executable, "-m", "fivefold", "backup", "backups", "--every", "2", "--store", small.path]
+    with subprocess.Popen(command, cwd=small.folder, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert re.match(r".*small\.db → backups/small-\d{8}T\d{6}Z\.db: 5 memories", running.stdout.readline())
+        running.terminate()
+        assert running.wait(20) == 0

@@ -28,6 +28,7 @@ DERIVED = {
     "rerankers": None,
     "fivefold_version": None,
     "sqlite_sequence": None,
+    "checksums": None,
     "api_keys": None,
     "audit": None,
     "answers": None,

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import fivefold
+from fivefold.stores.sqlite import checksums
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.schema import APPLICATION_ID, migrate, migrations
 from fivefold.stores.sqlite.store import SqliteStore
@@ -46,6 +47,7 @@ def test_a_newer_file_is_refused(store_path: str) -> None:
     toy(store_path).close()
     connection = connect(store_path)
     connection.execute("PRAGMA user_version = 99")
+    checksums.renew(connection)
     connection.close()
     with pytest.raises(fivefold.NewerSchema, match=r"version 99.*upgrade fivefold"):
         fivefold.open(store_path)
@@ -56,6 +58,7 @@ def test_a_file_that_a_newer_version_upgrades_under_an_engine_is_no_longer_writt
         engine.remember("written by this version", id="ours")
         connection = connect(store_path)
         connection.execute("PRAGMA user_version = 99")
+        checksums.renew(connection)
         connection.close()
         for write in (lambda: engine.remember("written too late"), lambda: engine.forget("ours")):
             with pytest.raises(fivefold.NewerSchema, match=r"version 99.*upgrade fivefold"):

@@ -83,6 +83,7 @@ def test_the_doctor_says_so_and_a_repair_moves_it(written_before: Engine) -> Non
     findings = [finding.to_dict() for finding in written_before.doctor()]
     assert [(item["check"], item["ok"]) for item in findings] == [
         *((item["check"], item["ok"]) for item in ANSWERS["doctor"][:2]),
+        ("checksums", True),
         ("texts", True),
         *((item["check"], item["ok"]) for item in ANSWERS["doctor"][2:]),
         ("named times", True),

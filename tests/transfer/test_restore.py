@@ -15,6 +15,7 @@ import pytest
 
 from fivefold.errors import InvalidInput, NewerSchema, NotFound, StoreError
 from fivefold.learning.model_store import model_path
+from fivefold.stores.sqlite import checksums
 from fivefold.transfer.backup import back_up
 from fivefold.transfer.restore import restore
 from tests.support.backups import killed_at, left, lived_in
@@ -141,6 +142,7 @@ def test_a_backup_that_cannot_be_used_is_told_and_changes_nothing(lived: str, ta
     back_up(lived, target, replace=True)
     with closing(apsw.Connection(str(target))) as connection:
         connection.execute("PRAGMA user_version = 999")
+        checksums.renew(connection)
     with pytest.raises(NewerSchema, match="upgrade fivefold to open it"):
         restore(target, store)
     with pytest.raises(NewerSchema, match="upgrade fivefold to open it"):

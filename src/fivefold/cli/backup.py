@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
+from datetime import timedelta
+from threading import Event
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fivefold.cli.app import JsonOption, StoreOption, app, existing, place, print_json, say
+from fivefold.cli.maintain import until_signalled
 
 if TYPE_CHECKING:
     from fivefold.transfer.backup import Backup
@@ -18,12 +22,26 @@ if TYPE_CHECKING:
 def backup(
     target: Annotated[str, typer.Argument(help="The file to write, or a folder, where it is named by the time")],
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite a file that is there")] = False,
+    every: Annotated[
+        float | None,
+        typer.Option(
+            "--every", min=2, help="Repeat when the store has changed, after this many seconds", show_default=False
+        ),
+    ] = None,
+    keep_hours: Annotated[float, typer.Option(min=0, help="With --every: delete backups older than this")] = 24.0,
     store: StoreOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write a whole store to one file and check it, while others read and write."""
-    from fivefold.transfer.backup import back_up
+    from fivefold.transfer.backup import back_up, back_up_repeatedly
 
+    if every is not None:
+        ended = Event()
+        with until_signalled(ended.set):
+            back_up_repeatedly(
+                existing(store), target, every, timedelta(hours=keep_hours), ended, lambda one: _show(one, as_json)
+            )
+        return
     result = back_up(existing(store), target, replace=replace, progress=sys.stderr.isatty())
     _tell(result, f"{result.store} → {result.file}", as_json)
 
@@ -40,6 +58,13 @@ def restore(
 
     result = bring_back(backup, place(store), replace=replace, progress=sys.stderr.isatty())
     _tell(result, f"{result.file} → {result.store}", as_json)
+
+
+def _show(result: Backup, as_json: bool) -> None:
+    """Print one of many backups at once; one with findings does not end the others."""
+    with suppress(typer.Exit):
+        _tell(result, f"{result.store} → {result.file}", as_json)
+    sys.stdout.flush()
 
 
 def _tell(result: Backup | Restored, way: str, as_json: bool) -> None:

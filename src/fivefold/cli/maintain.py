@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +14,6 @@ from fivefold.cli.app import JsonOption, NamespaceOption, StoreOption, app, exis
 from fivefold.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from fivefold.service.maintenance import Maintenance
     from fivefold.values.reports import MaintenanceResult
 
 SALVAGE = "restore a backup, or bring what is readable into a new store with `fivefold doctor --salvage NEW`"
@@ -46,7 +45,7 @@ def doctor(
     if not all(finding.ok for finding in findings):
         if not as_json:
             sys.stderr.write("Something is wrong; `fivefold doctor --repair` rebuilds what can be derived.\n")
-            if any(finding.check in ("file", "texts") and not finding.ok for finding in findings):
+            if any(finding.check in ("file", "checksums", "texts") and not finding.ok for finding in findings):
                 sys.stderr.write(f"The file itself is damaged; {SALVAGE}.\n")
         raise typer.Exit(1)
 
@@ -115,7 +114,7 @@ def maintain(
     try:
         if every is not None:
             maintenance = Maintenance(handle, every, report=show)
-            with _until_signalled(maintenance):
+            with until_signalled(maintenance.end):
                 maintenance.run(progress)
             return
         done = list(maintain_store(handle, utc_now(), progress))
@@ -141,13 +140,13 @@ def _print(done: Sequence[MaintenanceResult], as_json: bool) -> None:
 
 
 @contextmanager
-def _until_signalled(maintenance: Maintenance) -> Iterator[None]:
+def until_signalled(end_work: Callable[[], None]) -> Iterator[None]:
     """A first signal lets the step under way end; a second one ends it as usual."""
     signals = (signal.SIGTERM, signal.SIGINT)
     before = {number: signal.getsignal(number) for number in signals}
 
     def end(*_: object) -> None:
-        maintenance.end()
+        end_work()
         restore()
 
     def restore() -> None:

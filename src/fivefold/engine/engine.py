@@ -13,7 +13,7 @@ from typing import Any, Unpack
 from fivefold import observers
 from fivefold.engine.idle_check import IdleCheck
 from fivefold.engine.upkeep import Upkeep
-from fivefold.errors import InvalidInput
+from fivefold.errors import DamagedStore, InvalidInput
 from fivefold.learning.background_training import BackgroundTraining
 from fivefold.learning.feedback import give_feedback
 from fivefold.learning.from_use import LearnedFromUse, learned_from_use, unlearn
@@ -307,9 +307,13 @@ class Engine(Upkeep):
 
     def doctor(self, *, repair: bool = False, progress: bool = False) -> list[Finding]:
         """Check the store and this namespace; with `repair`, first rebuild all that can be derived."""
+        failed = []
         if repair and self.exists():
-            rebuild.rebuild(self._namespace, progress=progress)
-        return [*self.store.check(self.namespace), *self._namespace.check_embedder()]
+            try:
+                rebuild.rebuild(self._namespace, progress=progress)
+            except (DamagedStore, InvalidInput) as error:  # a memory that is itself damaged
+                failed.append(Finding("repair", False, f"nothing was rebuilt: {error}"))
+        return [*failed, *self.store.check(self.namespace), *self._namespace.check_embedder()]
 
     def check_drift(self, *, progress: bool = False) -> Drift:
         """Compare the vocabulary with that of the last check; if it differs much, rebuild the lexical index."""

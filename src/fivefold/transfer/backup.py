@@ -7,11 +7,12 @@ turn came. A backup is itself a store; what was learned from use lies in it too,
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
+from threading import Event
 from time import monotonic
 
 import apsw
@@ -19,7 +20,7 @@ import apsw
 from fivefold.errors import InvalidInput, NotFound, StoreError
 from fivefold.stores import POSTGRES, open_store, unknown_scheme
 from fivefold.stores.atomic_files import check_target, delete_leftovers, move_into_place, temporary_folder
-from fivefold.stores.sqlite.checks import check_namespace
+from fivefold.stores.sqlite.checks import check_namespace, check_rows
 from fivefold.stores.sqlite.connection import connect, number, plain_errors, rows, transaction
 from fivefold.stores.sqlite.schema import migrations, version_of
 from fivefold.stores.sqlite.shared_tables import FIRST_VERSION
@@ -106,6 +107,58 @@ def back_up(
     )
 
 
+def back_up_repeatedly(
+    store: str,
+    folder: str | os.PathLike[str],
+    every_s: float,
+    keep: timedelta,
+    ended: Event,
+    report: Callable[[Backup], None],
+    clock: Callable[[], datetime] = utc_now,
+) -> None:
+    """Write a backup whenever the store has changed, at most every so many seconds, until `ended` is set.
+
+    At most what was written in the last `every_s` seconds, and while a backup is made, is in none of them. Those older
+    than `keep` are deleted, but for the last one.
+    """
+    target = Path(folder)
+    if not target.is_dir():
+        raise InvalidInput(f"{str(target)!r} is not a folder; repeated backups need one")
+    with _versions(store) as version:
+        before: object = None
+        while True:
+            now = version()
+            if now is None or now != before:
+                before, moment = now, clock()
+                report(back_up(store, target, now=moment))
+                _delete_older(target, store, moment - keep)
+            if ended.wait(every_s):
+                return
+
+
+@contextmanager
+def _versions(store: str) -> Iterator[Callable[[], int | None]]:
+    """Gives a number that changes with each write to a file, and None for a server, which has no such number."""
+    if store.startswith(POSTGRES) or not Path(store).exists():
+        yield lambda: None
+        return
+    with closing(_reading(Path(store))) as connection:
+        yield lambda: int(connection.pragma("data_version"))
+
+
+def _delete_older(folder: Path, store: str, before: datetime) -> None:
+    """Delete the backups of a store that were taken before a moment; the last one stays."""
+    name = _name_of(store)
+    *earlier, _ = sorted(folder.glob(f"{name}-{'[0-9]' * 8}T{'[0-9]' * 6}Z.db"))
+    for path in earlier:
+        if path.stem.removeprefix(f"{name}-") < f"{before:%Y%m%dT%H%M%SZ}":
+            path.unlink()
+
+
+def _name_of(store: str) -> str:
+    return "fivefold" if "://" in store else Path(store).stem
+
+
 def models_of(location: str) -> dict[str, bytes]:
     """The rerankers next to a file, by their file names."""
     return {file.name: file.read_bytes() for file in sorted(learned_of(Path(location)).glob("*.npz"))}
@@ -138,7 +191,7 @@ def _target_path(target: Path, store: str, taken_at: datetime) -> Path:
     """Where the backup goes; killed runs leave files under the names of other times, which are deleted here."""
     if not target.is_dir():
         return target
-    name = "fivefold" if "://" in store else Path(store).stem
+    name = _name_of(store)
     with suppress(OSError):
         delete_leftovers(target, f"{name}-")
     return target / f"{name}-{taken_at:%Y%m%dT%H%M%SZ}.db"
@@ -211,8 +264,10 @@ def _pack(copy: Path, models: dict[str, bytes], taken_at: datetime) -> None:
     with connection_to(copy) as connection:
         _stand_alone(connection)
         with transaction(connection):
-            connection.execute("DROP TABLE IF EXISTS backup")
-            connection.execute("CREATE TABLE backup (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS backup (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"
+            )
+            connection.execute("DELETE FROM backup")
             connection.execute("INSERT INTO backup VALUES ('taken_at', ?)", (iso(taken_at),))
             connection.executemany(
                 "INSERT INTO backup VALUES (?, ?)", [(f"model/{name}", data) for name, data in models.items()]
@@ -225,6 +280,7 @@ def unpack(copy: Path) -> tuple[datetime | None, dict[str, bytes]]:
         if number(connection, "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'backup'") == 0:
             return None, {}
         packed = dict(rows(connection, "SELECT name, value FROM backup"))
+        connection.execute("DELETE FROM backup")  # row by row, so that its checksums go too
         connection.execute("DROP TABLE backup")
     models = {Path(name).name: data for name, data in packed.items() if name.endswith(".npz")}
     taken_at = packed.get("taken_at")
@@ -246,7 +302,7 @@ def check_contents(copy: Path, progress: bool) -> Contents:
         with bar("Checking", 1 + len(names), show=progress) as advance:
             _must_be_sound(connection)
             advance(1)
-            amiss: list[Finding] = []
+            amiss = [one for one in check_rows(connection) if not one.ok]
             for key, name in names if schema == migrations()[-1][0] else ():
                 findings = [one for one in check_namespace(connection, key) if not one.ok]
                 amiss += [Finding(f"{name}: {one.check}", False, one.detail) for one in findings]

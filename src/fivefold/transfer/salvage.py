@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -19,9 +20,10 @@ from fivefold.namespace import Namespace
 from fivefold.stores import open_store
 from fivefold.stores.atomic_files import check_target, move_into_place, temporary_folder
 from fivefold.stores.protocol import Store
-from fivefold.stores.rows import memory_of
-from fivefold.stores.sqlite.connection import plain_errors
-from fivefold.stores.sqlite.damaged_file import DamagedFile, FoundRow
+from fivefold.stores.rows import MEMORY_COLUMNS, memory_of
+from fivefold.stores.sqlite.connection import plain_errors, transaction
+from fivefold.stores.sqlite.damaged_file import DEFAULTS, DamagedFile, FoundRow
+from fivefold.transfer.backup import connection_to
 from fivefold.transfer.import_jsonl import import_jsonl
 from fivefold.transfer.jsonl import draft_of, line_of
 from fivefold.values.extraction_json import extraction_of
@@ -33,6 +35,9 @@ from fivefold.values.times import utc_now
 from fivefold.writing.extract import extractor
 from fivefold.writing.rebuild import rebuild
 from fivefold.writing.sessions import refresh_session
+
+_FAULTS = (InvalidInput, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+"""The errors of a row whose columns do not fit together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,10 @@ def salvage(source: str, target: str, *, embedder: str | Embedder | None = None,
             file = DamagedFile(connection)
             found = _read(file, folder)
             parts = _parts(file, found)
+            open_store(str(folder / "store.db")).close()
+            with connection_to(folder / "store.db") as new, transaction(new):
+                for table in file.carry(new):
+                    found.notes.append(f"some rows of {table} are damaged and did not come along")
         with closing(open_store(str(folder / "store.db"))) as store:
             counts = {part.name: _write(store, part, embedder, found.notes, progress) for part in parts.values()}
         move_into_place(folder / "store.db", goal, replace=False)
@@ -105,23 +114,43 @@ def salvage(source: str, target: str, *, embedder: str | Embedder | None = None,
 
 def _read(file: DamagedFile, folder: Path) -> _Find:
     """Write each sound memory as a line of JSON to a file of its namespace; a memory that is found twice comes once."""
-    found, links, known = _Find(), file.links(), file.known()
+    found, links, known, sums = _Find(), file.links(), file.known(), file.sums()
     ids = {row: id for row, (_, id) in known.items() if isinstance(id, str)}
     faults: dict[tuple[int, str | None], str] = {}
-    for row in chain(file.memories(), file.scattered()):
-        id = row.columns[1] if isinstance(row.columns[1], str) else None
-        if id in found.ids.get(row.namespace, ()):
+    for as_read in chain(file.memories(), file.scattered()):
+        if as_read.id in found.ids.get(as_read.namespace, ()):
+            continue
+        row, doubt = _checked(as_read, sums.get(as_read.values["row"]))
+        if row.id in found.ids.get(row.namespace, ()):
             continue
         try:
-            _add(found, row.namespace, _sound_memory(row, lambda source: _links(source, links, ids)), folder)
-        except (InvalidInput, ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-            faults.setdefault((row.namespace, id), f"its row is damaged: {error}")
+            line, without = _sound_memory(row, lambda source: _links(source, links, ids))
+        except _FAULTS as error:
+            faults.setdefault((row.namespace, row.id), f"its row is damaged: {error}")
+            continue
+        _add(found, row.namespace, line, folder)
+        if doubt or without:
+            left_out = f"it came along without {', '.join(without)}" if without else doubt
+            found.notes.append(f"memory {row.id!r} was damaged: {left_out}")
     for namespace, id in known.values():
         faults.setdefault((namespace, id), "its row cannot be read")
     if not file.knows_all():
         found.notes.append("the table of memories is damaged itself, so that some may be lost that are not listed")
+    for table, what in (("memory_links", "links between memories"), ("namespaces", "settings of namespaces")):
+        if file.wrong_rows(table):
+            found.notes.append(f"the {what} are not all what was stored; they came along as far as they can be read")
     found.lost = [(key, id, why) for (key, id), why in faults.items() if id not in found.ids.get(key, ())]
     return found
+
+
+def _checked(row: FoundRow, sum: int | None) -> tuple[FoundRow, str]:
+    """The row, with a changed bit put right if its checksum tells which, and what is to be said about it."""
+    if sum is None or row.agrees(sum):
+        return row, ""
+    mended = row.mended(sum)
+    if mended is not None:
+        return mended[0], f"one bit of its column {mended[1]!r} was put right"
+    return row, "its text is what was stored, some other column may not be"
 
 
 def _add(found: _Find, namespace: int, line: Json, folder: Path) -> None:
@@ -131,13 +160,26 @@ def _add(found: _Find, namespace: int, line: Json, folder: Path) -> None:
         lines.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
-def _sound_memory(row: FoundRow, links: Callable[[int], Iterable[Link]]) -> Json:
+def _sound_memory(row: FoundRow, links: Callable[[int], Iterable[Link]]) -> tuple[Json, list[str]]:
+    """The exported line of a memory, and the names of columns that are left out as they cannot be read."""
+    undecoded = [name for name, value in row.values.items() if isinstance(value, bytes) and name != "content_hash"]
+    readable = {**row.values, **{name: DEFAULTS.get(name) for name in undecoded}}
+    try:
+        return _line(readable, links), undecoded
+    except _FAULTS:
+        for name in readable:
+            with suppress(*_FAULTS):
+                return _line({**readable, name: DEFAULTS.get(name)}, links), [*undecoded, name]
+        raise
+
+
+def _line(values: dict[str, Any], links: Callable[[int], Iterable[Link]]) -> Json:
     """The exported line of a memory, which is checked as one that comes from anywhere."""
-    memory = memory_of("salvaged", row.columns)
+    memory = memory_of("salvaged", [values[name] for name in MEMORY_COLUMNS])
     first = memory.session_id if memory.kind == "session" else memory.speaker
-    if not isinstance(row.content_hash, bytes) or not is_hash_of(row.content_hash, first, memory.content):
+    if not is_hash_of(values["content_hash"], first, memory.content):
         raise InvalidInput("its text is not the one that was stored")
-    line = line_of(memory, extraction_of(memory, json.loads(str(row.extracted))), links(memory.row))
+    line = line_of(memory, extraction_of(memory, json.loads(values["extracted"])), links(memory.row))
     draft_of(line, "salvaged")
     return line
 

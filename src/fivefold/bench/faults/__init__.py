@@ -1,1 +1,1 @@
-"""Processes that are killed while they write: what they acknowledged is there, and everything is whole."""
+"""Processes are killed and disks fail while a store is written: what was acknowledged is there, and whole."""

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 
 
+class EnoughDone(BaseException):
+    """The process has done what was wanted of it."""
+
+
 class Journal:
     """The side of the process: short lines into a pipe. The system has them, whatever happens to the process."""
 
-    def __init__(self, pipe: int) -> None:
+    def __init__(self, pipe: int, is_enough: Callable[[int], bool] = lambda done: False) -> None:
         self._pipe = pipe
+        self._is_enough = is_enough
+        self._done = 0
 
     def ready(self) -> None:
         """The store is open and the work begins."""
@@ -26,6 +32,13 @@ class Journal:
         start = perf_counter()
         yield
         self._say(f"done {number} {perf_counter() - start:.6f}")
+        self._done += 1
+        if self._is_enough(self._done):
+            raise EnoughDone
+
+    def disk(self, operations: int) -> None:
+        """How often the process has written, synced and truncated."""
+        self._say(f"disk {operations}")
 
     def failed(self, error: Exception) -> None:
         """The engine refused; the process ends by itself."""
@@ -44,6 +57,8 @@ class Account:
     unsure: list[int] = field(default_factory=list)
     """The numbers of those that had begun when the process was killed."""
     failures: list[str] = field(default_factory=list)
+    operations: int = 0
+    """How often the last process that ended by itself has written, synced and truncated."""
     seconds: float = 0.0
     """How long the last acknowledged one took."""
 
@@ -71,6 +86,8 @@ class Account:
                 self.unsure = [other for other in self.unsure if other != int(number)]
                 self.done.append(int(number))
                 self.seconds = float(seconds)
+            elif word == "disk":
+                self.operations = int(rest)
             elif word == "failed":
                 self.failures.append(rest)
         self.unsure += sorted(begun - set(self.unsure))

@@ -15,6 +15,7 @@ import apsw
 from fivefold.bench.faults.journal import Account, Journal
 from fivefold.bench.faults.task import EngineTask, Letters, Task, Verdict, all_ids, complaints, fill, opened, store_of
 from fivefold.engine import Engine
+from fivefold.errors import DiskFull
 from fivefold.stores import open_store
 from fivefold.stores.sqlite.connection import rows
 from fivefold.stores.sqlite.schema import APPLICATION_ID, migrations
@@ -176,8 +177,9 @@ class Upgrade(Task):
                 path.parent.mkdir(exist_ok=True)
                 shutil.copy(folder / "oldest.db", path.with_suffix(".part"))
                 path.with_suffix(".part").rename(path)
-            with journal.step(number):
-                SqliteStore(str(path)).close()
+            with journal.step(number), closing(SqliteStore(str(path))) as store:
+                if store.read_only:
+                    raise DiskFull("the file stays as it was while the disk is full")
 
     def check(self, folder: Path, account: Account) -> Verdict:
         """The version of an upgrade that was cut off is the first or the last; opening it here goes on with it."""

@@ -1,10 +1,12 @@
-"""The kills: a process works, is killed at a random time, and the store is looked at and used further."""
+"""The kills and failures: a process works until it is killed or its disk fails, and then the store is looked at."""
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import select
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +16,8 @@ from multiprocessing.context import ForkServerContext, SpawnContext
 from pathlib import Path
 from time import monotonic, sleep
 
-from fivefold.bench.faults.journal import Journal
+from fivefold.bench.faults.failing_disk import FailingDisk, Fault, FaultKind
+from fivefold.bench.faults.journal import Account, EnoughDone, Journal
 from fivefold.bench.faults.moves import MOVES, CopyToServer
 from fivefold.bench.faults.report import FaultReport, OperationFaults, Tally
 from fivefold.bench.faults.task import Task, Verdict
@@ -38,20 +41,35 @@ EARLY = 0.1
 EARLY_S = 0.05
 """How late these come at most."""
 
+COUNTED = 4
+"""After that many operations of the engine it is known how often these write, sync and truncate."""
+
+KINDS: tuple[FaultKind, ...] = ("error", "full", "power", "power")
+"""The ways in which a disk fails, by chance."""
+
 PATIENCE_S = 60.0
 """How long a process may take for one operation."""
 
 
-def run_faults(kills: int, seed: int = 0, dsn: str | None = None, progress: bool = False) -> FaultReport:
-    """Kill processes in all operations, the same number in each, on stores in a temporary folder."""
+def run_faults(
+    kills: int, failures: int = 0, seed: int = 0, dsn: str | None = None, progress: bool = False
+) -> FaultReport:
+    """Kill processes and let disks fail in all operations, the same number in each, on stores in a temporary folder."""
     tasks = tasks_for(dsn)
     start = monotonic()
-    with bar("Killing processes", kills, show=progress) as advance:
+    with bar("Killing processes, failing disks", kills + failures, show=progress) as advance:
         rows = [
-            kill_task(task, len(range(place, kills, len(tasks))), random.Random(f"{seed} {task.name}"), advance)
+            disturb(
+                task,
+                len(range(place, kills, len(tasks))),
+                len(range(place, failures, len(tasks))),
+                random.Random(f"{seed} {task.name}"),
+                advance,
+            )
             for place, task in enumerate(tasks)
         ]
-    return FaultReport(kills, seed, round(monotonic() - start, 1), tuple(row for row in rows if row.kills))
+    seconds = round(monotonic() - start, 1)
+    return FaultReport(kills, failures, seed, seconds, tuple(row for row in rows if row.kills + row.failures))
 
 
 def tasks_for(dsn: str | None) -> Sequence[Task]:
@@ -65,36 +83,59 @@ def tasks_for(dsn: str | None) -> Sequence[Task]:
     return (*WRITES, *MOVES, CopyToServer(dsn, f"fivefold_faults_{os.getpid()}_{random.randrange(1 << 30)}"))
 
 
-def kill_task(task: Task, kills: int, chance: random.Random, advance: Callable[[int], None]) -> OperationFaults:
-    """One operation: the store and what was said about it stay the same from kill to kill."""
+def disturb(
+    task: Task, kills: int, failures: int, chance: random.Random, advance: Callable[[int], None]
+) -> OperationFaults:
+    """One operation: the store and what was said about it stay the same from kill to kill, failure to failure."""
     tally = Tally()
     with tempfile.TemporaryDirectory(prefix="fivefold-faults-") as place:
         folder = Path(place)
         try:
-            if kills:
+            if kills + failures:
                 task.prepare(folder)
             for _ in range(kills):
                 _kill_once(task, folder, tally, chance)
                 advance(1)
+            for failure in range(failures):
+                _fail_once(task, folder, tally, failure / failures, chance)
+                advance(1)
         finally:
-            if kills:
+            if kills + failures:
                 task.clean_up(folder)
     return tally.result(task.name)
 
 
 def _kill_once(task: Task, folder: Path, tally: Tally, chance: random.Random) -> None:
     account = tally.account
-    start = account.unsure[0] if task.again and account.unsure else account.next
     if chance.random() < EARLY:
         moment = Moment(None, chance.uniform(0, EARLY_S))
     else:
         span = max(SPAN * account.seconds, LEAST_S)
         moment = Moment(chance.randint(0, MOST_BEFORE), chance.uniform(0, span))
-    tally.cut_off += account.read(_killed(task, folder, start, moment))
+    tally.cut_off += account.read(_killed(task, folder, _start(task, account), moment))
+    tally.add(_looked_at(task, folder, account))
+
+
+def _fail_once(task: Task, folder: Path, tally: Tally, share: float, chance: random.Random) -> None:
+    """The disk fails at an operation, from the first one on over all that a few operations of the engine take."""
+    account = tally.account
+    if not account.operations:
+        account.read(_failed(task, folder, _start(task, account), Fault("error", 0)))
+    fault = Fault(chance.choice(KINDS), 1 + int(share * account.operations), chance.randrange(1 << 30))
+    tally.cut_off += account.read(_failed(task, folder, _start(task, account), fault))
+    tally.add(_looked_at(task, folder, account), killed=False)
+
+
+def _start(task: Task, account: Account) -> int:
+    """The number of the operation that a process begins with."""
+    return account.unsure[0] if task.again and account.unsure else account.next
+
+
+def _looked_at(task: Task, folder: Path, account: Account) -> Verdict:
     try:
-        tally.add(task.check(folder, account))
+        return task.check(folder, account)
     except FivefoldError as error:
-        tally.add(Verdict(findings=(f"{type(error).__name__}: {error}",)))
+        return Verdict(findings=(f"{type(error).__name__}: {error}",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +167,24 @@ def _killed(task: Task, folder: Path, start: int, moment: Moment) -> list[str]:
     return said.decode().splitlines()
 
 
+def _failed(task: Task, folder: Path, start: int, fault: Fault) -> list[str]:
+    """What a process said whose disk failed; it ends by itself, or by the loss of power."""
+    context = _context()
+    reader, writer = context.Pipe(duplex=False)
+    process = context.Process(target=_work_until_failure, args=(task, folder, start, writer, fault))
+    process.start()
+    writer.close()
+    said = b""
+    try:
+        while select.select([reader], [], [], PATIENCE_S)[0] and (part := os.read(reader.fileno(), 65_536)):
+            said += part
+    finally:
+        process.kill()
+        process.join()
+        reader.close()
+    return said.decode().splitlines()
+
+
 def _await(reader: Connection[str, str], done: int) -> bytes:
     """Wait until the process has opened its store and acknowledged this number of operations, or has ended."""
     said = b""
@@ -145,6 +204,24 @@ def _work(task: Task, folder: Path, start: int, writer: Connection[str, str]) ->
         task.work(folder, start, journal)
     except Exception as error:
         journal.failed(error)
+
+
+def _work_until_failure(task: Task, folder: Path, start: int, writer: Connection[str, str], fault: Fault) -> None:
+    """In the process whose disk fails; without a fault it counts what a few operations take."""
+    disk = FailingDisk(fault)
+    journal = Journal(writer.fileno(), lambda done: disk.has_failed if fault.number else done >= COUNTED)
+    sys.unraisablehook = lambda _: None  # SQLite also writes where no one awaits an error
+    sys.excepthook = lambda *_: None
+    logging.disable()
+    try:
+        task.work(folder, start, journal)
+    except EnoughDone:
+        pass
+    except Exception as error:
+        if not (disk.has_failed and isinstance(error, FivefoldError)):
+            journal.failed(error)
+    journal.disk(disk.operations)
+    os._exit(0)
 
 
 def _context() -> ForkServerContext | SpawnContext:

@@ -14,6 +14,7 @@ from fivefold.bench.faults.journal import Account, Journal
 from fivefold.engine import Engine
 from fivefold.models.embedders import Matrix, Progress
 from fivefold.stores.sqlite.store import SqliteStore
+from fivefold.values.memory import Memory
 
 REOPENED = 8
 """After that many operations a process closes its store and opens it again, so that closing is cut off as well."""
@@ -126,15 +127,17 @@ def finds(engine: Engine, word: str) -> list[str]:
     return [hit.memory.id for hit in engine.recall(word, k=20, recipe="lexical").hits]
 
 
-def all_ids(engine: Engine) -> set[str]:
-    """The ids of all memories of the namespace but those of sessions."""
-    ids: set[str] = set()
+def all_memories(engine: Engine) -> Iterator[Memory]:
+    """The memories of the namespace but those of sessions."""
     page = engine.memories(limit=1000)
-    ids.update(memory.id for memory in page)
+    yield from page
     while page.cursor is not None:
         page = engine.memories(limit=1000, cursor=page.cursor)
-        ids.update(memory.id for memory in page)
-    return ids
+        yield from page
+
+
+def all_ids(engine: Engine) -> set[str]:
+    return {memory.id for memory in all_memories(engine)}
 
 
 def fill(engine: Engine, size: int, name: str = "old") -> set[str]:

@@ -1,18 +1,36 @@
-"""Operations that write memories: add, batch, update, supersede, forget."""
+"""Operations that write or delete memories, at once or later."""
 
 from __future__ import annotations
 
+import json
+import os
+from collections import Counter
+from datetime import datetime, timedelta
 from pathlib import Path
+from time import time
 
 from fivefold.bench.faults.journal import Account, Journal
-from fivefold.bench.faults.task import EngineTask, finds, opened
+from fivefold.bench.faults.task import EngineTask, Letters, all_ids, all_memories, fill, finds, opened
 from fivefold.engine import Engine
+from fivefold.hooks.entry import EVENT_FILE, spool
+from fivefold.hooks.state import State
+from fivefold.hooks.writer import SpoolWriter
+from fivefold.namespace import Namespace
+from fivefold.stores.protocol import QueueLength
+from fivefold.values.memory import Record
+from fivefold.values.times import utc_now
+from fivefold.writing.extract import extractor
+from fivefold.writing.life import sweep
+from fivefold.writing.queue_entries import entries_of, write_entries
 
 BATCH = 12
 """Memories in a batch."""
 
 SLOTS = 12
 """Memories that are updated in turn."""
+
+ROOM = QueueLength("", 100_000, 1 << 30)
+"""The most that may wait in the queue."""
 
 PROBED = 3
 """How many of the latest are looked up in the lexical index as well."""
@@ -142,7 +160,106 @@ class Forget(EngineTask):
         return len(engine.stored_ids(_ids(number, 3) if number % 2 else _ids(number, 1)))
 
 
-WRITES: tuple[EngineTask, ...] = (Add(), Batch(), Update(), Supersede(), Forget())
+class Queue(EngineTask):
+    """Records are accepted, and stored later: each waits or is stored, and never both."""
+
+    name = "queue"
+
+    def act(self, engine: Engine, number: int, journal: Journal) -> None:
+        records = [Record(content=f"{_text(number)}, piece {id}", id=id) for id in _ids(number, 3)]
+        waiting = entries_of(records, f"write-{number}", None, utc_now())
+        with journal.step(number):
+            engine.store.queue.add(engine.namespace, f"write-{number}", waiting, ROOM)
+        if number % 2:
+            write_entries(_space(engine, utc_now()), engine.store.queue.first(engine.namespace, BATCH, utc_now()))
+
+    def look(self, engine: Engine, account: Account) -> tuple[int, int]:
+        there = [self._there(engine, number) for number in account.done]
+        cut_off = [self._there(engine, number) for number in account.unsure]
+        lost, doubled = sum(count < 3 for count in there), sum(count > 3 for count in there)
+        return lost, doubled + sum(count not in (0, 3) for count in cut_off)
+
+    def _there(self, engine: Engine, number: int) -> int:
+        """How often the records of a write are there, stored or waiting."""
+        ids = _ids(number, 3)
+        return len(engine.stored_ids(ids)) + sum(engine.store.queue.holds(engine.namespace, id) for id in ids)
+
+
+class Hooks(EngineTask):
+    """An event of a coding agent goes into the spool, and from there into the store, once."""
+
+    name = "hooks"
+
+    def prepare(self, folder: Path) -> None:
+        super().prepare(folder)
+        State(folder / "hooks").create()
+
+    def act(self, engine: Engine, number: int, journal: Journal) -> None:
+        state = State(Path(engine.location).with_name("hooks"))
+        payload = json.dumps({"conversation_id": f"talk-{number % 3}", "prompt": _text(number)})
+        os.chdir(state.folder)
+        with journal.step(number):
+            spool(f"cursor\nbeforeSubmitPrompt\n{engine.namespace}\n{time()}\n{payload}".encode())
+        SpoolWriter(state, lambda namespace: engine, lambda line: None).drain()
+
+    def look(self, engine: Engine, account: Account) -> tuple[int, int]:
+        """One that waits while it is stored as well was cut off before its file was deleted, and is stored once."""
+        stored = Counter(memory.content for memory in all_memories(engine))
+        folder = Path(engine.location).with_name("hooks")
+        waiting = "".join(path.read_text() for path in folder.rglob(f"*{EVENT_FILE}"))
+        done, both = map(_text, account.done), map(_text, (*account.done, *account.unsure))
+        return sum(not stored[text] and text not in waiting for text in done), sum(stored[text] > 1 for text in both)
+
+
+class Expire(EngineTask):
+    """Memories whose time is over are forgotten, and no others."""
+
+    name = "expiry"
+
+    def act(self, engine: Engine, number: int, journal: Journal) -> None:
+        soon, late = utc_now() + timedelta(hours=1), utc_now() + timedelta(days=99)
+        for id, until in zip(_ids(number, 4), (soon, soon, late, None), strict=True):
+            engine.remember(f"{_text(number)} {id}", id=id, expires_at=until)
+        with journal.step(number):
+            sweep(_space(engine, soon))
+
+    def look(self, engine: Engine, account: Account) -> tuple[int, int]:
+        left = {number: engine.stored_ids(_ids(number, 4)) for number in (*account.done, *account.unsure)}
+        kept = {number: set(_ids(number, 4)[2:]) for number in left}
+        lost = sum(left[number] != kept[number] for number in account.done)
+        return lost, sum(not left[number] >= kept[number] for number in account.unsure)
+
+
+class Delete(EngineTask):
+    """A namespace goes with all that it has, and no other."""
+
+    name = "delete a namespace"
+
+    def act(self, engine: Engine, number: int, journal: Journal) -> None:
+        with opened(Path(engine.location), f"space-{number}") as other:
+            fill(other, BATCH)
+            engine.remember(_text(number), id=f"kept-{number}")
+            with journal.step(number):
+                engine.store.delete_namespace(other.namespace)
+
+    def look(self, engine: Engine, account: Account) -> tuple[int, int]:
+        spaces = set(engine.store.namespaces())
+        kept = engine.stored_ids([f"kept-{number}" for number in account.done])
+        lost = sum(f"space-{number}" in spaces for number in account.done) + len(account.done) - len(kept)
+        half = 0
+        for number in account.unsure:
+            if f"space-{number}" in spaces:
+                with opened(Path(engine.location), f"space-{number}") as other:
+                    half += len(all_ids(other)) != BATCH
+        return lost, half
+
+
+WRITES: tuple[EngineTask, ...] = (Add(), Batch(), Update(), Supersede(), Forget(), Queue(), Hooks(), Expire(), Delete())
+
+
+def _space(engine: Engine, now: datetime) -> Namespace:
+    """The namespace of an engine at some moment."""
+    return Namespace(engine.store, engine.namespace, Letters(), extractor("rules"), lambda: now)
 
 
 def _text(number: int) -> str:

@@ -68,6 +68,11 @@ def unsound_passages(ask: Ask, sql: Dialect, namespace: int, space: int) -> list
     return sorted({row for row, *_ in (*gaps, *wrong)})
 
 
+def listed(ids: list[str]) -> str:
+    """The first of some ids."""
+    return ", ".join(ids[:NAMED]) + (" …" if len(ids) > NAMED else "")
+
+
 def check_texts(ask: Ask, sql: Dialect, namespace: int) -> Finding:
     """Each text is still the one that was stored, by the hash that was stored with it."""
     changed, after = [], 0
@@ -78,8 +83,9 @@ def check_texts(ask: Ask, sql: Dialect, namespace: int) -> Finding:
     ):
         changed += [str(id) for _, id, stored, first, content in batch if not is_hash_of(bytes(stored), first, content)]
         after = batch[-1][0]
-    named = ", ".join(changed[:NAMED]) + (" …" if len(changed) > NAMED else "")
-    detail = f"{len(changed)} texts are not what was stored: {named}" if changed else "all are what was stored"
+    detail = (
+        f"{len(changed)} texts are not what was stored: {listed(changed)}" if changed else "all are what was stored"
+    )
     return Finding("texts", not changed, detail)
 
 

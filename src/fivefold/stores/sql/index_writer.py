@@ -53,6 +53,7 @@ class SqlIndexWriter:
     def clear(self) -> None:
         """Delete what can be derived from memories: lexemes, mentions, statements, labels, times, stray vectors."""
         self._txn.write_gathered()
+        self.vectors.drop_stray_vectors()
         self.lexemes.clear()
         key = self._txn.key
         for table in ("links", "slots", "memory_times", "memory_labels"):
@@ -60,7 +61,6 @@ class SqlIndexWriter:
         self._txn.run("DELETE FROM edges WHERE namespace = ? AND by_hand = 0", key)
         self._txn.run("UPDATE entities SET links = 0 WHERE namespace = ?", key)
         self.entities.forget_names()
-        self.vectors.drop_stray_vectors()
 
     def finish_rebuild(self) -> None:
         """Delete entities that nothing mentions, end superseded statements, and count the sessions again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 
 import apsw
@@ -14,27 +15,36 @@ from fivefold.stores.sql.checks import (
     check_times,
     check_vectors,
     count_rows,
+    listed,
 )
 from fivefold.stores.sql.spaces import SPACE_COLUMNS, space_of
-from fivefold.stores.sqlite import code_blocks, lexeme_index, lexical_search, token_rows, vectors
+from fivefold.stores.sqlite import checksums, code_blocks, lexeme_index, lexical_search, token_rows, vectors
 from fivefold.stores.sqlite.dialect import SQLITE, SqliteDatabase
-from fivefold.stores.sqlite.schema import TIMES
+from fivefold.stores.sqlite.schema import TIMES, wrong_places
+from fivefold.stores.sqlite.statements import rows
 from fivefold.values.reports import Finding
 
 
 def check(connection: apsw.Connection, namespace: int | None) -> Iterator[Finding]:
     """Whatever cannot be read is a finding, and the other checks go on."""
-    yield from check_file(connection)
+    yield from check_file(connection, namespace)
     if namespace is None:
         yield Finding("namespace", True, "nothing stored yet")
     else:
         yield from check_namespace(connection, namespace)
 
 
-def check_file(connection: apsw.Connection) -> Iterator[Finding]:
-    """What concerns the file as a whole."""
+def check_file(connection: apsw.Connection, namespace: int | None = None) -> Iterator[Finding]:
+    """What concerns the file as a whole; only memories of the namespace are named."""
     yield from _readable("file", lambda: [_pages(connection)])
     yield from _readable("references", lambda: [_references(connection)])
+    yield from check_rows(connection, namespace)
+
+
+def check_rows(connection: apsw.Connection, namespace: int | None = None) -> Iterator[Finding]:
+    """Each row is what was written; nothing in a file that has no checksums yet."""
+    if connection.table_exists("main", checksums.TABLE):
+        yield from _readable("checksums", lambda: [_checksums(connection, namespace)])
 
 
 def check_namespace(connection: apsw.Connection, namespace: int) -> Iterator[Finding]:
@@ -69,12 +79,22 @@ def _readable(check: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Fin
 
 def _pages(connection: apsw.Connection) -> Finding:
     problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
+    problems += [f"the header has a wrong value at byte {place}" for place in wrong_places(connection)]
     return Finding("file", not problems, problems[0] if problems else "every page and every index is sound")
 
 
 def _references(connection: apsw.Connection) -> Finding:
     broken = connection.execute("PRAGMA foreign_key_check").fetchall()
     return Finding("references", not broken, f"{len(broken)} rows point nowhere" if broken else "all resolve")
+
+
+def _checksums(connection: apsw.Connection, namespace: int | None) -> Finding:
+    wrong = checksums.wrong_rows(connection)
+    counts = ", ".join(f"{len(keys)} of {table}" for table, keys in wrong.items())
+    sql = "SELECT m.id FROM json_each(?) w CROSS JOIN memories m ON m.row = w.value WHERE m.namespace = ?"
+    ids = rows(connection, sql, json.dumps(wrong.get("memories", [])), namespace)
+    named = f" ({listed([str(id) for (id,) in ids])})" if ids else ""
+    return Finding("checksums", not wrong, f"rows are not what was written: {counts}{named}" if wrong else "all agree")
 
 
 def _codes(connection: apsw.Connection, namespace: int) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ import apsw
 import sqlite_vec
 
 from fivefold.errors import DamagedStore, DiskFull, ReadOnly, StoreClosed, StoreError
-from fivefold.stores.sqlite import statements
+from fivefold.stores.sqlite import checksums, statements
 from fivefold.stores.sqlite.file_identity import FileIdentity
 from fivefold.stores.sqlite.schema import show_newest
 from fivefold.values.open_files import note_closed, note_open
@@ -26,6 +26,9 @@ INDEX_BYTES = 32_768
 """The least size of the file next to a log by which processes find their way in it."""
 
 _READERS = 8
+
+_DAMAGE = ("unsupported file format", "Could not fetch vector data")
+"""The texts of general errors that only a damaged file gives."""
 
 rows, number = statements.rows, statements.number
 
@@ -90,7 +93,8 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
     """All or nothing. A connection's own block would stop every thread of the process while the disk works."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        yield
+        with checksums.noted(connection):
+            yield
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
@@ -125,7 +129,9 @@ def plain_errors(location: str) -> Iterator[None]:
         raise ReadOnly(f"{location!r} cannot be written: the file or its folder is read-only") from None
     except apsw.CantOpenError:
         raise StoreError(f"{location!r} cannot be opened: does the folder exist, and may you write to it?") from None
-    except (apsw.NotADBError, apsw.CorruptError) as error:
+    except (apsw.NotADBError, apsw.CorruptError, apsw.SQLError, UnicodeDecodeError) as error:
+        if isinstance(error, apsw.SQLError) and not any(text in str(error) for text in _DAMAGE):
+            raise
         raise DamagedStore(location, error) from None
     except apsw.BusyError:
         raise StoreError(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import mmap
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
-from functools import cache, cached_property
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import apsw
 
-from fivefold.stores.rows import MEMORY_COLUMNS
+from fivefold.stores.sqlite.checksums import checksum, readable, wrong_keys
 from fivefold.stores.sqlite.page_scan import table_rows
 from fivefold.stores.sqlite.schema import migrate, migrations
 
@@ -21,18 +22,42 @@ CHUNK = 500
 MOST_ROWS = 1_000_000_000
 """A counter beyond this is itself damaged."""
 
-_DEFAULTS: dict[str, Any] = {"expires_at": None, "pinned": 0, "origin": None, "echo_count": 0}
-"""Columns that older files lack, and what they mean there."""
+MAX_MENDED_BYTES = 8_000
+"""A row up to that size is tried with each of its bits changed."""
+
+DEFAULTS: dict[str, Any] = {"pinned": 0, "echo_count": 0, "tags": "[]", "metadata": "{}", "extracted": "{}"}
+"""The values of columns that are missing; other columns are null."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRow:
-    """The row of a memory as the file has it; nothing in it is checked yet."""
+    """The row of a memory as the file has it, by the names of its columns; nothing in it is checked yet."""
 
-    namespace: int
-    columns: tuple[Any, ...]
-    content_hash: object
-    extracted: object
+    values: dict[str, Any]
+    """A text that cannot be decoded is still bytes."""
+
+    @property
+    def namespace(self) -> int:
+        return int(self.values["namespace"])
+
+    @property
+    def id(self) -> str | None:
+        id = self.values["id"]
+        return id if isinstance(id, str) else None
+
+    def agrees(self, sum: int) -> bool:
+        """Whether the columns are those of which this is the checksum."""
+        return checksum([*self.values.values()]) == sum
+
+    def mended(self, sum: int) -> tuple[FoundRow, str] | None:
+        """The row with one bit changed so that its checksum is right, and the name of that column."""
+        if len(ascii(self.values)) <= MAX_MENDED_BYTES:
+            for name, value in self.values.items():
+                for near in _one_bit_apart(value):
+                    row = replace(self, values={**self.values, name: near})
+                    if row.agrees(sum):
+                        return row, name
+        return None
 
 
 class DamagedFile:
@@ -60,30 +85,51 @@ class DamagedFile:
 
     def memories(self) -> Iterator[FoundRow]:
         """Every row that can be read, in order."""
-        whole = f"SELECT {self._columns} FROM memories ORDER BY row"
         last = 0
         try:
-            for row in self._connection.execute(whole):
-                yield _found(row)
-                last = int(row[1])
+            for row in self._connection.execute("SELECT * FROM memories ORDER BY rowid"):
+                yield from _found(row)
+                last = int(row[0])
             return
-        except (apsw.Error, ValueError):
+        except (apsw.Error, ValueError, TypeError):
             pass
         for start in range(last + 1, self._last + 1, CHUNK):
-            yield from map(_found, self._between(start, start + CHUNK - 1))
+            for row in self._between(start, start + CHUNK - 1):
+                yield from _found(row)
+
+    def sums(self) -> dict[int, int]:
+        """The checksums of memories by their rows."""
+        return dict(self._rows("SELECT key, sum FROM checksums WHERE name = 'memories' AND rows = 1"))
+
+    def wrong_rows(self, table: str) -> set[Any] | None:
+        """The keys of a table whose rows are not what was written; None if that cannot be said."""
+        try:
+            return set(wrong_keys(self._connection, table))
+        except (apsw.Error, ValueError):
+            return None
+
+    def carry(self, target: apsw.Connection) -> list[str]:
+        """Copy keys, the audit log and waiting writes that are proven sound; returns the tables with others."""
+        damaged = []
+        for tables in (("api_keys",), ("audit",), ("queue", "queue_lengths", "answers")):
+            rows = {table: self._rows(f"SELECT * FROM {table}") for table in tables}
+            wrong = {table: self.wrong_rows(table) for table in tables}
+            if any(keys != set() for keys in wrong.values()):
+                if any(rows.values()):
+                    damaged.append(tables[0])
+                known = wrong[tables[0]]
+                rows = {tables[0]: [] if known is None or len(tables) > 1 else _without(rows[tables[0]], known)}
+            for table, sound in rows.items():
+                if sound:
+                    target.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(sound[0]))})", sound)
+        return damaged
 
     def scattered(self) -> Iterator[FoundRow]:
         """Rows of memories in pages to which SQLite may no longer find the way; some may come a second time."""
         with suppress(apsw.Error):
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        names = _table_columns()
-        hash, first_version = names.index("content_hash"), names.index("extracted") + 1
         for key, values in self._all_rows():
-            if first_version <= len(values) <= len(names) and isinstance(values[hash], bytes):
-                row = {**_DEFAULTS, **dict(zip(names, values, strict=False)), "row": key}
-                columns = tuple(row[name] for name in MEMORY_COLUMNS)
-                if isinstance(row["namespace"], int):
-                    yield FoundRow(row["namespace"], columns, values[hash], row["extracted"])
+            yield from _found([key, *values[1:]])
 
     def known(self) -> dict[int, tuple[int, str]]:
         """Namespace and id of each row, also of those that only the index still has."""
@@ -103,12 +149,6 @@ class DamagedFile:
             found.setdefault(source, []).append(tuple(link))
         return found
 
-    @cached_property
-    def _columns(self) -> str:
-        there = self._names("memories") or set(MEMORY_COLUMNS)
-        columns = [name if name in there else ("0" if _DEFAULTS.get(name) == 0 else "NULL") for name in MEMORY_COLUMNS]
-        return ", ".join(("namespace", *columns, "content_hash", "extracted"))
-
     @property
     def _last(self) -> int:
         """The largest key that may have been given out."""
@@ -125,31 +165,59 @@ class DamagedFile:
             yield from (row for row in table_rows(data) if row[1])
 
     def _between(self, first: int, last: int) -> list[tuple[Any, ...]]:
-        sql = f"SELECT {self._columns} FROM memories WHERE row BETWEEN ? AND ?"
+        sql = "SELECT * FROM memories WHERE rowid BETWEEN ? AND ?"
         try:
             return self._connection.execute(sql, (first, last)).fetchall()
-        except apsw.Error:
+        except (apsw.Error, ValueError):
             return [row for number in range(first, last + 1) for row in self._rows(sql, (number, number))]
 
     def _names(self, table: str) -> set[str]:
         return {name for (name,) in self._rows("SELECT name FROM pragma_table_info(?)", (table,))}
 
     def _rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a statement up to the first that cannot be read."""
-        found: list[tuple[Any, ...]] = []
-        with suppress(apsw.Error, ValueError):
-            found.extend(self._connection.execute(sql, values))
-        return found
+        """The rows of a statement up to where the file cannot be read, without those with a damaged text."""
+        with suppress(apsw.Error):
+            return list(readable(self._connection.execute(sql, values)))
+        return []
 
 
 @cache
-def _table_columns() -> list[str]:
-    """The columns of memories in the order in which a file has them; an older one lacks the last of them."""
+def _table_columns() -> dict[str, str]:
+    """The columns of memories and their types in the order in which a file has them; an older one lacks the last."""
     with closing(apsw.Connection(":memory:")) as connection:
         migrate(connection, ":memory:", migrations())
-        return [name for (name,) in connection.execute("SELECT name FROM pragma_table_info('memories')")]
+        return dict(connection.execute("SELECT name, type FROM pragma_table_info('memories')"))
 
 
-def _found(row: tuple[Any, ...]) -> FoundRow:
-    namespace, *columns, content_hash, extracted = row
-    return FoundRow(namespace, tuple(columns), content_hash, extracted)
+def _found(row: Sequence[Any]) -> Iterator[FoundRow]:
+    """The row of a memory, if its columns look like those of one."""
+    types = _table_columns()
+    names = list(types)
+    hash, first_version = names.index("content_hash"), names.index("extracted") + 1
+    if first_version <= len(row) <= len(names) and isinstance(row[hash], bytes) and isinstance(row[1], int):
+        values = dict(zip(names, row, strict=False))
+        whole = {name: value for name, value in values.items() if types[name] == "REAL" and isinstance(value, int)}
+        missing = {name: DEFAULTS.get(name) for name in names[len(row) :]}
+        yield FoundRow({**values, **{name: float(value) for name, value in whole.items()}, **missing})
+
+
+def _without(rows: list[tuple[Any, ...]], keys: set[Any]) -> list[tuple[Any, ...]]:
+    return [row for row in rows if row[0] not in keys]
+
+
+def _one_bit_apart(value: object) -> Iterator[object]:
+    """All values that one changed bit may have made into this one."""
+    if isinstance(value, int):
+        yield from (value ^ 1 << bit for bit in range(63))
+    data = value if isinstance(value, bytes) else value.encode() if isinstance(value, str) else b""
+    data = struct.pack(">d", value) if isinstance(value, float) else data
+    for place in range(8 * len(data)):
+        near = bytearray(data)
+        near[place // 8] ^= 1 << place % 8
+        if isinstance(value, float):
+            yield struct.unpack(">d", near)[0]
+            continue
+        if isinstance(value, bytes):
+            yield bytes(near)
+        with suppress(UnicodeDecodeError):
+            yield near.decode()

@@ -114,20 +114,28 @@ def terms_of(
 
 
 def wrong_statistics(connection: apsw.Connection, namespace: int) -> int:
-    """How many lexemes and corpora have other numbers than their postings and documents."""
-    ((terms,),) = rows(
-        connection,
-        f"SELECT count(*) FROM terms t WHERE namespace = ? AND {postings.WIDTH} * documents <> coalesce((SELECT "
-        "sum(length(p.documents)) FROM postings p WHERE p.namespace = t.namespace AND p.term = t.term), 0)",
-        namespace,
-    )
+    """How many lexemes and corpora differ from those of the documents."""
+    of_lexeme: dict[tuple[int, str], list[int]] = {}
+    for sessions, *row in connection.execute(
+        "SELECT sessions, memory, length, predicate, content FROM documents WHERE namespace = ?", (namespace,)
+    ):
+        document = Document(*row)
+        for lexeme, count in document.weights().items():
+            expected = of_lexeme.setdefault((sessions, lexeme), [0, 0])
+            expected[0] += 1
+            expected[1] += postings.checksum(document.memory, count, document.length)
+    wrong, sums = 0, postings.checksums(connection, namespace)
+    terms = "SELECT sessions, lexeme, documents, term, first, last, size FROM terms WHERE namespace = ?"
+    for sessions, lexeme, documents, term, *tail in connection.execute(terms, (namespace,)):
+        count, total = of_lexeme.pop((sessions, lexeme), (0, 0))
+        wrong += (documents, sums.get(term)) != (count, (total % (1 << 64), *tail))
     ((corpora,),) = rows(
         connection,
         "SELECT count(*) FROM corpora c WHERE namespace = ? AND (documents, lexemes) <> (SELECT count(*), "
         "coalesce(sum(d.length), 0) FROM documents d WHERE d.namespace = c.namespace AND d.sessions = c.sessions)",
         namespace,
     )
-    return int(terms) + int(corpora)
+    return wrong + len(of_lexeme) + int(corpora)
 
 
 def _count(

@@ -34,7 +34,7 @@ def table_rows(data: Buffer) -> Iterator[Cell]:
         if page[head] == _LEAF:
             count = struct.unpack_from(">H", page, head + 3)[0]
             for place in range(head + 8, min(head + 8 + 2 * count, size - 1), 2):
-                with suppress(IndexError, ValueError, struct.error, UnicodeDecodeError):
+                with suppress(IndexError, ValueError, struct.error):
                     yield _cell(data, page, struct.unpack_from(">H", page, place)[0], size, usable)
 
 
@@ -95,7 +95,10 @@ def _value(payload: bytes, place: int, kind: int) -> tuple[object, int]:
         raise ValueError("no value")
     if kind in _SIZES:
         return int.from_bytes(part, "big", signed=True), place + size
-    return (part.decode() if kind % 2 else part), place + size
+    if kind % 2:
+        with suppress(UnicodeDecodeError):  # a damaged text stays as it is
+            return part.decode(), place + size
+    return part, place + size
 
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:

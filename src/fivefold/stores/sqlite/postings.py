@@ -25,6 +25,9 @@ SMALL = 64
 WIDTH = 12
 """Bytes of one posting: row, count and length."""
 
+_FACTORS = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
+"""Odd, so that no bit is lost in a product modulo 2⁶⁴."""
+
 Packed = npt.NDArray[np.uint32]
 """Postings as rows of three numbers."""
 
@@ -47,6 +50,29 @@ def unpack(data: bytes) -> Packed:
 def read(connection: apsw.Connection, namespace: int, term: int) -> bytes:
     """All postings of a term."""
     return b"".join(data for (data,) in connection.execute(f"SELECT documents {_OF} ORDER BY first", (namespace, term)))
+
+
+def checksum(memory: int, count: int, length: int) -> int:
+    """The sum of these over the postings of a term changes with each bit of one of them."""
+    return memory * _FACTORS[0] + count * _FACTORS[1] + length * _FACTORS[2]
+
+
+def checksums(connection: apsw.Connection, namespace: int) -> dict[int, tuple[int, ...]]:
+    """The checksum of each term's postings and its last block; without it if a block is not as its row says."""
+    found: dict[int, tuple[int, ...]] = {}
+    factors = np.array(_FACTORS, np.uint64)
+    sql = "SELECT term, first, last, documents FROM postings WHERE namespace = ? ORDER BY term, first"
+    for term, first, last, data in connection.execute(sql, (namespace,)):
+        packed = unpack(data)
+        memories = packed[:, 0]
+        total, *_, before, _ = found.get(term, (0, 0, -1, 0))
+        whole = len(data) > 0 and (memories[0], memories[-1]) == (first, last) and first > before
+        if whole and (memories[1:] > memories[:-1]).all():
+            total += int((packed * factors).sum())
+            found[term] = (total % (1 << 64), first, last, len(packed))
+        else:
+            found[term] = (-1, 0, 1 << 32, 0)
+    return found
 
 
 def read_latest(connection: apsw.Connection, namespace: int, term: int, most: int) -> list[int]:

@@ -10,9 +10,9 @@ from importlib import resources
 
 import apsw
 
-from fivefold.errors import NewerSchema, StoreError
+from fivefold.errors import DamagedStore, NewerSchema, StoreError
 from fivefold.stores.sql.memory_labels import stored_labels
-from fivefold.stores.sqlite import older_lexemes
+from fivefold.stores.sqlite import checksums, older_lexemes
 from fivefold.stores.sqlite.upgrade_copies import make_copy
 
 APPLICATION_ID = 0x35464C44
@@ -44,6 +44,12 @@ QUEUE = 13
 
 FORGOTTEN = 14
 """The version of the schema that first has marks of what was forgotten."""
+
+_ZEROS = {52: bytes(4), 64: bytes(4), 72: bytes(20)}
+"""Fields of the header that are zero, by their place."""
+
+CHECKSUMS = 15
+"""The version of the schema that first has a checksum of every row."""
 
 
 @cache
@@ -77,6 +83,8 @@ def migrate(connection: apsw.Connection, location: str, steps: Sequence[tuple[in
                     older_lexemes.move_all(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {newest}")
+        if version < newest and newest >= CHECKSUMS:
+            checksums.renew(connection)
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
@@ -87,6 +95,8 @@ def migrate(connection: apsw.Connection, location: str, steps: Sequence[tuple[in
 def version_of(connection: apsw.Connection, location: str, newest: int) -> int:
     version = int(connection.pragma("user_version"))
     application = int(connection.pragma("application_id"))
+    if (version, application) != (newest, APPLICATION_ID) and not checksums.has_sound_schema(connection):
+        raise DamagedStore(location, "its header or its schema was changed")
     if application not in (0, APPLICATION_ID) or (application == 0 and _has_tables(connection)):
         raise StoreError(f"{location!r} is another program's SQLite database; choose another path")
     if version > newest:
@@ -95,6 +105,17 @@ def version_of(connection: apsw.Connection, location: str, newest: int) -> int:
             "upgrade fivefold to open it"
         )
     return version
+
+
+def wrong_places(connection: apsw.Connection) -> list[int]:
+    """The first bytes of those fields of the file's header that always have one value and have another."""
+    if not connection.filename:
+        return []
+    header = connection.read("main", 0, 0, 100)[1]
+    version = int(connection.pragma("user_version")).to_bytes(4, "big")
+    fields = {0: b"SQLite format 3\0\x10\0", 20: b"\0\x40\x20\x20", 44: (4).to_bytes(4, "big"), **_ZEROS}
+    fields |= {56: (1).to_bytes(4, "big"), 60: version, 68: APPLICATION_ID.to_bytes(4, "big")}
+    return [place for place, field in sorted(fields.items()) if header[place : place + len(field)] != field]
 
 
 def show_newest(connection: apsw.Connection) -> None:

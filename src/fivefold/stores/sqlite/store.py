@@ -152,7 +152,8 @@ class SqliteStore:
         """Give the query planner fresh statistics where it asks for them."""
         self._must_be_writable()
         with self.connections.writer() as connection:
-            connection.execute("DELETE FROM answers WHERE expires_at <= ?", (to_micros(utc_now()),))
+            with transaction(connection):
+                connection.execute("DELETE FROM answers WHERE expires_at <= ?", (to_micros(utc_now()),))
             connection.execute("PRAGMA optimize")
         if not self.connections.in_memory:
             tidy(self.location)

@@ -10,7 +10,7 @@ from fivefold.stores.sql.checks import unsound_passages
 from fivefold.stores.sql.spaces import SPACE_COLUMNS, space_of
 from fivefold.stores.sql.transaction import Transaction
 from fivefold.stores.sql.vector_writer import SqlVectorWriter
-from fivefold.stores.sqlite import token_rows, vectors
+from fivefold.stores.sqlite import checksums, token_rows, vectors
 from fivefold.stores.sqlite.code_writer import CodeWriter
 from fivefold.stores.sqlite.dialect import SqliteDatabase
 from fivefold.stores.sqlite.sequences import reserve
@@ -88,8 +88,15 @@ class SqliteVectorWriter(SqlVectorWriter):
         self._drop_where(row, f"s.state = ? AND v.field IN ({', '.join('?' * len(codes))})", state, *codes)
 
     def drop_stray_vectors(self) -> None:
-        """Also all vectors of a memory whose passages do not agree, so that it gets new ones."""
+        """Also all vectors of a memory whose passages do not agree, and all of them if one is damaged."""
         self._write()
+        checksums.begin_again(self._connection, self._txn.key)
+        names = [name for name in checksums.tables(self._connection) if name.startswith(("vec_", "vectors", "tokens"))]
+        wrong = {name: keys for name in names if (keys := checksums.wrong_keys(self._connection, name))}
+        if wrong:
+            self.clear()
+        for name, keys in wrong.items():
+            checksums.forget_lost(self._connection, name, keys)
         for (dimension,) in self._txn.rows("SELECT DISTINCT dimension FROM spaces WHERE namespace = ?", self._txn.key):
             table = vectors.table_of(dimension)
             mine = "SELECT key FROM spaces WHERE namespace = ? AND dimension = ?"
