@@ -109,7 +109,7 @@ def renew(connection: apsw.Connection) -> None:
 
 
 def begin_again(connection: apsw.Connection, namespace: int) -> None:
-    """Before all that is derived from the memories of a namespace is made again: damage that goes with it is forgotten."""
+    """Forget the damage of what is derived from the memories of a namespace, before it is made again."""
     connection.executemany(
         "DELETE FROM entities WHERE key = ? AND namespace = ? AND by_hand = 0",
         [(key, namespace) for key in wrong_keys(connection, "entities")],

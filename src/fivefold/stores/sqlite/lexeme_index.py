@@ -38,6 +38,17 @@ def move_recent(connection: apsw.Connection, namespace: int, sessions: int, more
     _count(connection, namespace, sessions, ())
 
 
+def index_again(connection: apsw.Connection) -> None:
+    """Index the documents of all namespaces again, in a file whose counts have an older form."""
+    corpora = connection.execute("SELECT DISTINCT namespace, sessions FROM documents").fetchall()
+    columns = "namespace, sessions, memory, length, predicate, content"
+    connection.execute(f"INSERT INTO lexemes ({columns}) SELECT {columns} FROM documents")
+    for table in TABLES:
+        connection.execute(f"DELETE FROM {table}")
+    for namespace, sessions in corpora:
+        move_recent(connection, namespace, sessions)
+
+
 def add(connection: apsw.Connection, namespace: int, sessions: int, documents: Sequence[Document]) -> None:
     """Index documents, given in rising rows."""
     connection.executemany(
@@ -120,7 +131,7 @@ def wrong_statistics(connection: apsw.Connection, namespace: int) -> int:
         "SELECT sessions, memory, length, predicate, content FROM documents WHERE namespace = ?", (namespace,)
     ):
         document = Document(*row)
-        for lexeme, count in document.weights().items():
+        for lexeme, count in document.counts().items():
             expected = of_lexeme.setdefault((sessions, lexeme), [0, 0])
             expected[0] += 1
             expected[1] += postings.checksum(document.memory, count, document.length)

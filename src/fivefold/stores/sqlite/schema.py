@@ -12,7 +12,7 @@ import apsw
 
 from fivefold.errors import DamagedStore, NewerSchema, StoreError
 from fivefold.stores.sql.memory_labels import stored_labels
-from fivefold.stores.sqlite import checksums, older_lexemes
+from fivefold.stores.sqlite import checksums, lexeme_index, older_lexemes
 from fivefold.stores.sqlite.upgrade_copies import make_copy
 
 APPLICATION_ID = 0x35464C44
@@ -81,6 +81,8 @@ def migrate(connection: apsw.Connection, location: str, steps: Sequence[tuple[in
                 connection.execute(sql)
                 if number == POSTINGS:
                     older_lexemes.move_all(connection)
+                elif number == CHECKSUMS and version >= POSTINGS:
+                    lexeme_index.index_again(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {newest}")
         if version < newest and newest >= CHECKSUMS:
