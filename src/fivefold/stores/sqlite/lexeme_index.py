@@ -40,7 +40,7 @@ def move_recent(connection: apsw.Connection, namespace: int, sessions: int, more
 
 def index_again(connection: apsw.Connection) -> None:
     """Index the documents of all namespaces again, in a file whose counts have an older form."""
-    corpora = connection.execute("SELECT DISTINCT namespace, sessions FROM documents").fetchall()
+    corpora = rows(connection, "SELECT DISTINCT namespace, sessions FROM documents")
     columns = "namespace, sessions, memory, length, predicate, content"
     connection.execute(f"INSERT INTO lexemes ({columns}) SELECT {columns} FROM documents")
     for table in TABLES:
