@@ -38,16 +38,16 @@ class Changes:
         self._sums: dict[tuple[str, Key], list[int]] = {}
         self._again: set[tuple[str, Key]] = set()
         """Rows that are read again at the end: parts of them were written in place, or their checksum was deleted."""
-        self._add_counters(-1)
+        self._counters = self._read_counters()
 
     def note(self, change: apsw.PreUpdate) -> None:
         """Called by SQLite before it changes a row."""
         table = change.table_name
         if table == TABLE and change.op == "DELETE" and change.old:
-            place = str(change.old[0]), change.old[1]
+            place = str(change.old[1]), change.old[0]
             self._sums.pop(place, None)
             self._again.add(place)
-        if table in _WITHOUT or change.database_name != "main":
+        if table in _WITHOUT or (table, change.rowid) in self._again or change.database_name != "main":
             return
         if change.op != "INSERT":
             try:
@@ -69,13 +69,16 @@ class Changes:
             for found in _sums(self._connection, table, key).values():
                 sums = self._sums.setdefault((table, key), [0, 0])
                 sums[:] = (old + new for old, new in zip(sums, found, strict=True))
-        self._add_counters(1)
+        counters = self._read_counters()
+        for rows, sign in ((self._counters - counters, -1), (counters - self._counters, 1)):
+            for row in rows:
+                self._add(_COUNTERS, 0, row, sign)
+        self._connection.preupdate_hook(None)
         _write(self._connection, self._sums)
 
-    def _add_counters(self, sign: int) -> None:
-        """SQLite reports no change of these."""
-        for row in self._connection.execute(f"SELECT name, seq FROM {_COUNTERS}"):
-            self._add(_COUNTERS, 0, row, sign)
+    def _read_counters(self) -> set[tuple[Any, ...]]:
+        """The last keys of the tables, of which SQLite reports no change."""
+        return set(self._connection.execute(f"SELECT name, seq FROM {_COUNTERS}"))
 
     def _add(self, table: str, rowid: int, row: Sequence[Any], sign: int) -> None:
         place = table, rowid or row[0]
@@ -201,7 +204,7 @@ _key_columns: dict[str, str] = {}
 
 def _write(connection: apsw.Connection, sums: dict[tuple[str, Key], list[int]]) -> None:
     connection.executemany(
-        f"INSERT INTO {TABLE} VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+        f"INSERT INTO {TABLE} (name, key, rows, sum) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
         "rows = rows + excluded.rows, sum = sum + excluded.sum",
         [(*place, *change) for place, change in sums.items() if change != [0, 0]],
     )
