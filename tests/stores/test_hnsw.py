@@ -225,7 +225,7 @@ def test_vectors_of_unusual_length(postgres: Server, dimension: int) -> None:
 def test_a_model_of_too_many_numbers_is_an_error_in_plain_words(postgres: Server) -> None:
     with (
         fivefold.open(postgres.new_location(), embedder=WordVectors(16_001)) as engine,
-        pytest.raises(fivefold.StoreError, match="16000"),
+        pytest.raises(fivefold.EmbedderError, match="8,192"),
     ):
         engine.remember("too long")
 
