@@ -254,7 +254,7 @@ def test_statements_are_found_by_their_first_words_in_any_script(pair: StorePair
 def test_a_recall_is_forgotten_with_a_memory_it_returned(engine: Engine, id: str) -> None:
     """Whether it was logged already or still waits to be."""
     for flushed in (True, False):
-        engine.remember("Sarah drinks tea", id=id)
+        engine.remember(f"Sarah drinks tea, {flushed}", id=id)
         assert engine.recall("tea").hits
         if flushed:
             assert engine.stats().recalls == 1

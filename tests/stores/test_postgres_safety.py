@@ -87,6 +87,8 @@ def fill(engine: Engine) -> None:
     engine.remember_many(SENTENCES[:20])
     recall: Recall = engine.recall("who does Sarah report to?")
     engine.feedback(recall, used=[recall.hits[0].memory.id])
+    engine.remember("a slip of the tongue", id="slip")
+    engine.forget("slip")
     with engine.store.write(engine.namespace) as txn:
         vectors = WordVectors().embed(SENTENCES[:2])
         for memory, _ in txn.vectors.missing("active", 1_000):
