@@ -194,7 +194,7 @@ def _client(number: int, writes: float, begin: float, end: float) -> list[float]
     for question in questions[:3]:
         _engines[number % len(_engines)].recall(question, overrides=_WITHOUT)
     _wait_until(begin)
-    while time.time() < end:
+    while not ms or time.time() < end:
         engine, start = chance.choice(_engines), perf_counter()
         if chance.random() < writes:
             engine.remember(f"{chance.choice(questions)} {chance.random()}", speaker="user")
