@@ -122,3 +122,14 @@ def test_a_store_on_a_disk_that_is_full_already_is_opened_to_read(original: Path
         service.close()
     with toy(path) as engine:
         assert engine.remember("There is room again").stored
+
+
+@pytest.mark.parametrize("writes", range(0, 12, 2))
+def test_a_store_whose_making_was_cut_off_is_not_opened_to_read(tmp_path: Path, full: Disk, writes: int) -> None:
+    """The file is there and empty, and the next opening finds the disk full too."""
+    path = str(tmp_path / "new.db")
+    for _ in range(2):
+        with full.full_after(writes), pytest.raises(fivefold.StoreError, match="full"):
+            toy(path)
+    with toy(path) as engine:
+        engine.remember("Now there is room")

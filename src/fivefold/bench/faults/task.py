@@ -12,6 +12,7 @@ import numpy as np
 
 from fivefold.bench.faults.journal import Account, Journal
 from fivefold.engine import Engine
+from fivefold.errors import FivefoldError
 from fivefold.models.embedders import Matrix, Progress
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.values.memory import Memory
@@ -100,9 +101,14 @@ def store_of(folder: Path) -> Path:
 def opened(place: Path, namespace: str = "default", dimension: int = 16) -> Engine:
     """An engine on the store of a folder, or on a file, that loads no model."""
     path = store_of(place) if place.is_dir() else place
-    engine = Engine(SqliteStore(str(path)), namespace, embedder=Letters(dimension))
-    if engine.settings.find_changes:
-        engine.configure(find_changes=False, find_repeats=False, route_budget_ms=600_000)
+    store = SqliteStore(str(path))
+    try:
+        engine = Engine(store, namespace, embedder=Letters(dimension))
+        if engine.settings.find_changes:
+            engine.configure(find_changes=False, find_repeats=False, route_budget_ms=600_000)
+    except FivefoldError:
+        store.close()
+        raise
     return engine
 
 

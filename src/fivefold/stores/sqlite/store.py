@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -268,12 +268,18 @@ def _prepare(location: str) -> bool:
         try:
             _bring_up_to_date(location)
         except (apsw.FullError, apsw.IOError) as error:
-            if not exists or not is_full(error):
+            if not is_full(error) or not exists or not _has_schema(location):
                 raise
             _log.warning("the disk holding %r is full: the store is opened to read only", location)
             return True
     tidy(location)
     return False
+
+
+def _has_schema(location: str) -> bool:
+    """Whether there is anything to read; a file whose making was cut off is empty."""
+    with closing(connect(location, read_only=True)) as connection:
+        return int(connection.pragma("user_version")) > 0
 
 
 def _bring_up_to_date(location: str) -> None:
