@@ -117,10 +117,11 @@ def units() -> list[configparser.ConfigParser]:
 
 
 def test_the_units_of_systemd_start_commands_that_are_ones() -> None:
-    serving, backup, timer = units()
+    serving, backup, timer, repeated = units()
     assert parse(shlex.split(serving["Service"]["ExecStart"])[1:]) == "serve"
-    assert parse(shlex.split(backup["Service"]["ExecStart"])[1:]) == "backup"
-    assert serving["Service"]["Environment"] == backup["Service"]["Environment"]
+    for unit in (backup, repeated):
+        assert parse(shlex.split(unit["Service"]["ExecStart"])[1:]) == "backup"
+        assert serving["Service"]["Environment"] == unit["Service"]["Environment"]
     assert timer["Install"]["WantedBy"] == "timers.target"
     for option in ("NoNewPrivileges", "ProtectHome", "PrivateTmp", "RestrictNamespaces"):
         assert serving["Service"][option] == "yes"

@@ -79,7 +79,7 @@ ARGS: dict[str, list[str]] = {
     "bench speed": ["--sizes", "50", "--rounds", "5"],
     "bench hooks": ["--memories", "50", "--rounds", "1"],
     "bench async": ["--tasks", "5", "--seconds", "1", "--embedder", "wordllama"],
-    "bench faults": ["--kills", "2", "--seed", "1"],
+    "bench faults": ["--kills", "2", "--failures", "2", "--seed", "1"],
     "bench load": ["--clients", "2", "--seconds", "1", "--embedder", "wordllama"],
     "bench peers": ["--peers", "none", "--sizes", "100", "--questions", "2"],
     "bench locomo": ["{folder}/talk.json", "--recipes", "bm25,recipe:lexical", "--embedder", "wordllama"],
