@@ -28,117 +28,12 @@ os.environ.pop("COLUMNS", None)  # set where tests run in several processes; out
 collect_ignore = [] if all(map(find_spec, ("nbclient", "ipykernel"))) else ["test_notebook.py"]
 """A notebook needs its kernel. Without it that test is not collected, rather than skipped."""
 
-LONGEST = (
-    "tests/test_docs.py",
-    "tests/test_first_screen.py",
-    "tests/stores/",
-    "tests/transfer/test_migrate",
-    "tests/test_durability",
-    "tests/transfer/test_backup",
-    "tests/web/",
-    "tests/mcp/",
-    "tests/bench/",
-    "tests/cli/",
-    "tests/training/test_reader.py",
-)
-"""Files that take long, first: where several processes share the files, none is left with a long one at the end."""
-
-BY_FILE = {
-    "postgres": (
-        "tests/stores/test_citus",
-        "tests/stores/test_failover.py",
-        "tests/stores/test_postgres",
-        "tests/stores/test_replicas.py",
-        "tests/test_durability_postgres.py",
-    ),
-    "browser": ("tests/web/inspector/",),
-    "slow": (
-        "tests/adapters/",
-        "tests/bench/test_async_tasks.py",
-        "tests/bench/test_cache.py",
-        "tests/bench/test_faults.py::test_one_kill",
-        "tests/bench/test_hooks.py",
-        "tests/bench/test_load.py",
-        "tests/bench/peers/test_contest.py",
-        "tests/bench/test_plots.py",
-        "tests/bench/test_results.py",
-        "tests/bench/test_server.py",
-        "tests/cli/test_app.py",
-        "tests/cli/test_backup.py",
-        "tests/cli/test_bench.py",
-        "tests/cli/test_chat.py",
-        "tests/cli/test_commands.py",
-        "tests/cli/test_demo.py",
-        "tests/cli/test_faults.py",
-        "tests/hooks/test_entry.py",
-        "tests/hooks/test_resident.py",
-        "tests/cli/test_keys.py",
-        "tests/cli/test_lazy.py",
-        "tests/cli/test_forgotten_everywhere.py",
-        "tests/cli/test_learn.py",
-        "tests/cli/test_maintain.py",
-        "tests/cli/test_migrate.py",
-        "tests/cli/test_peers.py",
-        "tests/cli/test_recipes.py",
-        "tests/cli/test_safe.py",
-        "tests/cli/test_terminal.py",
-        "tests/cli/test_train_weights.py",
-        "tests/cli/test_transfer.py",
-        "tests/engine/test_fastapi.py",
-        "tests/engine/test_many_namespaces.py",
-        "tests/learning/test_background_training.py",
-        "tests/learning/test_from_use.py",
-        "tests/mcp/test_command.py",
-        "tests/mcp/test_keys.py",
-        "tests/mcp/test_page.py",
-        "tests/mcp/test_stdio.py",
-        "tests/models/embedders/test_openai.py",
-        "tests/models/rerankers/test_hosted.py",
-        "tests/models/test_bert.py",
-        "tests/retrieval/test_every_recipe.py",
-        "tests/retrieval/test_pipeline.py::test_any_text_is_a_question_or_a_clear_error",
-        "tests/retrieval/test_pipeline.py::test_every_sample_question_obeys_the_law",
-        "tests/retrieval/test_pipeline_learned.py",
-        "tests/service/test_idempotency.py",
-        "tests/service/test_tracing.py",
-        "tests/stores/test_conformance.py",
-        "tests/stores/test_shared_lexemes.py",
-        "tests/stores/test_sqlite",
-        "tests/test_durability.py",
-        "tests/test_first_screen.py",
-        "tests/test_full_disk.py",
-        "tests/test_notebook.py",
-        "tests/text/time_grammar/test_laws.py",
-        "tests/test_whole_api.py",
-        "tests/training/",
-        "tests/transfer/importers/test_importer.py",
-        "tests/transfer/test_backup.py",
-        "tests/transfer/test_jsonl.py::test_an_export_comes_back_as_it_was",
-        "tests/transfer/test_migrate",
-        "tests/transfer/test_restore.py",
-        "tests/web/",
-        "tests/writing/extract/test_model.py",
-        "tests/writing/extract/test_relations.py::test_a_long_text_is_read_in_one_go",
-        "tests/writing/extract/test_statements.py::test_long_texts_are_read_too",
-        "tests/writing/test_drift.py::test_indexing_anew",
-        "tests/writing/test_rebuild.py",
-    ),
-}
-"""The marker of whole files, and of single tests: they start servers or processes, train, or take long."""
-
 BY_FIXTURE = {
     "postgres": {"postgres", "own_postgres"},
     "browser": {"browser", "browser_page", "tab"},
     "slow": {"served", "talk"},
 }
 """The marker of each test that uses one of these fixtures, or has a parameter that is named like one."""
-
-
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Files that the marks leave out as a whole are not even imported."""
-    name = collection_path.relative_to(config.rootpath).as_posix()
-    left_out = [marker for marker in BY_FILE if f"not {marker}" in config.option.markexpr]
-    return True if any(f"{name}/".startswith(BY_FILE[marker]) for marker in left_out) else None
 
 
 def pytest_collection() -> None:
@@ -152,18 +47,18 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: [not item.nodeid.startswith(start) for start in LONGEST])
+    """Long tests first: where several processes share the files, none is left with a long one at the end."""
     for item in items:
         for marker in markers_of(item):
             item.add_marker(marker)
+    items.sort(key=lambda item: not any(item.iter_markers("slow")) and not any(item.iter_markers("browser")))
 
 
 def markers_of(item: pytest.Item) -> set[str]:
-    """What a test needs, by its file, its fixtures and its parameters."""
+    """What a test needs, by its fixtures and its parameters."""
     call = getattr(item, "callspec", None)
     used = {*getattr(item, "fixturenames", ()), *(str(value) for value in (call.params.values() if call else ()))}
-    by_fixture = {marker for marker, fixtures in BY_FIXTURE.items() if used & fixtures}
-    return by_fixture | {marker for marker, starts in BY_FILE.items() if item.nodeid.startswith(starts)}
+    return {marker for marker, fixtures in BY_FIXTURE.items() if used & fixtures}
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -16,6 +16,8 @@ from fivefold.engine import Engine
 from fivefold.stores.sqlite.store import SqliteStore
 from tests.support.toy_engine import Toy, toy
 
+pytestmark = pytest.mark.slow
+
 WRITERS = 8
 EACH = 24
 

@@ -19,6 +19,8 @@ from tests.support.own_database import opened
 from tests.support.postgres import Postgres
 from tests.support.round_trips import RoundTrips
 
+pytestmark = pytest.mark.postgres
+
 BATCH = 80
 CONNECT_S = 2
 

@@ -15,6 +15,8 @@ import pytest
 from tests.support.shell import clean
 from tests.test_docs import ROOT, Block, blocks, free_port
 
+pytestmark = pytest.mark.slow
+
 README = ROOT / "README.md"
 MOST_LINES = 60
 READY = re.compile(r"http://127\.0\.0\.1:\d+")

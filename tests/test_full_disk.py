@@ -17,6 +17,8 @@ from tests.support.full_disk import Disk, disk, no_file_grows
 from tests.support.toy_engine import toy
 from tests.web.conftest import asking
 
+pytestmark = pytest.mark.slow
+
 TEXTS = [{"id": f"old-{i}", "content": f"Ines met Tom{i} on 3 May 2024", "session_id": f"s{i % 3}"} for i in range(9)]
 POINTS = 5
 """At how many of its writes an operation finds the disk full, evenly from the first to the last."""

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 NOTEBOOK = Path(__file__).resolve().parent.parent / "docs" / "notebook.ipynb"
 EXECUTE = "import sys; from nbclient.cli import main; sys.argv[0] = 'jupyter-execute'; main()"
 

@@ -17,7 +17,7 @@ from tests.support.api_histories import History
 from tests.support.postgres import Server
 
 HISTORIES = int(os.environ.get("FIVEFOLD_TEST_HISTORIES", "0"))
-pytestmark = pytest.mark.timeout(300 + 60 * HISTORIES)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300 + 60 * HISTORIES)]
 
 
 def run_histories(new_location: Callable[[Path], str], histories: int, steps: int) -> None:

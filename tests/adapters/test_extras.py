@@ -6,6 +6,10 @@ import json
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 LIBRARIES = {
     "langchain": ("langchain_core", "langchain"),
     "llama_index": ("llama_index", "llama-index"),

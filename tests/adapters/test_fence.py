@@ -18,6 +18,8 @@ from fivefold.adapters.hits import OPENING
 from fivefold.engine import Engine
 from tests.support.hostile import HOSTILE, SPEAKER, assert_harmless, quotes_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def guests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:

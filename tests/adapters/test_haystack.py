@@ -17,6 +17,8 @@ from fivefold.adapters.haystack import FivefoldRetriever
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
 
+pytestmark = pytest.mark.slow
+
 TEMPLATE = "{% for document in documents %}{{ document.content }}\n{% endfor %}---\n{{ question }}"
 ASKED = {"memory": {"query": "what is my badge ID?"}, "prompt": {"question": "what is my badge ID?"}}
 

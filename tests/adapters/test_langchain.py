@@ -30,6 +30,8 @@ from fivefold.adapters.langchain import FivefoldChatHistory, FivefoldRetriever
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
 
+pytestmark = pytest.mark.slow
+
 MESSAGES: list[BaseMessage] = [
     SystemMessage("Be brief."),
     HumanMessage(

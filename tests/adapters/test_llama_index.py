@@ -20,6 +20,8 @@ from fivefold.adapters.llama_index import FivefoldMemory, FivefoldMemoryBlock, F
 from fivefold.engine import Engine
 from fivefold.text.fence import CLOSE, OPEN, fenced
 
+pytestmark = pytest.mark.slow
+
 MESSAGES = [
     ChatMessage(role="system", content="Be brief."),
     ChatMessage(

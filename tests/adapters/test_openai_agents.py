@@ -17,6 +17,8 @@ from fivefold.engine import Engine
 from fivefold.errors import StoreClosed
 from fivefold.values.serialize import Json
 
+pytestmark = pytest.mark.slow
+
 ITEMS: list[Json] = [
     {"role": "user", "content": "  What is the weather in Oslo? \x00"},
     {

@@ -20,6 +20,8 @@ from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
 from fivefold.values.filter_input import filter_of
 
+pytestmark = pytest.mark.slow
+
 ASKED = "how does Ana take her tea?"
 KEYWORDS: dict[str, Any] = {
     "filter": "speaker:ana",

@@ -13,6 +13,8 @@ from fivefold.engine.async_engine import AsyncEngine
 from fivefold.errors import StoreError
 from tests.support.toy_engine import Toy
 
+pytestmark = pytest.mark.slow
+
 
 def measured(tmp_path: Path, tasks: int = 12) -> AsyncReport:
     return asyncio.run(async_tasks._measure(tmp_path / "x.db", tasks, 1.0, Toy(), False))

@@ -23,6 +23,8 @@ from fivefold.models.embedders.fivefold_minilm import FivefoldMiniLM
 from fivefold.models.embedders.minilm import MiniLM
 from fivefold.values.reading import Passage, QuestionReading, Reading
 
+pytestmark = pytest.mark.slow
+
 TEXTS = ["the heron", "a grey heron by the weir", "bread", "the heron"]
 
 

@@ -23,6 +23,7 @@ from fivefold.stores.sqlite.schema import migrations
 from tests.support.postgres import Server
 
 
+@pytest.mark.slow
 def test_one_kill_and_one_failure_of_each_operation_lose_nothing() -> None:
     count = len(tasks_for(None))
     report = run_faults(count, count, seed=3)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from fivefold.bench.hooks import BASELINE, measure_hooks
 from fivefold.hooks.agents import AGENTS
+
+pytestmark = pytest.mark.slow
 
 
 def test_every_hook_is_measured() -> None:

@@ -21,6 +21,8 @@ from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
 from tests.support.toy_engine import toy
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def mem() -> Iterator[Engine]:

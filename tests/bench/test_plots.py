@@ -32,6 +32,8 @@ from fivefold.bench.scores import Scores
 from fivefold.errors import MissingExtra
 from fivefold.retrieval.recipe import RACED
 
+pytestmark = pytest.mark.slow
+
 
 def test_every_plot_is_a_picture_with_all_colours(run: Run, scored: Mapping[str, Scores], tmp_path: Path) -> None:
     draw(tmp_path, run, collect_results(run, scored, ks=(5, 10, 20), seed=None))

@@ -23,6 +23,8 @@ from fivefold.bench.tables import markdown, overall
 from fivefold.errors import InvalidInput, StoreError
 from fivefold.values.serialize import Json
 
+pytestmark = pytest.mark.slow
+
 Scored = Mapping[str, Scores]
 
 

@@ -10,6 +10,8 @@ from fivefold.errors import InvalidInput
 from fivefold.retrieval.recipe_file import known_recipes
 from tests.support.postgres import Server
 
+pytestmark = pytest.mark.slow
+
 SCHEMAS = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'fivefold_speed%'"
 
 

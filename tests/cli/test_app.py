@@ -14,6 +14,8 @@ import pytest
 import fivefold
 from tests.support.shell import Command, Small, clean, process
 
+pytestmark = pytest.mark.slow
+
 BAD: list[tuple[list[str], str, str]] = [
     (["add", " "], "InvalidInput", "content is empty"),
     (["add", "x", "--type", "rumour"], "InvalidInput", "it is one of fact, preference, event, entity, procedure"),

@@ -8,8 +8,11 @@ import sys
 from pathlib import Path
 
 import apsw
+import pytest
 
 from tests.support.shell import Command, Small, process
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_store_goes_and_comes_back(small: Small, command: Command) -> None:

@@ -18,6 +18,8 @@ from fivefold.retrieval.recipe import RACED
 from tests.support import bench_data
 from tests.support.shell import Command
 
+pytestmark = pytest.mark.slow
+
 CURVE = [(size, 80.0 * (size / 1e7) ** 0.3) for size in (1_000, 10_000, 100_000)]
 
 

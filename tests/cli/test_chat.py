@@ -15,7 +15,7 @@ import fivefold
 from fivefold.cli.chat import GREETING, PROMPT
 from tests.support.shell import clean, process
 
-pytestmark = pytest.mark.usefixtures("warm")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm")]
 TALK = "I live in Leeds\n\n  I take my tea without milk  \nhow do I take my tea?\nI moved from Leeds to Bristol\n"
 
 

@@ -15,6 +15,8 @@ import fivefold
 from fivefold.cli.app import command_tree
 from tests.support.shell import ARGS, NEEDS_SERVER, NEEDS_TORCH, READS_STORES, RUNS_ON, STORELESS, WHOLE, Command, Small
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "cli.md").read_text("utf-8")
 DOCS = runpy.run_path(str(ROOT / "docs" / "make_cli_help.py"))

@@ -8,7 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.support.shell import clean, process
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_second_demo_adds_nothing_and_says_so(sample_path: str, tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from fivefold.bench.faults import run
 from fivefold.bench.faults.report import FaultReport, OperationFaults
 from tests.support.shell import Command
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_command_prints_a_row_for_each_operation_and_their_sum(command: Command) -> None:
     ran = command("bench", "faults", "--kills", "1", "--failures", "1")

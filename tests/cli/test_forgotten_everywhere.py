@@ -18,6 +18,8 @@ from tests.support.hook_events import Hooks, new_hooks, wait_for
 from tests.support.shell import Ran
 from tests.support.web_server import Served
 
+pytestmark = pytest.mark.slow
+
 COUNT, ASKED = 200, 50
 SECRET = re.compile(rb"zyx\d{3}qwz", re.IGNORECASE)
 QUESTION = "Which parcel came with the blue van?"

@@ -13,6 +13,8 @@ from fivefold.stores import open_store
 from fivefold.values.access import HERE
 from tests.support.shell import Command
 
+pytestmark = pytest.mark.slow
+
 
 def made(command: Command, *options: str) -> dict[str, str]:
     ran = command("keys", "create", "the bot", "--role", "writer", *options, "--store", "team.db", "--json")

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 HEAVY = ["apsw", "httpx", "numpy", "onnxruntime", "rich", "snowballstemmer", "sqlite_vec", "tokenizers", "wordllama"]
 
 HELP = """

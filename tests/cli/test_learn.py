@@ -20,6 +20,8 @@ from fivefold.learning.model_store import NEVER
 from tests.support.shell import Command, Small
 from tests.support.synthetic_users import after_the_preferred, furnished, talk
 
+pytestmark = pytest.mark.slow
+
 JUDGED = """
 [[routes]]
 name = "lexical"

@@ -17,6 +17,8 @@ import fivefold
 from fivefold.testing.vectors import WordVectors
 from tests.support.shell import Command, Small, clean
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_round_is_a_table(small: Small, command: Command) -> None:
     ran = command("maintain", "--store", small.path)

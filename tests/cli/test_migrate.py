@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.support.postgres import Server
 from tests.support.shell import Command, Small, process
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_store_goes_to_a_server_and_back(small: Small, command: Command, postgres: Server) -> None:

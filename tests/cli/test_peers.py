@@ -11,6 +11,8 @@ from fivefold.bench.peers import run
 from fivefold.bench.peers.report import PeerReport, PeerRow, compare
 from tests.support.shell import Command
 
+pytestmark = pytest.mark.slow
+
 ROWS = (
     PeerRow(
         "fivefold default", "hybrid", "1", "10,000", 10_000, 9, 900.0, 4.0, 6.0, 3.0, 0.8, 0.2, 120.0, 30.0, own=True

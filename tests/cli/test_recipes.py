@@ -18,7 +18,7 @@ from fivefold.retrieval.recipe import Recipe
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe, parse_recipe
 from tests.support.shell import Command, Small, process
 
-pytestmark = pytest.mark.usefixtures("warm")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm")]
 BESIDE = ("--set", "routes.vec_full_session.on=false", "--set", "routes.lexical_session.on=false")
 """Memsense where no session memory is found: the path on which neighbours come along."""
 

@@ -8,6 +8,8 @@ import fivefold
 from tests.support.hostile import FORGED, HOSTILE, SPEAKER, assert_fenced, forging
 from tests.support.shell import Command, Small
 
+pytestmark = pytest.mark.slow
+
 NASTY = "red \x1b[31malert\x1b[0m\x07 \x9b2J bell\x7f \u202eltr\u2066 zero\u200bwidth \U000e0041tag [bold]x[/bold] [/]"
 HIDDEN = "\x1b\x07\x9b\x7f\u202e\u2066\u200b\U000e0041"
 

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from tests.support import shell
 from tests.support.shell import Small, clean, process
 
-pytestmark = pytest.mark.usefixtures("warm")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm")]
 STYLE = re.compile(r"\x1b\[[\d;]*m")
 
 

@@ -12,6 +12,8 @@ from fivefold.models.weights import load
 from tests.cli.test_commands import documented_keys
 from tests.support.shell import NEEDS_TORCH, Command, Small, process
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", sorted(NEEDS_TORCH))
 def test_D7_training_writes_a_model_and_tells_the_figures_of_every_split(name: str, small: Small) -> None:

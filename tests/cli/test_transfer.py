@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.shell import Command, Small, process
 
-pytestmark = pytest.mark.usefixtures("warm")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm")]
 
 
 def test_export_and_import_carry_everything_over_once(small: Small, command: Command) -> None:

@@ -7,12 +7,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import httpx
+import pytest
 from fastapi import FastAPI, Request
 from starlette.responses import StreamingResponse
 
 import fivefold
 from fivefold.engine.async_engine import AsyncEngine
 from tests.support.toy_engine import Toy
+
+pytestmark = pytest.mark.slow
 
 USERS = 20
 EACH = 10

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 COUNT = 10_000
 WRITERS = int(os.environ.get("FIVEFOLD_TEST_NAMESPACES", "2000"))
 

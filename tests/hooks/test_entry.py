@@ -18,6 +18,8 @@ from fivefold.hooks import entry
 from fivefold.hooks.state import HookSettings
 from tests.support.hook_events import Hooks, new_hooks, wait_for
 
+pytestmark = pytest.mark.slow
+
 SLOW = ["json", "re", "socket", "subprocess", "pathlib", "typing", "enum", "contextlib", "fivefold"]
 """Modules that take long to load, and fivefold itself."""
 

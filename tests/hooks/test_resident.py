@@ -16,6 +16,8 @@ from fivefold.hooks.entry import namespace_of
 from fivefold.hooks.resident import is_running
 from tests.support.hook_events import Hooks, new_hooks, wait_for
 
+pytestmark = pytest.mark.slow
+
 START = {"claude-code": "SessionStart", "codex": "SessionStart", "cursor": "sessionStart"}
 STOP = {"claude-code": "Stop", "codex": "Stop", "cursor": "stop"}
 COMPACT = {"claude-code": "PreCompact", "codex": "PreCompact", "cursor": "preCompact"}

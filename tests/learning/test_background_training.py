@@ -13,6 +13,8 @@ from fivefold.learning.fitting import fit
 from fivefold.learning.training import learned_reranker
 from tests.support.synthetic_users import after_the_preferred, furnished, talk
 
+pytestmark = pytest.mark.slow
+
 
 def test_it_trains_after_enough_feedback_and_not_before(store_path: str) -> None:
     with furnished(store_path, notes=60) as engine:

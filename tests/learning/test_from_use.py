@@ -29,6 +29,8 @@ from tests.support.synthetic_users import (
     talk,
 )
 
+pytestmark = pytest.mark.slow
+
 ASKED = 160
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.shell import process
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("args", "told"),

@@ -23,6 +23,8 @@ from fivefold.values.access import Role
 from tests.support.mcp_client import HIDDEN, MODERN, Talk, over_http, text_of
 from tests.support.web_server import Served
 
+pytestmark = pytest.mark.slow
+
 SECRETS = [*(record["content"] for record in HIDDEN), "Q-99613", "warden", "behind the clock"]
 CALLERS: dict[str, tuple[Role, list[str]]] = {
     "reader": ("reader", ["default"]),

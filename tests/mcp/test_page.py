@@ -22,6 +22,8 @@ from fivefold.mcp.tools import TOOLS
 from fivefold.values.schema import name_of
 from tests.support.mcp_client import connected, text_of
 
+pytestmark = pytest.mark.slow
+
 TEXT = (Path(__file__).resolve().parents[2] / "docs" / "mcp.md").read_text("utf-8")
 
 

@@ -9,9 +9,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import fivefold
 from tests.cli.test_lazy import loaded
 from tests.support.mcp_client import command
+
+pytestmark = pytest.mark.slow
 
 HELLO = {
     "jsonrpc": "2.0",

@@ -13,6 +13,8 @@ from fivefold.models.embedders.base import Embedder, Matrix, unit
 from fivefold.models.embedders.fivefold_minilm import FivefoldMiniLM
 from fivefold.models.embedders.minilm import MiniLM
 
+pytestmark = pytest.mark.slow
+
 MIXED = [" ".join(["the river sensor drifts when the water is cold"] * n) + f" {n}" for n in (9, 1, 60, 3, 0, 25, 1, 2)]
 OPENINGS = [
     f"{what} {i}" for i in range(60) for what in ("kettle", "the meeting with Priya moved to Thursday afternoon")

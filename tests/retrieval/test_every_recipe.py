@@ -19,6 +19,8 @@ from fivefold.testing.recipes import steady
 from tests.retrieval.test_pipeline import lawful
 from tests.support.toy_engine import Toy, toy
 
+pytestmark = pytest.mark.slow
+
 every_recipe = pytest.mark.parametrize("name", known_recipes())
 UNITS = ("memory", "turn", "session")
 

@@ -34,6 +34,7 @@ def lawful(answer: fivefold.Recall) -> None:
     assert [hit.rank for hit in answer] == list(range(1, len(answer) + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recipe", known_recipes())
 def test_every_sample_question_obeys_the_law(sample_engine: Engine, recipe: str) -> None:
     """All by the default; each other recipe is asked a third of them, and each third by several."""
@@ -42,6 +43,7 @@ def test_every_sample_question_obeys_the_law(sample_engine: Engine, recipe: str)
         lawful(sample_engine.recall(question.query, recipe=recipe, now=question.now))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(question=st.text(min_size=1, max_size=200), k=st.integers(1, 50))
 def test_any_text_is_a_question_or_a_clear_error(sample_engine: Engine, question: str, k: int) -> None:

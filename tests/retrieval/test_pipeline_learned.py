@@ -28,6 +28,8 @@ from tests.stores.test_named_times import BEFORE as BEFORE_TIMES
 from tests.support.dial import Dial
 from tests.support.synthetic_users import after_the_preferred, furnished, talk
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 
 

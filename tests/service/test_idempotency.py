@@ -36,6 +36,8 @@ from tests.support.postgres import Server
 from tests.support.shared_tables import shared_tables
 from tests.support.shell import clean
 
+pytestmark = pytest.mark.slow
+
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 SCOPE = "b0b0 POST /v1/namespaces/work/memories"
 DONE = StoredResponse(201, '{"stored": ["m1"]}')

@@ -22,6 +22,8 @@ from fivefold.service import tracing
 from tests.support.spans import recorded_spans
 from tests.support.toy_engine import toy
 
+pytestmark = pytest.mark.slow
+
 SECRET = "The safe opens with 7719-Zebra"
 QUESTION = "what opens the safe of Zebra?"
 

@@ -31,7 +31,7 @@ from tests.support.postgres import Server
 
 __all__ = ["cluster"]
 
-pytestmark = pytest.mark.skipif(not os.environ.get(CITUS), reason=f"{CITUS} names no cluster")
+pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not os.environ.get(CITUS), reason=f"{CITUS} names no cluster")]
 
 NAMES = ("one", "other", "third", "fourth", "fifth")
 ASKED = [question.query for question in sample.questions()][::9]

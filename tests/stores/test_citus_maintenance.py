@@ -24,7 +24,7 @@ from tests.support.shell import Ran, process
 
 __all__ = ["cluster"]
 
-pytestmark = pytest.mark.skipif(not os.environ.get(CITUS), reason=f"{CITUS} names no cluster")
+pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not os.environ.get(CITUS), reason=f"{CITUS} names no cluster")]
 
 
 def nodes_of(status: Status) -> list[Node]:

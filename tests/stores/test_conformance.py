@@ -19,6 +19,8 @@ from fivefold.testing.recalls import RecallLaws
 from tests.support.cluster import CITUS, distributed, on_one_shard
 from tests.support.postgres import Server
 
+pytestmark = pytest.mark.slow
+
 
 class TestSqlite(StoreConformance):
     """A file for each test."""

@@ -21,6 +21,8 @@ from tests.support.own_database import opened
 from tests.support.postgres import Postgres
 from tests.support.processes import children
 
+pytestmark = pytest.mark.postgres
+
 
 @pytest.fixture
 def primary() -> Iterator[Postgres]:

@@ -20,6 +20,8 @@ from fivefold.testing.times import Stored as StoredTimes
 from tests.support.own_database import OwnDatabase, opened
 from tests.support.postgres import Server
 
+pytestmark = pytest.mark.postgres
+
 KNOWN = schema.migrations()
 NEXT = (KNOWN[-1][0] + 1, "ALTER TABLE memories ADD COLUMN flavour text; CREATE TABLE flavours (name text);")
 

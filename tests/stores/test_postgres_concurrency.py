@@ -21,6 +21,8 @@ from fivefold.testing.vectors import WordVectors
 from tests.support.own_database import opened
 from tests.support.postgres import Server
 
+pytestmark = pytest.mark.postgres
+
 EACH = 120
 PATIENCE_S = 60.0
 

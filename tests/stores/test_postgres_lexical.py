@@ -14,6 +14,8 @@ from fivefold.values.filters import Filter
 from tests.support.own_database import opened
 from tests.support.postgres import Server
 
+pytestmark = pytest.mark.postgres
+
 DOCUMENTS = 600
 VOCABULARY = [f"{start}{end}{number}" for start in "bdfgkmr" for end in "aeiou" for number in range(8)]
 WEIGHTS = [1 / (database + 1) for database in range(len(VOCABULARY))]

@@ -20,6 +20,8 @@ from fivefold.values.serialize import Json
 from tests.support.own_database import opened
 from tests.support.postgres import Server
 
+pytestmark = pytest.mark.postgres
+
 INJECTED = (
     "'; DROP TABLE memories; --",
     '"; DROP SCHEMA fivefold CASCADE; --',

@@ -34,6 +34,8 @@ from fivefold.writing.queue_entries import entries_of
 from tests.stores.test_postgres_trips import METHODS
 from tests.support.postgres import Server
 
+pytestmark = pytest.mark.postgres
+
 OWN, OTHER = namespace_key("own"), namespace_key("other")
 
 

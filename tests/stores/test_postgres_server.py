@@ -15,6 +15,8 @@ from tests.support.postgres import Postgres, Server, _reachable, installed
 from tests.support.processes import alive, children
 from tests.support.round_trips import RoundTrips
 
+pytestmark = pytest.mark.postgres
+
 
 def noted(server: Server, database: str | None = None) -> list[object]:
     with server.connect(database) as connection:

@@ -12,6 +12,8 @@ from fivefold.stores.postgres.store import PostgresStore
 from fivefold.testing.vectors import WordVectors
 from tests.support.postgres import Server
 
+pytestmark = pytest.mark.postgres
+
 STOPPED = r"longer than 500 ms and was stopped.*what it wrote was undone.*statement_timeout_ms"
 
 

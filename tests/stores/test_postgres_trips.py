@@ -26,6 +26,8 @@ from fivefold.values.recall_trace import RouteRun
 from tests.support.postgres import Server
 from tests.support.round_trips import RoundTrips
 
+pytestmark = pytest.mark.postgres
+
 LATENCY_S = 0.05
 """Long enough that statements sent in one go are all on their way before the first answer is back."""
 

@@ -14,6 +14,8 @@ from fivefold.stores.postgres import schema
 from tests.support.own_database import OwnDatabase, opened
 from tests.support.postgres import Server
 
+pytestmark = pytest.mark.postgres
+
 
 @pytest.fixture
 def database(postgres: Server) -> Iterator[OwnDatabase]:

@@ -18,6 +18,8 @@ from fivefold.stores.postgres.store import PostgresStore
 from tests.support.own_database import opened
 from tests.support.postgres import Postgres
 
+pytestmark = pytest.mark.postgres
+
 PATIENCE_S = 20.0
 DEFAULT = namespace_key("default")
 

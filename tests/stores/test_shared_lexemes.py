@@ -23,6 +23,8 @@ from tests.support.lexeme_tables import empty_store
 from tests.support.older_files import BEFORE_POSTINGS, FTS5_INDEX
 from tests.support.toy_engine import Toy, toy
 
+pytestmark = pytest.mark.slow
+
 SMALL, LARGE, MIXED = 1, 2, 3
 """Namespaces with the same documents: in the table alone, in the index alone, in both."""
 

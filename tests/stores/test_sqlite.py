@@ -21,6 +21,8 @@ from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.testing.recipes import steady_recipes
 from tests.support.toy_engine import toy
 
+pytestmark = pytest.mark.slow
+
 # opening
 
 

@@ -22,6 +22,8 @@ from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.store import SqliteStore
 from tests.support.toy_engine import Toy, toy
 
+pytestmark = pytest.mark.slow
+
 
 def test_memory_and_vec0_give_the_same_neighbours(store_path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = np.random.default_rng(1)

@@ -16,7 +16,10 @@ import torch
 from tests.training.scripts import scripts
 from tests.training.talks import corpus, encoder
 
-pytestmark = pytest.mark.filterwarnings("ignore:Sparse invariant checks", "ignore:Sparse CSR tensor")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:Sparse invariant checks", "ignore:Sparse CSR tensor"),
+]
 """PyTorch's words about its own sparse tables, by which misleading memories are found."""
 
 

@@ -17,6 +17,8 @@ from fivefold.values.reading import Passage
 from tests.training.scripts import scripts
 from tests.training.talks import corpus, encoder
 
+pytestmark = pytest.mark.slow
+
 PASSAGES = [
     Passage("Which thing has Mia mended?"),
     Passage("Mia (7 May 2023): I mended the old boat yesterday.", "What did you do with the boat?"),

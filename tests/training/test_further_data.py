@@ -12,6 +12,8 @@ import pytest
 
 from tests.training.scripts import scripts
 
+pytestmark = pytest.mark.slow
+
 HOTPOT = [
     {
         "question": "Which of the two bridges is older?",

@@ -13,6 +13,8 @@ from training.fusion.listwise import Array, Lists, fit, gradient
 
 from fivefold.retrieval.stages.terms import TERMS
 
+pytestmark = pytest.mark.slow
+
 SMALL = np.full(3, 1e-3, np.float32)
 """A penalty that lets the weights move."""
 

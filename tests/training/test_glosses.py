@@ -10,6 +10,8 @@ from training.glosses.train import learn, words
 
 from fivefold.text.gloss_lexicon import LANGUAGES
 
+pytestmark = pytest.mark.slow
+
 SENTENCES = [
     ("the witch sleeps", "die hexe schläft"),
     ("the witch laughs", "die hexe lacht"),

@@ -21,6 +21,8 @@ import torch
 from fivefold.models.bert import tokenizer
 from fivefold.models.reader import Said, SaidPair
 
+pytestmark = pytest.mark.slow
+
 PARTS = "evaluate export figures learn lessons like outside pair_reader pairs scenes school teacher train wordings"
 made = SimpleNamespace(**{name: import_module(f"training.reader.{name}") for name in PARTS.split()})
 

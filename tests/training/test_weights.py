@@ -23,6 +23,8 @@ from fivefold.models.embedders import DEFAULT, embed_texts, embedder
 from fivefold.models.weights import features, load
 from fivefold.models.weights.heads import heads_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def rows() -> list[Row]:

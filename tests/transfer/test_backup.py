@@ -32,6 +32,8 @@ from tests.support.migrating import exported
 from tests.support.postgres import Server
 from tests.support.toy_engine import toy
 
+pytestmark = pytest.mark.slow
+
 NOW = "2025-12-01T12:00:00Z"
 QUESTIONS = ("where do I live now?", "what did Sarah say about the Kestrel?", "how do I take my tea?")
 

@@ -24,6 +24,7 @@ from fivefold.writing import pipeline
 from tests.support.toy_engine import toy
 
 
+@pytest.mark.slow
 def test_an_export_comes_back_as_it_was(sample_engine: Engine, tmp_path: Path) -> None:
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
     count = sample_engine.export_jsonl(first)

@@ -22,6 +22,8 @@ from tests.support.migrating import ODD, QUESTIONS, TOKENS, checksums, exported,
 from tests.support.postgres import Server
 from tests.support.toy_engine import Toy, toy
 
+pytestmark = pytest.mark.slow
+
 # what arrives
 
 

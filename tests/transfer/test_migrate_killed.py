@@ -15,6 +15,8 @@ from fivefold.transfer.migrate import migrate
 from tests.support.migrating import exported
 from tests.support.postgres import Server
 
+pytestmark = pytest.mark.slow
+
 ROWS = 25
 """Rows in a batch, so that there are many."""
 

@@ -23,6 +23,8 @@ from tests.support.migrating import ODD, checksums, exported, interrupted, meanw
 from tests.support.postgres import Server
 from tests.support.toy_engine import toy
 
+pytestmark = pytest.mark.slow
+
 
 def test_what_is_there_already_is_checked_and_passed_over(lived: str, target: str) -> None:
     """As after a run that was killed between two namespaces."""

@@ -22,6 +22,8 @@ from tests.support.backups import killed_at, left, lived_in
 from tests.support.migrating import exported
 from tests.support.toy_engine import toy
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def lived(sample_path: str, tmp_path: Path) -> str:

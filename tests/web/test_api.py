@@ -17,6 +17,8 @@ from fivefold.web.paths import quoted
 from fivefold.web.rest.operations import IN, JSON, OPERATIONS
 from tests.support.web_requests import ask, in_order
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 HERE = "/v1/namespaces/default"
 PAGE = 3

@@ -16,6 +16,8 @@ from fivefold.web.rest.operations import OPERATIONS
 from tests.support.web_requests import ask, in_order
 from tests.web.conftest import asking
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def keyed(service: Service) -> Iterator[tuple[TestClient, str]]:

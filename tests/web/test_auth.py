@@ -19,6 +19,8 @@ from fivefold.web.security import Sites
 from tests.support.web_requests import sent
 from tests.web.conftest import UNLIMITED, asking
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[Service]:

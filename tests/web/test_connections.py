@@ -14,6 +14,8 @@ from fivefold.web import connections, logs
 from fivefold.web.connections import ConnectionLimits, Connections, network_of, room_for
 from fivefold.web.server import Server, listen, server_config
 
+pytestmark = pytest.mark.slow
+
 WHOLE = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]

@@ -13,6 +13,8 @@ from starlette.testclient import TestClient
 from fivefold.service.service import Service, open_service
 from fivefold.web.app import create_app
 
+pytestmark = pytest.mark.slow
+
 HERE = "/v1/namespaces/default"
 
 

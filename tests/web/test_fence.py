@@ -7,6 +7,8 @@ from starlette.testclient import TestClient
 
 from tests.support.hostile import HOSTILE, SPEAKER, assert_fenced, assert_harmless
 
+pytestmark = pytest.mark.slow
+
 PLACE = "/v1/namespaces/guests"
 
 

@@ -20,6 +20,8 @@ from fivefold.service.service import Service, open_service
 from fivefold.web.idempotency import KeyedWrite
 from tests.web.conftest import UNLIMITED, asking
 
+pytestmark = pytest.mark.slow
+
 HERE = "/v1/namespaces/default"
 PROBLEM = "urn:fivefold:problem:"
 

@@ -16,6 +16,8 @@ from fivefold.web.rest.operations import OPERATIONS, Operation
 from tests.support.web_requests import ask, path_of
 from tests.web.conftest import UNLIMITED, asking
 
+pytestmark = pytest.mark.slow
+
 THEIRS, MINE, NOBODYS = "quokkas", "mine", "nowhere"
 SECRETS = ("quokka", "Xanthippe", "Zebulon", "tuxedo")
 """Words that only the other namespace holds: in its name, ids, texts, names, tags, settings."""

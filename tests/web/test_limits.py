@@ -16,6 +16,8 @@ from fivefold.service.problems import KINDS
 from fivefold.service.service import open_service
 from tests.web.conftest import asking
 
+pytestmark = pytest.mark.slow
+
 
 class Clock:
     """A clock that only goes on when told."""

@@ -19,6 +19,8 @@ from fivefold.stores import open_store
 from fivefold.web import logs
 from tests.support.web_server import Served
 
+pytestmark = pytest.mark.slow
+
 TEXTS = ("7719-Zebra", "Quillfeather", "Marzipan")
 """Words of memories, questions and ids, none of which a log may hold."""
 

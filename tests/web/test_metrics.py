@@ -19,6 +19,8 @@ from fivefold.stores import open_store
 from tests.support.toy_engine import toy
 from tests.support.web_server import Served
 
+pytestmark = pytest.mark.slow
+
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 

@@ -16,6 +16,8 @@ from fivefold.web.rest.operations import OPERATIONS
 from tests.support.mcp_client import Talk, over_http
 from tests.support.web_server import Served
 
+pytestmark = pytest.mark.slow
+
 NOW = "2025-12-20T09:00:00Z"
 QUESTION = "How many times did I actually go to Berlin in 2025, and when?"
 SAME = {

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fivefold.web.paths import NameConvertor, quoted
+
+pytestmark = pytest.mark.slow
 
 CONVERTOR = NameConvertor()
 

@@ -14,6 +14,8 @@ from starlette.requests import Request
 from fivefold.web.auth import is_local
 from fivefold.web.peer import Peer
 
+pytestmark = pytest.mark.slow
+
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 NOBODY = 65_534
 

@@ -18,6 +18,8 @@ from fivefold.values.access import Refused, Unauthorized
 from fivefold.web.problems import problem_and_headers
 from tests.web.conftest import asking
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -15,6 +15,8 @@ from fivefold.web.request_spans import TracedRequests
 from tests.support.spans import recorded_spans
 from tests.support.toy_engine import toy
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "what opens the safe of Zebra?"
 
 

@@ -31,6 +31,8 @@ from fivefold.web.security import Sites
 from fivefold.web.streaming import LINES
 from tests.web.conftest import UNLIMITED
 
+pytestmark = pytest.mark.slow
+
 CHECKS = [
     not_a_server_error,
     status_code_conformance,

@@ -17,6 +17,8 @@ from fivefold.web.app import create_app
 from fivefold.web.security import CSP, Sites
 from tests.support.web_requests import sent
 
+pytestmark = pytest.mark.slow
+
 HERE = "/v1/namespaces/default"
 
 

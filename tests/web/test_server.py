@@ -25,6 +25,8 @@ from fivefold.web.security import is_loopback
 from fivefold.web.server import CannotListen, listen, until_stopped, url_of
 from tests.support.web_server import Served
 
+pytestmark = pytest.mark.slow
+
 
 def test_what_was_accepted_is_finished(tmp_path: Path) -> None:
     """Told to stop while writes are under way, it answers those, takes no more, keeps its notes and ends well."""

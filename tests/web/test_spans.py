@@ -14,6 +14,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from tests.support.shell import process
 from tests.support.web_server import Served
 
+pytestmark = pytest.mark.slow
+
 
 class Collector(HTTPServer):
     """Takes spans in, on a free port of this machine."""

@@ -12,6 +12,8 @@ from starlette.testclient import TestClient
 from fivefold.service.service import Service, open_service
 from tests.web.conftest import UNLIMITED, asking
 
+pytestmark = pytest.mark.slow
+
 LINES = {"Content-Type": "application/x-ndjson"}
 
 

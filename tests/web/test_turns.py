@@ -19,6 +19,8 @@ from fivefold.service.service import Service, open_service
 from fivefold.values.access import HERE
 from fivefold.web.app import create_app
 
+pytestmark = pytest.mark.slow
+
 DEFAULT = "/v1/namespaces/default"
 THREADS, WRITERS, WRITES = 6, 3, 8
 """A server that has few threads, of which writes may take some, and more writes than threads."""

@@ -22,7 +22,7 @@ from fivefold.service.keys import Keyring
 from fivefold.stores import open_store
 from tests.support.web_server import Served
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")]
 
 AT = "/v1/namespaces/default"
 

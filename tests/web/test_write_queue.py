@@ -12,6 +12,8 @@ from fivefold.service.limits import Limits
 from fivefold.service.service import Service, open_service
 from tests.web.conftest import asking
 
+pytestmark = pytest.mark.slow
+
 HERE = "/v1/namespaces/default"
 LATER = {"wait": "false"}
 

@@ -78,6 +78,7 @@ def test_talk_that_changes_wholly_is_indexed_anew(kitchen: Engine) -> None:
     assert (again.jaccard, again.reindexed) == (1.0, False)
 
 
+@pytest.mark.slow
 def test_indexing_anew_changes_no_answer(store_path: str) -> None:
     engine = Engine(open_store(store_path), embedder=WordVectors(), clock=lambda: NOW)
     engine.remember_many(KITCHEN)

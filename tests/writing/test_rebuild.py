@@ -14,6 +14,8 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.stores.sqlite.connection import connect
 
+pytestmark = pytest.mark.slow
+
 TEXTS = ["The kettle is blue", "Bertil wants rye flour", "Sarah sits in Berlin", "Nightjar came on 8 May 2025"]
 
 

@@ -17,6 +17,8 @@ from fivefold.bench.peers.report import PeerReport
 from fivefold.bench.peers.work import prepare, write_pool
 from tests.support import bench_data
 
+pytestmark = pytest.mark.slow
+
 MISSING = Entrant("Nowhere", "peer_lancedb.py", "hybrid", "nowhere", ("fivefold-no-such-engine==1.0",))
 BROKEN = Entrant("Broken", "peer_nothing.py", "hybrid", "broken", option="x")
 

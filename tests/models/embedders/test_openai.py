@@ -13,6 +13,8 @@ from fivefold.errors import EmbedderError
 from fivefold.models.embedders import embedder
 from fivefold.models.embedders.openai import OpenAI
 
+pytestmark = pytest.mark.slow
+
 
 def vector_of(text: str) -> list[float]:
     """A vector that tells its text apart: its number and a constant."""

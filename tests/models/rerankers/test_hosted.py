@@ -13,6 +13,8 @@ from fivefold.models.rerankers.hosted import Hosted
 from fivefold.values.reading import Passage
 from tests.support.rerank_service import SHAPES, Service, serving
 
+pytestmark = pytest.mark.slow
+
 every_service = pytest.mark.parametrize("name", list(SHAPES))
 
 

@@ -17,6 +17,8 @@ from fivefold.text.time_grammar import EARLIEST, find_window, find_windows
 from tests.text.time_grammar.test_golden import BERLIN, GOLDEN, NOW, TALK
 from tests.text.time_grammar.test_nothing import NOTHING
 
+pytestmark = pytest.mark.slow
+
 ZONES = [
     UTC,
     BERLIN,

@@ -19,6 +19,8 @@ from fivefold.errors import InvalidInput
 from fivefold.transfer.importers import import_from
 from tests.support.exports import BREAD, MOVE, NINE, chatgpt, claude, message, node, said, write
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def mem(tmp_path: Path) -> Iterator[Engine]:

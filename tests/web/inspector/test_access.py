@@ -19,6 +19,8 @@ from fivefold.web.inspector.login import local_path
 from tests.support.web_server import Served
 from tests.web.inspector.conftest import WatchedPage
 
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
 
 class Locked(NamedTuple):
     server: Served

@@ -13,6 +13,8 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 from tests.support.web_server import Served
 from tests.web.inspector.conftest import WatchedPage
 
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
 QUESTION = urlencode(
     {"q": "What did I tell Sarah about the Berlin office last week?", "now": "2025-12-22T09:00:00", "k": 3}
 )

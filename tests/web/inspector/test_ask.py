@@ -21,6 +21,8 @@ from fivefold.web.inspector.rendering import STATIC, environment, figure, score
 from tests.support.web_server import Served
 from tests.web.inspector.conftest import WatchedPage
 
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
 COFFEE = "How do I take my coffee these days?"
 NOW = "2025-12-20T09:00:00"
 

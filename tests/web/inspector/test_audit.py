@@ -18,6 +18,8 @@ from fivefold.web.auth import COOKIE
 from fivefold.web.inspector import router
 from fivefold.web.rest.operations import OPERATIONS
 
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
 HTML = {"Accept": "text/html"}
 OPEN = {"/", "/static/{name}", "/login", "/logout"}
 """Paths that belong to no namespace."""

@@ -21,6 +21,8 @@ from tests.support.web_server import Served
 from tests.web.inspector.conftest import WatchedPage
 from tests.web.inspector.test_ask import NOW, address
 
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
 RACES = "List every race I ran this year, please."
 
 

@@ -7,6 +7,8 @@ import pytest
 from fivefold.values.graph import CO_MENTION, Edge, Entity
 from fivefold.web.inspector.entity_kinds import kind_of
 
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
 
 def edge(source: int, relation: str, target: int) -> Edge:
     return Edge(1, "a", relation, "b", "structural", 0.9, 1, None, None, source, target)

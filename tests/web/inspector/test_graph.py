@@ -12,6 +12,8 @@ from playwright.sync_api import Browser, Page, expect
 from tests.support.web_server import Served
 from tests.web.inspector.conftest import WatchedPage
 
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
 OWN = "graph-changed"
 LAYOUT = """async ([boxes, links, centre]) => {
   const { layout } = await import(document.querySelector("script[type=module]").src);

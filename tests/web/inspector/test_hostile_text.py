@@ -16,6 +16,8 @@ import fivefold
 from tests.support.hostile import HOSTILE as FENCE_BREAKING
 from tests.support.web_server import Served
 
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
 HTMX_SHA256 = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
 D3_FORCE_SHA256 = "8e1be7793295819c9475a1c46eef79d5a558b3fed8a2715ebe56609018665bec"
 

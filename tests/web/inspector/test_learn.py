@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 import fivefold
 from fivefold.learning.adaptation import BOUND, Adaptation
 from fivefold.web.inspector.learn import make_shifts
 from tests.support.web_server import Served
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 OWN = "learn-changed"
 

@@ -17,6 +17,8 @@ from fivefold.web.app import create_app
 from fivefold.web.inspector import live
 from tests.support.web_server import STOP_S, Served
 
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
 TEXT = "<script>document.title = 'owned'</script> The bees are in the orchard"
 NAMESPACE = "/v1/namespaces/live"
 

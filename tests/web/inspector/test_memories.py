@@ -16,6 +16,8 @@ from fivefold.stores import open_store
 from tests.support.web_server import Served
 from tests.web.inspector.conftest import WatchedPage
 
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
 PARTS = "memories-in-parts"
 OWN = "memories-changed"
 """What these tests write goes here."""

@@ -11,10 +11,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser
 
 from tests.test_docs import ROOT, free_port
 from tests.web.inspector.conftest import WatchedPage
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def match_in(pattern: str, text: str) -> str:

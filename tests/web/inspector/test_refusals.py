@@ -14,6 +14,8 @@ from fivefold.web.app import create_app
 from fivefold.web.auth import COOKIE
 from fivefold.web.inspector import router
 
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
 HTML = {"Accept": "text/html"}
 OPEN = {"/login", "/logout"}
 

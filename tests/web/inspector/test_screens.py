@@ -16,6 +16,8 @@ from tests.support.web_server import Served
 from tests.test_docs import ROOT
 from tests.web.inspector.conftest import WatchedPage
 
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
 MOST_BYTES = 150_000
 BERLIN = {"q": "What did I tell Sarah about the Berlin office last week?", "now": "2025-12-22T09:00:00"}
 ALLERGIC = {"q": "Is there any medicine I'm allergic to?", "now": "2025-12-20T09:00:00"}

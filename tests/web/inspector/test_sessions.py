@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page, expect
@@ -13,6 +14,8 @@ from fivefold.values.memory import Session
 from fivefold.web.inspector.sessions import TURNS
 from fivefold.web.inspector.timeline import NARROW, WIDE, Strip, make_timeline
 from tests.support.web_server import Served
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 OWN = "sessions-changed"
 FIRST, NEAR = datetime(2025, 1, 6, 8), timedelta(days=2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from fivefold.settings import Settings, settings_of
@@ -9,6 +10,8 @@ from fivefold.values.fields import fields_of
 from fivefold.web.inspector.form_fields import text_of, value_of
 from fivefold.web.inspector.settings import GROUPS
 from tests.support.web_server import Served
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 OWN = "settings-changed"
 DEFAULTS = Settings().to_dict()

@@ -5,10 +5,14 @@ from __future__ import annotations
 import html
 import re
 
+import pytest
+
 from fivefold.values.excerpt import LONG
 from fivefold.values.recall_trace import PassageMatch, WordMatch
 from fivefold.web.inspector.rendering import environment
 from fivefold.web.inspector.shown_text import MOST_INLINE, around_passage, is_inline, is_long
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 TEXT = '<script>alert("tea")</script> & tea'
 

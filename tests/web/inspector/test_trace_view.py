@@ -17,6 +17,8 @@ from fivefold.web.inspector.cards import make_cards
 from fivefold.web.inspector.rendering import address, stack
 from fivefold.web.inspector.trace_view import count_dropped, make_waterfall, split_question
 
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
 
 def test_marking_loses_nothing_of_a_question(sample_engine: Engine) -> None:
     marked = set()

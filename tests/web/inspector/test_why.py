@@ -10,6 +10,8 @@ from playwright.sync_api import Page, expect
 from tests.support.web_server import Served
 from tests.web.inspector.test_ask import address
 
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
 BERLIN = "What did I tell Sarah about the Berlin office last week?"
 
 

@@ -16,6 +16,8 @@ from fivefold.values.memory import Record
 from fivefold.writing.extract.model import ModelExtractor
 from fivefold.writing.extract.rules import Rules
 
+pytestmark = pytest.mark.slow
+
 RECORD = Record(
     content="I moved from Leeds to Bristol yesterday", speaker="Maya", event_at=datetime(2025, 1, 6, 9, tzinfo=UTC)
 )

@@ -480,6 +480,7 @@ def test_words_thrown_together_are_read(text: str, speaker: str | None) -> None:
     assert_sound(text, speaker)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "piece",

@@ -387,6 +387,7 @@ def test_other_values_are_not_the_same(one: str, other: str) -> None:
     assert not same_value(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit", ["my a is ", "I live in Leeds and ", "I moved from A-A ", '"', "“", "...", "A: ", "a.m. "]
 )
