@@ -52,6 +52,7 @@ def test_the_zone_moves_the_day(engine: Engine) -> None:
         ({"timezone": [1, 2]}, "timezone must be a known time zone, such as Europe/Berlin, not \\[1, 2"),
         ({"hops": 9}, "hops must be a whole number from 0 to 3"),
         ({"hops": 1.5}, "hops must be a whole number"),
+        ({"ef_search": 0}, "ef_search must be a whole number from 1 to 1000"),
         ({"sure_entity": 2}, "sure_entity must be a number from 0 to 1"),
         ({"recent_days": 0}, "recent_days"),
         ({"few_months": (30, 90)}, "few_months"),

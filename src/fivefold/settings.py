@@ -55,6 +55,11 @@ class Settings(TimeSettings):
     temporal_weight: Annotated[
         RouteWeight | None, About("How much the time that a question names counts", left_out="the recipe's")
     ] = None
+    ef_search: Annotated[
+        int | None,
+        Between(1, 1_000),
+        About("Candidates while an HNSW index of a PostgreSQL store is searched (R3)", left_out="the store's"),
+    ] = None
     learn_after: Annotated[
         int,
         Between(0, 1_000_000),

@@ -88,15 +88,17 @@ class PostgresSearchReader(SqlSearchReader):
         self._server = scope.server
         self._ns = scope.ns
         self._counts: dict[int, dict[int, int]] | None = None
+        self._ef_search: int | None = None
 
     def vector_space(self) -> VectorSpace | None:
-        """The active space; the number of its vectors is read with it, since the next search needs it."""
+        """The active space; the number of its vectors and `ef_search` are read with it: the next search needs them."""
         rows = self._scope.rows(
-            "SELECT s.key, s.embedder, s.dimension, s.tokens, h.field, h.type, h.count FROM spaces s "
+            "SELECT s.key, s.embedder, s.dimension, s.tokens, h.field, h.type, h.count, "
+            "(SELECT (n.settings::json ->> 'ef_search')::int FROM namespaces n WHERE n.key = :ns) FROM spaces s "
             "LEFT JOIN held h ON h.namespace = :ns AND h.space = s.key WHERE s.namespace = :ns AND s.state = 'active'"
         )
         self._counts = {}
-        for *_, field, type, count in rows:
+        for *_, field, type, count, self._ef_search in rows:
             if field is not None:
                 self._counts.setdefault(field, {})[type] = count
         return space_of(rows[0]) if rows else None
@@ -260,7 +262,9 @@ class PostgresSearchReader(SqlSearchReader):
         return any((self._counts or {}).get(FIELDS.index(where), {}).values())
 
     def _settings(self, indexed: bool, depth: int) -> tuple[str, ...]:
-        return vectors.settings(indexed, depth, self._server.options, self._server.iterative)
+        if not indexed:
+            return ()
+        return vectors.settings(depth, self._ef_search or self._server.options.hnsw_ef_search, self._server.iterative)
 
     def _texts_by_index(self, space: VectorSpace, depth: int) -> bool:
         """Whether the index serves the search of whole texts by which sides of exchanges are found."""

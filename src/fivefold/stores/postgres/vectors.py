@@ -124,12 +124,10 @@ def _by_half(space: VectorSpace) -> str:
     return f"embedding::halfvec({space.dimension}) <#> :vector::vector::halfvec({space.dimension})"
 
 
-def settings(indexed: bool, depth: int, options: Options, iterative: bool) -> tuple[str, ...]:
+def settings(depth: int, ef_search: int, iterative: bool) -> tuple[str, ...]:
     """What a statement that uses an HNSW index runs under; pgvector can go on searching since 0.8."""
-    if not indexed:
-        return ()
     return (
-        f"SET LOCAL hnsw.ef_search = {max(options.hnsw_ef_search, min(deeper(depth), 1_000))}",
+        f"SET LOCAL hnsw.ef_search = {max(ef_search, min(deeper(depth), 1_000))}",
         *(("SET LOCAL hnsw.iterative_scan = relaxed_order",) if iterative else ()),
         "SET LOCAL enable_sort = off",
         "SET LOCAL enable_seqscan = off",

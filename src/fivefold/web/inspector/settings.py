@@ -43,6 +43,7 @@ GROUPS = {
         "fan_out",
         "sure_entity",
         "route_budget_ms",
+        "ef_search",
         "answer_with",
         "unlikely_memories",
         "check_days",
