@@ -19,7 +19,8 @@ from fivefold.retrieval.recipe_file import known_recipes, load_recipe, parse_rec
 from tests.support.shell import Command, Small, process
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm")]
-BESIDE = ("--set", "routes.vec_full_session.on=false", "--set", "routes.lexical_session.on=false")
+SESSIONS = [route.name for route in load_recipe("memsense").routes if route.name.endswith("_session")]
+BESIDE = [part for name in SESSIONS for part in ("--set", f"routes.{name}.on=false")]
 """Memsense where no session memory is found: the path on which neighbours come along."""
 
 
@@ -93,7 +94,7 @@ def test_show_says_whether_a_cross_encoder_replaces_the_score_or_adds_to_it(comm
 
 def test_show_folds_what_is_off(command: Command) -> None:
     out = command("recipes", "show", "engram").out
-    assert re.search(r"dense +dense, field full, depth 20, weight 1, 3 off", out)
+    assert re.search(r"dense +dense, field full, of memories, depth 20, weight 1, 3 off", out)
     assert "typed" not in out
 
 

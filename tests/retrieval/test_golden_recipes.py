@@ -85,9 +85,24 @@ def test_m1_each_route_finds_what_only_its_field_says(words: Engine, route: str,
         assert all(runs[own][row] > runs[name][row] + 0.1 for name in others), runs
 
 
-def test_m1_there_are_eight_routes_and_two_of_them_over_sessions() -> None:
+def test_m1_there_are_eight_routes_and_again_eight_over_sessions() -> None:
     names = [route.name for route in load_recipe("memsense").routes]
-    assert names == [*ROUTES, "vec_full_session", "lexical_session"]
+    assert names == [*ROUTES, *(f"{name}_session" for name in ROUTES)]
+
+
+@pytest.mark.parametrize(("route", "told"), M1, ids=[route for route, _ in M1])
+def test_M5_a_session_is_ranked_by_its_sides_and_facets_too(
+    words: Engine, route: str, told: list[dict[str, str]]
+) -> None:
+    words.remember_many([{"session_id": "s", **item, **AT} for item in told])
+    words.remember_many([{"content": f"filler {name}", "session_id": name, **AT} for name in ("one", "two")])
+    for store in True, False:
+        answer = words.recall("zebra crossing", recipe="memsense", overrides={"fusion.store": store})
+        hit = next(hit for hit in answer if hit.memory.session_id == "s")
+        assert hit.routes[f"{route}_session"] == 1
+        if route not in ("vec_full", "lexical"):
+            best = {run.route: (run.hits[0].row, run.hits[0].score) for run in answer.routes if run.hits}
+            assert best[f"{route}_session"] == (hit.memory.row, best[route][1])
 
 
 def test_m1_the_next_user_turn_is_put_on_the_one_before_when_it_arrives(words: Engine) -> None:

@@ -74,7 +74,7 @@ def _rrf(parts: Sequence[RoutePlan], context: SearchContext, fusion: FusionSpec)
     arms = []
     for part in parts:
         field = part.options.field if isinstance(part.options, DenseOptions) else None
-        sessions = isinstance(part.options, LexicalOptions) and part.options.of == "sessions"
+        sessions = isinstance(part.options, DenseOptions | LexicalOptions) and part.options.of == "sessions"
         arms.append(Arm(part.route, part.depth, part.weight, field, sessions))
     return context.reader.search.rrf(
         context.space, _vector(context), words(context.query), arms, fusion.k, context.keep

@@ -12,7 +12,10 @@ from fivefold.values.vectors import VectorField
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One route's share in a statement that searches and fuses at once: a dense field, or words."""
+    """One route's share in a statement that searches and fuses at once: a dense field, or words.
+
+    With `sessions` it finds session memories: by their words, or by that field of the best of their turns.
+    """
 
     route: str
     depth: int

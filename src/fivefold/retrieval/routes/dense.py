@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fivefold.retrieval.best_passage import lucky_gain
 from fivefold.retrieval.routes.base import BaseRoute, SearchContext
+from fivefold.stores.queries import Arm
 from fivefold.values.field_types import About
 from fivefold.values.filters import Filter
 from fivefold.values.recall_trace import RouteHit
@@ -19,9 +20,13 @@ SPREAD = 0.095
 
 @dataclass(frozen=True, slots=True)
 class DenseOptions:
-    """Which of a memory's texts is compared (M1)."""
+    """Which of a memory's texts is compared (M1), and whether the session is found to which it belongs (M5)."""
 
     field: Annotated[VectorField, About("Which text of a memory is compared")] = "full"
+    of: Annotated[
+        Literal["memories", "sessions"],
+        About("Whether the memories themselves are found, or whole sessions by the best of their turns"),
+    ] = "memories"
 
 
 class Dense(BaseRoute):
@@ -31,7 +36,7 @@ class Dense(BaseRoute):
     options = DenseOptions
 
     def finds_sessions(self, options: DenseOptions) -> bool:
-        return options.field == "session"
+        return options.field == "session" or options.of == "sessions"
 
     def vector_fields(self, options: DenseOptions) -> tuple[VectorField, ...]:
         if options.field in ("user", "assistant", "next_user"):
@@ -42,6 +47,10 @@ class Dense(BaseRoute):
         if context.space is None:
             return []
         search, vector = context.reader.search.dense, context.question_vector()
+        if options.of == "sessions":
+            arm = Arm("sessions", depth, 1.0, options.field, sessions=True)
+            fused = context.reader.search.rrf(context.space, vector, (), [arm], 1.0, keep)
+            return [RouteHit(hit.row, hit.score) for hit in fused]
         hits = search(context.space, options.field, vector, depth, keep)
         if options.field != "full":
             return hits

@@ -9,7 +9,7 @@ from fivefold.stores.postgres import lexical, vectors
 from fivefold.stores.postgres.dialect import POSTGRES
 from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.queries import Arm, Composite
-from fivefold.stores.sql.exchanges import SIDES, best_of_side, texts_for, turns_near
+from fivefold.stores.sql.exchanges import SIDES, best_of_side, sessions_of, texts_for, turns_near
 from fivefold.stores.sql.kept_rows import ALL, Kept
 from fivefold.values.decay import Curve
 from fivefold.values.times import DAY_MICROS, to_micros
@@ -55,6 +55,8 @@ def rrf(
             found = lexical.search(f"arm{i}", lexemes, namespace, arm.depth, keep, arm.sessions) if lexemes else None
         elif space is None or vector is None:
             found = None
+        elif arm.sessions:
+            found = _sessions(f"arm{i}", arm.field, space, arm.depth, keep, indexed[i], has_vectors[i])
         else:
             found = _arm(f"arm{i}", arm.field, space, arm.depth, keep, indexed[i], has_vectors[i])
         if found is None:
@@ -77,6 +79,18 @@ def _arm(
     if where in SIDES:
         return _side(name, space, where, depth, keep, indexed, has_vectors)
     return vectors.search(name, space, where, depth, keep, indexed) if has_vectors else None
+
+
+def _sessions(
+    name: str, where: VectorField, space: VectorSpace, depth: int, keep: Kept, indexed: bool, has_vectors: bool
+) -> Statement | None:
+    """Sessions by the best of their turns, which no filter narrows."""
+    turns = _arm(f"{name}_turns", where, space, texts_for(depth), ALL, indexed, has_vectors)
+    if turns is None:
+        return None
+    best = sessions_of(POSTGRES, f"(SELECT memory AS row, score FROM {name}_turns)", depth, keep)
+    sql = f"{turns[0]}, {name} AS MATERIALIZED (SELECT row AS memory, score FROM ({best}) AS sessions)"
+    return sql, {**turns[1], **keep.values("paired")}
 
 
 def dense_side(

@@ -187,7 +187,11 @@ class PostgresSearchReader(SqlSearchReader):
     ) -> list[FusedHit]:
         kept = self._scope.kept_rows(keep)
         indexed = [
-            space is not None and arm.field is not None and self._by_index(space, arm.field, arm.depth, kept)
+            space is not None
+            and arm.field is not None
+            and self._by_index(
+                space, arm.field, texts_for(arm.depth) if arm.sessions else arm.depth, ALL if arm.sessions else kept
+            )
             for arm in arms
         ]
         has_vectors = [arm.field is None or self._has_vectors(arm.field) for arm in arms]
@@ -199,7 +203,8 @@ class PostgresSearchReader(SqlSearchReader):
         )
         if statement is None:
             return []
-        settings = self._settings(any(indexed) or texts_indexed, texts_for(deepest) if sided else deepest)
+        wide = sided or any(arm.sessions for arm in arms)
+        settings = self._settings(any(indexed) or texts_indexed, texts_for(deepest) if wide else deepest)
         rows = self._search(*statement, settings)
         return [FusedHit(arms[arm].route, *rest) for arm, *rest in rows]
 

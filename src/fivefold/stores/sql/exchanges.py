@@ -39,6 +39,16 @@ def best_of_side(sql: Dialect, side: VectorField, turns: str, stored: str, depth
     )
 
 
+def sessions_of(sql: Dialect, turns: str, depth: int, keep: Kept) -> str:
+    """The best rows of session memories, each with the score of the best of its turns among `turns` (M5)."""
+    return (
+        f"SELECT s.memory AS row, max(found.score) AS score FROM {turns} AS found CROSS JOIN memories m "
+        f"CROSS JOIN sessions s WHERE m.row = found.row AND {sql.unindexed('m.namespace')} = :ns "
+        f"AND s.namespace = :ns AND s.id = m.session_id AND s.memory IS NOT NULL{keep.among('s.memory', 'paired')} "
+        f"GROUP BY s.memory ORDER BY max(found.score) DESC, s.memory LIMIT {depth}"
+    )
+
+
 def _sides(sql: Dialect, side: VectorField, turns: str) -> str:
     """Rows and scores of the memories whose side is a turn of `turns`.
 

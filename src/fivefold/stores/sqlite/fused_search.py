@@ -16,7 +16,7 @@ import numpy as np
 
 from fivefold.stores.protocol import VectorSpace
 from fivefold.stores.queries import Arm, Composite, FusedHit
-from fivefold.stores.sql.exchanges import SIDES, best_of_side, texts_for, turns_near
+from fivefold.stores.sql.exchanges import SIDES, best_of_side, sessions_of, texts_for, turns_near
 from fivefold.stores.sql.kept_rows import ALL, Kept, KeptRows
 from fivefold.stores.sqlite import lexical_search
 from fivefold.stores.sqlite.connection import one_snapshot
@@ -80,7 +80,7 @@ def rrf(
         values |= {f"weight{i}": arm.weight}
         if arm.field is not None and space is not None and vector is not None:
             values["vector"] = vector.tobytes()
-            source = _ranked_side(space, arm, keep) if arm.field in SIDES else _nearest(space, arm.field, arm.depth)
+            source = _source(space, arm, arm.field, keep)
         elif arm.field is None and i in hits:
             values[f"hits{i}"] = json.dumps(list(hits[i]))
             source = f"(SELECT value AS row, NULL AS score, key + 1 AS rank FROM json_each(:hits{i}))"
@@ -157,9 +157,16 @@ def _turns(space: VectorSpace, depth: int, keep: Kept) -> str:
     return f"turns AS MATERIALIZED ({turns_near(SQLITE, near)})"
 
 
-def _ranked_side(space: VectorSpace, arm: Arm, keep: Kept) -> str:
-    assert arm.field is not None
-    best = best_of_side(SQLITE, arm.field, "turns", _nearest(space, arm.field, arm.depth), arm.depth, keep)
+def _source(space: VectorSpace, arm: Arm, where: VectorField, keep: Kept) -> str:
+    """What an arm finds, as a table of row, score and rank; sessions are found by turns that no filter narrows."""
+    depth, among, kept = (texts_for(arm.depth), ALL, "NULL") if arm.sessions else (arm.depth, keep, ":kept")
+    best = _nearest(space, where, depth, kept)
+    if where in SIDES:
+        best = best_of_side(SQLITE, where, "turns", best, depth, among)
+    elif not arm.sessions:
+        return best
+    if arm.sessions:
+        best = sessions_of(SQLITE, f"({best})" if where in SIDES else best, arm.depth, keep)
     return f"(SELECT row, score, row_number() OVER (ORDER BY score DESC, row) AS rank FROM ({best}) AS best)"
 
 
