@@ -93,6 +93,15 @@ def test_a_copy_to_a_server_survives_its_kills_and_leaves_no_schema(postgres: Se
     assert left == []
 
 
+def test_no_failing_disk_is_waited_for_where_none_is_written(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy to a server only reads its file, and goes on without an end."""
+    copy = CopyToServer(postgres.dsn(), f"faults_{postgres.new_schema()}")
+    monkeypatch.setattr(run, "tasks_for", lambda dsn: (Add(), copy))
+    (row,) = run_faults(0, 2, dsn=postgres.dsn()).operations
+    assert (row.operation, row.failures) == ("add", 2)
+    assert row.ok, row.problems
+
+
 def test_an_account_knows_what_is_sure() -> None:
     account = Account()
     cut_off = account.read(["ready", "begin 0", "done 0 0.25", "begin 1", "done 1 0.5", "begin 2"])

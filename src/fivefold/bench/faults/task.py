@@ -54,6 +54,8 @@ class Task(ABC):
     name = ""
     again = False
     """Whether an operation that was cut off is done again under its number, and goes on where it stopped."""
+    writes_files = True
+    """Whether a failing disk disturbs it."""
 
     def prepare(self, folder: Path) -> None:
         """Make what the operation needs, before the first kill."""
