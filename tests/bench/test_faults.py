@@ -17,7 +17,7 @@ from fivefold.bench.faults.journal import Account
 from fivefold.bench.faults.moves import MOVES, Copy, CopyToServer, Reembed, Restore, Upgrade, make_oldest
 from fivefold.bench.faults.run import run_faults, tasks_for
 from fivefold.bench.faults.task import Task, Verdict, fill, opened, store_of
-from fivefold.bench.faults.writes import WRITES, Add, Batch, Forget, Supersede, Update
+from fivefold.bench.faults.writes import WRITES, Add, Batch, Forget, ForgottenSource, Supersede, Update
 from fivefold.errors import InvalidInput, StoreError
 from fivefold.stores.sqlite.schema import migrations
 from tests.support.postgres import Server
@@ -93,6 +93,15 @@ def test_a_copy_to_a_server_survives_its_kills_and_leaves_no_schema(postgres: Se
     assert left == []
 
 
+def test_no_failing_disk_is_waited_for_where_none_is_written(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy to a server only reads its file, and goes on without an end."""
+    copy = CopyToServer(postgres.dsn(), f"faults_{postgres.new_schema()}")
+    monkeypatch.setattr(run, "tasks_for", lambda dsn: (Add(), copy))
+    (row,) = run_faults(0, 2, dsn=postgres.dsn()).operations
+    assert (row.operation, row.failures) == ("add", 2)
+    assert row.ok, row.problems
+
+
 def test_an_account_knows_what_is_sure() -> None:
     account = Account()
     cut_off = account.read(["ready", "begin 0", "done 0 0.25", "begin 1", "done 1 0.5", "begin 2"])
@@ -109,6 +118,7 @@ LOSSES: dict[str, tuple[Task, Account, Verdict]] = {
     "an update is undone": (Update(), Account(done=[5]), Verdict(lost=1)),
     "the mark is missing": (Supersede(), Account(unsure=[0]), Verdict(half_written=1)),
     "what was forgotten is there": (Forget(), Account(done=[2]), Verdict(lost=2)),
+    "a forgotten source came back": (ForgottenSource(), Account(done=[0, 1], unsure=[2]), Verdict(lost=2)),
     "another backup than the last": (Restore(), Account(done=[0]), Verdict(lost=1)),
     "the embedder before": (Reembed(), Account(done=[1]), Verdict(lost=1)),
 }
@@ -124,6 +134,24 @@ def test_what_is_lost_or_half_written_is_seen(loss: str, tmp_path: Path) -> None
                 {"id": id, "content": f"{id} add2x"} for id in ("piece-1-3", "piece-2-0", "before-0", "after-0")
             )
     assert task.check(tmp_path, account) == verdict
+
+
+def test_a_reinstate_that_was_lost_or_done_in_part_is_seen(tmp_path: Path) -> None:
+    task = ForgottenSource()
+    task.prepare(tmp_path)
+    assert task.check(tmp_path, Account(done=[2, 3])) == Verdict()
+    with opened(tmp_path) as engine:
+        engine.forget("said-2-0")
+        engine.forget("said-3-1")
+    assert task.check(tmp_path, Account(done=[2])) == Verdict(lost=1)
+    assert task.check(tmp_path, Account(unsure=[3])) == Verdict(half_written=1)
+
+
+def test_a_forgotten_source_stays_away_and_a_reinstated_one_comes_back_after_kills_and_failures() -> None:
+    row = run.disturb(ForgottenSource(), 8, 16, random.Random(6), lambda done: None)
+    assert row.ok, row.problems
+    assert (row.kills, row.failures, row.clean) == (8, 16, 24)
+    assert row.acknowledged > 8
 
 
 def test_a_file_of_the_oldest_schema_has_the_memories_and_is_brought_up_to_date(tmp_path: Path) -> None:
@@ -153,4 +181,4 @@ def test_an_error_of_the_engine_is_a_problem_of_the_operation() -> None:
 
 def test_names_differ() -> None:
     names = [task.name for task in (*WRITES, *MOVES)]
-    assert len(set(names)) == len(names) == 16
+    assert len(set(names)) == len(names) == 17

@@ -286,6 +286,23 @@ class LifeLaws(StoreFixtures):
         assert engine.reinstate("s") is None
         assert len(engine.remember_messages(chat, session_id="s").stored) == 2
 
+    def test_an_export_brings_back_no_text_of_forgotten_turns(self, engine: Engine, tmp_path: Path) -> None:
+        """Neither with the memory of their session, nor as the reply to the turn before."""
+        ids = ["first", "second", "third"]
+        engine.remember_many({"content": f"The {id} parcel is here", "id": id, "session_id": "s"} for id in ids)
+        engine.export_jsonl(tmp_path / "before.jsonl")
+        engine.forget_session("s")
+        assert engine.import_jsonl(tmp_path / "before.jsonl").stored == ()
+        assert engine.stats().memories == 0
+        engine.reinstate("first")
+        assert engine.import_jsonl(tmp_path / "before.jsonl").stored == ("first",)
+        assert engine.get("first").next_user_text is None
+        assert engine.session_memories(["s"])["s"].content == "The first parcel is here"
+        engine.reinstate("second")
+        assert engine.import_jsonl(tmp_path / "before.jsonl").stored == ("second",)
+        assert engine.get("first").next_user_text == "The second parcel is here"
+        assert engine.session_memories(["s"])["s"].content == "The first parcel is here\nThe second parcel is here"
+
     def test_a_note_may_be_remembered_anew_but_an_import_may_not_bring_it_back(self, engine: Engine) -> None:
         imported = {"content": "The gate code is 4711", "id": "notes:1", "origin": "import"}
         engine.remember_many([imported])

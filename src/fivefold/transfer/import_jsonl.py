@@ -21,7 +21,7 @@ from fivefold.writing.pipeline import batches, write_checked
 from fivefold.writing.rebuild import fill, writing_model
 from fivefold.writing.report import ReportBuilder
 from fivefold.writing.secrets_in_records import refuse_secrets
-from fivefold.writing.sessions import log_turn, refresh_session
+from fivefold.writing.sessions import backfill_previous, log_turn, refresh_session
 from fivefold.writing.turns import drop_readings_after
 
 T = TypeVar("T", Draft, Record)
@@ -104,7 +104,14 @@ def _restore_batch(namespace: Namespace, model: Embedder, batch: Sequence[Draft]
 
 def _restore_one(txn: Writer, item: Draft, report: ReportBuilder) -> None:
     memory = item.memory
+    lacks_turns = memory.session_id is not None and txn.forgotten.has_session(memory.session_id)
+    if memory.kind == "session" and lacks_turns:
+        why = f"turns of session {memory.session_id!r} were forgotten; its memory is built from those that are stored"
+        report.merged.append(Merged(memory.id, why))
+        return
     if memory.kind == "turn" and memory.session_id:
+        if lacks_turns:  # the reply may be what was forgotten
+            item.memory = replace(memory, next_user_text=None)
         log_turn(item, txn)
         report.sessions.setdefault(memory.session_id)
     if memory.kind == "session" and memory.session_id and _has_memory(txn, memory.session_id):
@@ -112,6 +119,8 @@ def _restore_one(txn: Writer, item: Draft, report: ReportBuilder) -> None:
         return
     row = txn.memories.add(item.entry())
     item.memory = replace(item.memory, row=row)
+    if memory.kind == "turn" and lacks_turns:
+        backfill_previous(item, txn)
     if memory.kind == "session" and memory.session_id:
         turns, _, _ = txn.sessions.size(memory.session_id)
         txn.sessions.mark_built(memory.session_id, row, turns)

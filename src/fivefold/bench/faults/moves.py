@@ -141,6 +141,7 @@ class CopyToServer(Copy):
     dsn: str
     schema: str
     name = "migrate to PostgreSQL"
+    writes_files = False
 
     def target(self, folder: Path, number: int) -> str:
         return f"{self.dsn}{'&' if '?' in self.dsn else '?'}schema={self.schema}_{number}"

@@ -54,15 +54,19 @@ PATIENCE_S = 60.0
 def run_faults(
     kills: int, failures: int = 0, seed: int = 0, dsn: str | None = None, progress: bool = False
 ) -> FaultReport:
-    """Kill processes and let disks fail in all operations, the same number in each, on stores in a temporary folder."""
+    """Kill processes and let disks fail in all operations, the same number in each, on stores in a temporary folder.
+
+    The copy to a server is only killed: it writes to no disk that could fail here.
+    """
     tasks = tasks_for(dsn)
+    on_disk = [task for task in tasks if task.writes_files]
     start = monotonic()
     with bar("Killing processes, failing disks", kills + failures, show=progress) as advance:
         rows = [
             disturb(
                 task,
                 len(range(place, kills, len(tasks))),
-                len(range(place, failures, len(tasks))),
+                len(range(on_disk.index(task), failures, len(on_disk))) if task in on_disk else 0,
                 random.Random(f"{seed} {task.name}"),
                 advance,
             )

@@ -15,7 +15,7 @@ from fivefold.engine import Engine
 from fivefold.errors import FivefoldError
 from fivefold.models.embedders import Matrix, Progress
 from fivefold.stores.sqlite.store import SqliteStore
-from fivefold.values.memory import Memory
+from fivefold.values.memory import Kind, Memory
 
 REOPENED = 8
 """After that many operations a process closes its store and opens it again, so that closing is cut off as well."""
@@ -54,6 +54,8 @@ class Task(ABC):
     name = ""
     again = False
     """Whether an operation that was cut off is done again under its number, and goes on where it stopped."""
+    writes_files = True
+    """Whether a failing disk disturbs it."""
 
     def prepare(self, folder: Path) -> None:
         """Make what the operation needs, before the first kill."""
@@ -133,12 +135,12 @@ def finds(engine: Engine, word: str) -> list[str]:
     return [hit.memory.id for hit in engine.recall(word, k=20, recipe="lexical").hits]
 
 
-def all_memories(engine: Engine) -> Iterator[Memory]:
-    """The memories of the namespace but those of sessions."""
-    page = engine.memories(limit=1000)
+def all_memories(engine: Engine, kind: Kind | None = None) -> Iterator[Memory]:
+    """The memories of that kind; without one, all but those of sessions."""
+    page = engine.memories(limit=1000, kind=kind)
     yield from page
     while page.cursor is not None:
-        page = engine.memories(limit=1000, cursor=page.cursor)
+        page = engine.memories(limit=1000, kind=kind, cursor=page.cursor)
         yield from page
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 from time import time
@@ -160,6 +161,61 @@ class Forget(EngineTask):
         return len(engine.stored_ids(_ids(number, 3) if number % 2 else _ids(number, 1)))
 
 
+class ForgottenSource(EngineTask):
+    """What was forgotten comes again, by an import and as records: it is stored only after it was reinstated.
+
+    The operations forget a note, forget a session, reinstate a note, reinstate a session, in turn.
+    """
+
+    name = "forgotten sources"
+
+    def prepare(self, folder: Path) -> None:
+        """Export a note and a session; a source is one of these files with a number in it."""
+        super().prepare(folder)
+        for place in range(2):
+            with opened(folder, f"source-{place}") as engine:
+                engine.remember_many(_source("NUMBER", place))
+                engine.export_jsonl(path := folder / f"source-{place}.jsonl")
+                for own in all_memories(engine, "session"):
+                    path.write_text(path.read_text().replace(own.id, "talk-NUMBER-own"))
+
+    def act(self, engine: Engine, number: int, journal: Journal) -> None:
+        self._come_again(engine, [number])
+        if number % 4 < 2:
+            with journal.step(number):
+                self._forget(engine, number)
+        else:
+            if engine.stored_ids([f"said-{number}-0"]):
+                self._forget(engine, number)
+            with journal.step(number):
+                engine.reinstate(f"talk-{number}" if number % 2 else f"said-{number}-0")
+        self._come_again(engine, [number])
+
+    def look(self, engine: Engine, account: Account) -> tuple[int, int]:
+        self._come_again(engine, range(account.next + 1))
+        stored = Counter(memory.content for memory in (*all_memories(engine), *all_memories(engine, "session")))
+        there: dict[int, set[int]] = {}
+        for number in range(account.next):
+            texts = [record.content for record in _source(number, number)]
+            there[number] = {stored[text] for text in (*texts, "\n".join(texts))}
+        lost = sum(there[number] != {int(number % 4 > 1)} for number in account.done)
+        return lost, sum(there[number] not in ({0}, {1}) for number in account.unsure)
+
+    def _forget(self, engine: Engine, number: int) -> None:
+        if number % 2:
+            engine.forget_session(f"talk-{number}")
+        else:
+            engine.forget(f"said-{number}-0")
+
+    def _come_again(self, engine: Engine, numbers: Iterable[int]) -> None:
+        folder = Path(engine.location).parent
+        kinds = [(folder / f"source-{place}.jsonl").read_text() for place in range(2)]
+        again = folder / "again.jsonl"
+        again.write_text("".join(kinds[number % 2].replace("NUMBER", str(number)) for number in numbers))
+        engine.import_jsonl(again)
+        engine.remember_many(record for number in numbers for record in _source(number, number))
+
+
 class Queue(EngineTask):
     """Records are accepted, and stored later: each waits or is stored, and never both."""
 
@@ -254,7 +310,18 @@ class Delete(EngineTask):
         return lost, half
 
 
-WRITES: tuple[EngineTask, ...] = (Add(), Batch(), Update(), Supersede(), Forget(), Queue(), Hooks(), Expire(), Delete())
+WRITES: tuple[EngineTask, ...] = (
+    Add(),
+    Batch(),
+    Update(),
+    Supersede(),
+    Forget(),
+    ForgottenSource(),
+    Queue(),
+    Hooks(),
+    Expire(),
+    Delete(),
+)
 
 
 def _space(engine: Engine, now: datetime) -> Namespace:
@@ -268,6 +335,15 @@ def _text(number: int) -> str:
 
 def _ids(number: int, count: int = BATCH) -> list[str]:
     return [f"piece-{number}-{place}" for place in range(count)]
+
+
+def _source(number: int | str, place: int) -> list[Record]:
+    """One note if `place` is even, else three turns of a session."""
+    session, size = (f"talk-{number}", 3) if place % 2 else (None, 1)
+    return [
+        Record(id=f"said-{number}-{part}", content=f"Part {part} of source add{number}x", session_id=session)
+        for part in range(size)
+    ]
 
 
 def _of_slot(numbers: list[int], slot: int) -> list[int]:

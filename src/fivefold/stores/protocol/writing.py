@@ -85,6 +85,9 @@ class ForgottenMarks(Protocol):
     def has(self, memory: Memory, content_hash: bytes) -> bool:
         """Whether a memory was forgotten: a turn or an import by its source, any other by its id and text."""
 
+    def has_session(self, session_id: str) -> bool:
+        """Whether a turn of a session was forgotten, so that an older memory of the session may have its text."""
+
     def lift(self, id: str) -> int:
         """Take away the mark of a memory, or those of a session; gives how many there were."""
 

@@ -37,6 +37,7 @@ class SqlForgottenMarks:
         self._key: bytes | None = None
         self._looked_up: set[str] = set()
         self._found: set[str] = set()
+        self._sessions: set[str] | None = None
 
     def add(self, memory: Memory, content_hash: bytes) -> None:
         """Mark a memory as forgotten."""
@@ -45,6 +46,7 @@ class SqlForgottenMarks:
         session = None if memory.session_id is None else _mark(key, "session", memory.session_id)
         self._txn.run(_ADD, self._txn.key, marks["memory"], marks["text"], marks["said"], session)
         self._found.update(marks.values())
+        self._sessions = None
 
     def look_up(self, memories: Sequence[tuple[Memory, bytes]]) -> None:
         """Read in one step which of these were forgotten; each comes with the hash of its content."""
@@ -70,11 +72,19 @@ class SqlForgottenMarks:
         by_source = memory.kind == "turn" or memory.origin == "import"
         return any(marks[name] in self._found for name in (("memory", "said") if by_source else ("text",)))
 
+    def has_session(self, session_id: str) -> bool:
+        """Whether a turn of a session was forgotten; the first call reads all such sessions."""
+        if self._sessions is None:
+            sql = "SELECT DISTINCT session_mark FROM forgotten WHERE namespace = ? AND session_mark IS NOT NULL"
+            self._sessions = {mark for (mark,) in self._txn.rows(sql, self._txn.key)} if self._read_key() else set()
+        return self._key is not None and _mark(self._key, "session", session_id) in self._sessions
+
     def lift(self, id: str) -> int:
         """Take away the mark of a memory, or those of a session; gives how many there were."""
         key = self._read_key()
         if key is None:
             return 0
+        self._sessions = None
         sql = "DELETE FROM forgotten WHERE namespace = ? AND (memory_mark = ? OR session_mark = ?) RETURNING 1"
         return len(self._txn.rows(sql, self._txn.key, _mark(key, "memory", id), _mark(key, "session", id)))
 
