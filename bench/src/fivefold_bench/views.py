@@ -83,7 +83,7 @@ def show_everyday(results: Json, out: Path | None, files: Sequence[Path]) -> Non
         figure_table("kind", *everyday_report.kinds_by_recipe(results))
     if results["differences"]:
         _title("over plain vectors, with 95 % confidence")
-        columns = everyday_report.DIFFERENCES
+        columns: Sequence[str] = everyday_report.DIFFERENCES
         terminal.table(columns, everyday_report.differences(results), right=columns[2:])
     if results["recipes"][reference]["calibration"]:
         _title(f"chances of {reference}: how often hits with such a chance are right")
