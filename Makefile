@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 DEV := $(VENV)/.dev
+BENCH := $(VENV)/.bench
 TRAIN := $(VENV)/.train
 # Tests without a server, a browser, a killed process or training.
 QUICK := not slow and not postgres and not browser
@@ -21,11 +22,17 @@ exit $$tests
 endef
 
 EXTRAS ?=
+# Which everyday lives are raced: those that only report, those one chooses by, or all.
+LIVES ?= report
 
-.PHONY: audit sbom demo check test test-training browser lint format clean
+.PHONY: audit sbom demo race check test test-training browser lint format clean
 
 demo: $(CORE)
 	@$(BIN)/fivefold demo
+
+# All recipes on the everyday lives: table on the screen, and with every answer and the plots in out/race.
+race: $(BENCH)
+	@$(BIN)/fivefold bench everyday --lives $(LIVES) --out out/race
 
 # What one runs while working.
 check: $(DEV)
@@ -40,8 +47,8 @@ test-training: $(TRAIN)
 
 # The last three are scripts that import each other by bare names, folder by folder.
 lint: $(DEV)
-	$(BIN)/ruff check src tests training
-	$(BIN)/ruff format --check src tests training
+	$(BIN)/ruff check src bench tests training
+	$(BIN)/ruff format --check src bench tests training
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/mypy
 	MYPYPATH=training/embedder $(BIN)/mypy training/embedder
@@ -65,8 +72,8 @@ sbom: $(DEV)
 	@$(BIN)/python docs/make_sbom.py $(EXTRAS)
 
 format: $(DEV)
-	$(BIN)/ruff check --fix src tests training
-	$(BIN)/ruff format src tests training
+	$(BIN)/ruff check --fix src bench tests training
+	$(BIN)/ruff format src bench tests training
 
 $(CORE): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -76,9 +83,13 @@ $(CORE): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[mcp,serve]'
 	@touch $@
 
+$(BENCH): $(CORE) bench/pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e . -e ./bench
+	@touch $@
+
 # What the tests import is compiled when they do; that is a small part of what they bring along.
-$(DEV): $(CORE)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev]'
+$(DEV): $(BENCH)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev]' -e ./bench
 	@touch $@
 
 $(TRAIN): $(DEV)

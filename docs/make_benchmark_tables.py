@@ -16,11 +16,11 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from fivefold.bench.block_report import BlockReport, BlockRow, table_rows, title
-from fivefold.bench.everyday.tables import sections
-from fivefold.bench.result_folder import RESULTS
-from fivefold.bench.tables import Row, categories, markdown_table, overall
 from fivefold.values.serialize import Json
+from fivefold_bench.block import BlockReport, BlockRow, table_rows, title
+from fivefold_bench.everyday_report import sections
+from fivefold_bench.results import RESULTS
+from fivefold_bench.tables import Row, categories, markdown_table, overall
 
 PAGE = Path(__file__).with_name("benchmarks.md")
 COMMANDS = {"locomo": "locomo", "longmemeval": "longmemeval", "longmemeval-s": "longmemeval", "beam": "beam"}

@@ -12,7 +12,7 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.service.service import open_service
-from fivefold.testing.vectors import WordVectors
+from tests.conformance.vectors import WordVectors
 from tests.support.full_disk import Disk, disk, no_file_grows
 from tests.support.toy_engine import toy
 from tests.web.conftest import asking

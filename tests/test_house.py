@@ -27,8 +27,8 @@ MOST_LINES_P90 = 18
 DATA_TABLES: set[str] = set()
 """Files that are mostly data, which may be longer."""
 
-OF_NO_FOLDER = {"support", "data", "training"}
-"""Folders of tests that mirror nothing: helpers, stored files, and the scripts in `training/`."""
+OF_NO_FOLDER = {"support", "data", "training", "bench", "conformance"}
+"""Folders of tests that mirror none of `src`: helpers, stored files, the suite for stores, tests of other folders."""
 
 FLAG = re.compile(r"(?:^|[\s`'\"(])--[a-z][a-z-]+")
 
@@ -77,7 +77,7 @@ def test_no_module_hides_one_of_the_standard_library() -> None:
     assert [named(path) for path, name in names if name in sys.stdlib_module_names] == []
 
 
-@pytest.mark.parametrize("folder", ["src", "tests", "training", "docs"])
+@pytest.mark.parametrize("folder", ["src", "bench", "tests", "training", "docs"])
 def test_the_formatter_decides_every_layout(folder: str) -> None:
     exception = re.compile(r"# fmt: " + "(?:skip|off)")
     found = [named(path) for path in (ROOT / folder).rglob("*.py") if exception.search(path.read_text("utf-8"))]
@@ -115,7 +115,7 @@ def inside(module: str, folder: str) -> bool:
 
 def test_only_faces_import_the_root() -> None:
     """The root re-exports what lies below; a module below that imports it would close a circle."""
-    faces = {"__main__", "adapters", "bench", "cli", "mcp", "testing", "web"}
+    faces = {"__main__", "adapters", "cli", "mcp", "web"}
     found = [module for module, targets in imports().items() if "fivefold" in targets]
     assert [module for module in found if module.split(".")[1] not in faces] == []
 
@@ -166,8 +166,12 @@ def flags_in(text: str) -> list[str]:
 
 def test_every_dependency_has_its_reason() -> None:
     """One line in CONTRIBUTING for each package, and none for a package that is not used."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    lists = [project["dependencies"], *project["optional-dependencies"].values()]
+    core, bench = (
+        tomllib.loads((ROOT / folder / "pyproject.toml").read_text("utf-8"))["project"] for folder in (".", "bench")
+    )
+    assert bench["version"] == core["version"]
+    assert f"fivefold=={core['version']}" in bench["dependencies"]
+    lists = [core["dependencies"], bench["dependencies"], *core["optional-dependencies"].values()]
     used = {re.split(r"[\[<>=]", item)[0] for items in lists for item in items} - {"fivefold"}
     table = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("\n## Dependencies\n")[1]
     cells = re.findall(r"^\| ([a-z][^|(]+?) *(?:\([^)]*\) )?\|", table, re.MULTILINE)

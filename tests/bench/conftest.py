@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from fivefold.bench.contestants import contestants_for
-from fivefold.bench.data import Dataset
-from fivefold.bench.results import score_run
-from fivefold.bench.run import Run, run_contestants
-from fivefold.bench.scores import LISTED, Scores
+from fivefold_bench.contestants import contestants_for
+from fivefold_bench.data import Dataset
+from fivefold_bench.results import score_run
+from fivefold_bench.run import Run, run_contestants
+from fivefold_bench.scores import LISTED, Scores
+from tests.cli.conftest import command  # noqa: F401
 from tests.support import bench_data
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from fivefold.bench.ablate import Ablation, reduced_contestants, reduced_name, worth_of
-from fivefold.bench.benchmark import Options, run_benchmark
-from fivefold.bench.data import Dataset
 from fivefold.errors import InvalidInput
 from fivefold.retrieval.recipe_file import load_recipe
+from fivefold_bench.benchmark import Options, run_benchmark
+from fivefold_bench.data import Dataset
+from fivefold_bench.scores import Ablation, reduced_contestants, reduced_name, worth_of
 
 
 def scores(*values: float) -> dict[str, dict[str, float]]:

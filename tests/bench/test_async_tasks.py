@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fivefold.bench import async_tasks
-from fivefold.bench.async_tasks import AsyncReport
 from fivefold.engine.async_engine import AsyncEngine
 from fivefold.errors import StoreError
+from fivefold_bench import async_tasks
+from fivefold_bench.async_tasks import AsyncReport
 from tests.support.toy_engine import Toy
 
 pytestmark = pytest.mark.slow

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fivefold import InvalidInput
-from fivefold.bench.baselines import bm25, dense
-from fivefold.bench.data import Dataset, Question
 from fivefold.models.embedders import Matrix, Progress, unit
 from fivefold.models.embedders.minilm import MiniLM
+from fivefold_bench.contestants import bm25, dense
+from fivefold_bench.data import Dataset, Question
 
 WORDS = ("heron", "weir", "bread", "kiln", "ferry", "glaze")
 

@@ -12,7 +12,7 @@ import pytest
 
 import fivefold
 from fivefold import InvalidInput
-from fivefold.bench import beam
+from fivefold_bench import beam
 from tests.support.bench_data import beam_chat, beam_probes, write_beam
 
 

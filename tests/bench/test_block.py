@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import fivefold
-from fivefold.bench.benchmark import Options
-from fivefold.bench.block import pack, run_blocks
-from fivefold.bench.block_report import BlockReport, BlockRow, draw_evidence, markdown, table_rows
-from fivefold.bench.data import Dataset
 from fivefold.text.tokens import tokens
 from fivefold.values.memory import Record
+from fivefold_bench.benchmark import Options
+from fivefold_bench.block import BlockReport, BlockRow, draw_evidence, markdown, pack, run_blocks, table_rows
+from fivefold_bench.data import Dataset
 
 DAY = datetime(2024, 3, 4, 10, tzinfo=UTC)
 WORDS = "we took the slow ferry over the lake and ate plums"

@@ -15,13 +15,13 @@ import apsw
 import numpy as np
 import pytest
 
-from fivefold.bench import cache
-from fivefold.bench.cache import BATCH, CachedEmbedder, CachedTokenEmbedder, cached, default_path
 from fivefold.errors import EmbedderError
 from fivefold.models.embedders import Matrix, Progress, gives_tokens, unit
 from fivefold.models.embedders.fivefold_minilm import FivefoldMiniLM
 from fivefold.models.embedders.minilm import MiniLM
 from fivefold.values.reading import Passage, QuestionReading, Reading
+from fivefold_bench import cache
+from fivefold_bench.cache import BATCH, CachedEmbedder, CachedTokenEmbedder, cached, default_path
 
 pytestmark = pytest.mark.slow
 
@@ -254,7 +254,7 @@ def test_a_model_that_gives_a_wrong_shape_is_named(path: Path) -> None:
 
 CHILD = textwrap.dedent("""
     import sys
-    from fivefold.bench.cache import CachedEmbedder
+    from fivefold_bench.cache import CachedEmbedder
     from tests.bench.test_cache import CountingEmbedder
     with CachedEmbedder(CountingEmbedder(), sys.argv[1]) as cached:
         for start in range(int(sys.argv[2]), int(sys.argv[3]), 10):

@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from fivefold.bench.diff import diff
-from fivefold.bench.result_folder import QUESTIONS, RESULTS
-from fivefold.bench.results import collect_results, score_run, write_questions
-from fivefold.bench.run import Run
-from fivefold.bench.runner import Answer
-from fivefold.bench.scores import LISTED, Scores
 from fivefold.errors import InvalidInput
+from fivefold_bench.diff import diff
+from fivefold_bench.results import QUESTIONS, RESULTS, collect_results, score_run, write_questions
+from fivefold_bench.run import Answer, Run
+from fivefold_bench.scores import LISTED, Scores
 
 Written = Callable[[str, Run], Path]
 

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from fivefold.bench.extrapolation import LABEL, RECALLS, curve, extrapolate, fit_times
-from fivefold.bench.measures import PUBLISHED_MEMORIES, WHOLE_LOW, Measure, figure
+from fivefold_bench.measures import (
+    LABEL,
+    PUBLISHED_MEMORIES,
+    RECALLS,
+    WHOLE_LOW,
+    Measure,
+    curve,
+    extrapolate,
+    figure,
+    fit_times,
+)
 
 
 def measured(size: int, p50: float, p99: float, what: str = "recall default") -> Measure:

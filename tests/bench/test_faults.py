@@ -12,14 +12,27 @@ from pathlib import Path
 import apsw
 import pytest
 
-from fivefold.bench.faults import run
-from fivefold.bench.faults.journal import Account
-from fivefold.bench.faults.moves import MOVES, Copy, CopyToServer, Reembed, Restore, Upgrade, make_oldest
-from fivefold.bench.faults.run import run_faults, tasks_for
-from fivefold.bench.faults.task import Task, Verdict, fill, opened, store_of
-from fivefold.bench.faults.writes import WRITES, Add, Batch, Forget, ForgottenSource, Supersede, Update
 from fivefold.errors import InvalidInput, StoreError
 from fivefold.stores.sqlite.schema import migrations
+from fivefold_bench.faults import run
+from fivefold_bench.faults.operations import (
+    MOVES,
+    WRITES,
+    Add,
+    Batch,
+    Copy,
+    CopyToServer,
+    Forget,
+    ForgottenSource,
+    Reembed,
+    Restore,
+    Supersede,
+    Update,
+    Upgrade,
+    make_oldest,
+)
+from fivefold_bench.faults.run import run_faults, tasks_for
+from fivefold_bench.faults.task import Account, Task, Verdict, fill, opened, store_of
 from tests.support.postgres import Server
 
 
@@ -42,7 +55,7 @@ def test_every_write_sync_and_truncation_of_a_memory_fails_once() -> None:
 
 COUNTING = """
 import sys, apsw
-from fivefold.bench.faults.failing_disk import FailingDisk, Fault
+from fivefold_bench.faults.run import FailingDisk, Fault
 disk = FailingDisk(Fault("power", int(sys.argv[3]), int(sys.argv[4])))
 connection = apsw.Connection(sys.argv[1])
 connection.execute("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 4").fetchall()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fivefold.bench.hooks import BASELINE, measure_hooks
 from fivefold.hooks.agents import AGENTS
+from fivefold_bench.hooks import BASELINE, measure_hooks
 
 pytestmark = pytest.mark.slow
 

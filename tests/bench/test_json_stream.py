@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.bench import json_stream
-from fivefold.bench.json_stream import JsonStream
 from fivefold.errors import InvalidInput
+from fivefold_bench import reading as json_stream
+from fivefold_bench.reading import JsonStream
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -13,7 +13,7 @@ import pytest
 
 import fivefold
 from fivefold import InvalidInput
-from fivefold.bench import jsonl
+from fivefold_bench import jsonl
 
 Given = list[dict[str, Any]] | str | bytes | None
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from fivefold.bench.data import Choice, Question
-from fivefold.bench.judged import choose, mean_relevance
-from fivefold.bench.runner import Answer
 from fivefold.models.embedders import Matrix, Progress, embedder
+from fivefold_bench.data import Choice, Question
+from fivefold_bench.run import Answer
+from fivefold_bench.scores import choose, mean_relevance
 
 BEES = Question("q", "n", "Who keeps bees?", ("D1:3",))
 GOOD = "Ines: My sister Petra keeps bees and sells honey"

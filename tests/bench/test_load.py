@@ -11,14 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from fivefold.bench import load as loads
-from fivefold.bench import load_server
-from fivefold.bench.load import Load, LoadReport, run_load
-from fivefold.bench.load_api import EngineApi, Failed, HttpApi, Record
-from fivefold.bench.load_client import MIX, Account, Client, mix_of
-from fivefold.bench.load_server import ServerFailed, Target, serving
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
+from fivefold_bench import load as load_server
+from fivefold_bench import load as loads
+from fivefold_bench.load import Load, LoadReport, ServerFailed, Target, run_load, serving
+from fivefold_bench.load_client import MIX, Account, Client, EngineApi, Failed, HttpApi, Record, mix_of
 from tests.support.toy_engine import toy
 
 pytestmark = pytest.mark.slow

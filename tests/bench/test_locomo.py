@@ -13,7 +13,7 @@ import pytest
 
 import fivefold
 from fivefold import InvalidInput
-from fivefold.bench import locomo
+from fivefold_bench import locomo
 
 Talk = dict[str, Any]
 

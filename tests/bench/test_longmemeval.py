@@ -13,8 +13,8 @@ import pytest
 
 import fivefold
 from fivefold import InvalidInput
-from fivefold.bench import longmemeval
-from fivefold.bench.contestants import select_questions
+from fivefold_bench import longmemeval
+from fivefold_bench.contestants import select_questions
 
 BEES: list[dict[str, Any]] = [
     {"role": "user", "content": "I bought two hives", "has_answer": True},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fivefold.bench.measures import times
+from fivefold_bench.measures import times
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 
 import fivefold
 from fivefold import InvalidInput
-from fivefold.bench import personamem
-from fivefold.bench.data import Choice, Dataset
+from fivefold_bench import personamem
+from fivefold_bench.data import Choice, Dataset
 from tests.support.bench_data import personamem_context, personamem_rows, write_personamem
 
 

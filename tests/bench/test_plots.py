@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,25 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from fivefold.bench.plots import (
-    COLOURS,
-    GREYS,
-    _largest,
-    box,
-    draw,
-    looks_of,
-    page,
-    raised,
-    require_plots,
-    save,
-    wrapped,
-)
-from fivefold.bench.result_folder import PLOTS
-from fivefold.bench.results import collect_results
-from fivefold.bench.run import Run
-from fivefold.bench.scores import Scores
-from fivefold.errors import MissingExtra
 from fivefold.retrieval.recipe import RACED
+from fivefold_bench.plots import COLOURS, GREYS, _largest, box, draw, looks_of, page, raised, save, wrapped
+from fivefold_bench.results import PLOTS, collect_results
+from fivefold_bench.run import Run
+from fivefold_bench.scores import Scores
 
 pytestmark = pytest.mark.slow
 
@@ -94,9 +79,3 @@ def test_a_plot_is_of_the_kind_its_name_says_and_the_same_each_time(name: str, s
         drawn.append((tmp_path / name).read_bytes())
     assert drawn[0].startswith(start)
     assert drawn[0] == drawn[1]
-
-
-def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'fivefold\[bench\]'"):
-        require_plots()

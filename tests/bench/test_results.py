@@ -12,16 +12,14 @@ from pathlib import Path
 import ir_measures
 import pytest
 
-from fivefold.bench import plots
-from fivefold.bench.diff import diff
-from fivefold.bench.result_folder import COMPARISON_FILES, check_folder
-from fivefold.bench.results import ScoredRun, collect_results, score_run, write_folder
-from fivefold.bench.run import Run
-from fivefold.bench.runner import Answer
-from fivefold.bench.scores import LISTED, Scores, means, metric_names
-from fivefold.bench.tables import markdown, overall
 from fivefold.errors import InvalidInput, StoreError
 from fivefold.values.serialize import Json
+from fivefold_bench import plots
+from fivefold_bench.diff import diff
+from fivefold_bench.results import COMPARISON_FILES, ScoredRun, check_folder, collect_results, score_run, write_folder
+from fivefold_bench.run import Answer, Run
+from fivefold_bench.scores import LISTED, Scores, means, metric_names
+from fivefold_bench.tables import markdown, overall
 
 pytestmark = pytest.mark.slow
 

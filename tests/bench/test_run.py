@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from fivefold.bench import run as run_module
-from fivefold.bench.contestants import Contestant, contestants_for, select_questions
-from fivefold.bench.data import Dataset, by_session
-from fivefold.bench.run import Run, groups, run_by_session, run_contestants
 from fivefold.errors import InvalidInput, UnknownRecipe
 from fivefold.retrieval.recipe import RACED
 from fivefold.retrieval.recipe_file import load_recipe
+from fivefold_bench import run as run_module
+from fivefold_bench.contestants import Contestant, contestants_for, select_questions
+from fivefold_bench.data import Dataset, by_session
+from fivefold_bench.run import Run, groups, run_by_session, run_contestants
 
 RECIPES = "dense,bm25,recipe:dense,recipe:lexical,default"
 DEPTH = 20

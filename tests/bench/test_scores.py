@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from math import log2
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.bench.data import Question
-from fivefold.bench.scores import LISTED, by_category, curve, depth_for, gains, means, metric_names, score
-from fivefold.errors import MissingExtra
+from fivefold_bench.data import Question
+from fivefold_bench.scores import LISTED, by_category, curve, depth_for, gains, means, metric_names, score
 
 IDS = [f"m{number}" for number in range(40)]
 
@@ -110,9 +108,3 @@ def test_categories_are_averaged_by_themselves() -> None:
     questions = [asked("a", id="q1", category="when"), asked("a", id="q2", category="who")]
     found = by_category(score(questions, {"q1": ["a"], "q2": ["b"]}), questions)
     assert {kind: values["recall@5"] for kind, values in found.items()} == {"when": 1.0, "who": 0.0}
-
-
-def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ir_measures", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'fivefold\[bench\]'"):
-        score([asked("a")], {"q": ["a"]})

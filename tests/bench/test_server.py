@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fivefold.bench.extrapolation import RECALLS
-from fivefold.bench.server import Crowd, measure_server
 from fivefold.errors import InvalidInput
 from fivefold.retrieval.recipe_file import known_recipes
+from fivefold_bench.measures import RECALLS
+from fivefold_bench.server import Crowd, measure_server
 from tests.support.postgres import Server
 
 pytestmark = pytest.mark.slow

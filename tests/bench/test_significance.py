@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fivefold.bench.significance import Comparison, compare, compare_all, holm, p_value, reference_recipe
+from fivefold_bench.scores import Comparison, compare, compare_all, holm, p_value, reference_recipe
 
 
 @pytest.mark.parametrize(

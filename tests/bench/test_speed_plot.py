@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 from matplotlib.lines import Line2D
 
-from fivefold.bench.extrapolation import RECALLS, extrapolate
-from fivefold.bench.measures import Measure
-from fivefold.bench.plots import COLOURS
-from fivefold.bench.speed_plot import draw_recall_times, recall_times, require_plot
 from fivefold.errors import InvalidInput
+from fivefold_bench.measures import RECALLS, Measure, extrapolate
+from fivefold_bench.plots import COLOURS, draw_recall_times, recall_times, require_plot
 
 MEASURED = [
     Measure(what, size, ms + size**0.3, None, 3 * ms + size**0.4, "ms", "", None)

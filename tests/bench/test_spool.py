@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fivefold.bench.spool import LazyList, Spool
+from fivefold_bench.data import LazyList, Spool
 
 
 def test_what_is_put_down_comes_back_and_equal_values_lie_there_once() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fivefold.bench import tables
+from fivefold_bench import tables
 
 
 def ran(recall: float, precision: float, relevance: float, ms: float, encode: float) -> dict[str, Any]:

@@ -8,8 +8,8 @@ import pytest
 
 import fivefold
 from fivefold.stores.postgres.schema import migrations
-from fivefold.testing.vectors import WordVectors
 from tests.cli.test_commands import documented_keys
+from tests.conformance.vectors import WordVectors
 from tests.support.postgres import Postgres, Server
 from tests.support.shell import NEEDS_SERVER, Command, Small
 

@@ -26,7 +26,7 @@ from fivefold.errors import (
 PACKAGE = Path(fivefold.__file__).parent
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 COMMAND = re.compile(r"fivefold (keys|reembed|migrate|maintain|doctor|db|bench|serve|mcp|backup|restore)\b")
-MAY_NAME = {"bench/load_server.py", "bench/peers/environments.py", "web/openapi.py"}
+MAY_NAME = {"bench/load.py", "bench/peers/contest.py", "web/openapi.py"}
 """They start a server or an installer as a command, or describe where keys come from."""
 
 

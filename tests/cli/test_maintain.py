@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import fivefold
-from fivefold.testing.vectors import WordVectors
+from tests.conformance.vectors import WordVectors
 from tests.support.shell import Command, Small, clean
 
 pytestmark = pytest.mark.slow

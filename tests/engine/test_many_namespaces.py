@@ -24,7 +24,7 @@ CHILD = """
     from concurrent.futures import ThreadPoolExecutor
 
     import fivefold
-    from fivefold.testing.vectors import WordVectors
+    from tests.conformance.vectors import WordVectors
 
     with fivefold.store(sys.argv[1], embedder=WordVectors(384)) as store:
         count, writers = int(sys.argv[2]), int(sys.argv[3])

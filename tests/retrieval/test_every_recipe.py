@@ -15,7 +15,7 @@ import fivefold
 from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.retrieval.recipe_file import known_recipes, load_recipe
-from fivefold.testing.recipes import steady
+from tests.conformance.recipes import steady
 from tests.retrieval.test_pipeline import lawful
 from tests.support.toy_engine import Toy, toy
 

@@ -10,11 +10,11 @@ import numpy.typing as npt
 import pytest
 
 import fivefold
-from fivefold.bench.golden.figures import CHANNELS, DEPTHS, ROUTES, TALK
 from fivefold.engine import Engine
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.values.ids import content_hash
 from fivefold.values.serialize import Json
+from tests.golden.figures import CHANNELS, DEPTHS, ROUTES, TALK
 from tests.support.toy_engine import toy
 
 UNREAD = {"rerank.cross_encoder.on": False}

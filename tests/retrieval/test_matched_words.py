@@ -8,7 +8,7 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.testing.vectors import WordVectors
+from tests.conformance.vectors import WordVectors
 
 PARAGRAPH = "We looked at the vineyard paths above the river and compared the prices of the small hotels. "
 LONG = "\n\n".join(

@@ -17,13 +17,13 @@ from fivefold.errors import InvalidInput
 from fivefold.retrieval.prompt import Context, compose
 from fivefold.retrieval.prompt_block import BRIEF_OPENING, OPENING
 from fivefold.retrieval.prompt_packing import MIN_BEST_TOKENS
-from fivefold.testing.store_pair import NOW, Clock
-from fivefold.testing.vectors import WordVectors
 from fivefold.text.fence import CLOSE, OPEN
 from fivefold.text.tokens import tokens
 from fivefold.values.explain import NOT_FOUND
 from fivefold.values.memory import Origin
 from fivefold.values.recall import Recall
+from tests.conformance.store_pair import NOW, Clock
+from tests.conformance.vectors import WordVectors
 from tests.support.hostile import HOSTILE, SPEAKER, assert_fenced, assert_harmless
 
 TEXTS = (

@@ -10,7 +10,7 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
 from fivefold.retrieval.recipe_file import known_recipes
-from fivefold.testing.vectors import WordVectors
+from tests.conformance.vectors import WordVectors
 
 TEXTS = ("My badge ID is 4471", "I live in Leeds", "I take my tea without milk", "Sarah likes tea with lemon")
 RECORDS = [

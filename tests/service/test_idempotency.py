@@ -29,8 +29,8 @@ from fivefold.service.idempotency import (
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
 from fivefold.stores.sql.request_store import FEW
-from fivefold.testing.store_pair import opened as on
 from fivefold.values.times import utc_now
+from tests.conformance.store_pair import opened as on
 from tests.support.own_database import opened
 from tests.support.postgres import Server
 from tests.support.shared_tables import shared_tables

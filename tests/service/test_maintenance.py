@@ -16,8 +16,8 @@ from fivefold.errors import StoreClosed
 from fivefold.service.maintenance import Maintenance, maintain
 from fivefold.stores import open_store
 from fivefold.stores.protocol import Store
-from fivefold.testing.vectors import WordVectors
 from fivefold.values.reports import MaintenanceResult
+from tests.conformance.vectors import WordVectors
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 PATIENCE_S = 30.0

@@ -20,9 +20,9 @@ from fivefold.service.shared_tables import MemoryTable
 from fivefold.service.write_queue import WriteQueue
 from fivefold.stores import open_store
 from fivefold.stores.protocol import QueueEntry
-from fivefold.testing.vectors import WordVectors
 from fivefold.values.reports import Report
 from fivefold.values.times import utc_now
+from tests.conformance.vectors import WordVectors
 from tests.support.postgres import Server
 
 KILLED = """

@@ -10,7 +10,7 @@ import pytest
 from fivefold.engine import Engine
 from fivefold.stores.sqlite.store import SqliteStore
 from fivefold.stores.sqlite.vectors import stored
-from fivefold.testing.vectors import WordVectors
+from tests.conformance.vectors import WordVectors
 
 
 @pytest.fixture

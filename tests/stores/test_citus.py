@@ -22,10 +22,10 @@ from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.row_level_security import SHARED_TABLES, TABLES
 from fivefold.stores.postgres.status import status_of
 from fivefold.stores.postgres.store import PostgresStore
-from fivefold.testing.recipes import steady_recipes
-from fivefold.testing.vectors import WordVectors
 from fivefold.values.recall import Recall
 from fivefold.values.times import utc_now
+from tests.conformance.recipes import steady_recipes
+from tests.conformance.vectors import WordVectors
 from tests.support.cluster import CITUS, SHARDS, cluster, distributed, on_one_shard, opened, store_of
 from tests.support.postgres import Server
 

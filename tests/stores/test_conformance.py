@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from fivefold.stores.sqlite import shared_lexemes
-from fivefold.testing import StoreConformance
-from fivefold.testing.deletion import DeletionLaws
-from fivefold.testing.filters import FilterLaws
-from fivefold.testing.forgetting import ForgettingLaws
-from fivefold.testing.lexical import LexicalLaws
-from fivefold.testing.maintenance import MaintenanceLaws
-from fivefold.testing.recalls import RecallLaws
+from tests.conformance import StoreConformance
+from tests.conformance.deletion import DeletionLaws
+from tests.conformance.filters import FilterLaws
+from tests.conformance.forgetting import ForgettingLaws
+from tests.conformance.lexical import LexicalLaws
+from tests.conformance.maintenance import MaintenanceLaws
+from tests.conformance.recalls import RecallLaws
 from tests.support.cluster import CITUS, distributed, on_one_shard
 from tests.support.postgres import Server
 

@@ -16,7 +16,6 @@ import apsw
 import pytest
 import sqlite_vec
 
-from fivefold.bench.faults.task import Letters, fill, opened
 from fivefold.engine import Engine
 from fivefold.errors import FivefoldError
 from fivefold.service.keys import Keyring
@@ -28,6 +27,7 @@ from fivefold.values.memory import Record
 from fivefold.values.reports import Finding
 from fivefold.values.times import utc_now
 from fivefold.writing.queue_entries import entries_of
+from fivefold_bench.faults.task import Letters, fill, opened
 
 FLIPS = int(os.environ.get("FIVEFOLD_TEST_FLIPS", "24"))
 QUESTIONS = ("parcel old3x", "who waits at gate 7", "what came on 3 May 2024?")

@@ -14,11 +14,11 @@ from fivefold.stores.postgres import vectors
 from fivefold.stores.postgres.keys import namespace_key
 from fivefold.stores.postgres.reader import PostgresScopedReader
 from fivefold.stores.postgres.store import PostgresStore
-from fivefold.testing.recipes import UNHURRIED_MS, steady_recipes
-from fivefold.testing.strategies import QUESTIONS, SENTENCES
-from fivefold.testing.vectors import WordVectors
 from fivefold.values.filters import Filter
 from fivefold.values.memory import TYPES
+from tests.conformance.recipes import UNHURRIED_MS, steady_recipes
+from tests.conformance.strategies import QUESTIONS, SENTENCES
+from tests.conformance.vectors import WordVectors
 from tests.support.postgres import Server
 
 Matrix = npt.NDArray[np.float32]

@@ -17,10 +17,10 @@ from fivefold.stores.postgres import indexes
 from fivefold.stores.postgres.indexes import Built, built_indexes
 from fivefold.stores.postgres.maintenance import MOST_MEMORY_KB, Large, _take_memory
 from fivefold.stores.postgres.store import PostgresStore
-from fivefold.testing.recipes import steady
-from fivefold.testing.vectors import WordVectors
 from fivefold.values.reports import MaintenanceResult
 from fivefold.values.times import utc_now
+from tests.conformance.recipes import steady
+from tests.conformance.vectors import WordVectors
 from tests.support.postgres import Server
 
 TEXTS = [f"Note {number} of Sarah's about the number {number % 7}" for number in range(60)]

@@ -15,8 +15,8 @@ from fivefold.stores.sql.memory_times import parameters_of, statement_of
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.dialect import SQLITE
 from fivefold.stores.sqlite.store import SqliteStore
-from fivefold.testing.times import DAY, MAY, TIMES, Stored, random_memories
 from fivefold.values.times import to_micros
+from tests.conformance.times import DAY, MAY, TIMES, Stored, random_memories
 from tests.support.older_files import BEFORE_LIFE, FTS5_INDEX
 from tests.support.postgres import Server
 

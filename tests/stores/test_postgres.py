@@ -14,9 +14,9 @@ import pytest
 import fivefold
 from fivefold.stores import open_store
 from fivefold.stores.postgres import schema
-from fivefold.testing.passages import Stored, all_tokens, entry_of
-from fivefold.testing.times import TIMES
-from fivefold.testing.times import Stored as StoredTimes
+from tests.conformance.passages import Stored, all_tokens, entry_of
+from tests.conformance.times import TIMES
+from tests.conformance.times import Stored as StoredTimes
 from tests.support.own_database import OwnDatabase, opened
 from tests.support.postgres import Server
 

@@ -16,8 +16,8 @@ from fivefold.engine import Engine
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.stores.postgres.turns import Turns
 from fivefold.stores.sql.recall_log import BATCH
-from fivefold.testing.store_pair import opened as engine_on
-from fivefold.testing.vectors import WordVectors
+from tests.conformance.store_pair import opened as engine_on
+from tests.conformance.vectors import WordVectors
 from tests.support.own_database import opened
 from tests.support.postgres import Server
 

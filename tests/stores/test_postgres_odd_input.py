@@ -11,12 +11,12 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.stores.protocol import Store
-from fivefold.testing.recipes import steady
-from fivefold.testing.store_pair import StorePair, in_memory, new_namespace
-from fivefold.testing.store_pair import opened as engine_on
-from fivefold.testing.strategies import WORDS
 from fivefold.values.extraction import Statement
 from fivefold.values.serialize import Json
+from tests.conformance.recipes import steady
+from tests.conformance.store_pair import StorePair, in_memory, new_namespace
+from tests.conformance.store_pair import opened as engine_on
+from tests.conformance.strategies import WORDS
 from tests.support.own_database import opened
 from tests.support.postgres import Server
 

@@ -22,15 +22,15 @@ from fivefold.stores.postgres.row_level_security import SHARED_TABLES
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.stores.postgres.writer import PostgresWriter
 from fivefold.stores.protocol import QueueLength
-from fivefold.testing.store_pair import opened
-from fivefold.testing.strategies import SENTENCES
-from fivefold.testing.vectors import WordVectors
 from fivefold.values.extraction import Mention
 from fivefold.values.memory import Record
 from fivefold.values.recall import Recall
 from fivefold.values.times import utc_now
 from fivefold.values.vectors import PassageVectors
 from fivefold.writing.queue_entries import entries_of
+from tests.conformance.store_pair import opened
+from tests.conformance.strategies import SENTENCES
+from tests.conformance.vectors import WordVectors
 from tests.stores.test_postgres_trips import METHODS
 from tests.support.postgres import Server
 

@@ -9,7 +9,7 @@ import pytest
 import fivefold
 from fivefold.engine import Engine
 from fivefold.stores.postgres.store import PostgresStore
-from fivefold.testing.vectors import WordVectors
+from tests.conformance.vectors import WordVectors
 from tests.support.postgres import Server
 
 pytestmark = pytest.mark.postgres

@@ -17,12 +17,12 @@ from fivefold.retrieval.recipe_file import known_recipes
 from fivefold.stores.postgres.store import PostgresStore
 from fivefold.stores.protocol import Reader, VectorSpace
 from fivefold.stores.queries import Arm, Composite, Walk
-from fivefold.testing.recipes import UNHURRIED_MS
-from fivefold.testing.strategies import SENTENCES
-from fivefold.testing.vectors import WordVectors
 from fivefold.values.decay import Decay
 from fivefold.values.filters import Filter
 from fivefold.values.recall_trace import RouteRun
+from tests.conformance.recipes import UNHURRIED_MS
+from tests.conformance.strategies import SENTENCES
+from tests.conformance.vectors import WordVectors
 from tests.support.postgres import Server
 from tests.support.round_trips import RoundTrips
 

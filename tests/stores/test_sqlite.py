@@ -18,7 +18,7 @@ from fivefold.stores.sqlite import checksums
 from fivefold.stores.sqlite.connection import connect
 from fivefold.stores.sqlite.schema import APPLICATION_ID, migrate, migrations
 from fivefold.stores.sqlite.store import SqliteStore
-from fivefold.testing.recipes import steady_recipes
+from tests.conformance.recipes import steady_recipes
 from tests.support.toy_engine import toy
 
 pytestmark = pytest.mark.slow

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from fivefold.stores.sqlite import store as sqlite_store
 from fivefold.stores.sqlite import token_cache, token_rows
 from fivefold.stores.sqlite.store import SqliteStore
-from fivefold.testing.passages import MODEL, TEXTS, TOKENS, Stored, all_tokens, entry_of, vector_of
 from fivefold.values.filters import Filter
+from tests.conformance.passages import MODEL, TEXTS, TOKENS, Stored, all_tokens, entry_of, vector_of
 from tests.stores.test_written_before import path
 
 __all__ = ["path"]

@@ -25,9 +25,9 @@ from fivefold.service.keys import Keyring
 from fivefold.service.maintenance import maintain
 from fivefold.settings import Settings
 from fivefold.stores import open_store
-from fivefold.testing.vectors import WordVectors
 from fivefold.values.access import Unauthorized
 from fivefold.values.memory import origin_of
+from tests.conformance.vectors import WordVectors
 
 DATA = Path(__file__).parents[1] / "data" / "written_before"
 ANSWERS: dict[str, Any] = json.loads((DATA / "answers.json").read_text("utf-8"))

@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fivefold.bench.data import Dataset
-from fivefold.bench.jsonl import load
+from fivefold_bench.data import Dataset
+from fivefold_bench.jsonl import load
 from tests.support.everyday_life import write_life
 
 TALK = {

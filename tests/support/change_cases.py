@@ -10,7 +10,7 @@ import lzma
 
 from training.reader.pairs import read_pairs
 
-from fivefold.bench.everyday.changes import CASES
+from fivefold_bench.everyday import CASES
 
 
 def packed_text(part: str) -> str:

@@ -16,7 +16,7 @@ from fivefold.engine import Engine
 from fivefold.stores.postgres import connection
 from fivefold.stores.postgres.citus import Distributed, distribute
 from fivefold.stores.postgres.store import PostgresStore
-from fivefold.testing.vectors import WordVectors
+from tests.conformance.vectors import WordVectors
 from tests.support.postgres import Server
 
 CITUS = "FIVEFOLD_TEST_CITUS_DSN"

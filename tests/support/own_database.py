@@ -8,7 +8,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.testing.vectors import WordVectors
+from tests.conformance.vectors import WordVectors
 from tests.support.postgres import Server
 
 

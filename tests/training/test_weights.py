@@ -17,11 +17,11 @@ from training.weights.lists import Listed, Lists, lists_of, simulated
 from training.weights.network import Examples, WeightNetwork, loss_of, predicted, trained
 from training.weights.wordings import families
 
-from fivefold.bench.golden.figures import PARAMETERS
-from fivefold.bench.golden.held_out import HELD_OUT
 from fivefold.models.embedders import DEFAULT, embed_texts, embedder
 from fivefold.models.weights import features, load
 from fivefold.models.weights.heads import heads_of
+from tests.golden.figures import PARAMETERS
+from tests.golden.held_out import HELD_OUT
 
 pytestmark = pytest.mark.slow
 

@@ -16,11 +16,11 @@ import fivefold
 from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
-from fivefold.testing.recipes import steady
 from fivefold.transfer.jsonl import read_lines
 from fivefold.values.memory import Memory, Record
 from fivefold.values.reports import Report
 from fivefold.writing import pipeline
+from tests.conformance.recipes import steady
 from tests.support.toy_engine import toy
 
 

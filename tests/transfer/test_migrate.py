@@ -15,8 +15,8 @@ from fivefold import sample
 from fivefold.learning.model_store import reranker_store
 from fivefold.stores import open_store
 from fivefold.stores.tables import VECTORS
-from fivefold.testing.store_pair import answers, same_answers
 from fivefold.transfer.migrate import migrate
+from tests.conformance.store_pair import answers, same_answers
 from tests.learning.test_reranker import VERDICT, liking
 from tests.support.migrating import ODD, QUESTIONS, TOKENS, checksums, exported, make_namespace
 from tests.support.postgres import Server

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fivefold.errors import InvalidInput
-from fivefold.testing.filters import filters
 from fivefold.values.filter_input import filter_of, narrowed
 from fivefold.values.filter_language import FIELDS, write_filter
 from fivefold.values.filters import EVERYTHING, Filter, MetadataTest
+from tests.conformance.filters import filters
 
 
 def refusal(given_filter: Any) -> str:

@@ -10,9 +10,9 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.testing.store_pair import NOW
-from fivefold.testing.vectors import WordVectors
 from fivefold.values.html_parts import Html, Part, html_bar, html_table, html_text
+from tests.conformance.store_pair import NOW
+from tests.conformance.vectors import WordVectors
 from tests.support.hostile import HOSTILE, SPEAKER
 
 OURS = {"b", "bdi", "div", "pre", "span", "table", "tbody", "td", "th", "thead", "tr", "u"}

@@ -13,6 +13,7 @@ from textwrap import dedent
 import pytest
 
 import fivefold
+from fivefold.cli.app import command_tree
 from fivefold.errors import InvalidInput, PluginError
 from fivefold.models.embedders import embedder
 from fivefold.models.rerankers import Passage, reranker
@@ -49,6 +50,18 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
             del sys.modules[added]
 
 
+def run(*words: str) -> int:
+    """The exit status of a command."""
+    command_tree.cache_clear()
+    try:
+        command_tree(words[0])(list(words), prog_name="fivefold")
+    except SystemExit as ended:
+        return int(ended.code or 0)
+    finally:
+        command_tree.cache_clear()
+    return 0
+
+
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
 
@@ -67,6 +80,8 @@ def test_the_example_of_the_page_works(
     assert capsys.readouterr().out.splitlines() == re.findall(r"# → (.+)", use)
     with fivefold.open("harbour.db") as mem:
         assert mem.recall("what was that again?", recipe="dense"), "the pin alone finds the embedder again"
+    assert run("count", "harbour.db") == 0
+    assert capsys.readouterr().out == "3\n"
 
 
 def test_the_page_lists_every_group() -> None:
@@ -257,3 +272,71 @@ def test_built_in_names_never_look_for_plugins(tmp_path: Path, monkeypatch: pyte
         mem.remember("The kettle is in the left cupboard.")
         for recipe in ("default", "ditto", "engram", "memsense", "recall"):
             assert mem.recall("where is the kettle?", recipe=recipe)
+
+
+COMMANDS = """
+import typer
+
+tides = typer.Typer(help="Look at the tides.")
+
+@tides.command()
+def low(times: int = 1) -> None:
+    print("low " * times)
+
+@tides.command()
+def high() -> None:
+    print("high")
+
+def greet(name: str) -> None:
+    "Greet someone."
+    print(f"hello, {name}")
+
+NEITHER = 3
+"""
+
+
+def test_commands(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
+    entries = {"tides": "tide_plugin:tides", "greet": "tide_plugin:greet", "recipes.greet": "tide_plugin:greet"}
+    install("tide-plugin", {"commands": entries}, COMMANDS)
+    assert [run("tides", "low", "--times", "2"), run("greet", "Mia"), run("recipes", "greet", "Tom")] == [0, 0, 0]
+    assert capsys.readouterr().out == "low low \nhello, Mia\nhello, Tom\n"
+    assert run("recipes", "list") == 0, "the commands that were there stay"
+    capsys.readouterr()
+    assert run("-h") == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^  greet ", shown, re.MULTILINE)
+    assert re.search(r"^  tides +Look at the tides\.", shown, re.MULTILINE)
+    assert run("greeting", "Mia") == 2
+
+
+def test_a_command_that_cannot_be_used_spoils_no_other(install: Install, capsys: pytest.CaptureFixture[str]) -> None:
+    entries = {
+        "gone": "grey_plugin:gone",
+        "odd": "grey_plugin:NEITHER",
+        "no.group": "grey_plugin:greet",
+        "recall": "grey_plugin:greet",
+    }
+    install("grey-plugin", {"commands": entries}, COMMANDS)
+    for name, reason in (
+        ("gone", "AttributeError"),
+        ("odd", "neither a function"),
+        ("no", "no group of commands 'no'"),
+    ):
+        with pytest.raises(PluginError, match=f"the command '{name}.*' of package grey-plugin 1.0 .*{reason}"):
+            run(name)
+    assert run("-h") == 0
+    shown = capsys.readouterr()
+    assert re.search(r"^  recall +Find", shown.out, re.MULTILINE), "a built-in name wins"
+    assert [line.split()[3] for line in shown.err.splitlines()] == ["'gone'", "'no.group'", "'odd'"]
+
+
+@pytest.mark.parametrize("words", ["bench", "bench speed --rounds 3", "recipes verify --json", "bench locomo -h"])
+def test_commands_of_packages_of_our_own_say_what_to_install(
+    words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: [])
+    assert run(*words.split()) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.count("\n") == 1
+    assert shown.err.endswith(": pip install fivefold-bench\n")

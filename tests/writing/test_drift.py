@@ -10,11 +10,11 @@ from fivefold import sample
 from fivefold.engine import Engine
 from fivefold.stores import open_store
 from fivefold.stores.protocol import VOCABULARY
-from fivefold.testing.recipes import steady
-from fivefold.testing.vectors import WordVectors
 from fivefold.values.recall import Recall
 from fivefold.values.reports import Drift
 from fivefold.writing import drift
+from tests.conformance.recipes import steady
+from tests.conformance.vectors import WordVectors
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fivefold.bench.golden.figures import EXCHANGE, ROUTES
 from fivefold.engine import Engine
 from fivefold.stores import open_store
 from fivefold.stores.sql.exchanges import SIDES
-from fivefold.testing.vectors import WordTokens, WordVectors
 from fivefold.values.filters import Filter
 from fivefold.values.vectors import FIELDS, VectorField
+from tests.conformance.vectors import WordTokens, WordVectors
+from tests.golden.figures import EXCHANGE, ROUTES
 
 AT = "2023-05-08T09:00:00Z"
 TALK = [("user", "kettle"), ("assistant", "teapot"), ("user", "saucer"), ("assistant", "spoon")]

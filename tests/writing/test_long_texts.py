@@ -13,10 +13,10 @@ from fivefold.engine import Engine
 from fivefold.errors import InvalidInput
 from fivefold.models.embedders import Embedder
 from fivefold.stores import open_store
-from fivefold.testing.vectors import WordTokens, WordVectors
 from fivefold.text.passages import passage_spans
 from fivefold.values.limits import MAX_CONTENT, MAX_EXTRACTED
 from fivefold.writing.extract.rules import beginning
+from tests.conformance.vectors import WordTokens, WordVectors
 
 PARAGRAPH = "The river sensor drifts when the water is cold, and Bertil writes down what it shows every hour."
 END = "At the very end the zeppelin lands in Reykjavik."

@@ -11,12 +11,12 @@ import pytest
 
 import fivefold
 from fivefold.engine import Engine
-from fivefold.testing.vectors import WordVectors
 from fivefold.values.extraction import Extraction
 from fivefold.values.memory import Record
 from fivefold.writing import draft, edit, pipeline
 from fivefold.writing.extract import extractor as load_extractor
 from fivefold.writing.indexing import centre
+from tests.conformance.vectors import WordVectors
 
 
 def test_a_note_is_stored_with_what_was_read_out_of_it(engine: Engine) -> None:

@@ -13,12 +13,12 @@ import fivefold
 from fivefold.engine import Engine
 from fivefold.models.embedders.base import Progress
 from fivefold.stores import open_store
-from fivefold.testing.vectors import WordTokens, WordVectors
 from fivefold.text.passages import texts_to_embed
 from fivefold.values.filters import Filter
 from fivefold.values.reading import Passage, Reading
 from fivefold.values.vectors import FIELDS
 from fivefold.writing.indexing import read_texts
+from tests.conformance.vectors import WordTokens, WordVectors
 
 AT = "2023-05-08T09:00:00Z"
 

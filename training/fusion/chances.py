@@ -21,8 +21,6 @@ import numpy as np
 import numpy.typing as npt
 from training.fusion.fit import add_data_options, data_sets
 
-from fivefold.bench.cache import cached
-from fivefold.bench.data import Dataset
 from fivefold.engine import Engine
 from fivefold.models.embedders import embedder
 from fivefold.retrieval.routes import SearchContext
@@ -32,6 +30,8 @@ from fivefold.stores import open_store
 from fivefold.text.progress import bar
 from fivefold.values.recall_trace import Candidate
 from fivefold.values.vectors import Matrix
+from fivefold_bench.cache import cached
+from fivefold_bench.data import Dataset
 
 Array = npt.NDArray[np.float64]
 

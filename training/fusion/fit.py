@@ -21,10 +21,6 @@ from pathlib import Path
 import numpy as np
 from training.fusion.listwise import Array, Lists, fit
 
-from fivefold.bench import beam, locomo, longmemeval
-from fivefold.bench.cache import cached
-from fivefold.bench.data import Dataset
-from fivefold.bench.everyday.lives import load_lives, shipped_lives
 from fivefold.engine import Engine
 from fivefold.models.embedders import embedder
 from fivefold.retrieval.recipe_file import load_recipe
@@ -35,6 +31,10 @@ from fivefold.retrieval.stages.terms import TERMS, term_table
 from fivefold.stores import open_store
 from fivefold.text.progress import bar
 from fivefold.values.vectors import Matrix
+from fivefold_bench import beam, locomo, longmemeval
+from fivefold_bench.cache import cached
+from fivefold_bench.data import Dataset
+from fivefold_bench.lives import load_lives, shipped_lives
 
 FOLDS = 6
 """Into how many parts people and conversations are cut."""

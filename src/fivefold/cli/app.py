@@ -17,8 +17,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.main import get_command, get_command_name
-from typer.models import CommandInfo
+from typer.main import get_command
 
 from fivefold.cli.hints import kind, phrase
 from fivefold.errors import FivefoldError, NotFound
@@ -48,11 +47,6 @@ COMMANDS = (
     "hook",
     "keys",
     "backup",
-    "bench",
-    "load",
-    "async_tasks",
-    "faults",
-    "peers",
 )
 """The modules that hold the commands, in the order of the help; each registers its own on `app`."""
 
@@ -128,18 +122,22 @@ def _fivefold(
 def command_tree(name: str | None = None) -> Callable[..., Any]:
     """All commands as they are parsed, or only the one of this name, since to build all takes a tenth of a second.
 
-    A name that no command has gives all of them, which the error needs.
+    A name that no command has gives all of them, which the error needs. Other packages are looked through for what is
+    not a built-in command.
     """
     for module in COMMANDS:
         import_module(f"fivefold.cli.{module}")
-    chosen = copy(app)
-    chosen.registered_commands = [info for info in app.registered_commands if _name(info) == name]
-    chosen.registered_groups = [info for info in app.registered_groups if info.name == name]
-    return get_command(chosen if chosen.registered_commands or chosen.registered_groups else app)
+    from fivefold.cli.plugins import add_commands, name_of
 
-
-def _name(info: CommandInfo) -> str | None:
-    return info.name or (get_command_name(info.callback.__name__) if info.callback else None)
+    tree = copy(app)
+    tree.registered_commands = [info for info in app.registered_commands if name_of(info) == name]
+    tree.registered_groups = [info for info in app.registered_groups if info.name == name]
+    if name is not None and not tree.registered_commands:  # a group may have commands of other packages
+        add_commands(tree, name)
+    if not tree.registered_commands and not tree.registered_groups:
+        tree.registered_commands, tree.registered_groups = [*app.registered_commands], [*app.registered_groups]
+        add_commands(tree, None)
+    return get_command(tree)
 
 
 def run() -> None:

@@ -80,26 +80,6 @@ def show(
         recipe_view.draw(loaded)
 
 
-@recipes.command()
-def verify(as_json: JsonOption = False) -> None:
-    """Recompute the golden numbers of every requirement on a small built-in store.
-
-    The exit status is 1 where one of them is not what its document says.
-    """
-    from fivefold.bench.golden import verify as verify_all
-
-    if as_json:
-        rows = verify_all()
-        print_json([row.to_dict() for row in rows])
-    else:
-        from fivefold.cli import golden_view
-
-        rows = verify_all(progress=golden_view.row)
-        golden_view.summary(rows)
-    if not all(row.ok for row in rows):
-        raise typer.Exit(1)
-
-
 def recipe_of(choice: str, overrides: Sequence[str] | None, still: bool = False) -> Recipe:
     """The recipe as `--recipe` and `--set` name it; `still`, without noise unless `--set` asks for it."""
     from fivefold.retrieval.recipe_file import load_recipe

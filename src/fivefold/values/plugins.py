@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Group = Literal["routes", "stages", "embedders", "extractors", "rerankers", "stores"]
+Group = Literal["routes", "stages", "embedders", "extractors", "rerankers", "stores", "commands"]
 """The entry points of `fivefold.routes` are in the group `routes`, and so on."""
 
 _log = logging.getLogger("fivefold")
@@ -64,10 +64,10 @@ class Plugin:
         part = self._try(lambda: self.object(*args)) if callable(self.object) else self.object
         missing = sorted(name for name in needs if not _has(part, name))
         if missing:
-            raise self._error(f"{type(part).__name__} has no {', '.join(missing)}")
+            raise self.error(f"{type(part).__name__} has no {', '.join(missing)}")
         return part
 
-    def _error(self, reason: str) -> PluginError:
+    def error(self, reason: str) -> PluginError:
         return PluginError(self.group.removesuffix("s"), self.name, self.package, reason)
 
     def _try(self, step: Callable[[], Any]) -> Any:
@@ -76,7 +76,7 @@ class Plugin:
         except FivefoldError:
             raise
         except Exception as error:
-            raise self._error(f"{type(error).__name__}: {error}") from error
+            raise self.error(f"{type(error).__name__}: {error}") from error
 
 
 def plugin(group: Group, name: str, builtin: Collection[str]) -> Plugin | None:

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from fivefold.bench.benchmark import Options
-from fivefold.bench.diff import diff
-from fivefold.bench.everyday.benchmark import reference_of, run_everyday
-from fivefold.bench.everyday.plots import draw
-from fivefold.bench.everyday.tables import by_kind, kinds_by_recipe, markdown, overall, reliability
 from fivefold.errors import InvalidInput
 from fivefold.values.serialize import Json
+from fivefold_bench.benchmark import Options
+from fivefold_bench.diff import diff
+from fivefold_bench.everyday import reference_of, run_everyday
+from fivefold_bench.everyday_report import by_kind, draw, kinds_by_recipe, markdown, overall, reliability
 from tests.support.everyday_life import write_life
 
 ROOT = Path(__file__).parents[3]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from training.reader.pairs import read_pairs
 
-from fivefold.bench.everyday import changes
-from fivefold.bench.everyday.changes import CASES, Case, measure_changes, shipped_cases
 from fivefold.errors import InvalidInput
+from fivefold_bench import everyday as changes
+from fivefold_bench.everyday import CASES, Case, measure_changes, shipped_cases
 from tests.support.change_cases import packed_text
 
 MOVED = Case("I live in Porto.", "I live in Braga now.", "user", "user", True, "first")

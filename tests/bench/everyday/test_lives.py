@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from fivefold.bench.everyday.lives import KINDS, NEVER, load_lives, read_life, shipped_lives
 from fivefold.errors import InvalidInput
+from fivefold_bench.lives import KINDS, NEVER, load_lives, read_life, shipped_lives
 from tests.support.everyday_life import life, write_life
 
 

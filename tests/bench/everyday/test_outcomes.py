@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fivefold.bench.data import Question
-from fivefold.bench.everyday.calibration import calibrate
-from fivefold.bench.everyday.difference import difference
-from fivefold.bench.everyday.outcomes import NOWHERE, Outcome, figures_by_kind, outcome, overall_figures
-from fivefold.bench.runner import Answer
+from fivefold_bench.data import Question
+from fivefold_bench.everyday import difference
+from fivefold_bench.lives import NOWHERE, Outcome, calibrate, figures_by_kind, outcome, overall_figures
+from fivefold_bench.run import Answer
 
 
 def question(kind: str, relevant: str = "", stale: str = "", id: str = "q") -> Question:

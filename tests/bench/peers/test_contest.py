@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fivefold.bench.data import Dataset
-from fivefold.bench.locomo import load
-from fivefold.bench.peers.contest import Contest, recall, run_contest
-from fivefold.bench.peers.entrants import FIVEFOLD, Entrant
-from fivefold.bench.peers.peer_fivefold import FivefoldPeer
-from fivefold.bench.peers.report import PeerReport
-from fivefold.bench.peers.work import prepare, write_pool
+from fivefold_bench.data import Dataset
+from fivefold_bench.locomo import load
+from fivefold_bench.peers.contest import FIVEFOLD, Contest, Entrant, recall, run_contest
+from fivefold_bench.peers.peer_fivefold import FivefoldPeer
+from fivefold_bench.peers.report import PeerReport
+from fivefold_bench.peers.work import prepare, write_pool
 from tests.support import bench_data
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fivefold.bench.peers.drive import BATCH, Clock, TimeUp, ask, resident_mb, write
+from fivefold_bench.peers.drive import BATCH, Clock, TimeUp, ask, resident_mb, write
 
 
 class Plain:

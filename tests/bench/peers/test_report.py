@@ -7,12 +7,20 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from fivefold.bench.peers.entrants import FIVEFOLD, PEERS, entrants_for
-from fivefold.bench.peers.environments import _why, quiet_environment
-from fivefold.bench.peers.plots import colour, draw_times
-from fivefold.bench.peers.report import COLUMNS, PeerReport, PeerRow, cells, compare, markdown, sentence
-from fivefold.bench.result_folder import PEER_PLOTS
 from fivefold.errors import InvalidInput
+from fivefold_bench.peers.contest import FIVEFOLD, PEERS, _why, entrants_for, quiet_environment
+from fivefold_bench.peers.report import (
+    COLUMNS,
+    PeerReport,
+    PeerRow,
+    cells,
+    colour,
+    compare,
+    draw_times,
+    markdown,
+    sentence,
+)
+from fivefold_bench.results import PEER_PLOTS
 
 
 def row(engine: str, p50: float | None, recall: float | None, search: str = "hybrid", size: int = 10_000) -> PeerRow:

@@ -15,8 +15,8 @@ from fivefold.models.embedders.fivefold_minilm import FivefoldMiniLM
 from fivefold.models.embedders.passage_tokens import BEFORE_TOKENS, PassageTokenizer
 from fivefold.models.embedders.skipped_words import SKIPPED_WORDS
 from fivefold.models.token_vectors import best_matches, packed_size, unpack
-from fivefold.testing.vectors import WordVectors
 from fivefold.values.reading import Passage, QuestionReading, Reading
+from tests.conformance.vectors import WordVectors
 
 WIDTH = 64
 MOVE = Passage("Priya (7 May 2023): I finally moved to Lisbon, the flat isn't ablaze!", "Where do you live now? Hmm.")

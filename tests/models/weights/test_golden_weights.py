@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from training.weights.generate import DOMINANT, TARGETS, Row, consistent, generate, is_later, jittered, split_of
 
-from fivefold.bench.golden.figures import FALLBACK_WEIGHTS
 from fivefold.models.embedders import DEFAULT, embedder
 from fivefold.models.weights import FALLBACK, features, predict
 from fivefold.models.weights.model import WIDTHS, shipped
+from tests.golden.figures import FALLBACK_WEIGHTS
 
 
 def test_D4_the_six_features_in_their_order() -> None:

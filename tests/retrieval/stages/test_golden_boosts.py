@@ -7,12 +7,12 @@ from math import log
 
 import pytest
 
-from fivefold.bench.golden.figures import LEFT
 from fivefold.retrieval.recipe_file import load_recipe
 from fivefold.retrieval.stages import STAGES, Pool
 from fivefold.retrieval.stages.boosts import DecayByType
 from fivefold.values.decay import CURVES, Curve, Decay
 from fivefold.values.query import Window
+from tests.golden.figures import LEFT
 from tests.support.stage_pool import NOW, aged, of, scores, search, stage
 
 

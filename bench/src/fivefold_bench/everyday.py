@@ -1,0 +1,335 @@
+"""The benchmark of everyday lives, from its options to its results and files."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+
+from fivefold.engine import Engine
+from fivefold.models.embedders import Embedder
+from fivefold.models.embedders import embedder as load_embedder
+from fivefold.retrieval.recipe import RACED
+from fivefold.stores import open_store
+from fivefold.stores.protocol import Store
+from fivefold.text.progress import bar
+from fivefold.values.reports import Report
+from fivefold.values.serialize import Json, Value
+from fivefold.version import VERSION
+from fivefold_bench.benchmark import Options, check_options, reduce_recipe
+from fivefold_bench.cache import cached
+from fivefold_bench.contestants import BASELINES, Contestant, contestants_for
+from fivefold_bench.lives import (
+    DEPTHS,
+    KINDS,
+    NEVER,
+    PARTS,
+    Figures,
+    K,
+    Outcome,
+    Part,
+    calibrate,
+    figures_by_kind,
+    load_lives,
+    outcome,
+    overall_figures,
+    shipped_lives,
+)
+from fivefold_bench.reading import Fields, lines
+from fivefold_bench.results import QUESTIONS, TABLE, fill_folder, spread, write_questions
+from fivefold_bench.run import Run, run_contestants
+from fivefold_bench.scores import Ablation, Measured, Numbers, Scores, worth_of
+
+# How much more often one recipe is right at once than another, with an interval over people and their questions.
+
+ROUNDS = 10_000
+CONFIDENCE = 95
+
+
+@dataclass(frozen=True, slots=True)
+class Difference(Value):
+    """The mean difference of hit@1 (positive: `recipe` is better), and where it lies with 95 % confidence."""
+
+    recipe: str
+    against: str
+    difference: float
+    low: float
+    high: float
+
+
+def difference(
+    recipe: str, against: str, mine: Sequence[Outcome], theirs: Sequence[Outcome], seed: int = 0
+) -> Difference:
+    """A bootstrap in two steps: lives are drawn, then the questions of each life, since those of a life are alike."""
+    gaps: dict[str, list[float]] = {}
+    for one, other in zip(mine, theirs, strict=True):
+        if one.kind != NEVER:
+            gaps.setdefault(one.life, []).append(float(one.rank == 1) - float(other.rank == 1))
+    every = [gap for life in gaps.values() for gap in life]
+    if not every:
+        return Difference(recipe, against, 0.0, 0.0, 0.0)
+    sums, counts = _draws(list(gaps.values()), np.random.default_rng(seed))
+    low, high = np.percentile(sums / counts, ((100 - CONFIDENCE) / 2, (100 + CONFIDENCE) / 2))
+    return Difference(recipe, against, sum(every) / len(every), float(low), float(high))
+
+
+def _draws(lives: Sequence[Sequence[float]], chance: np.random.Generator) -> tuple[Numbers, Numbers]:
+    """For each round the sum of the drawn gaps, and their number."""
+    sums, counts = np.zeros(ROUNDS), np.zeros(ROUNDS)
+    chosen = chance.multinomial(len(lives), [1 / len(lives)] * len(lives), size=ROUNDS)
+    for place, life in enumerate(lives):
+        values = np.asarray(life)
+        for row in np.flatnonzero(chosen[:, place]):
+            times = int(chosen[row, place])
+            sums[row] += values[chance.integers(0, len(values), size=times * len(values))].sum()
+            counts[row] += times * len(values)
+    return sums, counts
+
+
+# Whether a change of mind is linked to what it replaces when it is written, and what is true stays as it is.
+
+CASES = Path(__file__).with_name("everyday_data") / "changes"
+PERSONS = ("first", "third")
+RELATIONS = ("replaces", "continues", "apart")
+SAID = datetime(2026, 1, 5, 9, tzinfo=UTC)
+LATER = timedelta(days=30)
+BATCH = 50
+"""Namespaces in one store: each has tables of its own, and many of them make every write slower."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Two memories, whether the newer one replaces the older, and the person in which they are written."""
+
+    older: str
+    newer: str
+    older_speaker: str
+    newer_speaker: str
+    replaces: bool
+    person: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeFigures(Value):
+    """For one person: the share of changes that are linked or at least likely, and that of the others which are."""
+
+    person: str
+    changes: int
+    linked: float
+    likely: float
+    others: int
+    falsely_linked: float
+    falsely_likely: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the write of the newer memory said of the older one."""
+
+    case: Case
+    linked: bool
+    likely: bool
+
+
+def shipped_cases(part: Part) -> list[Case]:
+    """The labelled pairs of one part, or of both; no wording is in two parts, nor in what a model was trained by."""
+    names = [name for name in PARTS[:2] if part in (name, "all")]
+    return [_case(line) for name in names for line in lines(CASES / f"{name}.jsonl.xz")]
+
+
+def measure_changes(cases: Sequence[Case], choice: str, progress: bool = False) -> list[ChangeFigures]:
+    """Each pair is written in a namespace of its own, the older memory first."""
+    model = cached(load_embedder(choice))
+    verdicts: list[Verdict] = []
+    with bar("Writing changes", len(cases), show=progress) as advance:
+        for start in range(0, len(cases), BATCH):
+            batch = cases[start : start + BATCH]
+            verdicts += _write_batch(batch, model)
+            advance(len(batch))
+    by_person = {person: [each for each in verdicts if each.case.person == person] for person in PERSONS}
+    return [_figures(person, each) for person, each in by_person.items() if each]
+
+
+def _write_batch(cases: Sequence[Case], model: Embedder) -> list[Verdict]:
+    with tempfile.TemporaryDirectory() as folder:
+        store = open_store(str(Path(folder) / "changes.db"))
+        try:
+            return [_write(store, f"case-{number}", model, case) for number, case in enumerate(cases)]
+        finally:
+            store.close()
+
+
+def _write(store: Store, namespace: str, model: Embedder, case: Case) -> Verdict:
+    engine = Engine(store, namespace, model)
+    older = engine.remember(case.older, speaker=case.older_speaker, event_at=SAID).id
+    report = engine.remember(case.newer, speaker=case.newer_speaker, event_at=SAID + LATER)
+    linked = any(link.target == older for link in report.superseded)
+    return Verdict(case, linked, linked or _is_likely(report, older))
+
+
+def _is_likely(report: Report, older: str) -> bool:
+    return any(link.target == older and link.relation in ("likely", "supersedes") for link in report.linked)
+
+
+def _figures(person: str, verdicts: Sequence[Verdict]) -> ChangeFigures:
+    changes = [each for each in verdicts if each.case.replaces]
+    others = [each for each in verdicts if not each.case.replaces]
+    return ChangeFigures(
+        person,
+        len(changes),
+        _share([each.linked for each in changes]),
+        _share([each.likely for each in changes]),
+        len(others),
+        _share([each.linked for each in others]),
+        _share([each.likely for each in others]),
+    )
+
+
+def _share(values: Sequence[bool]) -> float:
+    return round(sum(values) / len(values), 6) if values else 0.0
+
+
+def _case(line: Fields) -> Case:
+    relation, person = line.name("relation"), line.name("person")
+    for field, value, known in (("relation", relation, RELATIONS), ("person", person, PERSONS)):
+        if value not in known:
+            raise line.fault(field, f"{value!r} is unknown; known are {', '.join(known)}")
+    return Case(
+        older=line.text("older"),
+        newer=line.text("newer"),
+        older_speaker=line.name("older_speaker"),
+        newer_speaker=line.name("newer_speaker"),
+        replaces=relation == RELATIONS[0],
+        person=person,
+    )
+
+
+PLAIN = ("dense", "recipe:dense")
+"""Plain vectors, without the engine and by its recipe of one route, which the reference is compared with."""
+
+EVERYONE = ",".join((*BASELINES, PLAIN[1], *RACED))
+MEASURED = Measured(("hit@1", "hit@5", "cover@10"), tested="hit@1")
+
+Outcomes = Mapping[str, Sequence[Outcome]]
+"""What became of every question, by contestant."""
+
+
+def run_everyday(
+    files: Sequence[Path], part: Part, options: Options, changes: bool = False, progress: bool = False
+) -> tuple[Json, list[Path]]:
+    """The results as data, and the written files. Without `files` the shipped lives of `part` are asked.
+
+    With `changes` the shipped pairs of that part are written as well, to see which changes are linked.
+    """
+    if options.choice().strip() == "all":
+        options = replace(options, recipes=EVERYONE)
+    check_options(options)
+    dataset = load_lives(list(files) or shipped_lives(part))
+    contestants, notes = contestants_for(options.choice(), options.overrides, dataset.unit, options.seed or 0)
+    reduced, reasons, whole = reduce_recipe(options, dataset.unit, contestants)
+    run = run_contestants(dataset, [*contestants, *reduced], options.embedder, K, options.jobs, progress)
+    outcomes = judge(run)
+    ablation: Ablation | None = None
+    if whole is not None and whole.recipe is not None:
+        ablation = worth_of(whole.name, whole.recipe, _scores(outcomes), reasons, options.seed or 0, MEASURED)
+        run = replace(run, contestants=tuple(contestants))
+    results = collect(run, outcomes, options.seed, notes, ablation)
+    linked = measure_changes(shipped_cases(part), options.embedder, progress) if changes else []
+    results["changes"] = [item.to_dict() for item in linked]
+    results["lives"] = {"part": None if files else part, "names": list(dataset.memories)}
+    return results, _benchmark_write(options.out, run, results, outcomes) if options.out else []
+
+
+def judge(run: Run) -> Outcomes:
+    """What became of every question."""
+    return {
+        contestant.name: [
+            outcome(question, answer)
+            for question, answer in zip(run.dataset.questions, run.answers[contestant.name], strict=True)
+        ]
+        for contestant in run.contestants
+    }
+
+
+def collect(
+    run: Run, outcomes: Outcomes, seed: int | None, notes: Sequence[str] = (), ablation: Ablation | None = None
+) -> Json:
+    """The whole result as data, in the form of the other benchmarks."""
+    questions = run.dataset.questions
+    names = [contestant.name for contestant in run.contestants]
+    counts = {kind: sum(question.category == kind for question in questions) for kind in KINDS}
+    reference = reference_of(names)
+    return {
+        "dataset": run.dataset.name,
+        "unit": run.dataset.unit,
+        "embedder": run.embedder,
+        "reference": reference,
+        "recipes": {
+            contestant.name: _result(run, contestant, outcomes[contestant.name]) for contestant in run.contestants
+        },
+        "fivefold": VERSION,
+        "k": list(DEPTHS),
+        "seed": seed,
+        "jobs": run.jobs,
+        "categories": {kind: count for kind, count in counts.items() if count},
+        "notes": [*run.dataset.notes, *notes, *run.notes],
+        "definitions": {each.name: each.recipe.to_dict() if each.recipe else None for each in run.contestants},
+        "differences": [item.to_dict() for item in _differences(reference, names, outcomes, seed or 0)],
+        "ablation": ablation.to_dict() if ablation else None,
+    }
+
+
+def reference_of(names: Sequence[str]) -> str:
+    """The recipe whose figures are shown in full: `default` where it runs, else the first that is no baseline."""
+    recipes = [name for name in names if name not in PLAIN and name not in BASELINES]
+    return "default" if "default" in names else next(iter(recipes), names[0])
+
+
+def _result(run: Run, contestant: Contestant, outcomes: Sequence[Outcome]) -> Json:
+    calibration = calibrate(outcomes)
+    return {
+        "n": len(outcomes),
+        "overall": _rounded({**overall_figures(outcomes), "error": calibration.error if calibration else None}),
+        "by_category": {kind: _rounded(figures) for kind, figures in figures_by_kind(outcomes).items()},
+        "calibration": calibration.to_dict() if calibration else None,
+        "latency_ms": {
+            "encode": spread(run.encode_ms),
+            "recall": spread([answer.ms for answer in run.answers[contestant.name]]),
+        },
+    }
+
+
+def _differences(reference: str, names: Sequence[str], outcomes: Outcomes, seed: int) -> list[Difference]:
+    return [
+        difference(reference, plain, outcomes[reference], outcomes[plain], seed)
+        for plain in PLAIN
+        if plain in names and plain != reference
+    ]
+
+
+def _scores(outcomes: Outcomes) -> dict[str, Scores]:
+    """The figures of every question that can be answered."""
+    return {
+        name: {each.question: each.scores() for each in every if each.kind != NEVER} for name, every in outcomes.items()
+    }
+
+
+def _rounded(figures: Figures) -> dict[str, float | None]:
+    return {name: None if value is None else round(value, 6) for name, value in figures.items()}
+
+
+def _benchmark_write(folder: Path, run: Run, results: Json, outcomes: Outcomes) -> list[Path]:
+    """Tables, plots, and every answer for `diff`."""
+    from fivefold_bench.everyday_report import draw, markdown
+
+    def write(new: Path) -> None:
+        scored = {name: {each.question: each.scores() for each in every} for name, every in outcomes.items()}
+        write_questions(new / QUESTIONS, run, scored)
+        (new / TABLE).write_text(markdown(results), "utf-8")
+        draw(new, results)
+
+    return fill_folder(folder, write, results)

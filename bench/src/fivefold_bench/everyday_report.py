@@ -1,0 +1,232 @@
+"""Plots of a run over everyday lives: hits by kind of question, and whether chances are true."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from fivefold.values.serialize import Json
+from fivefold_bench.contestants import BASELINES
+from fivefold_bench.lives import COVER, HITS, NEVER
+from fivefold_bench.plots import looks_of, page, save
+from fivefold_bench.results import EVERYDAY_PLOTS
+from fivefold_bench.tables import Row, markdown_table, p_text, share, signed
+
+# The tables of a run over everyday lives, as rows for the terminal and as Markdown.
+
+OVERALL = (*HITS, "cover", "fresh", "window", "list", "never", "refused", "error")
+LOW_IS_GOOD = frozenset({"refused", "error"})
+UNMARKED = frozenset({"never", "refused"})
+"""Who says "no" to everything is first in the one and last in the other, so neither has a best."""
+
+DIFFERENCES = ("recipe", "against", "hit@1", "from", "to")
+CHANGES = ("person", "changes", "linked", "at least likely", "others", "falsely linked", "falsely likely")
+BINS = ("chance", "hits", "mean chance", "right")
+WORTHS = ("part", "hit@1", "hit@5", COVER, "better", "worse", "p")
+
+
+def overall(results: Json) -> tuple[list[str], list[Row]]:
+    """A row for each recipe."""
+    values = {name: [each["overall"][column] for column in OVERALL] for name, each in results["recipes"].items()}
+    best = [_best(column, [row[place] for row in values.values()]) for place, column in enumerate(OVERALL)]
+    rows = [
+        Row(
+            name,
+            (*(_cell(value) for value in row), f"{results['recipes'][name]['latency_ms']['recall']['p50']:.1f}"),
+            frozenset(place for place, value in enumerate(row) if value is not None and value == best[place]),
+            name in BASELINES,
+        )
+        for name, row in values.items()
+    ]
+    return [*OVERALL, "p50 ms"], rows
+
+
+def by_kind(results: Json, name: str) -> tuple[list[str], list[Row]]:
+    """One recipe: a row for each kind of question."""
+    columns = (*HITS, COVER)
+    figures = results["recipes"][name]["by_category"]
+    rows = [
+        Row(kind, (str(count), *(_cell(figures[kind][column]) for column in columns)))
+        for kind, count in results["categories"].items()
+        if kind != NEVER
+    ]
+    return ["n", *columns], rows
+
+
+def kinds_by_recipe(results: Json, metric: str = "hit@1") -> tuple[list[str], list[Row]]:
+    """One metric: a row for each kind of question, a column for each recipe, the best of each row marked."""
+    names = list(results["recipes"])
+    rows = []
+    for kind in (kind for kind in results["categories"] if kind != NEVER):
+        values = [results["recipes"][name]["by_category"][kind][metric] for name in names]
+        best = max(values) or None
+        rows.append(
+            Row(
+                kind,
+                tuple(_cell(value) for value in values),
+                frozenset(place for place, value in enumerate(values) if value == best and len(names) > 1),
+            )
+        )
+    return names, rows
+
+
+def differences(results: Json) -> list[tuple[str, ...]]:
+    """How much better the reference is than plain vectors, with the interval."""
+    return [
+        (item["recipe"], item["against"], *(signed(item[name]) for name in ("difference", "low", "high")))
+        for item in results["differences"]
+    ]
+
+
+def reliability(results: Json, name: str) -> list[tuple[str, ...]]:
+    """The hits of one recipe by their chance."""
+    found = results["recipes"][name]["calibration"]
+    return [
+        (f"{share(each['start'])}–{share(each['end'])}", str(each["n"]), share(each["chance"]), share(each["right"]))
+        for each in (found["bins"] if found else ())
+    ]
+
+
+def changes(results: Json) -> list[tuple[str, ...]]:
+    """How many changes are linked when they are written, and how much else."""
+    return [
+        (
+            item["person"],
+            str(item["changes"]),
+            share(item["linked"]),
+            share(item["likely"]),
+            str(item["others"]),
+            share(item["falsely_linked"]),
+            share(item["falsely_likely"]),
+        )
+        for item in results["changes"]
+    ]
+
+
+def ablation(results: Json) -> list[tuple[str, ...]]:
+    """What each part is worth; one the recipe cannot do without has no figures."""
+    return [(item["part"], *_worth(item)) for item in results["ablation"]["parts"]]
+
+
+def _worth(item: Json) -> list[str]:
+    if item["p"] is None:
+        return ["–"] * (len(WORTHS) - 1)
+    worth = [signed(item["worth"][metric]) for metric in WORTHS[1:4]]
+    return [*worth, str(item["better"]), str(item["worse"]), p_text(item["p"])]
+
+
+def notes(results: Json) -> Iterator[str]:
+    """What a reader of the figures should know."""
+    lives, total = results["lives"], sum(results["categories"].values())
+    counted = "1 life" if len(lives["names"]) == 1 else f"{len(lives['names'])} lives"
+    part = f" ({lives['part']})" if lives["part"] else ""
+    yield f"{counted}{part}, {total:,} questions, k = 10, embedder {results['embedder']}"
+    yield (
+        "cover: share found of what windows, lists, counts, dates and negations ask for; fresh: the newest statement "
+        "above the older ones; never: never said, and recognised; refused: answerable, and wrongly refused; error: "
+        "calibration error of the chances"
+    )
+    yield from results["notes"]
+
+
+def markdown(results: Json) -> str:
+    """All tables of a run as one page."""
+    lines = ["# everyday"]
+    for title, table in sections(results):
+        lines += ["", f"## {title}", "", *table]
+    return "\n".join([*lines, "", *(f"- {note}" for note in notes(results))]) + "\n"
+
+
+def sections(results: Json) -> Iterator[tuple[str, list[str]]]:
+    """The title and the Markdown lines of every table that has rows."""
+    reference = results["reference"]
+    for title, first, (columns, rows) in (
+        ("All answerable questions", "recipe", overall(results)),
+        (f"{reference} by kind", "kind", by_kind(results, reference)),
+        ("hit@1 by kind", "kind", kinds_by_recipe(results)),
+    ):
+        yield title, list(markdown_table((first, *columns), rows))
+    for title, head, cells in _further(results):
+        if cells:
+            yield title, list(markdown_table(head, [Row(each[0], each[1:]) for each in cells]))
+
+
+def _further(results: Json) -> Iterator[tuple[str, Sequence[str], list[tuple[str, ...]]]]:
+    yield "Over plain vectors, with 95 % confidence", DIFFERENCES, differences(results)
+    yield f"Chances of {results['reference']}", BINS, reliability(results, results["reference"])
+    yield "Changes linked on writing", CHANGES, changes(results)
+    if results["ablation"]:
+        yield f"What each part of {results['ablation']['recipe']} is worth", WORTHS, ablation(results)
+
+
+def _best(column: str, values: Sequence[float | None]) -> float | None:
+    there = [value for value in values if value is not None]
+    if len(there) < 2 or column in UNMARKED:
+        return None
+    return min(there) if column in LOW_IS_GOOD else max(there)
+
+
+def _cell(value: float | None) -> str:
+    return "–" if value is None else share(value)
+
+
+BAR = 0.38
+"""Height of a bar; two stand in the room of a kind."""
+
+
+def draw(folder: Path, results: Json) -> None:
+    """Every plot as a PNG file in `folder`; without chances there is no plots_reliability diagram."""
+    by_kind, reliable = EVERYDAY_PLOTS
+    hits_by_kind(folder / by_kind, results)
+    if any(each["calibration"] for each in results["recipes"].values()):
+        plots_reliability(folder / reliable, results)
+
+
+def hits_by_kind(path: Path, results: Json) -> None:
+    """For each kind a bar of the reference and one of plain vectors; the other recipes are marks."""
+    kinds = [kind for kind in results["categories"] if kind != NEVER]
+    names = list(results["recipes"])
+    barred = [name for name in (results["reference"], "dense") if name in names]
+    figure, axes = page("First hit right, by kind of question", width=9.0, height=1.4 + 0.42 * len(kinds))
+    looks = looks_of(names)
+    for name in names:
+        values = [results["recipes"][name]["by_category"][kind]["hit@1"] for kind in kinds]
+        if name in barred:
+            at = [row + (barred.index(name) - 0.5) * BAR for row in range(len(kinds))]
+            axes.barh(at, values, BAR, color=looks[name]["color"], label=name)
+        else:
+            axes.plot(
+                values, range(len(kinds)), looks[name]["marker"], color=looks[name]["color"], markersize=4, label=name
+            )
+    axes.set_yticks(range(len(kinds)), [f"{kind.replace('_', ' ')} ({results['categories'][kind]})" for kind in kinds])
+    axes.invert_yaxis()
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlim(0, 1)
+    axes.set_xlabel("hit@1")
+    axes.grid(False, axis="y")
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    save(figure, path)
+
+
+def plots_reliability(path: Path, results: Json) -> None:
+    """A line for each recipe that gives chances: the share of right hits by the chance they were given."""
+    figure, axes = page("Chances and truth, first five hits of each question", width=6.4, height=5.0)
+    axes.plot([0, 1], [0, 1], color="#BBBBBB", linestyle="--", linewidth=1.0, label="true chances")
+    looks = looks_of(list(results["recipes"]))
+    for name, each in results["recipes"].items():
+        if each["calibration"]:
+            bins = each["calibration"]["bins"]
+            label = f"{name}, error {each['calibration']['error']:.3f}"
+            axes.plot(
+                [one["chance"] for one in bins],
+                [one["right"] for one in bins],
+                label=label,
+                markersize=5,
+                **looks[name],
+            )
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1)
+    axes.set_xlabel("mean chance of the hits")
+    axes.set_ylabel("share of them that is right")
+    axes.legend(loc="upper left", frameon=False)
+    save(figure, path)

@@ -1,0 +1,95 @@
+"""What is measured of a namespace that is searched by codes: what they find, and how a new process begins."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+
+from fivefold.engine import Engine
+from fivefold.stores.protocol import VectorSpace
+from fivefold.stores.sql.kept_rows import ALL
+from fivefold.stores.sqlite import code_blocks
+from fivefold.stores.sqlite.store import SqliteStore
+from fivefold.stores.sqlite.vectors import knn
+from fivefold.values.vectors import Vector
+from fivefold_bench.measures import WARM, Measure, VariedSample, figure, new_questions, times
+
+NEAREST = 10
+DEPTH = 160
+"""The depth of the dense route of the recipe `default`."""
+
+COMPARED = 20
+"""Questions whose neighbours are compared with those of the exact scan."""
+
+
+def measure_large(store: SqliteStore, size: int, rounds: int) -> Iterator[Measure]:
+    """Nothing where the namespace is searched exactly."""
+    space = store.reader("default").search.vector_space()
+    assert space is not None
+    if size <= code_blocks.exact_limit(space.dimension):
+        return
+    model = VariedSample()
+    vectors = [model.read_question(question).vector for question in new_questions(WARM + rounds)]
+    ms = [_timed_search(store, space, vector) for vector in vectors]
+    yield times("dense search by codes, 160 deep", size, ms[WARM:], 10)
+    shares = [_found_share(store, space, vector) for vector in vectors[:COMPARED]]
+    share = sum(shares) / len(shares)
+    yield figure("found of the true ten nearest", size, share, "", "≥ .98", share >= 0.98)
+    yield from _new_process(store.location, size)
+
+
+def _timed_search(store: SqliteStore, space: VectorSpace, vector: Vector) -> float:
+    start = perf_counter()
+    with store.connections.reader() as connection:
+        store.vector_cache.search(connection, space, "full", vector, DEPTH, ALL)
+    return (perf_counter() - start) * 1000
+
+
+def _found_share(store: SqliteStore, space: VectorSpace, vector: Vector) -> float:
+    """Of the ten nearest by a scan of the file, those that the codes find among their ten."""
+    with store.connections.reader() as connection:
+        search = partial(store.vector_cache.search, connection, space, "full", vector, NEAREST, ALL)
+        exact = {hit.row for hit in knn(connection, space, "full", vector, NEAREST, ALL)}
+        return len(exact & {hit.row for hit in search()}) / NEAREST
+
+
+def _new_process(location: str, size: int) -> Iterator[Measure]:
+    """A process that opens the store and asks: from its start to its first answer, and its memory after some more."""
+    start = perf_counter()
+    with subprocess.Popen([sys.executable, "-m", __name__, location], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        missing = json.loads(process.stdout.readline())
+        seconds = perf_counter() - start
+        resident = json.loads(process.stdout.readline())
+    what = "first recall of a new process" + (f", without {', '.join(missing)}" if missing else "")
+    yield figure(what, size, seconds, "s", "≤ 3", seconds <= 3 and not missing)
+    if resident:
+        yield figure("resident memory of it, after 20 recalls", size, resident, "MB", "≤ 1,200", resident <= 1_200)
+
+
+def _ask(location: str) -> None:
+    """The new process: prints the routes that its first answer lacks, then its resident memory in MB."""
+    engine = Engine(SqliteStore(location), embedder=VariedSample())
+    questions = new_questions(20, seed=12)
+    first = engine.recall(questions[0])
+    print(json.dumps([run.route for run in first.routes if run.status in ("late", "failed")]), flush=True)
+    for question in questions[1:]:
+        engine.recall(question)
+    print(json.dumps(_resident_mb()), flush=True)
+    engine.close()
+
+
+def _resident_mb() -> float:
+    """By what Linux says; 0 elsewhere."""
+    pages = Path("/proc/self/statm")
+    return int(pages.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20) if pages.exists() else 0.0
+
+
+if __name__ == "__main__":
+    _ask(sys.argv[1])

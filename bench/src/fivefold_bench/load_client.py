@@ -1,0 +1,314 @@
+"""One client of a load: reads and writes at random for a while, and records what was confirmed."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from multiprocessing.synchronize import Barrier
+from time import perf_counter
+from typing import Any, Protocol
+from urllib.parse import quote, urlencode, urlsplit
+
+from fivefold import sample
+from fivefold.engine import Engine
+from fivefold.errors import FivefoldError, InvalidInput, NotFound
+from fivefold_bench.measures import records
+
+# Two ways to the same operations: over HTTP to a server, or straight into an engine.
+
+Record = Mapping[str, Any]
+TIMEOUT_S = 120
+
+
+class Failed(Exception):
+    """An operation that did not succeed; `sure` tells whether it surely changed nothing."""
+
+    def __init__(self, message: str, sure: bool) -> None:
+        super().__init__(message)
+        self.sure = sure
+
+
+class Gone(Failed):
+    """The memory or recall does not exist."""
+
+
+class LoadApi(Protocol):
+    """The operations of a load, as an agent would use them."""
+
+    def recall(self, question: str) -> tuple[str, list[str]]:
+        """The recall's id, and those of the memories it returned."""
+
+    def context(self, question: str) -> None: ...
+
+    def used(self, recall: str, ids: Sequence[str]) -> None: ...
+
+    def add(self, record: Record) -> Sequence[str]:
+        """The id it was stored under, if it was new."""
+
+    def batch(self, records: Sequence[Record]) -> Sequence[str]: ...
+
+    def get(self, id: str) -> None: ...
+
+    def page(self, cursor: str | None = None, limit: int = 20) -> tuple[list[str], str | None]:
+        """Ids, and where the next page begins."""
+
+    def forget(self, id: str) -> None: ...
+
+
+class EngineApi:
+    """Straight into an engine."""
+
+    def __init__(self, engine: Engine, recipe: str = "default") -> None:
+        self._engine = engine
+        self._recipe = recipe
+
+    def recall(self, question: str) -> tuple[str, list[str]]:
+        answer = self._engine.recall(question, recipe=self._recipe)
+        return answer.id, [hit.memory.id for hit in answer]
+
+    def context(self, question: str) -> None:
+        self._engine.context(question, recipe=self._recipe)
+
+    def used(self, recall: str, ids: Sequence[str]) -> None:
+        self._engine.feedback(recall, used=ids)
+
+    def add(self, record: Record) -> Sequence[str]:
+        return self._engine.remember(**record).stored
+
+    def batch(self, records: Sequence[Record]) -> Sequence[str]:
+        return self._engine.remember_many(records).stored
+
+    def get(self, id: str) -> None:
+        self._engine.get(id)
+
+    def page(self, cursor: str | None = None, limit: int = 20) -> tuple[list[str], str | None]:
+        page = self._engine.memories(cursor=cursor, limit=limit)
+        return [memory.id for memory in page], page.cursor
+
+    def forget(self, id: str) -> None:
+        self._engine.forget(id)
+
+
+class HttpApi:
+    """To a server, over one connection that stays open."""
+
+    def __init__(self, url: str, namespace: str, key: str | None = None, recipe: str = "default") -> None:
+        parts = urlsplit(url)
+        kind: Callable[..., HTTPConnection] = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        self._connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT_S)
+        self._space = f"{parts.path.rstrip('/')}/v1/namespaces/{quote(namespace, safe='')}"
+        self._recipe = recipe
+        self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+
+    def recall(self, question: str) -> tuple[str, list[str]]:
+        answer = self._request("POST", "/recall", {"question": question, "recipe": self._recipe})
+        return answer["id"], [hit["memory"]["id"] for hit in answer["hits"]]
+
+    def context(self, question: str) -> None:
+        self._request("POST", "/context", {"question": question, "recipe": self._recipe})
+
+    def used(self, recall: str, ids: Sequence[str]) -> None:
+        self._request("POST", "/feedback", {"recall_id": recall, "used": [*ids]})
+
+    def add(self, record: Record) -> Sequence[str]:
+        return _stored_ids(self._request("POST", "/memories", record))
+
+    def batch(self, records: Sequence[Record]) -> Sequence[str]:
+        return _stored_ids(self._request("POST", "/memories/batch", {"records": [*records]}))
+
+    def get(self, id: str) -> None:
+        self._request("GET", f"/memories/{quote(id, safe='')}")
+
+    def page(self, cursor: str | None = None, limit: int = 20) -> tuple[list[str], str | None]:
+        query = {"limit": limit} | ({"cursor": cursor} if cursor else {})
+        page = self._request("GET", f"/memories?{urlencode(query)}")
+        return [item["id"] for item in page["items"]], page["cursor"]
+
+    def forget(self, id: str) -> None:
+        self._request("DELETE", f"/memories/{quote(id, safe='')}")
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _request(self, method: str, path: str, body: object = None) -> Any:
+        payload = None if body is None else json.dumps(body).encode()
+        try:
+            self._connection.request(method, self._space + path, payload, self._headers)
+            answer = self._connection.getresponse()
+            content = answer.read()
+        except (OSError, HTTPException) as error:
+            self._connection.close()
+            raise Failed(f"{method}: {type(error).__name__}: {error}", sure=False) from None
+        if answer.status >= 400:
+            message = content.decode("utf-8", "replace")[:300]
+            kind = Gone if answer.status == 404 else Failed
+            raise kind(f"{method}: {answer.status} {message}", sure=answer.status < 500)
+        try:
+            return json.loads(content) if content else None
+        except ValueError:
+            raise Failed(f"{method}: the answer is not JSON", sure=False) from None
+
+
+def _stored_ids(report: Mapping[str, Any]) -> list[str]:
+    return [str(id) for id in report["stored"]]
+
+
+BATCH = 10
+MEET_S = 300
+MIX = {"recall": 50, "context": 5, "used": 5, "add": 25, "batch": 3, "get": 5, "list": 5, "forget": 2}
+"""How often each operation comes, in parts of all: an agent reads before it answers, and then writes the turn."""
+
+
+@dataclass(slots=True)
+class Account:
+    """What a client did: milliseconds of each operation, what failed, and what must be there now."""
+
+    times: dict[str, list[float]] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+    written: set[str] = field(default_factory=set)
+    forgotten: set[str] = field(default_factory=set)
+    unsure: set[str] = field(default_factory=set)
+    """Ids of writes without an answer, which may have happened or not."""
+    too_late: int = 0
+    """Feedback on a recall that had returned a memory which was forgotten meanwhile, and the recall with it."""
+
+    def add(self, other: Account) -> None:
+        for operation, times in other.times.items():
+            self.times.setdefault(operation, []).extend(times)
+        self.failures += other.failures
+        self.written |= other.written
+        self.forgotten |= other.forgotten
+        self.unsure |= other.unsure
+        self.too_late += other.too_late
+
+    @property
+    def requests(self) -> int:
+        return sum(map(len, self.times.values())) + len(self.failures) + self.too_late
+
+
+def mix_of(text: str) -> dict[str, int]:
+    """A mix such as recall=6,add=3."""
+    mix = {}
+    for part in text.split(","):
+        name, _, share = part.strip().partition("=")
+        if name not in MIX or not share.isdecimal():
+            raise InvalidInput(
+                f"takes shares such as recall=6,add=3 of {', '.join(MIX)}; not {part.strip()!r}", field="mix"
+            )
+        mix[name] = int(share)
+    if not any(mix.values()):
+        raise InvalidInput("names no operation with a share above 0", field="mix")
+    return mix
+
+
+class Client:
+    """Draws operations by their share, each with what it needs at hand."""
+
+    def __init__(self, api: LoadApi, name: str, mix: Mapping[str, int], seed: int) -> None:
+        self.account = Account()
+        self._api = api
+        self._mix = mix
+        self._chance = random.Random(seed)
+        self._questions = [question.query for question in sample.questions()]
+        self._records = _named_records(name, seed)
+        self._mine: list[str] = []
+        self._last: tuple[str, list[str]] | None = None
+
+    def work(self, begin: float, end: float) -> Account:
+        time.sleep(max(0.0, begin - time.time()))
+        names, shares = [*self._mix], [*self._mix.values()]
+        while time.time() < end:
+            self.once(self._chance.choices(names, shares)[0])
+        return self.account
+
+    def once(self, operation: str) -> None:
+        operation, act = self._ready(operation)
+        start = perf_counter()
+        try:
+            act()
+        except (Failed, FivefoldError) as error:
+            if operation == "used" and isinstance(error, Gone | NotFound):
+                self.account.too_late += 1
+            else:
+                self.account.failures.append(f"{operation}: {error}")
+        else:
+            self.account.times.setdefault(operation, []).append((perf_counter() - start) * 1000)
+
+    def _ready(self, operation: str) -> tuple[str, Callable[[], object]]:
+        """An operation with all it needs; one that needs a memory or a recall of this client's makes that first."""
+        question = self._chance.choice(self._questions)
+        if operation in ("get", "forget") and not self._mine:
+            operation = "add"
+        if operation == "used" and (self._last is None or not self._last[1]):
+            operation = "recall"
+        acts: dict[str, Callable[[], object]] = {
+            "recall": lambda: self._recall(question),
+            "context": lambda: self._api.context(question),
+            "used": self._used,
+            "add": lambda: self._write([next(self._records)]),
+            "batch": lambda: self._write([next(self._records) for _ in range(BATCH)]),
+            "get": lambda: self._api.get(self._chance.choice(self._mine)),
+            "list": self._api.page,
+            "forget": self._forget,
+        }
+        return operation, acts[operation]
+
+    def _recall(self, question: str) -> None:
+        self._last = self._api.recall(question)
+
+    def _used(self) -> None:
+        assert self._last is not None
+        recall, ids = self._last
+        self._last = None
+        self._api.used(recall, ids[:1])
+
+    def _write(self, records: list[dict[str, Any]]) -> None:
+        try:
+            stored = self._api.add(records[0]) if len(records) == 1 else self._api.batch(records)
+        except Failed as error:
+            self.account.unsure.update(() if error.sure else [record["id"] for record in records])
+            raise
+        self.account.written.update(stored)
+        self._mine += stored
+
+    def _forget(self) -> None:
+        id = self._mine.pop(self._chance.randrange(len(self._mine)))
+        try:
+            self._api.forget(id)
+        except Failed as error:
+            if not error.sure:
+                self.account.unsure.add(id)
+            raise
+        self.account.forgotten.add(id)
+
+
+def _named_records(name: str, seed: int) -> Iterator[dict[str, Any]]:
+    """Records with ids that tell whose they are."""
+    for number, record in enumerate(records(10**9, seed)):
+        yield {**record, "event_at": record["event_at"].isoformat(), "id": f"{name}-{number}"}
+
+
+_meeting: list[Barrier] = []
+
+
+def meet_at(barrier: Barrier) -> None:
+    """Where the clients' processes wait for each other."""
+    _meeting.append(barrier)
+
+
+def meet() -> None:
+    """Wait until every client's process is up."""
+    _meeting[0].wait(MEET_S)
+
+
+def run_client(
+    api: Callable[[], HttpApi], name: str, mix: Mapping[str, int], seed: int, begin: float, end: float
+) -> Account:
+    """One client of a server, in whatever process this is."""
+    with closing(api()) as asked:
+        return Client(asked, name, mix, seed).work(begin, end)

@@ -1,0 +1,180 @@
+"""What a run of all engines comes to: a row for each engine and size, and how fivefold compares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fivefold.values.serialize import Value
+from fivefold_bench.plots import COLOURS, GREYS, INK, MARKERS, page, save
+from fivefold_bench.results import PEER_PLOTS
+
+TIMES_FASTER = 2.0
+"""How much faster than the fastest hybrid engine fivefold should be, at no lower recall."""
+
+BAR_FROM = 10_000
+"""The smallest size that has this bar."""
+
+COLUMNS = (
+    "engine",
+    "search",
+    "memories",
+    "write/s",
+    "p50 ms",
+    "p99 ms",
+    "CPU ms",
+    "R@10",
+    "first s",
+    "MB",
+    "disk MB",
+    "",
+)
+NUMBERS = COLUMNS[2:-1]
+
+
+@dataclass(frozen=True, slots=True)
+class PeerRow(Value):
+    """One engine at one size. Figures that could not be measured are missing, and `note` says why."""
+
+    engine: str
+    search: str
+    version: str
+    work: str
+    memories: int
+    questions: int = 0
+    write_per_s: float | None = None
+    p50_ms: float | None = None
+    p99_ms: float | None = None
+    cpu_ms: float | None = None
+    """Median processor time of an answer, all threads together; a busy machine hardly changes it."""
+    recall_at_10: float | None = None
+    first_s: float | None = None
+    """Seconds from opening the store in a new process to the first answer."""
+    memory_mb: float | None = None
+    """Resident memory of the process that answers, after its last answer."""
+    disk_mb: float | None = None
+    note: str = ""
+    own: bool = field(default=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(Value):
+    """fivefold compared with the fastest hybrid engine at one size."""
+
+    memories: int
+    engine: str
+    against: str
+    times: float
+    """How many times faster fivefold is at p50."""
+    recall_gain: float
+    ok: bool | None
+    """Whether the bar is met; small sizes have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class PeerReport(Value):
+    """All rows of a run, and the machine they were measured on."""
+
+    dataset: str
+    embedder: str
+    cores: int
+    busy: float
+    """Processes that wanted a core when the run began, on average over a minute."""
+    rows: tuple[PeerRow, ...]
+    comparisons: tuple[Comparison, ...]
+
+
+def compare(rows: Sequence[PeerRow]) -> Iterator[Comparison]:
+    """fivefold's hybrid rows against the fastest hybrid engine of each size."""
+    for work in dict.fromkeys(row.work for row in rows):
+        level = [row for row in rows if row.work == work and row.search == "hybrid" and row.p50_ms is not None]
+        others = [row for row in level if not row.own]
+        if not others:
+            continue
+        fastest = min(others, key=lambda row: row.p50_ms or 0)
+        for row in level:
+            if row.own:
+                yield _compared(row, fastest)
+
+
+def _compared(row: PeerRow, fastest: PeerRow) -> Comparison:
+    assert row.p50_ms is not None
+    assert fastest.p50_ms is not None
+    times = fastest.p50_ms / row.p50_ms
+    gain = (row.recall_at_10 or 0) - (fastest.recall_at_10 or 0)
+    ok = times >= TIMES_FASTER and gain >= 0 if row.memories >= BAR_FROM else None
+    return Comparison(row.memories, row.engine, fastest.engine, times, gain, ok)
+
+
+def cells(row: PeerRow) -> tuple[str, ...]:
+    """A row as text, in the order of the columns."""
+    return (
+        row.engine,
+        row.search,
+        row.work if row.work == f"{row.memories:,}" else f"{row.memories:,} {row.work}",
+        *(
+            _number(value, digits)
+            for value, digits in ((row.write_per_s, 0), (row.p50_ms, 1), (row.p99_ms, 1), (row.cpu_ms, 1))
+        ),
+        "–" if row.recall_at_10 is None else f"{row.recall_at_10:.3f}".lstrip("0"),
+        *(_number(value, digits) for value, digits in ((row.first_s, 2), (row.memory_mb, 0), (row.disk_mb, 1))),
+        row.note,
+    )
+
+
+def _number(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:,.{digits}f}"
+
+
+def sentence(item: Comparison) -> str:
+    """A comparison in words."""
+    faster = f"is {item.times:.1f} times as fast as"
+    slower = f"takes {1 / item.times:.1f} times as long as"
+    verb = faster if item.times >= 1 else slower
+    return f"{item.memories:,} memories: {item.engine} {verb} {item.against}, R@10 {item.recall_gain:+.3f}"
+
+
+def markdown(report: PeerReport) -> str:
+    """The table of a run for a page of documentation."""
+    line = "| " + " | ".join("---:" if column in NUMBERS else "---" for column in COLUMNS) + " |"
+    rows = ["| " + " | ".join(cells(row)) + " |" for row in report.rows]
+    notes = [f"- {sentence(item)}" for item in report.comparisons]
+    return "\n".join(["| " + " | ".join(COLUMNS) + " |", line, *rows, "", *notes]) + "\n"
+
+
+# The plot of a run: how long an answer of each engine takes as the number of memories grows.
+
+
+def draw_times(report: PeerReport, folder: Path) -> None:
+    """The median time of each engine by size, both axes by powers of ten; fivefold in colour front, others thinner."""
+    figure, axes = page(f"Median time of an answer, {report.dataset} and varied turns", width=8.4)
+    sized = [row for row in report.rows if row.work == f"{row.memories:,}" and row.p50_ms is not None]
+    for place, engine in enumerate(dict.fromkeys(row.engine for row in sized)):
+        own = [row for row in sized if row.engine == engine]
+        axes.plot(
+            [row.memories for row in own],
+            [row.p50_ms or 0 for row in own],
+            label=engine,
+            color=colour(place),
+            marker=MARKERS[place % len(MARKERS)],
+            linestyle=_line(own[0]),
+            linewidth=2.4 if own[0].own else 1.6,
+        )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("memories", color=INK)
+    axes.set_ylabel("milliseconds, encoding of the question left out", color=INK)
+    if sized:
+        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    save(figure, folder / PEER_PLOTS[0])
+
+
+def colour(place: int) -> str:
+    """The colours of the palette, then the greys."""
+    return [*COLOURS, *GREYS][place % (len(COLOURS) + len(GREYS))]
+
+
+def _line(row: PeerRow) -> str:
+    """Hybrid search is a whole line, a single kind of search a dashed one."""
+    return "-" if row.search == "hybrid" else "--"

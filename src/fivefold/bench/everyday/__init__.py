@@ -1,1 +1,0 @@
-"""Everyday lives: what people ask their own memory, judged as they would judge the answers."""
